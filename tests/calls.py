@@ -1,4 +1,7 @@
-"""Calls of the function as an orchestrator makes them: in this process where only bytes matter, else as a program."""
+"""Calls of the function as an orchestrator makes them.
+
+In this process where only bytes matter, else as a program.
+"""
 
 import difflib
 import os
@@ -121,7 +124,10 @@ def call(data: str | bytes, *argv: str, **environ: str) -> Answer:
 
 
 def program(data: str | bytes, *argv: object, timeout: float = 60, **environ: str) -> Answer:
-    """Call `python -m krm_windows` as a program, with nothing in its environment but this and what Python needs."""
+    """Call `python -m krm_windows` as a program.
+
+    Its environment has nothing but this and what Python needs.
+    """
     command = [sys.executable, "-m", "krm_windows", *map(str, argv)]
     kept = {
         name: os.environ[name] for name in ("PATH", "COVERAGE_PROCESS_START") if name in os.environ
@@ -139,7 +145,7 @@ def program(data: str | bytes, *argv: object, timeout: float = 60, **environ: st
 
 
 def spec(**fields: str) -> str:
-    """Return the policy with fields of its spec added, or put in the place of those it has; a text is YAML."""
+    """Return the policy with fields of its spec added or replaced; a text is YAML."""
     read = yaml.safe_load(POLICY)
     read["spec"] |= {name: yaml.safe_load(text) for name, text in fields.items()}
     return yaml.safe_dump(read, sort_keys=False)

@@ -31,7 +31,10 @@ def pins() -> dict[str, dict[str, str]]:
 
 @pytest.fixture(scope="session")
 def tool(pins: dict[str, dict[str, str]]) -> Callable[[str], Path]:
-    """Find a tool by name, at its pinned version where it has one; skip, or fail where tools are required."""
+    """Find a tool by name, at its pinned version where it has one.
+
+    Skips without it, or fails where tools are required.
+    """
 
     # Found once a session: to ask a tool for its version starts two programs.
     @cache
@@ -75,7 +78,10 @@ def podman(tool: Callable[[str], Path], pins: dict[str, dict[str, str]]) -> Path
 
 @pytest.fixture(scope="session")
 def image(podman: Path, pins: dict[str, dict[str, str]]) -> str:
-    """The function's image, built from the sources as they are; one worker builds, the others wait for it."""
+    """The function's image, built from the sources as they are.
+
+    One worker builds, the others wait for it.
+    """
     assert podman
     CACHE.mkdir(exist_ok=True)
     with (CACHE / "image.lock").open("w") as lock:

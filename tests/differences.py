@@ -1,4 +1,7 @@
-"""What a golden test says: a unified diff of each file that is not as expected, and how it is written again."""
+"""What a golden test says: a unified diff of each file that is not as expected.
+
+And how that file is written again.
+"""
 
 import difflib
 from collections.abc import Mapping
@@ -38,7 +41,10 @@ def assert_same_objects(
 
 
 def diff(path: str, before: Text | None, after: Text | None) -> str:
-    """Return what changed in one file, None standing for no file; no more than fits a screen or two."""
+    """Return what changed in one file; None stands for no file.
+
+    No more than fits a screen or two.
+    """
     sides = {"expected": before, "found": after}
     names = ["/dev/null" if text is None else f"{side}/{path}" for side, text in sides.items()]
     changes = difflib.unified_diff(_lines(before), _lines(after), *names)
@@ -49,7 +55,10 @@ def diff(path: str, before: Text | None, after: Text | None) -> str:
 
 
 def _lines(text: Text | None) -> list[str]:
-    """Return the lines with their ends; an empty text has one, so that it is something else than none."""
+    """Return the lines with their ends.
+
+    An empty text has one, so that it is something else than none.
+    """
     if isinstance(text, bytes):
         text = text.decode(errors="surrogateescape")
     if not text:

@@ -1,4 +1,7 @@
-"""How many examples a property is tried with: all of them in `make test-all`, a quarter of them in `make test`."""
+"""How many examples a property is tried with.
+
+All of them in `make test-all`, a quarter of them in `make test`.
+"""
 
 from collections.abc import Iterable
 
@@ -14,12 +17,18 @@ settings.register_profile(FULL, deadline=None, max_examples=100)
 
 
 def examples(count: int) -> int:
-    """Return as much of a number of examples as the profile asks for: its own number is what 100 come to."""
+    """Return as much of a number of examples as the profile asks for.
+
+    100 examples come to the profile's own number.
+    """
     return -(-count * settings().max_examples // 100)
 
 
 def mostly_slow(values: Iterable[object], every: int) -> list[ParameterSet]:
-    """Return parameters of which `make test` runs the first and one in so many; the others are slow."""
+    """Return parameters of which `make test` runs the first and one in so many.
+
+    The others are slow.
+    """
     return [
         pytest.param(value, marks=[pytest.mark.slow] if number % every else [])
         for number, value in enumerate(values)

@@ -1,7 +1,7 @@
 """The examples as golden cases: what is built, with what, and where the expected result lies.
 
-`python tests/golden.py` builds every example, with kubectl or kustomize and with kpt, and writes the expected results
-again. Read the diff before it is committed.
+`python tests/golden.py` builds every example, with kubectl or kustomize and with kpt, and writes
+the expected results again. Read the diff before it is committed.
 """
 
 import os
@@ -84,10 +84,10 @@ def split(base: str, examples: Path = EXAMPLES, *flags: str) -> subprocess.Compl
 
 
 def render(kpt: str | Path, package: Path, function: str, *flags: str) -> dict[str, str]:
-    """Run the pipeline of the package, copied to an empty place; return what is new or changed, by path in it.
+    """Run the pipeline of the package, copied to an empty place.
 
-    `function` is how the Kptfile names the function instead of by the published image. It is run twice: the second time
-    must not change anything.
+    Returns what is new or changed, by path in it. `function` is how the Kptfile names the function
+    instead of by the published image. It is run twice: the second time must not change anything.
     """
     shutil.copytree(PIPELINE, package)
     kptfile = package / "Kptfile"

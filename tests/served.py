@@ -1,4 +1,7 @@
-"""A small API server for a real kubectl: discovery, objects by path, lists by label, merge patches, refusals."""
+"""A small API server for a real kubectl.
+
+Discovery, objects by path, lists by label, merge patches, refusals.
+"""
 
 import json
 import threading
@@ -53,7 +56,10 @@ DISCOVERY = {
 
 @dataclass
 class Cluster:
-    """What is in the cluster, by path; which field managers wrote; and what is refused, by the end of a path."""
+    """What is in the cluster, by path, and which field managers wrote.
+
+    And what is refused, by the end of a path.
+    """
 
     objects: dict[str, Object]
     managers: list[str] = field(default_factory=list)

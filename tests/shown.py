@@ -1,8 +1,9 @@
-"""The commands that documents show: run as written, from the root of the repository, in the order of the document.
+"""The commands that documents show, run as written.
 
-A ```console block holds commands after `$ ` and what they print. `…` stands for any text of a line, and alone on a
-line for any lines. `python tests/shown.py [DOCUMENT…]` runs them and writes what they print into the documents, keeping
-what still matches.
+They run from the root of the repository, in the order of the document. A ```console block holds
+commands after `$ ` and what they print. `…` stands for any text of a line, and alone on a line for
+any lines. `python tests/shown.py [DOCUMENT…]` runs them and writes what they print into the
+documents, keeping what still matches.
 """
 
 import os
@@ -49,7 +50,10 @@ def needs(text: str) -> set[str]:
 
 
 def run(text: str, folder: Path) -> list[str]:
-    """Run a document's commands in one shell, beside a copy of the examples; return what each printed."""
+    """Run a document's commands in one shell, beside a copy of the examples.
+
+    Returns what each printed.
+    """
     shutil.copytree(ROOT / "examples", folder / "examples")
     path = f"{Path(sys.executable).parent}{os.pathsep}{ROOT / '.cache/bin'}{os.pathsep}{os.environ['PATH']}"
     environment = {

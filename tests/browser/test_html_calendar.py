@@ -91,7 +91,7 @@ def shown(browser: Chrome) -> dict[str, list[tuple[str, ...]]]:
     "days", [DAYS, ("--all-clusters", "--from", "2026-10-20", "--days", "180")]
 )
 def test_it_shows_what_json_says(show: Callable[..., Chrome], days: tuple[str, ...]) -> None:
-    """Every interval of every cluster, to the second, with its rules; and a bar in the picture for each."""
+    """Every interval of every cluster, to the second, with its rules, and a bar for each."""
     browser = show(FLEET, *days)
     said = {
         one["cluster"]: [(i["opens"], i["closes"], *i["rules"]) for i in one["intervals"]]
@@ -117,7 +117,10 @@ def test_bars_lie_where_their_times_are(show: Callable[..., Chrome]) -> None:
 
 
 def test_it_is_used_by_keyboard(show: Callable[..., Chrome]) -> None:
-    """The picture is one stop of Tab; arrows move in it, and every fact is reported where the focus is."""
+    """The picture is one stop of Tab, and arrows move in it.
+
+    Every fact is reported where the focus is.
+    """
     browser = show()
     search = browser.find_element(By.ID, "search")
     search.click()

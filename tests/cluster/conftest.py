@@ -1,4 +1,4 @@
-"""The environment of a test: its own namespace and repository in the cluster that `make e2e` brings up."""
+"""A test's own namespace and repository in the cluster that `make e2e` brings up."""
 
 import os
 import re
@@ -14,7 +14,10 @@ from lab.settings import ADMIN
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests that take longest; a worker is given two at first, so a short one follows each."""
+    """Begin with the tests that take longest.
+
+    A worker is given two at first, so a short one follows each.
+    """
     long = [item for item in items if item.get_closest_marker("long")]
     short = [item for item in items if item not in long]
     items[:] = [item for pair in zip_longest(long, short) for item in pair if item]
@@ -28,7 +31,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def api() -> Iterator[Api]:
-    """The cluster's API, as the administrator; skips where no cluster is up, fails there within `make e2e`."""
+    """The cluster's API, as the administrator.
+
+    Skips where no cluster is up, and fails there within `make e2e`.
+    """
     if not ADMIN.exists() or Api.unreachable():
         required = os.environ.get("KRM_WINDOWS_REQUIRE_TOOLS") == "1"
         (pytest.fail if required else pytest.skip)("no cluster is up (make e2e brings one up)")

@@ -1,4 +1,7 @@
-"""The environment of an end-to-end test: a namespace, a Git repository that Flux delivers into it, and waiting."""
+"""The environment of an end-to-end test.
+
+A namespace, a Git repository that Flux delivers into it, and waiting.
+"""
 
 import json
 import os
@@ -25,8 +28,8 @@ __all__ = ["Environment", "Object", "Window", "daily", "minute", "pace", "soon"]
 
 FUNCTION = Path(sys.executable).with_name("krm-windows")
 ZONE = ZoneInfo("Europe/Berlin")
-# Its clocks never change. `Kubectl` refuses an edge inside a clock change, and in ZONE a test that ran between one and
-# two in the morning would ask for one.
+# Its clocks never change. `Kubectl` refuses an edge inside a clock change, and in ZONE a test that
+# ran between one and two in the morning would ask for one.
 STEADY_ZONE = ZoneInfo("Asia/Kolkata")
 PARENT, APPS = "fleet", "apps"
 INTERVAL = 15  # seconds between two reconciles of every Kustomization
@@ -59,7 +62,7 @@ def minute(after: float = 0) -> datetime:
 
 
 def soon(after: float) -> datetime:
-    """Return a full minute that leaves so many seconds of work time, more where the machine is busy."""
+    """Return a full minute that leaves these seconds of work time, more on a busy machine."""
     return minute(after * pace())
 
 
@@ -74,7 +77,10 @@ def wall(instant: datetime, zone: ZoneInfo = ZONE) -> str:
 
 
 def window(after: float = 60, length: int = 1, zone: ZoneInfo = ZONE) -> Window:
-    """Return a window that opens at least `after` seconds from now, for so many minutes; later and longer if busy."""
+    """Return a window that opens at least `after` seconds from now, for so many minutes.
+
+    It opens later, and for longer, if the machine is busy.
+    """
     opens = soon(after)
     return Window(opens, opens + timedelta(minutes=length * pace()), zone)
 
@@ -86,7 +92,10 @@ def far_window(zone: ZoneInfo = ZONE) -> Window:
 
 
 def kubectl_policy(window: Window) -> Spec:
-    """Return the spec of a policy with the actuator `Kubectl` and one window, which has to be in STEADY_ZONE."""
+    """Return the spec of a policy with the actuator `Kubectl` and one window.
+
+    The window has to be in STEADY_ZONE.
+    """
     return {
         "actuator": {"type": "Kubectl"},
         "interval": None,
@@ -111,7 +120,10 @@ def sleep_until(instant: datetime) -> None:
 
 
 def eventually(what: str, holds: Callable[[], bool]) -> float:
-    """Wait until something holds, and return after how many seconds it did; fail when nothing comes of it."""
+    """Wait until something holds, and return after how many seconds it did.
+
+    Fails when nothing comes of it.
+    """
     began = time.monotonic()
     while not holds():
         assert time.monotonic() - began < HANG, f"not within {HANG:.0f} s: {what}"
@@ -120,7 +132,10 @@ def eventually(what: str, holds: Callable[[], bool]) -> float:
 
 
 def note(figure: str, seconds: float) -> None:
-    """Keep a figure that a test measured, for the end of the run and for docs/explanation/guarantees.md."""
+    """Keep a figure that a test measured.
+
+    It is for the end of the run and for docs/explanation/guarantees.md.
+    """
     with (LOGS / "figures.txt").open("a") as figures:
         figures.write(f"{seconds:6.1f} s  {figure}\n")
 
@@ -135,10 +150,11 @@ def throughout(seconds: float, what: str, holds: Callable[[], bool]) -> None:
 
 @dataclass(frozen=True)
 class Environment:
-    """One test's part of the cluster: the namespace of its name, and the repository that Flux delivers into it.
+    """One test's part of the cluster: its namespace, and what Flux delivers into it.
 
-    `cluster/` of the repository is delivered by the Kustomization `fleet`, live. It holds the Kustomization `apps`,
-    which delivers `apps/`, a ConfigMap with a version; and the windows, rendered from `windows.yaml`.
+    `cluster/` of the repository is delivered by the Kustomization `fleet`, live. It holds the
+    Kustomization `apps`, which delivers `apps/`, a ConfigMap with a version; and the windows,
+    rendered from `windows.yaml`.
     """
 
     api: Api
@@ -207,7 +223,10 @@ class Environment:
             self.commit(f"Set {name}")
 
     def policy_text(self, spec: Spec, name: str = "windows") -> str:
-        """Return a WindowPolicy; its targets are the Kustomization `apps` unless the spec says otherwise."""
+        """Return a WindowPolicy.
+
+        Its targets are the Kustomization `apps` unless the spec says otherwise.
+        """
         whole: Spec = {
             "timeZone": str(ZONE),
             "interval": "12h",  # so that only the runs at the edges do what a test waits for
@@ -255,7 +274,7 @@ class Environment:
         return self.object("source.toolkit.fluxcd.io/v1", "GitRepository", name, spec=spec)
 
     def kustomization(self, name: str, path: str, **more: object) -> Object:
-        """Return a Flux Kustomization that delivers a folder of the repository into the test's namespace."""
+        """Return a Kustomization that delivers a folder of the repository into the namespace."""
         spec = {
             "interval": f"{INTERVAL}s",
             "retryInterval": "5s",
@@ -297,7 +316,7 @@ class Environment:
         return self._state(policy) == (False, False)
 
     def _state(self, policy: str) -> tuple[bool, bool]:
-        """Return whether `apps` is suspended and whether it carries the annotation, both of one moment."""
+        """Return whether `apps` is suspended and has the annotation, both of one moment."""
         found = self.target()
         annotated = annotation(f"{self.name}/{policy}") in found["metadata"].get("annotations", {})
         return found["spec"].get("suspend", False) is True, annotated
@@ -342,9 +361,10 @@ class Environment:
 
     @contextmanager
     def run_beside(self, policy: str = "windows") -> Iterator[Callable[..., subprocess.Popen[str]]]:
-        """Lay out what a Pod of the gate has, and yield what runs it beside the cluster, where another program may start it.
+        """Lay out what a Pod of the gate has, and yield what runs it beside the cluster.
 
-        `faketime` for one: the clock of a node cannot be turned here, that of one process can.
+        Another program may start it. `faketime` for one: the clock of a node cannot be turned here,
+        that of one process can.
         """
         volume = self.api.get("configmaps", self.name, f"{policy}-gate")["data"]
         pod = self.api.get("cronjobs", self.name, f"{policy}-resync")["spec"]["jobTemplate"][
@@ -395,7 +415,10 @@ class Environment:
         return done.stdout
 
     def log(self, pods: str = "*") -> list[Object]:
-        """Return every line that the namespace's Jobs logged, as far as it is JSON; kept though Pods are gone."""
+        """Return each line of JSON that the namespace's Jobs logged.
+
+        They are kept though the Pods are gone.
+        """
         found = []
         for path in sorted((LOGS / "jobs").glob(f"{self.name}_{pods}_*")):
             for line in path.read_text().splitlines():
@@ -411,12 +434,18 @@ class Environment:
         )
 
     def eventually_says(self, words: str) -> float:
-        """Wait until a Job has logged these words about a target; its deed is seen a moment before its log."""
+        """Wait until a Job has logged these words about a target.
+
+        What it does is seen a moment before its log.
+        """
         return eventually(f"a Job says: {words}", lambda: self.says(words))
 
 
 def forget(env: Environment) -> None:
-    """Remove the test's namespace, and its admission policies, which lie outside; nothing waits for it."""
+    """Remove the test's namespace, and its admission policies, which lie outside.
+
+    Nothing waits for it.
+    """
     try:
         for kind in ("kustomizations", "gitrepositories", "cronjobs", "jobs"):
             for found in env.api.items(kind, env.name):

@@ -1,4 +1,7 @@
-"""An external system with a maintenance flag: a small HTTP service beside the cluster, which hooks call."""
+"""An external system with a maintenance flag, which hooks call.
+
+A small HTTP service beside the cluster.
+"""
 
 import time
 from dataclasses import dataclass, field
@@ -17,7 +20,10 @@ CALL = (
 
 @dataclass
 class ExternalSystem:
-    """A system with a flag: PUT `/on` and `/off` set its flag, `/fail` refuses, `/hang` answers when it is let go."""
+    """A system with a flag.
+
+    PUT `/on` and `/off` set it, `/fail` refuses, `/hang` answers when it is let go.
+    """
 
     maintenance: bool = False
     calls: list[tuple[str, datetime]] = field(default_factory=list)

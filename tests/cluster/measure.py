@@ -1,4 +1,7 @@
-"""`make bench-cluster`: how long edges take until all targets are patched, of 1,000 too, and what runs cost."""
+"""`make bench-cluster`: how long edges take, and what runs cost.
+
+An edge takes until all targets are patched; there is one of 1,000 targets, too.
+"""
 
 import os
 import statistics
@@ -22,7 +25,10 @@ IDLE = {
 
 
 def prepare(env: Environment) -> None:
-    """Make ten policies that gate an object each: five have their edges at even minutes, five at odd ones."""
+    """Make ten policies that gate an object each.
+
+    Five have their edges at even minutes, five at odd ones.
+    """
     for number in range(POLICIES):
         target = env.object(
             "batch/v1", "CronJob", f"it-{number}", spec={**NEVER, "jobTemplate": {"spec": IDLE}}
@@ -38,7 +44,7 @@ def prepare(env: Environment) -> None:
 
 
 def latencies(env: Environment, begin: datetime) -> list[float]:
-    """Return for every run of an edge, how many seconds after the full minute its patch was answered."""
+    """Return for each run of an edge how many seconds after the minute its patch was answered."""
     found = []
     for log in (LOGS / "jobs").glob(f"{env.name}_p*"):
         for line in log.read_text().splitlines():
@@ -61,7 +67,10 @@ def runs(env: Environment) -> int:
 
 
 def cost(env: Environment, policy: str) -> tuple[float, float, float]:
-    """Run the gate once as a Pod does, beside the cluster; return its seconds, those of processor, and its peak in MiB."""
+    """Run the gate once as a Pod does, beside the cluster.
+
+    Returns its seconds, those of processor, and its peak in MiB.
+    """
     with env.run_beside(policy) as run:
         began = time.monotonic()
         process = run()
@@ -72,7 +81,10 @@ def cost(env: Environment, policy: str) -> tuple[float, float, float]:
 
 
 def close_many(env: Environment) -> None:
-    """Close 1,000 targets of one policy at one edge, and print when the last was patched; then run in vain."""
+    """Close 1,000 targets of one policy at one edge; print when the last was patched.
+
+    Then the gate runs in vain.
+    """
     names = [f"many-{number}" for number in range(TARGETS)]
     for name in names:
         target = env.object(

@@ -1,4 +1,7 @@
-"""The admission policies on the real API server: the gate works, its account can do nothing else, and nobody forges."""
+"""The admission policies on the real API server.
+
+The gate works, its account can do nothing else, and nobody forges.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -277,7 +280,7 @@ def test_everything_but_its_field_is_refused(env: Environment, account: Api) -> 
 
 
 def test_who_owns_a_field_is_not_its_to_say(env: Environment, account: Api) -> None:
-    """Thirty ways to rewrite `managedFields`, each refused; what is left of the others is as it was."""
+    """Each of thirty ways to rewrite `managedFields` is refused; the others' entries stay."""
     env.api.patch("kustomizations", env.name, APPS, {"spec": {"wait": True}}, manager="anna")
     before = owners(env)
     for words, deed in OWNED.items():
@@ -297,14 +300,20 @@ def test_who_owns_a_field_is_not_its_to_say(env: Environment, account: Api) -> N
 
 
 def owners(env: Environment) -> list[Object]:
-    """Return the target's entries of `managedFields`, but for the status, which Flux goes on writing."""
+    """Return the target's entries of `managedFields`, but for the status.
+
+    Flux goes on writing that.
+    """
     entries = env.target()["metadata"]["managedFields"]
     return [each for each in entries if each.get("subresource") != "status"]
 
 
 @pytest.mark.long
 def test_a_field_that_git_removes_goes(env: Environment, account: Api) -> None:
-    """Whatever the account has tried, what is gone from Git is gone from the cluster, while it is closed."""
+    """What is gone from Git is gone from the cluster, while it is closed.
+
+    This holds whatever the account has tried.
+    """
     env.api.patch("kustomizations", env.name, APPS, {"spec": {"wait": True}}, manager="anna")
     tried = [refused(account, env, deed) for deed in OWNED.values()]
     assert set(tried) <= {OWNERS, FIELD}
@@ -318,7 +327,10 @@ def test_a_field_that_git_removes_goes(env: Environment, account: Api) -> None:
 
 
 def test_rights_that_are_too_wide_are_held_too(env: Environment, account: Api) -> None:
-    """Somebody has made the account an administrator of its namespace: it still creates and deletes no target."""
+    """An account that somebody made an administrator still creates and deletes no target.
+
+    It is administrator of its namespace.
+    """
     widen(env, account)
     assert refused(
         account, env, lambda api, namespace: api.delete("kustomizations", namespace, APPS)
@@ -358,7 +370,10 @@ def widen(env: Environment, account: Api) -> None:
 
 
 def test_it_turns_its_field_and_nobody_else_is_held(env: Environment, account: Api) -> None:
-    """It turns its field and writes its annotation, takes both from whoever wrote them last, and others write the rest."""
+    """It turns its field and writes its annotation, and others write the rest.
+
+    It takes both from whoever wrote them last.
+    """
     own = annotation(f"{env.name}/windows")
     many: Object = {
         "metadata": {"annotations": {f"note-{number}": "here" for number in range(1000)}}
@@ -376,7 +391,10 @@ def test_it_turns_its_field_and_nobody_else_is_held(env: Environment, account: A
 
 
 def test_many_field_managers_do_not_keep_it_from_its_field(env: Environment, account: Api) -> None:
-    """Where more have changed a target than the API server remembers, it joins the oldest, and that alone passes."""
+    """It may join the oldest entry where there are more than the API server remembers.
+
+    That alone passes.
+    """
     many_hands(env, account)
     for words, deed in JOINED.items():
         assert refused(account, env, deed) == OWNERS, words
@@ -390,7 +408,10 @@ def test_many_field_managers_do_not_keep_it_from_its_field(env: Environment, acc
 
 
 def many_hands(env: Environment, account: Api) -> None:
-    """Have ten managers update the target, none of them the gate: the next one makes the API server join two."""
+    """Have ten managers update the target, none of them the gate.
+
+    The next one makes the API server join two.
+    """
     patch(
         spec={"suspend": True},
         metadata={"annotations": {annotation(f"{env.name}/windows"): None}},
@@ -410,7 +431,7 @@ def many_hands(env: Environment, account: Api) -> None:
 
 
 def joined(change: Callable[[Object, list[Object]], None]) -> Deed:
-    """Return the deed of joining the oldest two entries oneself, but not as the API server would."""
+    """Return the deed of joining the oldest two entries, but not as the API server would."""
 
     def deed(entries: list[Object]) -> list[Object]:
         updates = sorted(
@@ -469,7 +490,10 @@ def drop_one(kept: list[Object]) -> None:
 
 
 def test_nobody_else_writes_the_annotations(env: Environment, account: Api) -> None:
-    """Not even the administrator adds the annotation, changes it, or creates an object with it; Flux brings none from Git."""
+    """Not even the administrator adds or changes the annotation; Flux brings none from Git.
+
+    Nor does the administrator create an object with it.
+    """
     own, note = annotation(f"{env.name}/windows"), annotation(f"{env.name}/windows", HOOKS)
     forged = (
         {own: "{}"},
@@ -504,7 +528,10 @@ def test_nobody_else_writes_the_annotations(env: Environment, account: Api) -> N
 
 
 def test_an_annotation_may_be_removed(env: Environment, account: Api) -> None:
-    """What does not touch the annotation passes, whoever asks; and removing it makes the suspension a person's."""
+    """What does not touch the annotation passes, whoever asks.
+
+    Removing it makes the suspension a person's.
+    """
     own = annotation(f"{env.name}/windows")
     patch("anna", spec={"wait": True}, metadata={"labels": {"tried": "yes"}})(env.api, env.name)
     status: Object = {"status": {"lastAttemptedRevision": "main@sha1:0"}}
@@ -516,7 +543,10 @@ def test_an_annotation_may_be_removed(env: Environment, account: Api) -> None:
 
 
 def test_a_policy_writes_its_own_annotation_alone(env: Environment, neighbour: Environment) -> None:
-    """Two policies on one cluster: neither gate may write the other's annotation, and each may remove a stale one."""
+    """Two policies on one cluster: neither gate may write the other's annotation.
+
+    Each may remove a stale one.
+    """
     for each in (env, neighbour):
         each.begin()
         each.policy({"windows": {"later": far_window().spec}})
@@ -540,7 +570,10 @@ def test_a_policy_writes_its_own_annotation_alone(env: Environment, neighbour: E
 
 @pytest.mark.usefixtures("account")
 def test_a_renamed_gate_still_writes_its_annotations(env: Environment) -> None:
-    """`namePrefix` renames the account and no text: windows must go on, and another account gains nothing by it."""
+    """`namePrefix` renames the account and no text.
+
+    Windows must go on, and another account gains nothing by it.
+    """
     own = annotation(f"{env.name}/windows")
     rename = patch(
         metadata={"annotations": {own: env.target()["metadata"]["annotations"][own] + " "}}
@@ -566,7 +599,7 @@ def test_a_renamed_gate_still_writes_its_annotations(env: Environment) -> None:
 
 
 def test_former_names_are_kept_too(env: Environment) -> None:
-    """The annotations of a policy's former names count as its own, so they are nobody else's to write either."""
+    """The annotations of former names are the policy's own: nobody else may write them."""
     env.begin()
     former = f"{env.name}/before"
     env.policy({"windows": {"later": far_window().spec}, "formerNames": [former]})
@@ -582,7 +615,7 @@ def test_former_names_are_kept_too(env: Environment) -> None:
 
 @pytest.mark.long
 def test_the_gate_works_under_it(env: Environment) -> None:
-    """A window opens and closes again, while Flux writes the target's status and delivers commits."""
+    """A window opens and closes again, while Flux writes the status and delivers commits."""
     env.begin()
     opening = window(after=75)
     env.policy({"windows": {"next": opening.spec}})
@@ -598,7 +631,10 @@ def test_the_gate_works_under_it(env: Environment) -> None:
 
 @pytest.mark.long
 def test_kubectl_works_under_it(env: Environment) -> None:
-    """The actuator `Kubectl` closes and opens, its account is held as the gate's is, and it has no annotation to write."""
+    """The actuator `Kubectl` closes and opens; its account is held as the gate's is.
+
+    It has no annotation to write.
+    """
     env.begin()
     opening = window(after=75, length=4, zone=STEADY_ZONE)
     env.policy(kubectl_policy(opening))

@@ -1,6 +1,7 @@
 """A node whose clock is wrong: it opens nothing, closes what should be closed, and says so.
 
-Nodes here have the machine's clock. So the gate runs beside the cluster, as in a Pod, its clock turned by `faketime`.
+Nodes here have the machine's clock. So the gate runs beside the cluster, as in a Pod, its clock
+turned by `faketime`.
 """
 
 import json
@@ -29,7 +30,10 @@ AHEAD = 300  # seconds, of the node's clock
 
 @pytest.mark.long
 def test_a_clock_that_is_ahead_opens_nothing(env: Environment) -> None:
-    """By its clock the window is open, four minutes early: it fails and says so; a right clock opens at the edge."""
+    """By its clock the window is open, four minutes early: it fails and says so.
+
+    With a right clock it opens at the edge.
+    """
     env.begin()
     opens = minute(200 * pace())
     opening = Window(opens, opens + timedelta(hours=1))
@@ -78,7 +82,10 @@ def run_at(env: Environment, seconds: int) -> tuple[int, list[Object]]:
 
 
 def assert_it_says_so(env: Environment, code: int, lines: list[Object], seconds: int) -> None:
-    """The run has failed, and its log says by how much, and in words; it mentions no other failure."""
+    """The run has failed, and its log says by how much, and in words.
+
+    It mentions no other failure.
+    """
     skewed = lines[-1]["skewSeconds"]
     assert (code, abs(skewed - seconds) <= 2) == (1, True), (code, skewed, env.name)
     way = "ahead of" if seconds > 0 else "behind"

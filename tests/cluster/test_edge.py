@@ -1,4 +1,7 @@
-"""At the edge: the cluster of the tests has no uplink, no DNS and no registry, and here it loses Git, too."""
+"""At the edge: no uplink, no DNS, no registry, and here no Git either.
+
+The cluster of the tests has none of the first three; these tests cut off Git, too.
+"""
 
 import os
 from collections.abc import Iterator
@@ -30,7 +33,10 @@ RESOLVE = "import socket; socket.getaddrinfo('registry.example.com', 443)"
 
 @pytest.fixture
 def site(api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """What examples/edge says of a cluster, applied by Flux from a repository, and a shell whose kubectl asks it."""
+    """What examples/edge says of a cluster, applied by Flux from a repository.
+
+    With it comes a shell whose kubectl asks that cluster.
+    """
     plant = Environment(api, PLANT, tmp_path / "tree")
     repository(PLANT, plant.tree)
     plant.write("lines/line.yaml", plant.object("v1", "ConfigMap", "line", data={"speed": "1"}))
@@ -47,7 +53,10 @@ def site(api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[
 @pytest.mark.long
 @pytest.mark.usefixtures("site")
 def test_a_week_and_three_edges_as_the_page_shows_them(tmp_path: Path) -> None:
-    """Every command of the how-to prints what it shows: a week by `--at` is the one previewed, and edges are real."""
+    """Every command of the how-to prints what it shows.
+
+    A week by `--at` is the one previewed, and edges are real.
+    """
     text, folder = IN_A_CLUSTER.read_text(), tmp_path / "page"
     folder.mkdir()
     assert renewed(text, run(text, folder)) == text
@@ -68,13 +77,19 @@ def test_there_is_no_way_out(env: Environment) -> None:
 
 
 def events(env: Environment) -> str:
-    """Return what the Events of the test's namespace say; the kubelet sends them some time after the deed."""
+    """Return what the Events of the namespace say.
+
+    The kubelet sends them some time after the deed.
+    """
     return env.kubectl("get", "events", "--output=jsonpath={.items[*].message}")
 
 
 @pytest.mark.long
 def test_windows_go_on_without_the_uplink(env: Environment) -> None:
-    """Three edges come, and drift is corrected, while nothing can be fetched; the next commit then waits as ever."""
+    """Three edges come, and drift is corrected, while nothing can be fetched.
+
+    The next commit then waits as ever.
+    """
     env.begin()
     first = window(after=75)
     second = Window(first.closes + timedelta(minutes=1), first.closes + timedelta(minutes=9))
@@ -95,7 +110,10 @@ def test_windows_go_on_without_the_uplink(env: Environment) -> None:
 
 
 def test_an_override_that_is_applied_on_site(env: Environment) -> None:
-    """Without the uplink an administrator opens on site; the same policy in Git takes over, and nothing flaps."""
+    """Without the uplink an administrator opens on site.
+
+    The same policy in Git takes over, and nothing flaps.
+    """
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()
@@ -123,7 +141,7 @@ def test_an_override_that_is_applied_on_site(env: Environment) -> None:
 
 @contextmanager
 def no_uplink(env: Environment) -> Iterator[None]:
-    """Cut the way to Git, wait until the source says so, and mend it, whatever happens meanwhile."""
+    """Cut the way to Git, wait until the source says so, and mend it, whatever happens."""
     bare = GIT / f"{env.name}.git"
     away = bare.rename(bare.with_suffix(".away"))
     try:

@@ -28,7 +28,7 @@ DECIDED = '"open": true'
 
 
 def test_an_open_job_that_starts_late_does_not_open(env: Environment) -> None:
-    """A Job of the opening CronJob that runs when it is closed finds it closed, and leaves it so."""
+    """A Job of the opening CronJob that runs while it is closed leaves it closed."""
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()
@@ -39,7 +39,10 @@ def test_an_open_job_that_starts_late_does_not_open(env: Environment) -> None:
 
 @pytest.mark.long
 def test_both_edges_in_one_minute(env: Environment) -> None:
-    """One window closes in the minute in which the next opens: their Jobs run together, and it stays open."""
+    """One window closes in the minute in which the next opens.
+
+    Their Jobs run together, and it stays open.
+    """
     env.begin()
     first = window()
     second = Window(first.closes, first.closes + (first.closes - first.opens))
@@ -54,7 +57,10 @@ def test_both_edges_in_one_minute(env: Environment) -> None:
 
 
 def test_a_job_that_is_killed_is_made_good(env: Environment) -> None:
-    """The Pod that waits for the edge is deleted, and nothing else runs: the one that takes its place closes."""
+    """The Pod that waits for the edge is deleted, and nothing else runs.
+
+    The one that takes its place closes.
+    """
     env.begin()
     closing = open_window(after=90)
     env.policy({"windows": {"next": closing.spec}})
@@ -76,7 +82,10 @@ def test_a_job_that_is_killed_is_made_good(env: Environment) -> None:
 
 
 def leave_one_job(env: Environment, name: str, cron_job: str) -> None:
-    """Start a Job of a CronJob, and see to it that no other runs: every CronJob and every other Job is stopped."""
+    """Start a Job of a CronJob, and see to it that no other runs.
+
+    Every CronJob and every other Job is stopped.
+    """
     env.suspend_delivery()
     for found in env.api.items("cronjobs", env.name):
         env.api.patch("cronjobs", env.name, found["metadata"]["name"], {"spec": {"suspend": True}})
@@ -87,7 +96,10 @@ def leave_one_job(env: Environment, name: str, cron_job: str) -> None:
 
 @pytest.mark.long
 def test_a_slow_run_does_not_open_after_the_close(env: Environment) -> None:
-    """A run that decided while it was open is stopped before it writes; after the close it goes on in vain."""
+    """A run that decided while it was open is stopped before it writes.
+
+    After the close it goes on in vain.
+    """
     env.begin()
     windows = [window(after=75 + 180 * turn) for turn in range(3)]
     env.policy({"windows": {f"w{turn}": each.spec for turn, each in enumerate(windows)}})
@@ -105,7 +117,10 @@ def test_a_slow_run_does_not_open_after_the_close(env: Environment) -> None:
 
 
 def catch_runs(env: Environment, opening: Window) -> list[int]:
-    """Stop every run of a window; return their ids, none where one got through and opened: then try the next."""
+    """Stop every run of a window and return their ids.
+
+    Returns none where one got through and opened: then try the next.
+    """
     caught, done = list[int](), Event()
     hunter = Thread(target=stop_runs, args=(env, opening, caught, done), daemon=True)
     # The apply Job is done: it would have waited for an edge less than a minute ahead.
@@ -172,7 +187,10 @@ def pods_of(env: Environment, job: str) -> list[dict[str, dict[str, str]]]:
 
 
 def test_a_target_that_is_missing_is_named(env: Environment) -> None:
-    """A run fails and names a target that does not exist; the others are made what they should be."""
+    """A run fails and names a target that does not exist.
+
+    The others are made what they should be.
+    """
     env.begin()
     targets = [{"kind": "Kustomization", "names": [APPS, "absent"], "mustExist": False}]
     env.policy({"targets": targets, "windows": {"later": far_window().spec}})

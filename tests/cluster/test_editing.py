@@ -21,7 +21,10 @@ NO_RULES = "- {op: replace, path: /rules, value: []}"
 
 
 def test_an_edit_while_closed_is_in_force_at_once(env: Environment) -> None:
-    """Twelve hours before the next edge, a window that is open now opens once its commit is applied."""
+    """Twelve hours before the next edge, a new window opens once its commit is applied.
+
+    It is a window that is open now.
+    """
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()
@@ -42,7 +45,10 @@ def test_an_edit_while_closed_is_in_force_at_once(env: Environment) -> None:
 
 @pytest.mark.long
 def test_the_layout_that_locks_itself(env: Environment) -> None:
-    """Windows that are delivered by their own target wait for the window that they edit: hence the finding."""
+    """Windows delivered by their own target wait for the window that they edit.
+
+    Hence the finding.
+    """
     env.write("apps/kustomization.yaml", {"resources": ["app.yaml"]})
     env.begin()
     env.write("windows.yaml", env.policy_text({"windows": {"later": far_window().spec}}))
@@ -75,7 +81,10 @@ def test_an_override_opens_and_expires(env: Environment) -> None:
 
 @pytest.mark.long
 def test_a_freeze_closes_and_ends(env: Environment) -> None:
-    """Committed while open it closes at its beginning, says why, and at its end it opens by itself."""
+    """Committed while open it closes when it begins, and says why.
+
+    When it ends it opens by itself.
+    """
     env.begin()
     starts = soon(90)
     ends = starts + timedelta(minutes=pace())
@@ -89,7 +98,7 @@ def test_a_freeze_closes_and_ends(env: Environment) -> None:
 
 
 def test_state_holds_by_hand(env: Environment) -> None:
-    """`state` outranks the windows, in both directions, and `Scheduled` gives the word back to them."""
+    """`state` outranks the windows, in both directions; `Scheduled` hands back to them."""
     env.begin()
     always = {"always": {"opens": "daily 00:00", "closes": "24:00"}}
     env.policy({"state": "Closed", "windows": always})
@@ -103,7 +112,10 @@ def test_state_holds_by_hand(env: Environment) -> None:
 
 
 def test_a_delivery_that_waits_is_not_blocked(env: Environment) -> None:
-    """`wait: true` on what delivers the windows: it is ready though one target is missing, one suspended."""
+    """`wait: true` on what delivers the windows: it is ready.
+
+    Even with one target missing, and one suspended.
+    """
     env.begin()
     env.api.patch("kustomizations", env.name, PARENT, {"spec": {"wait": True, "timeout": "30s"}})
     targets = [{"kind": "Kustomization", "names": [APPS, "absent"], "mustExist": False}]
@@ -114,9 +126,9 @@ def test_a_delivery_that_waits_is_not_blocked(env: Environment) -> None:
 
 
 def test_a_delivery_that_waits_is_not_red_for_what_heals(env: Environment) -> None:
-    """`wait: true`: the apply Job is refused everything, what delivers it is ready; the next run heals.
+    """`wait: true`: the apply Job is refused everything, and what delivers it is ready.
 
-    It stays ready, as nothing of that Job remains but that it is complete.
+    The next run heals. It stays ready, as nothing of that Job remains but that it is complete.
     """
     env.begin()
     env.api.patch("kustomizations", env.name, PARENT, {"spec": {"wait": True, "timeout": "10m"}})
@@ -148,7 +160,10 @@ def test_a_delivery_that_waits_is_not_red_for_what_heals(env: Environment) -> No
 
 
 def test_an_image_that_a_layer_above_sets_replaces_the_job(env: Environment) -> None:
-    """A Job cannot be changed, and its name knows nothing of the layer: Flux replaces it, as its annotation says."""
+    """A Job cannot be changed, and its name knows nothing of the layer.
+
+    Flux replaces it, as its annotation says.
+    """
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()

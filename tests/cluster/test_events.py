@@ -29,7 +29,10 @@ def run(env: Environment, name: str) -> None:
 
 
 def test_they_say_what_was_done(env: Environment) -> None:
-    """One for each change, none for a run that finds nothing to do; `kubectl describe` shows them."""
+    """One for each change, none for a run that finds nothing to do.
+
+    `kubectl describe` shows them.
+    """
     env.begin()
     env.policy(CLOSED)
     eventually("it is reported", lambda: reasons(env) == ["WindowClosed"])
@@ -55,7 +58,10 @@ def test_they_say_what_was_left_alone(env: Environment) -> None:
 
 
 def test_one_more_right(env: Environment) -> None:
-    """To create Events where the target is; and where that is taken away, a run goes well all the same."""
+    """To create Events where the target is.
+
+    Where that is taken away, a run goes well all the same.
+    """
     env.begin()
     env.policy(CLOSED)
     env.eventually_closed()

@@ -1,4 +1,7 @@
-"""Hooks: an external system is in maintenance while changes may reach the cluster, whatever fails or comes late."""
+"""Hooks: an external system is in maintenance while changes may reach the cluster.
+
+That holds whatever fails or comes late.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -31,7 +34,7 @@ OPEN: Spec = {**CLOSED, "state": "Open"}
 
 @dataclass(frozen=True)
 class Plant:
-    """An environment with a system to be put into maintenance, and the namespace in which that is done."""
+    """An environment with a system, and the namespace in which it is put into maintenance."""
 
     env: Environment
     system: ExternalSystem
@@ -71,7 +74,10 @@ class Plant:
 
 @pytest.fixture
 def plant(env: Environment, neighbour: Environment) -> Iterator[Plant]:
-    """A test's environment with an external system, and a second namespace for its hooks; both enforce Pod Security *restricted*."""
+    """A test's environment with an external system, and a second namespace for its hooks.
+
+    Both enforce Pod Security *restricted*.
+    """
     system = ExternalSystem()
     server = system.serve()
     yield Plant(env, system, neighbour.name)
@@ -82,7 +88,10 @@ def plant(env: Environment, neighbour: Environment) -> Iterator[Plant]:
 
 @pytest.mark.long
 def test_maintenance_around_a_window(plant: Plant) -> None:
-    """In maintenance before the first change is applied; out of it when it is closed and nothing reconciles."""
+    """In maintenance before the first change is applied.
+
+    Out of it when it is closed and nothing reconciles.
+    """
     env, system = plant.env, plant.system
     plant.closed(beforeOpen=system.hook("on"), afterClose=system.hook("off"))
     night = window(after=45, length=2)
@@ -132,7 +141,7 @@ def last_applied(env: Environment) -> datetime:
 
 @pytest.mark.long
 def test_nothing_is_taken_out_while_something_reconciles(plant: Plant) -> None:
-    """A change that is still being applied at the close keeps the system in maintenance until it is done."""
+    """A change still being applied at the close keeps the system in maintenance until it ends."""
     env, system = plant.env, plant.system
     hooks = {"afterClose": system.hook("off", timeout="3m")}
     env.begin(timeout="75s", wait=True)
@@ -231,7 +240,10 @@ def test_a_hook_that_hangs(plant: Plant) -> None:
 
 @pytest.mark.long
 def test_a_hook_that_still_runs_at_the_close(plant: Plant) -> None:
-    """It does not keep the gate open: when it ends, nothing is opened, and what it did is rolled back."""
+    """It does not keep the gate open.
+
+    When it ends, nothing is opened, and what it did is rolled back.
+    """
     env, system = plant.env, plant.system
     hooks = {
         "beforeOpen": system.hook("hang", timeout=f"{5 * pace()}m", rollback=system.hook("off"))
@@ -267,12 +279,18 @@ def test_runs_that_overlap(plant: Plant) -> None:
 
 
 def well(env: Environment, name: str) -> bool:
-    """Say whether a run has ended with nothing left to do; of those of a CronJob only the last is kept."""
+    """Say whether a run has ended with nothing left to do.
+
+    Of a CronJob's runs only the last is kept.
+    """
     return any(line.get("failed") == [] for line in env.log(f"{name}-*"))
 
 
 def test_hooks_under_the_admission_policy(plant: Plant) -> None:
-    """Held to its field, the account still notes its hooks on the target, opens after the one and before the other."""
+    """Held to its field, the account still notes its hooks on the target.
+
+    It opens after the one and before the other.
+    """
     env, system = plant.env, plant.system
     hooks = {"beforeOpen": system.hook("on"), "afterClose": system.hook("off")}
     plant.closed(**hooks)
@@ -393,7 +411,10 @@ def container(job: Object) -> Object:
 
 
 def test_no_other_job_is_created(plant: Plant) -> None:
-    """The account creates the Jobs of the policy's hooks, whatever is in their texts, and fifty others it does not."""
+    """The account creates the Jobs of the policy's hooks, and fifty others it does not.
+
+    Whatever is in the texts of the hooks.
+    """
     env, where = plant.env, f"apis/batch/v1/namespaces/{plant.namespace}/jobs?dryRun=All"
     hook = {
         "image": "docker.io/library/python:3.13-slim-trixie",
@@ -450,7 +471,10 @@ def job_of(hook: Object) -> Object:
 
 
 def answer(account: Api, where: str, job: Object) -> str:
-    """Say what the API server makes of a Job: it may find it wrong before the admission policy is asked."""
+    """Say what the API server makes of a Job.
+
+    It may find it wrong before the admission policy is asked.
+    """
     try:
         account.ask("POST", where, job)
     except ApiError as error:
@@ -461,7 +485,10 @@ def answer(account: Api, where: str, job: Object) -> str:
 
 
 def test_the_rights_of_hooks(plant: Plant) -> None:
-    """In their namespace Jobs may be created and read, and nothing else; without hooks there is no right at all."""
+    """In their namespace Jobs may be created and read, and nothing else.
+
+    Without hooks there is no right at all.
+    """
     env = plant.env
     plant.closed(afterClose=plant.system.hook("off"))
     account = token(env)
@@ -499,7 +526,10 @@ def token(env: Environment) -> Api:
 
 
 def test_refused_namespaces(env: Environment) -> None:
-    """The policy's, a target's, that of Flux and those of Kubernetes: with Jobs there its accounts could be used."""
+    """The policy's, a target's, that of Flux and those of Kubernetes.
+
+    With Jobs there, the accounts of these namespaces could be used.
+    """
     targets = [{"kind": "Kustomization", "names": [APPS], "namespace": "tenants"}]
     for namespace in (env.name, "tenants", "flux-system", "kube-system"):
         hooks = {"namespace": namespace, "afterClose": {"image": "line:1"}}

@@ -1,6 +1,7 @@
-"""Every kind that may be gated, at its object's field: closed and opened by the emitted rights and the gate.
+"""Every kind that may be gated, closed and opened at its object's field.
 
-Where no Go module carries the kind's CRD, a minimal one of our own with the one field replaces it.
+The emitted rights and the gate do it. Where no Go module carries the kind's CRD, a minimal one of
+our own with the one field replaces it.
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,10 @@ SOURCE, HELM, IMAGE = (
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind that may be gated: a spec its CRD takes, the field that stops it, a status of one that was applied."""
+    """A kind that may be gated.
+
+    A spec that its CRD takes, the field that stops it, a status of one that was applied.
+    """
 
     name: str
     plural: str
@@ -120,7 +124,10 @@ def definition(kind: Kind) -> Object:
 
 
 def test_every_kind_is_closed_and_opened(env: Environment) -> None:
-    """One policy gates them all, held to their fields by the API server: `Closed` sets each, `Open` takes it back."""
+    """One policy gates them all, held to their fields by the API server.
+
+    `Closed` sets each, `Open` takes it back.
+    """
     for kind in KINDS:
         create(env, kind)
     targets = [
@@ -136,12 +143,15 @@ def test_every_kind_is_closed_and_opened(env: Environment) -> None:
 
 
 def test_the_table_is_complete() -> None:
-    """Every kind that the function knows is in this test, but for Kustomization, the kind of all others."""
+    """Every kind that the function knows is in this test, but for Kustomization."""
     assert {row.kind for row in TABLE} - {kind.name for kind in KINDS} == {"Kustomization"}
 
 
 def create(env: Environment, kind: Kind) -> None:
-    """Create an object of a kind that was applied once, and the kind itself where no module carries it."""
+    """Create an object of a kind that was applied once.
+
+    The kind itself is created too where no module carries it.
+    """
     if kind.own:
         try:
             env.api.create("customresourcedefinitions", None, definition(kind))

@@ -1,4 +1,4 @@
-"""The actuator `Kubectl`: the main test with the real kubectl and no program of ours in the cluster."""
+"""The main test with the actuator `Kubectl`: the real kubectl, and no program of ours."""
 
 import pytest
 from environment import (
@@ -18,7 +18,10 @@ from environment import (
 
 @pytest.mark.long
 def test_kubectl_opens_and_closes(env: Environment) -> None:
-    """The edges patch, as a manager that the parent does not take back; between them nothing runs."""
+    """The edges patch, as a manager that the parent does not take back.
+
+    Between them nothing runs.
+    """
     env.begin()
     opening = window(after=70, length=3, zone=STEADY_ZONE)
     env.policy(kubectl_policy(opening))
@@ -38,7 +41,10 @@ def test_kubectl_opens_and_closes(env: Environment) -> None:
 
 @pytest.mark.long
 def test_from_gate_to_kubectl_while_closed(env: Environment) -> None:
-    """It stays closed until the next opening edge; the gate's annotation stays behind, and means nothing but to the gate."""
+    """It stays closed until the next opening edge.
+
+    The gate's annotation stays behind, and means nothing but to the gate.
+    """
     far = far_window(STEADY_ZONE)
     windows: Spec = {"timeZone": str(far.zone), "windows": {"next": far.spec}}
     env.begin()
@@ -57,7 +63,10 @@ def test_from_gate_to_kubectl_while_closed(env: Environment) -> None:
 
 
 def test_from_kubectl_to_gate_while_closed(env: Environment) -> None:
-    """What kubectl closed carries no annotation: the gate takes it for a person's, unless `adoptUntil` says otherwise."""
+    """What kubectl closed carries no annotation, so the gate takes it for a person's.
+
+    Unless `adoptUntil` says otherwise.
+    """
     far = far_window(STEADY_ZONE)
     windows: Spec = {"timeZone": str(far.zone), "windows": {"next": far.spec}}
     env.begin()

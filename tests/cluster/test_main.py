@@ -1,4 +1,7 @@
-"""The main test: a commit waits for the window, is applied by it with no hand, and the next one waits again."""
+"""The main test: a commit waits for the window, and is applied by it with no hand.
+
+The next one waits again.
+"""
 
 import pytest
 from environment import (
@@ -19,7 +22,10 @@ WINDOWED = "windowed"
 
 @pytest.mark.long
 def test_a_commit_waits_for_the_window(env: Environment) -> None:
-    """A Kustomization: closed through several intervals, applied when it opens, closed again for the next commit."""
+    """A Kustomization, closed through several intervals, is applied when it opens.
+
+    It closes again for the next commit.
+    """
     env.begin()
     opening = window(after=75)
     env.policy({"windows": {"next": opening.spec}})
@@ -41,7 +47,10 @@ def test_a_commit_waits_for_the_window(env: Environment) -> None:
 
 
 def test_the_log_of_a_run_says_what_it_did(env: Environment) -> None:
-    """`kubectl logs` by the policy's label shows lines of JSON: the decision with its reason, and what was done."""
+    """`kubectl logs` by the policy's label shows lines of JSON.
+
+    The decision with its reason, and what was done.
+    """
     env.begin()
     env.policy(
         {
@@ -64,7 +73,7 @@ def test_the_log_of_a_run_says_what_it_did(env: Environment) -> None:
 
 @pytest.mark.long
 def test_new_revisions_wait_while_drift_is_corrected(env: Environment) -> None:
-    """A GitRepository: what somebody deletes comes back while closed, and the commit waits all the same."""
+    """A GitRepository: what somebody deletes comes back while closed; the commit waits."""
     env.write("cluster/source.yaml", env.source(WINDOWED))
     env.include("source.yaml")
     env.begin(sourceRef={"kind": "GitRepository", "name": WINDOWED})

@@ -1,4 +1,7 @@
-"""What Pods ask of the network: run after the others, so that it sees every run that they caused."""
+"""What Pods ask of the network.
+
+Runs after the others, so that it sees every run that they caused.
+"""
 
 import pytest
 from environment import Environment, eventually, far_window
@@ -9,7 +12,10 @@ ASK = "import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(b'?', ('192.0
 
 
 def test_no_run_asks_anything_but_the_api_server(env: Environment) -> None:
-    """Not one packet of all Pods so far went elsewhere, but of hooks to their system; one on purpose is seen."""
+    """Not one packet of all Pods so far went elsewhere; one on purpose is seen.
+
+    But for those of hooks to their system.
+    """
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()

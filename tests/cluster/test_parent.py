@@ -1,4 +1,7 @@
-"""The Kustomization that delivers the targets reconciles all the time; what it takes back, and what holds."""
+"""The Kustomization that delivers the targets reconciles all the time.
+
+What it takes back, and what holds.
+"""
 
 import subprocess
 
@@ -7,7 +10,7 @@ from lab.settings import BIN
 
 
 def test_our_suspension_survives_the_parent(env: Environment) -> None:
-    """The parent's reconciles leave it, and so does a commit that changes another field of the target."""
+    """The parent's reconciles leave it, and so does a commit to another field of the target."""
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()
@@ -19,7 +22,10 @@ def test_our_suspension_survives_the_parent(env: Environment) -> None:
 
 
 def test_a_plain_kubectl_patch_does_not(env: Environment) -> None:
-    """What kubectl writes under its own name is taken back by the parent: the reason for our field manager."""
+    """The parent takes back what kubectl writes under its own name.
+
+    The reason for our field manager.
+    """
     env.begin()
     env.kubectl(
         "patch", "kustomization", APPS, "--type=merge", "--patch", '{"spec":{"suspend":true}}'
@@ -29,7 +35,10 @@ def test_a_plain_kubectl_patch_does_not(env: Environment) -> None:
 
 
 def test_suspend_false_in_git_takes_every_close_back(env: Environment) -> None:
-    """The layout that the function prevents: Git's word is the parent's, and the target is open though it is closed."""
+    """The layout that the function prevents: Git's word is the parent's.
+
+    The target is open though it is closed.
+    """
     env.begin(suspend=False)
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_says("closed")

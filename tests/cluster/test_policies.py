@@ -1,4 +1,7 @@
-"""Several policies: one target has one policy, and where two are forced onto it, the closed one wins."""
+"""Several policies: one target has one policy.
+
+Where two are forced onto it, the closed one wins.
+"""
 
 import shutil
 import subprocess
@@ -62,7 +65,10 @@ def test_the_closed_one_wins(env: Environment, first: str) -> None:
 
 
 def force(env: Environment, spec: Spec, name: str) -> None:
-    """Set a policy that the build would refuse beside the other, by building it where the other is not seen."""
+    """Set a policy beside another although the build would refuse it.
+
+    It is built where the other is not seen.
+    """
     apart = Environment(env.api, env.name, env.tree.parent / f"apart-{name}")
     apart.write(f"{name}.yaml", apart.policy_text(spec, name))
     apart.render(f"{name}.yaml", "windows")

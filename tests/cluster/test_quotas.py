@@ -1,4 +1,7 @@
-"""Quotas, limit ranges and images that keep Pods from starting: what fits runs, what does not is named in `status`."""
+"""Quotas, limit ranges and images that keep Pods from starting.
+
+What fits runs, what does not is named in `status`.
+"""
 
 import json
 from collections.abc import Iterator
@@ -47,7 +50,10 @@ def set_quota(env: Environment, hard: dict[str, str]) -> None:
 
 
 def set_limits(api: Api, namespace: str, *limits: Object) -> None:
-    """Bound what each Pod of the namespace may use, and wait until one below the bounds is refused."""
+    """Bound what each Pod of the namespace may use.
+
+    Waits until one below the bounds is refused.
+    """
     api.create(
         "limitranges", namespace, {"metadata": {"name": "bounds"}, "spec": {"limits": list(limits)}}
     )
@@ -70,7 +76,10 @@ def resync(env: Environment) -> Object:
 
 
 def eventually_named(env: Environment, cause: str) -> Object:
-    """Wait until `status` fails and names a cause, with the target still open; return what it says of the trouble."""
+    """Wait until `status` fails and names a cause, with the target still open.
+
+    Returns what it says of the trouble.
+    """
     said: Object = {}
 
     def named() -> bool:
@@ -89,7 +98,10 @@ def eventually_named(env: Environment, cause: str) -> Object:
 
 @pytest.mark.long
 def test_runs_fit_a_quota(env: Environment) -> None:
-    """A quota on all that Pods may ask for, that leaves enough for three runs: they run, and the target is closed."""
+    """A quota on all that Pods may ask for, with enough for three runs.
+
+    They run, and the target is closed.
+    """
     limits = {"limits.cpu": "3", "limits.memory": "384Mi", "limits.ephemeral-storage": "192Mi"}
     requests = {
         "requests.cpu": "30m",
@@ -107,7 +119,10 @@ def test_runs_fit_a_quota(env: Environment) -> None:
 
 @pytest.mark.long
 def test_runs_fit_a_limit_range(env: Environment) -> None:
-    """Bounds that are just those of a run, and other defaults: the gate runs with what its Pods say."""
+    """Bounds that are just those of a run, and other defaults.
+
+    The gate runs with what its Pods say.
+    """
     bounds: Object = {
         "type": "Container",
         "min": {"cpu": "10m", "memory": "64Mi"},
@@ -130,7 +145,10 @@ def test_runs_fit_a_limit_range(env: Environment) -> None:
 
 @pytest.mark.long
 def test_a_run_takes_what_a_limit_range_demands(env: Environment) -> None:
-    """Bounds that a run's defaults do not meet are named; with `actuator.resources` the target is closed."""
+    """Bounds that a run's defaults do not meet are named.
+
+    With `actuator.resources` the target is closed.
+    """
     bounds: Object = {
         "type": "Container",
         "min": {
@@ -154,7 +172,10 @@ def test_a_run_takes_what_a_limit_range_demands(env: Environment) -> None:
 
 
 def test_a_quota_that_is_used_up_is_named(env: Environment) -> None:
-    """No run can start, and `status` says why; as soon as there is enough left again, the target is closed."""
+    """No run can start, and `status` says why.
+
+    As soon as there is enough left again, the target is closed.
+    """
     env.begin()
     set_quota(env, {"pods": "1"})
     env.api.create("pods", env.name, never_ready())
@@ -173,7 +194,10 @@ def test_a_quota_that_is_used_up_is_named(env: Environment) -> None:
 
 
 def test_an_image_that_cannot_be_pulled_is_named(env: Environment) -> None:
-    """The Pod is there, and waits; `status` says for what, by the Pod or by what the kubelet says of it."""
+    """The Pod is there, and waits.
+
+    `status` says for what, by the Pod or by what the kubelet says of it.
+    """
     env.begin()
     env.policy(closing(actuator={"image": NOWHERE}))
     env.eventually_delivered()
@@ -183,7 +207,10 @@ def test_an_image_that_cannot_be_pulled_is_named(env: Environment) -> None:
 
 @pytest.mark.long
 def test_a_stuck_run_does_not_suppress_the_next(env: Environment) -> None:
-    """Two runs of one CronJob wait for an image that is nowhere; the third finds its own, and closes beside them."""
+    """Two runs of one CronJob wait for an image that is nowhere.
+
+    The third finds its own, and closes beside them.
+    """
     env.begin()
     env.policy(closing(actuator={"image": NOWHERE}))
     env.eventually_delivered()
@@ -197,7 +224,10 @@ def test_a_stuck_run_does_not_suppress_the_next(env: Environment) -> None:
 
 
 def give_image(env: Environment) -> bool:
-    """Have the interval's CronJob use the default image; again and again, as a delivery under way may put it back."""
+    """Have the interval's CronJob use the default image.
+
+    Again and again, as a delivery under way may put it back.
+    """
     found = DEFAULTS["Gate"].reference
     env.api.json_patch(
         "cronjobs", env.name, RESYNC, {"op": "replace", "path": IMAGE, "value": found}
@@ -206,7 +236,10 @@ def give_image(env: Environment) -> bool:
 
 
 def stuck(env: Environment) -> list[str]:
-    """Return the Jobs of the interval's CronJob that wait for an image that is nowhere: they have not ended."""
+    """Return the Jobs of the interval's CronJob that wait for an image that is nowhere.
+
+    They have not ended.
+    """
     jobs = [
         job
         for job in env.api.items("jobs", env.name)
@@ -221,7 +254,10 @@ def stuck(env: Environment) -> list[str]:
 
 
 def test_cron_jobs_that_are_gone_or_suspended_are_named(env: Environment) -> None:
-    """The target is as it should be, and nobody would open it: `status` fails, until Flux has put them back."""
+    """`status` fails, until Flux has put them back.
+
+    The target is as it should be, but nobody would open it.
+    """
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()
@@ -241,7 +277,10 @@ def test_cron_jobs_that_are_gone_or_suspended_are_named(env: Environment) -> Non
 
 
 def test_windows_that_were_pruned_while_closed_are_named(env: Environment) -> None:
-    """They went with a commit, and the target stays shut for ever: `status` fails, and names each CronJob."""
+    """They went with a commit, and the target stays shut for ever.
+
+    `status` fails, and names each CronJob.
+    """
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()
@@ -261,7 +300,10 @@ def test_windows_that_were_pruned_while_closed_are_named(env: Environment) -> No
 
 @pytest.fixture
 def plant(env: Environment, neighbour: Environment) -> Iterator[Plant]:
-    """A test's environment with an external system, and a second namespace for its hooks, whose Pods are bounded."""
+    """An environment with an external system, and a second namespace for its hooks.
+
+    That namespace's Pods are bounded.
+    """
     bounds: Object = {"type": "Container", "min": {"memory": "96Mi"}, "max": {"memory": "1Gi"}}
     set_limits(env.api, neighbour.name, bounds)
     system = ExternalSystem()
@@ -306,7 +348,10 @@ def test_hooks_with_amounts_of_their_own(plant: Plant) -> None:
 
 
 def assert_no_other_amounts(plant: Plant) -> None:
-    """Ask for the policy's own Jobs with the account's token, and for the same with more of anything."""
+    """Ask for the policy's own Jobs with the account's token.
+
+    Then for the same with more of anything.
+    """
     env, where = plant.env, f"apis/batch/v1/namespaces/{plant.namespace}/jobs?dryRun=All"
     account = token(env)
     tables = env.api.get("configmaps", env.name, "windows-gate")["data"]

@@ -1,4 +1,7 @@
-"""Least privilege, as the API server sees it: it is asked with the token of the emitted account itself."""
+"""Least privilege, as the API server sees it.
+
+It is asked with the token of the emitted account itself.
+"""
 
 from collections.abc import Callable, Iterator
 
@@ -32,7 +35,10 @@ def account(env: Environment) -> Iterator[Api]:
 
 
 def test_the_rights_are_the_expected_ones(env: Environment, account: Api) -> None:
-    """SelfSubjectRulesReview in every namespace: `get` and `patch` on the target by name, in its namespace only."""
+    """`get` and `patch` on the target by name, in its namespace only.
+
+    By SelfSubjectRulesReview in every namespace.
+    """
     for found in env.api.items("namespaces"):
         namespace = found["metadata"]["name"]
         expected = (
@@ -44,7 +50,7 @@ def test_the_rights_are_the_expected_ones(env: Environment, account: Api) -> Non
 
 
 def granted(account: Api, namespace: str) -> list[tuple[list[str], ...]]:
-    """Return the rules that hold for an account in a namespace, but for those that every account has."""
+    """Return an account's rules in a namespace, but for those that every account has."""
     review = account.create("selfsubjectrulesreviews", None, {"spec": {"namespace": namespace}})
     assert not review["status"]["incomplete"]
     return [
@@ -117,9 +123,10 @@ def test_it_may_do_what_it_is_for(env: Environment, account: Api) -> None:
 
 
 def test_every_request_of_a_run_is_listed(env: Environment) -> None:
-    """The API server's audit log has all that a run asks: the version of the group, and a GET and a PATCH a target.
+    """The API server's audit log has all that a run asks.
 
-    The machine that the cluster runs on has no way out, so a run that needed anything else would fail.
+    The version of the group, and a GET and a PATCH a target. The machine that the cluster runs on
+    has no way out, so a run that needed anything else would fail.
     """
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
@@ -136,12 +143,18 @@ def test_every_request_of_a_run_is_listed(env: Environment) -> None:
 
 
 def requests(account: str) -> list[str]:
-    """Return the lines of the audit log about an account; one is written when its answer has been sent."""
+    """Return the audit log's lines about an account.
+
+    One is written when its answer has been sent.
+    """
     return [line for line in (RUN / "audit.log").read_text().splitlines() if account in line]
 
 
 def test_pod_security_restricted_admits_every_pod(env: Environment) -> None:
-    """The namespace enforces it, and every CronJob's Job gets its Pod through, without so much as a warning."""
+    """The namespace enforces it, and every CronJob's Job gets its Pod through.
+
+    There is not so much as a warning.
+    """
     env.begin()
     opened = {
         "windows": {"later": far_window().spec},

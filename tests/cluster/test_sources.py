@@ -1,4 +1,7 @@
-"""Sources other than Git, and Helm, with Flux's own controllers: what they bring waits for the window."""
+"""Sources other than Git, and Helm, with Flux's own controllers.
+
+What they bring waits for the window.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +27,10 @@ OPEN: Spec = {**CLOSED, "state": "Open"}
 
 @dataclass(frozen=True)
 class Origin:
-    """A kind of source: its spec, and how a version of the application comes to where it fetches from."""
+    """A kind of source: its spec, and how a version of the application gets there.
+
+    That is, to where it fetches from.
+    """
 
     kind: str
     plural: str
@@ -64,7 +70,10 @@ ORIGINS = [
 
 @pytest.mark.parametrize("origin", ORIGINS, ids=[origin.kind for origin in ORIGINS])
 def test_other_sources_wait(env: Environment, origin: Origin) -> None:
-    """While the source is closed its new revision is not fetched, and drift is corrected; open, it is applied."""
+    """While the source is closed its new revision is not fetched, and drift is corrected.
+
+    Open, it is applied.
+    """
     origin.publish(env.name, "1")
     keys = {"accesskey": "test", "secretkey": "of-a-test"}
     env.api.create("secrets", env.name, {"metadata": {"name": NAME}, "stringData": keys})
@@ -88,7 +97,7 @@ def test_other_sources_wait(env: Environment, origin: Origin) -> None:
 
 
 def test_a_release_waits(env: Environment) -> None:
-    """A HelmRelease: its new chart is fetched while it is closed, and installed when it is opened."""
+    """A HelmRelease: its new chart is fetched while closed, and installed when it opens."""
     installed(env)
     targets = [{"kind": "HelmRelease", "names": [NAME]}]
     env.policy({**CLOSED, "targets": targets})
@@ -101,7 +110,10 @@ def test_a_release_waits(env: Environment) -> None:
 
 
 def test_a_chart_repository_waits(env: Environment) -> None:
-    """A HelmRepository: while it is closed nobody learns of the new chart; when it opens, the release follows."""
+    """A HelmRepository: while it is closed nobody learns of the new chart.
+
+    When it opens, the release follows.
+    """
     installed(env)
     targets = [{"kind": "HelmRepository", "names": [NAME]}]
     env.policy({**CLOSED, "targets": targets})

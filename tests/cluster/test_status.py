@@ -1,4 +1,7 @@
-"""`krm-windows status` on the real cluster, by the kubectl of an administrator and of somebody without rights."""
+"""`krm-windows status` on the real cluster.
+
+By the kubectl of an administrator, and of somebody without rights.
+"""
 
 import json
 import os
@@ -12,7 +15,10 @@ HOLD = {"metadata": {"annotations": {"krm-windows.dev/hold": "anna: the press is
 
 
 def status(env: Environment, *options: str | Path) -> tuple[int, Object, str]:
-    """Ask for the status of the test's policy; return exit code, what was printed as JSON, and what was said."""
+    """Ask for the status of the test's policy.
+
+    Returns the exit code, what was printed as JSON, and what was said.
+    """
     command = [FUNCTION, "status", "windows.yaml", "-o", "json", "--kubeconfig", ADMIN, *options]
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
@@ -33,7 +39,10 @@ def row(found: Object) -> tuple[str, str, str | None]:
 
 
 def test_it_says_whose_suspension_it_is(env: Environment) -> None:
-    """Closed by the policy, resumed by a person, held by one; a last run is found among the Jobs."""
+    """Closed by the policy, resumed by a person, held by one.
+
+    A last run is found among the Jobs.
+    """
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()

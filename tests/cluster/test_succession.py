@@ -8,7 +8,10 @@ from test_policies import CLOSED, OPEN
 
 
 def test_a_renamed_policy_knows_its_former_annotations(env: Environment) -> None:
-    """`formerNames`: the new name's run takes the old one's annotation over, and opens what that closed."""
+    """`formerNames`: the new name's run takes the old one's annotation over.
+
+    It opens what the old name closed.
+    """
     env.begin()
     env.policy(CLOSED, name="before")
     eventually("closed by the old name", lambda: env.closed("before"))
@@ -55,7 +58,7 @@ def test_a_dropped_target_is_released(env: Environment) -> None:
 
 
 def test_what_hand_written_cron_jobs_closed_is_adopted(env: Environment) -> None:
-    """`adoptUntil`: until then a suspension without the annotation counts as ours, and is opened."""
+    """`adoptUntil`: until then a suspension without the annotation is ours, and is opened."""
     env.begin()
     env.api.patch("kustomizations", env.name, APPS, {"spec": {"suspend": True}}, manager="flux")
     env.policy({**OPEN, "adoptUntil": wall(minute(3600))})
@@ -99,7 +102,10 @@ def test_render_uninstall_lifts_suspensions(env: Environment) -> None:
 
 
 def test_the_way_out_for_a_policy_deleted_while_closed(env: Environment) -> None:
-    """What it closed stays closed; rendering the uninstall from the policy of before opens it, as the guide says."""
+    """What it closed stays closed.
+
+    Rendering the uninstall from the policy of before opens it, as the guide says.
+    """
     env.begin()
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()

@@ -1,10 +1,12 @@
-"""The golden cases: `tests/fixtures/<case>/` holds input and config, and what comes of them: expected, errors.
+"""The golden cases: input, config, and what comes of them, in `tests/fixtures/<case>/`.
 
-`input.yaml` are the items, `config.yaml` is the policy; `expected.yaml` are the items that come out, if they differ
-from the input; `errors.txt` is what is said, if anything. What all emitted objects share is left out of `expected`:
-the gate program, the Job and common labels, which have tests of their own.
+What comes of them is in `expected` and `errors`. `input.yaml` are the items, `config.yaml` is the
+policy; `expected.yaml` are the items that come out, if they differ from the input; `errors.txt` is
+what is said, if anything. What all emitted objects share is left out of `expected`: the gate
+program, the Job and common labels, which have tests of their own.
 
-`python tests/function/cases.py` writes what comes out as what is expected. Read the diff before it is committed.
+`python tests/function/cases.py` writes what comes out as what is expected. Read the diff before it
+is committed.
 """
 
 import re

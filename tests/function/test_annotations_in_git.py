@@ -1,4 +1,7 @@
-"""Closed-by annotations and notes of hooks in Git are errors of every build, however they are written and on whatever object."""
+"""Closed-by annotations and notes of hooks in Git are errors of every build.
+
+However they are written, and on whatever object.
+"""
 
 from pathlib import Path
 

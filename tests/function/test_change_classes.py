@@ -1,4 +1,7 @@
-"""ChangeClasses as an orchestrator calls it: all items annotated, or those of one class, and else nothing changed."""
+"""ChangeClasses as an orchestrator calls it.
+
+All items annotated, or those of one class, and else nothing changed.
+"""
 
 from pathlib import Path
 
@@ -43,7 +46,10 @@ def keeping(name: str) -> str:
 
 
 def test_without_keep_all_are_annotated() -> None:
-    """Each with its class, and nothing else in it changes; what only configures the build is left alone."""
+    """Each with its class, and nothing else in it changes.
+
+    What only configures the build is left alone.
+    """
     given = wire(*ITEMS, config=CLASSES)
     answer = call(given)
     assert (answer.code, answer.err) == (0, "")
@@ -151,7 +157,10 @@ ACKNOWLEDGED = (
 
 
 def test_a_hash_that_is_still_to_come_would_get_lost() -> None:
-    """kustomize renames what it hashes after the function has run, but not in what the function dropped it from."""
+    """kustomize renames what it hashes after the function has run.
+
+    But not in what the function dropped it from.
+    """
     assert call(wire(WEB, GENERATED, config=CLASSES)).rules == ["reference-parted"]
     assert call(wire(WEB, GENERATED, config=CLASSES + ACKNOWLEDGED)).rules == []
     answer = call(wire(WEB, GENERATED, config=CLASSES + ACKNOWLEDGED + "  keep: window\n"))

@@ -35,7 +35,10 @@ def test_C01_not_for_this_function(config: str) -> None:
 
 
 def test_C02_all_problems_together() -> None:
-    """Each unknown field comes with its path and what was meant, and all that is wrong comes at once, sorted."""
+    """Each unknown field comes with its path and what was meant.
+
+    All that is wrong comes at once, sorted.
+    """
     config = """\
 apiVersion: krm-windows.dev/v1alpha1
 kind: WindowPolicy
@@ -111,7 +114,10 @@ def test_C03_moments_in_every_spelling(spelling: str) -> None:
 
 
 def test_C03_a_time_that_kustomize_made_utc() -> None:
-    """A date with a time that was not quoted has become UTC on its way: it is refused with what to do."""
+    """An unquoted date with a time has become UTC on its way.
+
+    It is refused with what to do.
+    """
     freezes = "{f: {starts: '2026-12-20T10:00:00Z', ends: '2026-12-21', reason: r}}"
     answer = call(wire(APPS, config=spec(freezes=freezes)))
     assert (answer.code, answer.rules) == (1, ["moment-seconds"])
@@ -177,7 +183,10 @@ def test_C05_annotations_of_the_policy() -> None:
     ids=["kustomize", "kpt", "internal only", "none"],
 )
 def test_C07_a_path_on_the_policy(annotations: str, rules: list[str]) -> None:
-    """Under kustomize it narrows what an exec function sees, which is warned about; kpt sets it on everything."""
+    """Under kustomize it narrows what an exec function sees, which is warned about.
+
+    kpt sets it on everything.
+    """
     config = POLICY.replace("  name: week\n", f"  name: week\n  annotations: {annotations}\n")
     answer = call(wire(APPS, config=config))
     assert (answer.code, answer.rules) == (0, rules)

@@ -82,7 +82,10 @@ def test_the_kpt_package_renders_to_the_expected_files(
     request: pytest.FixtureRequest,
     tmp_path: Path,
 ) -> None:
-    """`kpt fn render` writes the expected files and no others, and the second time it writes nothing."""
+    """`kpt fn render` writes the expected files and no others.
+
+    The second time it writes nothing.
+    """
     if way == "exec":
         rendered = render(tool("kpt"), tmp_path / "package", f"exec: {function}", "--allow-exec")
     else:
@@ -120,7 +123,10 @@ def test_a_split_is_what_is_checked_in(
 def test_each_cluster_of_the_fleet_builds_to_the_expected_objects(
     layout: str, engine: str, tool: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """Without any plugin, in either layout; patches keep the order of the base, so the order may differ."""
+    """Without any plugin, in either layout.
+
+    Patches keep the order of the base, so the order may differ.
+    """
     render_fleet(tmp_path, "--layout", layout)
     for folder in (tmp_path / "clusters").iterdir():
         command = [tool(engine), *ENGINES[engine], folder / "reconciliation-window"]
@@ -140,9 +146,10 @@ def test_the_indexed_job_says_its_number_twice_alike() -> None:
 
 
 def test_every_example_says_what_it_is() -> None:
-    """Each folder is a case of the tests, and has a README with an overview, how to run it, and what comes out.
+    """Each folder is a case of the tests, and has a README.
 
-    What is to be migrated is built by nothing of ours; its README is its test.
+    It has an overview, how to run it, and what comes out. What is to be migrated is built by
+    nothing of ours; its README is its test.
     """
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
     assert folders == {case.folder.split("/")[0] for case in BUILDS} | {

@@ -1,4 +1,7 @@
-"""`render` for many clusters: both layouts build to the same objects, and a tree is kept as the policies say."""
+"""`render` for many clusters: both layouts build to the same objects.
+
+A tree is kept as the policies say.
+"""
 
 import re
 from collections.abc import Callable
@@ -66,7 +69,10 @@ def test_both_layouts_build_to_the_same_objects(
 
 
 def test_the_base_runs_nothing(run: Run, tool: Callable[[str], Path]) -> None:
-    """Whoever applies it by mistake gets CronJobs and a Job that are suspended, and a gate without a timetable."""
+    """Whoever applies it by mistake gets CronJobs and a Job that are suspended.
+
+    The gate has no timetable.
+    """
     run()
     base = built(tool("kustomize"), Path("tree/reconciliation-window/change"))
     jobs = [one for (kind, _, _), one in base.items() if kind in ("CronJob", "Job")]
@@ -280,7 +286,10 @@ def test_several_policies(run: Run, tool: Callable[[str], Path]) -> None:
 
 @pytest.mark.slow
 def test_a_directory_of_policies_or_patches(run: Run, tool: Callable[[str], Path]) -> None:
-    """A file or a directory for each cluster; what patches the policy yields what `clusters` does."""
+    """A file or a directory for each cluster.
+
+    What patches the policy yields what `clusters` does.
+    """
     run()
     expected = {
         cluster: built(tool("kustomize"), window(Path("tree"), cluster)) for cluster in CLUSTERS
@@ -311,7 +320,10 @@ def test_a_directory_of_policies_or_patches(run: Run, tool: Callable[[str], Path
 def test_a_null_that_a_merge_would_drop_is_refused(
     run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A cluster's document that removes below `clusters` would be merged to nothing; the line is reported."""
+    """A cluster's document that removes below `clusters` would be merged to nothing.
+
+    The line is reported.
+    """
     head = "# ours\napiVersion: krm-windows.dev/v1alpha1\nkind: WindowPolicy\n"
     patch = "metadata: {name: change, namespace: flux-system}\nspec:\n  clusters:\n    b:\n      freezes: null\n"
     Path("plants").mkdir()

@@ -1,4 +1,7 @@
-"""`render` that is killed, or out of space: every file is the old or the new one, and the next run finishes."""
+"""`render` that is killed, or out of space.
+
+Every file is the old or the new one, and the next run finishes.
+"""
 
 import os
 import random
@@ -31,7 +34,10 @@ sys.exit(main(sys.argv[1:]))
 
 
 def policy(closes: str) -> str:
-    """Return a policy for many clusters, all of which change with its end, and grow by some pages if that is late."""
+    """Return a policy for many clusters, all of which change with its end.
+
+    They grow by some pages if that is late.
+    """
     clusters = "".join(f"    plant-{n:02}: {{timeZone: Europe/Berlin}}\n" for n in range(CLUSTERS))
     head = re.sub(r"  clusters:\n(?:    .*\n)+", "  clusters:\n", POLICY).replace("17:00", closes)
     return (
@@ -60,7 +66,10 @@ def call(folder: Path, jobs: int = 1) -> list[str]:
 def states(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[Path, dict[str, bytes], dict[str, bytes]]:
-    """A folder with a rendered tree whose policy has changed since; the files it has, and those that it should have."""
+    """A folder with a rendered tree whose policy has changed since.
+
+    With the files it has, and those that it should have.
+    """
     folder, other = tmp_path_factory.mktemp("old"), tmp_path_factory.mktemp("new")
     for place, closes in ((folder, "17:00"), (other, "18:30")):
         (place / "policy.yaml").write_text(policy(closes))
@@ -95,7 +104,10 @@ def mixed(found: dict[str, bytes], old: dict[str, bytes], new: dict[str, bytes])
 def test_killed_at_any_point(
     states: tuple[Path, dict[str, bytes], dict[str, bytes]], jobs: int, tmp_path: Path
 ) -> None:
-    """SIGKILL, at random moments of a run: nothing is half-written, and nothing of it is left by the next run."""
+    """SIGKILL, at random moments of a run: nothing is half-written.
+
+    The next run leaves nothing of it behind.
+    """
     source, old, new = states
     whole = shutil.copytree(source, tmp_path / "whole")
     with rendering(whole, jobs) as child:
@@ -139,7 +151,10 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk(
     states: tuple[Path, dict[str, bytes], dict[str, bytes]], room: int, disk: Path
 ) -> None:
-    """With room for so many pages: it is said, every file is whole, and with more room the next run finishes."""
+    """With room for so many pages it is said, and every file is whole.
+
+    With more room the next run finishes.
+    """
     source, old, new = states
     shutil.copytree(source, disk, dirs_exist_ok=True)
     rest = os.statvfs(disk)

@@ -112,7 +112,10 @@ def test_G02_twice_is_once(case: str) -> None:
 
 
 def test_G03_an_object_of_ours_is_updated_in_place() -> None:
-    """Where it is, with its path, its index, its comments and what others added; only what changed is changed."""
+    """Where it is, with its path, its index, its comments and what others added.
+
+    Only what changed is changed.
+    """
     first = call(wire(APPS)).out.decode()
     kept = first.replace(
         "- apiVersion: batch/v1\n  kind: CronJob\n",
@@ -146,7 +149,10 @@ def test_G03_an_object_of_ours_is_updated_in_place() -> None:
 
 
 def test_G04_what_the_policy_no_longer_yields() -> None:
-    """It is removed, with the note on a target that is gated no more; everything else stays where it is."""
+    """It is removed, with the note on a target that is gated no more.
+
+    Everything else stays where it is.
+    """
     infra = APPS.replace("name: apps", "name: infra")
     stranger = (
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: week-notes, namespace: flux-system}\n"
@@ -185,7 +191,10 @@ def test_G04_what_stood_under_a_former_name() -> None:
 
 
 def test_G05_places() -> None:
-    """Each new object has a path in the policy's directory, and no two items have one path and index."""
+    """Each new object has a path in the policy's directory.
+
+    No two items have one path and index.
+    """
     taken = f"metadata:\n  annotations: {{{PATH}: flux-system.week/role_week-gate.yaml, {INDEX}: '0'}}\n"
     item = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other\n".replace(
         "metadata:\n", taken
@@ -211,7 +220,10 @@ TWO = (POLICY, POLICY.replace("name: week", "name: week-end").replace("[apps]", 
     ids=["names that begin alike", "one name in two namespaces"],
 )
 def test_G06_two_policies(second: str) -> None:
-    """One stream or one after the other, twice or in another order: neither touches what is the other's."""
+    """One stream or one after the other, twice or in another order.
+
+    Neither touches what is the other's.
+    """
     infra = APPS.replace("name: apps", "name: infra")
     found = []
     for order in permutations((POLICY, second)):
@@ -239,7 +251,10 @@ LABEL = re.compile(r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?")
 @pytest.mark.parametrize("window", ["w", "open-now", "z" * 63])
 @pytest.mark.parametrize("namespace", ["flux-system", "n" * 63])
 def test_G07_names_are_valid(name: str, window: str, namespace: str) -> None:
-    """Whatever the lengths, names, labels and generated Jobs keep the limits of Kubernetes, and no two are one."""
+    """Names, labels and Jobs keep the limits of Kubernetes, whatever the lengths.
+
+    No two are one.
+    """
     config = spec(
         windows=f"{{{window}: {{opens: Mon 08:00, closes: Thu 17:00}}}}",
         targets=TWO_NAMESPACES,
@@ -275,7 +290,10 @@ def test_G07_same_bytes_everywhere(environ: dict[str, str]) -> None:
 
 
 def test_G07_zones_come_from_the_package(tmp_path: Path) -> None:
-    """A host whose Berlin lies elsewhere changes nothing, not even with dates whose order hangs on the offset."""
+    """A host whose Berlin lies elsewhere changes nothing.
+
+    Not even with dates whose order hangs on the offset.
+    """
     host = tmp_path / "Europe"
     host.mkdir()
     (host / "Berlin").write_bytes(b"TZif2 but not really")
@@ -368,7 +386,10 @@ ADOPT = spec(
 
 
 def test_G12_adoption() -> None:
-    """A base that stands by its name becomes ours where it is, and keeps its labels and annotations."""
+    """A base that stands by its name becomes ours where it is.
+
+    It keeps its labels and annotations.
+    """
     answer = call(
         wire(BASE.format(name="close-window"), APPS, BASE.format(name="open-window"), config=ADOPT)
     )
@@ -392,7 +413,10 @@ def test_G12_adoption() -> None:
 
 
 def test_G12_without_the_name() -> None:
-    """A CronJob under a name of ours that the policy does not claim is an error that says how to claim it."""
+    """A CronJob under a name of ours that the policy does not claim is an error.
+
+    The error says how to claim it.
+    """
     answer = call(wire(BASE.format(name="week-open-office")))
     assert "name-taken" in answer.rules
     assert "cronJobs" in answer.err

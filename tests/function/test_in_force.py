@@ -1,4 +1,7 @@
-"""What is written is not yet in force: `check --repo`, `render` and `verify` say what nothing applies, or fails to."""
+"""What is written is not yet in force.
+
+`check --repo`, `render` and `verify` say what nothing applies, or fails to.
+"""
 
 import json
 import shutil
@@ -142,7 +145,10 @@ def test_a_policy_that_is_applied_itself_is_found(name: str, found: Found, *, fi
 
 
 def test_a_kustomization_of_a_policy_alone_is_a_transformer(repository: Path) -> None:
-    """As examples/base-and-patches has it: `transformers:` names the directory, and patches change the policy."""
+    """As examples/base-and-patches has it.
+
+    `transformers:` names the directory, and patches change the policy.
+    """
     folder = repository / CLUSTER / "policy"
     folder.mkdir()
     shutil.copy(RULES / LOCAL_CONFIG.id / "fires.yaml", folder / "policy.yaml")
@@ -155,7 +161,10 @@ def test_a_kustomization_of_a_policy_alone_is_a_transformer(repository: Path) ->
 def test_render_and_verify_look_where_the_policy_lies(
     where: str, name: str, repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where Flux was bootstrapped it makes a kustomization of all files; one that is there lists it, or not."""
+    """Where Flux was bootstrapped it makes a kustomization of all files.
+
+    One that is there lists it, or not.
+    """
     file = repository / CLUSTER / "policy.yaml"
     shutil.copy(RULES / LOCAL_CONFIG.id / f"{name}.yaml", file)
     if where == "bootstrapped":
@@ -174,7 +183,10 @@ def test_render_and_verify_look_where_the_policy_lies(
 
 
 def test_a_plugin_needs_no_annotation(repository: Path) -> None:
-    """A kustomization that runs the policy, and does not list it among its resources, applies none of it."""
+    """A kustomization that runs the policy, but does not list it, applies none of it.
+
+    It would be listed among its resources.
+    """
     assert repository == Path.cwd()
     shutil.copy(RULES / LOCAL_CONFIG.id / "fires.yaml", CLUSTER / "policy.yaml")
     listing = (RULES / WINDOWS_UNAPPLIED.id / "fires.yaml").read_text()

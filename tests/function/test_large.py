@@ -1,4 +1,4 @@
-"""Large inputs: in work that grows with them, and in the memory that docs/reference/limits.md states."""
+"""Large inputs: work that grows with them, and the memory of docs/reference/limits.md."""
 
 import subprocess
 import sys
@@ -12,8 +12,8 @@ MEGABYTE = 1000 * 1000
 # About three times the input, and 60 MB; with room for other versions of Python.
 MOST = 4 * 100 + 100
 
-# A small process starts the program: the peak of one counts what the process was that started it, and
-# that of the tests has grown.
+# A small process starts the program: the peak of one counts what the process was that started it,
+# and that of the tests has grown.
 MEASURED = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True)

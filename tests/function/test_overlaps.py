@@ -1,4 +1,7 @@
-"""Two policies on one target of one cluster: refused by whatever command is given both, or finds one rendered."""
+"""Two policies on one target of one cluster are refused.
+
+By whatever command is given both, or finds one rendered.
+"""
 
 import json
 import re
@@ -179,7 +182,10 @@ def test_the_actuator_kubectl_has_no_timetable(run: Run) -> None:
 
 @pytest.mark.parametrize(("name", "fires"), [("fires", True), ("nearly", False)])
 def test_siblings_without_a_cluster_are_unclear(run: Run, name: str, *, fires: bool) -> None:
-    """Outside of a repository a warning: nothing says that they are for one cluster, nor that they are not."""
+    """Outside of a repository a warning.
+
+    Nothing says that they are for one cluster, nor that they are not.
+    """
     Path(".git").rmdir()
     one, two = (FIXTURES / TWO_POLICIES_UNCLEAR.id / f"{name}.yaml").read_text().split("---\n")
     Path("week.yaml").write_text(one)
@@ -204,7 +210,10 @@ def test_siblings_in_a_repository_are_refused(run: Run) -> None:
 
 
 def test_siblings_that_are_built_apart_are_unclear(run: Run) -> None:
-    """Each has a kustomization that leads to it, and none leads to both: they may well be for two clusters."""
+    """Each has a kustomization that leads to it, and none leads to both.
+
+    They may well be for two clusters.
+    """
     for cluster in ("a", "b"):
         Path("clusters", cluster).mkdir(parents=True)
         Path("clusters", cluster, "kustomization.yaml").write_text(
@@ -263,7 +272,10 @@ def test_check_compares_all_policies(run: Run, form: str) -> None:
 
 
 def test_check_knows_what_was_rendered(run: Run) -> None:
-    """Around the policy's file, for a cluster that it names; a policy that names none reaches all."""
+    """Around the policy's file, for a cluster that it names.
+
+    A policy that names none reaches all.
+    """
     assert run("render", policy("a", more=NORTH), "--all-clusters", "-o", "tree") == "0 "
     assert "(two-policies)" not in run("check", "a.yaml")
     assert "flux-system/a too on north (tree/" in run(

@@ -89,7 +89,10 @@ def test_T01_no_line_break_at_the_end() -> None:
 
 
 def test_T02_lookalikes() -> None:
-    """Plain or quoted, in block and in flow, as a key and as a value: each stays what its author wrote."""
+    """Plain or quoted, in block and in flow, as a key and as a value.
+
+    Each stays what its author wrote.
+    """
     plain = "".join(f"  k{i}: {text}\n" for i, text in enumerate(LOOKALIKES))
     double = "".join(f'  "{text}": "{text}"\n' for text in LOOKALIKES)
     single = "".join(f"  '{text}': '{text}'\n" for text in LOOKALIKES)
@@ -114,7 +117,10 @@ def test_T02_lookalikes_in_an_edited_item() -> None:
 
 
 def test_T03_plain_equals_sign_in_a_crd() -> None:
-    """The `=` that stops a reader of YAML 1.1 stops nothing here, not even in an item that is looked into."""
+    """The `=` that stops a reader of YAML 1.1 stops nothing here.
+
+    Not even in an item that is looked into.
+    """
     crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: x.example.org\n"
     assert untouched(crd + "spec:\n  enum:\n  - =\n  - '='\n  - '!='\n  =: =\n")
     apps = APPS + "  patches:\n  - op: =\n"
@@ -143,7 +149,10 @@ ANNOTATIONS = """\
 
 
 def test_T04_annotations_of_the_orchestrator() -> None:
-    """Each is as it was, on items that pass and on those that are edited; a new object has none but its place."""
+    """Each is as it was, on items that pass and on those that are edited.
+
+    A new object has none but its place.
+    """
     apps = APPS.replace("metadata:\n", f"metadata:\n{ANNOTATIONS}")
     answer = call(
         wire(apps, CONFIG_MAP.replace("metadata:\n", f"metadata:\n{ANNOTATIONS}") + "  a: b\n")
@@ -159,7 +168,10 @@ def test_T04_annotations_of_the_orchestrator() -> None:
 
 
 def test_T07_what_belongs_to_others() -> None:
-    """Kptfile, the policy as an item, local config, a List, and what has no namespace or no name stay untouched."""
+    """Each of these stays untouched.
+
+    A Kptfile, the policy as an item, local config, a List, and what has no namespace or no name.
+    """
     assert untouched(
         "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: week-gate\npipeline: {}\n",
         POLICY,

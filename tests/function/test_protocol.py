@@ -116,7 +116,10 @@ def test_P05_line_ends_of_windows() -> None:
     "locale", [{"LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {"LC_ALL": "POSIX"}]
 )
 def test_P05_utf8_whatever_the_locale(locale: dict[str, str]) -> None:
-    """Text is UTF-8 on the wire, whatever the environment thinks, and a message that quotes it is said all the same."""
+    """Text is UTF-8 on the wire, whatever the environment thinks.
+
+    A message that quotes it is said all the same.
+    """
     apps = APPS.replace("./apps", "./Grüße-🚀")
     fine = program(wire(apps), **locale)
     assert fine.code == 0
@@ -204,7 +207,10 @@ def test_P08_help_and_version(stdin: str) -> None:
 
 
 def test_P09_what_is_not_ours_on_top() -> None:
-    """Fields that are not known, and the results of functions before, stay; ours come behind them."""
+    """Unknown fields, and the results of functions before, stay.
+
+    Ours come behind them.
+    """
     strange = "nextField:\n  with: [a, list]\n"
     apps = f"{APPS}  suspend: false\n"
     answer = call(wire(apps, results=EARLIER, head=HEAD + strange))
@@ -217,14 +223,20 @@ def test_P09_what_is_not_ours_on_top() -> None:
     "body", ["print('stray')", "warnings.warn('stray')", "sys.stdout.write('stray\\n')"]
 )
 def test_P10_stray_prints(body: str) -> None:
-    """What a library prints goes to standard error: standard output is read as YAML before anything else."""
+    """What a library prints goes to standard error.
+
+    Standard output is read as YAML before anything else.
+    """
     answer = with_process(body, wire(APPS))
     assert (answer.code, answer.out) == (0, wire(APPS).encode())
     assert "stray" in answer.err
 
 
 def test_P11_our_own_failure() -> None:
-    """It is distinguished from the user's by its code and said in one line, the traceback is there for who asks."""
+    """It is distinguished from the user's by its code and said in one line.
+
+    The traceback is there for who asks.
+    """
     answer = with_process("resources.items.clear(); raise ZeroDivisionError('oh\\nno')", wire(APPS))
     assert answer.code == 2
     assert (

@@ -64,7 +64,10 @@ PLACED = APPS.replace(
 
 
 def document(path: Path) -> str:
-    """Return a rule's document as a ResourceList: that of a rule of the policy is the policy alone."""
+    """Return a rule's document as a ResourceList.
+
+    That of a rule of the policy is the policy alone.
+    """
     text = path.read_text()
     return text if text.startswith("apiVersion: config.kubernetes.io") else wire(APPS, config=text)
 
@@ -78,7 +81,10 @@ def verified(text: str) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.parent.name)
 def test_R01_shape(path: Path) -> None:
-    """Whichever rule fires, its results have the specification's fields, types, a severity and the rule's id."""
+    """Whichever rule fires, its results are as the specification has them.
+
+    They have its fields and types, a severity and the rule's id.
+    """
     text = document(path)
     results = verified(text) if "mode: Validate" in text else call(text).results
     validate(results, RESULTS)
@@ -87,7 +93,10 @@ def test_R01_shape(path: Path) -> None:
 
 
 def test_R01_numbers_and_texts() -> None:
-    """An index is a number and a value that looks like another type is text, in the document as it is."""
+    """An index is a number, and text that looks like another type is still text.
+
+    This holds in the document as it is.
+    """
     answer = call(wire(f"{PLACED}  suspend: false\n"))
     assert b"\n    index: 2\n" in answer.out
     assert b'\n    currentValue: "false"\n' in answer.out
@@ -115,7 +124,10 @@ def test_R02_information_never_fails() -> None:
 
 @pytest.mark.parametrize("environ", [{}, {"LOG_TO_STDERR": ""}, {"LOG_TO_STDERR": "true"}])
 def test_R03_standard_error(environ: dict[str, str]) -> None:
-    """Errors are always there, warnings only where the orchestrator asks for them, each in one line."""
+    """Errors are always there, warnings only where the orchestrator asks for them.
+
+    Each is in one line.
+    """
     loud = bool(environ.get("LOG_TO_STDERR"))
     warning = call(wire(f"{APPS}  suspend: false\n"), **environ)
     assert ("(suspend-false)" in warning.err) == loud

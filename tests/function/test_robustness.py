@@ -125,7 +125,10 @@ def places(value: object, above: tuple[object, ...] = ()) -> list[tuple[object, 
 
 
 def changed(document: object, path: tuple[object, ...], to: object) -> object:
-    """Return a document with another value, or none at all, at a path; or as it is, if the path is gone."""
+    """Return a document with another value, or none at all, at a path.
+
+    Returns it as it is if the path is gone.
+    """
     copy = place = deepcopy(document)
     try:
         for step in path[:-1]:
@@ -161,7 +164,10 @@ def test_the_document_is_right() -> None:
 @settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
 @given(spoiled(FULL, 2), st.tuples(spoiled(TARGET, 1), spoiled(SOURCE, 1), spoiled(OURS, 1)))
 def test_never_our_failure(policy: object, items: tuple[object, ...]) -> None:
-    """An odd policy or item is the user's, and is said so; what works is stable and loses nobody's item."""
+    """An odd policy or item is the user's, and is said so.
+
+    What works is stable and loses nobody's item.
+    """
     texts = [yaml.safe_dump(item, sort_keys=False, allow_unicode=True) for item in items]
     config = yaml.safe_dump(policy, sort_keys=False, allow_unicode=True)
     answer = call(wire(*texts, config=config))

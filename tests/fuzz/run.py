@@ -1,7 +1,7 @@
 """Fuzzing for as long as one likes, guided by coverage: `make fuzz`.
 
-Each target runs in a process of its own, of limited memory, because libFuzzer ends its process where it finds
-something; it is started again until its time is over.
+Each target runs in a process of its own, of limited memory, because libFuzzer ends its process
+where it finds something; it is started again until its time is over.
 """
 
 import argparse

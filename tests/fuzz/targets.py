@@ -1,7 +1,7 @@
 """Every way in, and what must hold afterwards.
 
-A target takes bytes and returns nothing; it raises Finding where something is wrong. Each calls the entry point as its
-console script does, within this process.
+A target takes bytes and returns nothing; it raises Finding where something is wrong. Each calls the
+entry point as its console script does, within this process.
 """
 
 import io
@@ -23,8 +23,8 @@ from seeds import CLASSES
 from krm_windows import cli
 from krm_windows.gateable import TABLE
 
-# Seconds of the processor that one call may take, whatever else the machine does: the slowest seed takes two,
-# and coverage makes everything several times slower.
+# Seconds of the processor that one call may take, whatever else the machine does: the slowest seed
+# takes two, and coverage makes everything several times slower.
 SECONDS = 20
 # Seconds by the clock, for a call that waits instead of working.
 PATIENCE = 600
@@ -64,7 +64,7 @@ class _HangError(BaseException):
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Turn a call that does not end into a finding: one that works for too long, or waits for too long."""
+    """Turn a call that works for too long, or waits for too long, into a finding."""
     works = _interrupted(signal.SIGPROF, signal.ITIMER_PROF, SECONDS, "works")
     waits = _interrupted(signal.SIGALRM, signal.ITIMER_REAL, PATIENCE, "waits")
     with works, waits:
@@ -114,7 +114,10 @@ def function(data: bytes) -> None:
 
 
 def plugin(data: bytes) -> None:
-    """Give a configuration as a file, and a stream on standard input: both from one text, apart at the first NUL."""
+    """Give a configuration as a file, and a stream on standard input.
+
+    Both come from one text, apart at the first NUL.
+    """
     config, found, stream = data.partition(b"\x00")
     if not found:
         stream = APPS.encode()
@@ -212,7 +215,10 @@ def command(arguments: tuple[str, ...], data: bytes) -> None:
 
 
 def run(arguments: list[str]) -> tuple[int, bytes, str]:
-    """Run the console script's entry point, with no tool on the PATH; return code, standard output, standard error."""
+    """Run the console script's entry point, with no tool on the PATH.
+
+    Returns the code, standard output and standard error.
+    """
     out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True), io.StringIO()
     before, path = (sys.stdin, sys.stdout, sys.stderr), os.environ.get("PATH", "")
     sys.stdin, sys.stdout, sys.stderr = io.TextIOWrapper(io.BytesIO()), out, err
@@ -290,7 +296,10 @@ def _items(data: bytes, *, tame: bool = False) -> list[object] | None:
 
 
 def _texts(data: bytes) -> Iterator[bytes]:
-    """Yield the text of each item in block style, without what surrounds it; nothing where it cannot be sure."""
+    """Yield the text of each item in block style, without what surrounds it.
+
+    Yields nothing where it cannot be sure.
+    """
     text = data.decode().removeprefix("\ufeff")
     root = yaml.compose(text, yaml.CSafeLoader)
     keys = [key.value for key, _ in root.value] if isinstance(root, yaml.MappingNode) else []
@@ -301,7 +310,8 @@ def _texts(data: bytes) -> Iterator[bytes]:
         return
     for item in items.value:
         part = text[item.start_mark.index : item.end_mark.index].rstrip()
-        # An alias is not its node, and what is at the very end may have to be closed before something follows.
+        # An alias is not its node, and what is at the very end may have to be closed before
+        # something follows.
         sure = (
             isinstance(item, yaml.MappingNode)
             and "*" not in part

@@ -1,7 +1,8 @@
-"""The alerts of `extras`, checked and unit-tested with promtool: when each fires, and when it is quiet.
+"""The alerts of `extras`, checked and unit-tested with promtool.
 
-What kube-state-metrics says is written here as series, after its documentation: the program itself is published neither
-as a Debian package nor as a Go module that could be built, so no test runs it.
+That is, when each fires, and when it is quiet. What kube-state-metrics says is written here as
+series, after its documentation: the program itself is published neither as a Debian package nor as
+a Go module that could be built, so no test runs it.
 """
 
 import json
@@ -87,7 +88,10 @@ EVERY_QUARTER = " ".join(f"{minute * 60}x14" for minute in range(0, 150, 15))
 
 @dataclass(frozen=True)
 class Case:
-    """Series, a value a minute, and the alerts that fire at some minutes: `at`, and nothing else fires then."""
+    """Series, a value a minute, and the alerts that fire at some minutes.
+
+    Those are in `at`, and nothing else fires then.
+    """
 
     series: Series
     at: dict[int, set[str]]

@@ -1,8 +1,9 @@
-"""What `extras` adds is what takes it: Kubernetes' own schemas, the CRD of prometheus-operator, kube-state-metrics.
+"""What `extras` adds is what takes it.
 
-The format of kube-state-metrics is checked by a schema of its documented fields
-(docs/metrics/extend/customresourcestate-metrics.md): the program is published neither as a Debian package nor as a Go
-module that could be built.
+By Kubernetes' own schemas, the CRD of prometheus-operator, and kube-state-metrics. The format of
+kube-state-metrics is checked by a schema of its documented fields
+(docs/metrics/extend/customresourcestate-metrics.md): the program is published neither as a Debian
+package nor as a Go module that could be built.
 """
 
 import warnings
@@ -110,7 +111,7 @@ def of(emitted: list[Object], kind: str) -> list[Object]:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_strict_schema(emitted: list[Object], release: str) -> None:
-    """The admission policies, their bindings and the NetworkPolicy satisfy the schema of every release."""
+    """Admission policies, bindings and the NetworkPolicy satisfy every release's schema."""
     found = [
         *of(emitted, "ValidatingAdmissionPolicy"),
         *of(emitted, "ValidatingAdmissionPolicyBinding"),
@@ -196,7 +197,10 @@ def test_names_of_the_whole_cluster(emitted: list[Object]) -> None:
 
 
 def test_a_namespace_on_what_has_none(emitted: list[Object]) -> None:
-    """kustomize gives one to kinds that it does not know; they are ours all the same, and updated in place."""
+    """kustomize gives one to kinds that it does not know.
+
+    They are ours all the same, and updated in place.
+    """
     moved = [
         {**item, "metadata": {**item["metadata"], "namespace": "flux-system"}} for item in emitted
     ]

@@ -1,4 +1,7 @@
-"""The gate program as a Pod finds it: taken from the emitted ConfigMap, laid out as the kubelet lays out a volume."""
+"""The gate program as a Pod finds it.
+
+Taken from the emitted ConfigMap, laid out as the kubelet lays out a volume.
+"""
 
 import json
 import subprocess
@@ -38,7 +41,10 @@ def emitted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
 
 @pytest.fixture(scope="module")
 def volume(emitted: dict[str, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The ConfigMap's volume: files in a dated folder, `..data` pointing at it, links at what lies in `..data`."""
+    """The ConfigMap's volume: files in a dated folder, and links to them.
+
+    `..data` points at the folder, the links at what lies in `..data`.
+    """
     mount = tmp_path_factory.mktemp("gate")
     data = mount / "..2026_11_21_10_51_26.123456789"
     pod = emitted["Job"]["spec"]["template"]["spec"]

@@ -1,4 +1,7 @@
-"""The parts of the end-to-end tests' machine that need none: what is covered, what is compared, what is waited for."""
+"""The parts of the end-to-end tests' machine that need none.
+
+What is covered, what is compared, what is waited for.
+"""
 
 import re
 from pathlib import Path
@@ -58,6 +61,9 @@ def test_a_machine_is_seen() -> None:
 
 
 def test_no_end_to_end_test_has_a_limit_of_its_own() -> None:
-    """A busy machine changes no result: every wait is for a condition, and has the one limit of what hangs."""
+    """A busy machine changes no result.
+
+    Every wait is for a condition, and has the one limit of what hangs.
+    """
     found = {path.name for path in TESTS.glob("*.py") if LIMIT.search(path.read_text())}
     assert found == set()

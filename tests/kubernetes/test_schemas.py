@@ -1,4 +1,7 @@
-"""What is emitted is what Kubernetes takes: strict schemas of every release, and Pod Security restricted."""
+"""What is emitted is what Kubernetes takes.
+
+By strict schemas of every release, and by Pod Security restricted.
+"""
 
 import copy
 import json
@@ -72,7 +75,8 @@ def test_there_are_examples() -> None:
 def test_strict_schema(emitted: dict[Path, list[Object]], release: str) -> None:
     """Every emitted object satisfies the release's schema, without a field that it does not know.
 
-    Clusters from before there were admission policies have `admissionPolicy: Disabled`, which leaves those out.
+    Clusters from before there were admission policies have `admissionPolicy: Disabled`, which
+    leaves those out.
     """
     for policy, objects in emitted.items():
         assert objects, policy
@@ -152,7 +156,10 @@ def test_pod_security_restricted(emitted: dict[Path, list[Object]], policy: Path
 
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 def test_harder_than_restricted(emitted: dict[Path, list[Object]], policy: Path) -> None:
-    """Beyond the profile: a numeric user, a read-only root, limits, no shell, nothing that the kubelet would expand."""
+    """Beyond the profile: a numeric user, a read-only root, limits, no shell.
+
+    Nothing that the kubelet would expand, either.
+    """
     for pod in pods(emitted[policy]):
         for container in pod["containers"]:
             context = {**pod.get("securityContext", {}), **container["securityContext"]}
@@ -165,7 +172,10 @@ def test_harder_than_restricted(emitted: dict[Path, list[Object]], policy: Path)
 
 
 def test_hooks_are_among_them(emitted: dict[Path, list[Object]]) -> None:
-    """The Jobs of hooks are proven as what is emitted is: one try, a day until they are gone, no token."""
+    """The Jobs of hooks are proven as what is emitted is.
+
+    One try, a day until they are gone, no token.
+    """
     jobs = [
         found
         for objects in emitted.values()

@@ -183,7 +183,10 @@ def test_no_kubectl(scene: Scene, tmp_path: Path) -> None:
 
 
 def test_watch(scene: Scene) -> None:
-    """It prints the status anew when it has changed, and only then; an outage of the API server does not end it."""
+    """It prints the status anew when it has changed, and only then.
+
+    An outage of the API server does not end it.
+    """
     [path] = targets(scene)
     watching = subprocess.Popen(
         [*scene.command, "--watch", "-o", "json"],

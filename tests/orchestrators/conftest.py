@@ -1,4 +1,7 @@
-"""The orchestrators, as fixtures: each test that takes `engine` runs once for every way kustomize has."""
+"""The orchestrators, as fixtures.
+
+Each test that takes `engine` runs once for every way kustomize has.
+"""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -31,7 +31,10 @@ class Engine:
 
     command: tuple[str | Path, ...]
     annotation: str = ""
-    """The value of `config.kubernetes.io/function`; empty for the legacy plugin, which is found by kind."""
+    """The value of `config.kubernetes.io/function`.
+
+    It is empty for the legacy plugin, which is found by kind.
+    """
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def policy(self, text: str = POLICY) -> str:

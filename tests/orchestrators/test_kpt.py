@@ -93,7 +93,10 @@ def test_K02_failing_policy_under_kpt(kpt: Kpt, tmp_path: Path) -> None:
 
 
 def test_T06_comments_stay_and_only_intended_lines_change(kpt: Kpt, tmp_path: Path) -> None:
-    """Head, line and foot comments stay; a target loses its `suspend: false` and gains one annotation."""
+    """Head, line and foot comments stay.
+
+    A target loses its `suspend: false` and gains one annotation.
+    """
     echo = Kpt(kpt.program, "exec: cat", ("--exec", "cat"), ("--allow-exec",))
     folder, untouched = package(tmp_path / "ours", kpt), package(tmp_path / "echo", echo)
     assert kpt.render(folder).returncode == 0

@@ -81,7 +81,7 @@ def test_K01_no_network_nobody_read_only_no_home(
 
 
 def test_K01_as_transformer(engine: Engine, function: Path, tmp_path: Path) -> None:
-    """However it is started, the function adds the windows, edits the targets, and keeps the rest."""
+    """The function adds windows, edits targets and keeps the rest, however it is started."""
     built = engine.build(repository(tmp_path, engine))
     assert built.returncode == 0, built.stderr
     found = objects(built.stdout)
@@ -110,7 +110,10 @@ VALIDATE = annotated(POLICY, "krm-windows.dev/mode", "Validate")
 
 
 def test_K03_validator_passes(engine_of: Callable[[str], Engine], tmp_path: Path, way: str) -> None:
-    """As validator with the annotation it prints nothing, which is what kustomize takes for consent."""
+    """As validator with the annotation it prints nothing.
+
+    kustomize takes that for consent.
+    """
     engine = engine_of(way)
     layer = write(
         tmp_path,
@@ -140,7 +143,10 @@ def test_K03_validator_finds_what_is_missing(
 def test_K03_without_the_annotation_it_echoes(
     engine_of: Callable[[str], Engine], tmp_path: Path, way: str
 ) -> None:
-    """Without the annotation it is a transformer, wherever it is: kustomize refuses that in the validator slot."""
+    """Without the annotation it is a transformer, wherever it is.
+
+    kustomize refuses that in the validator slot.
+    """
     engine = engine_of(way)
     built = engine.build(repository(tmp_path, engine, slot="validators"))
     assert built.returncode == 1
@@ -159,7 +165,10 @@ def way(request: pytest.FixtureRequest) -> str:
 def test_K04_exec_that_is_not_enabled_is_skipped(
     engine_of: Callable[[str], Engine], function: Path, tmp_path: Path, program: str
 ) -> None:
-    """kustomize skips an exec function that it was not asked to run, with exit 0; `verify` sees that."""
+    """kustomize skips an exec function that it was not asked to run, with exit 0.
+
+    `verify` sees that.
+    """
     silent = Engine(engine_of(f"{program}-legacy").command, f"exec: {{path: {function}}}")
     built = silent.build(repository(tmp_path, silent))
     assert built.returncode == 0
@@ -182,7 +191,7 @@ def test_K05_legacy_protocol(
 
 @pytest.mark.parametrize("way", ["container", "exec"])
 def test_K09_kustomize_alone(engine_of: Callable[[str], Engine], tmp_path: Path, way: str) -> None:
-    """kustomize's own program runs it as container, as exec and from a Component, with one result."""
+    """kustomize runs it as container, as exec and from a Component, with one result."""
     engine = engine_of(f"kustomize-{way}")
     directly = engine.build(repository(tmp_path / "direct", engine))
     through = engine.build(component(tmp_path, engine))
@@ -213,7 +222,10 @@ spec:
 def test_K10_component_in_a_layer_with_a_namespace(
     legacy: Engine, function: Path, tmp_path: Path
 ) -> None:
-    """A layer's namespace moves what a Component adds; where all targets live there, nothing is lost."""
+    """A layer's namespace moves what a Component adds.
+
+    Where all targets live there, nothing is lost.
+    """
     built = legacy.build(component(tmp_path, legacy, layer="namespace: flux-system\n"))
     assert built.returncode == 0, built.stderr
     assert {namespace for _, namespace, _ in ours(built.stdout)} == {"flux-system"}
@@ -237,7 +249,10 @@ def test_K10_component_with_two_target_namespaces(
 def test_K10_component_whose_rights_are_moved_away(
     legacy: Engine, function: Path, tmp_path: Path
 ) -> None:
-    """A layer's namespace moves both Roles into it, exit 0; `verify` says that a target has no rights."""
+    """A layer's namespace moves both Roles into it, exit 0.
+
+    `verify` says that a target has no rights.
+    """
     folder = component(tmp_path, legacy, ELSEWHERE, layer="namespace: flux-system\n")
     write(folder, {"flux.yaml": f"{RESOURCES['flux.yaml']}---\n{TEAM}"})
     built = legacy.build(folder)
@@ -283,7 +298,10 @@ PATCH = """\
 
 
 def test_C06_policy_patched_by_kustomize(engine: Engine, tmp_path: Path) -> None:
-    """A folder in the transformer slot may patch a policy: maps merge, so one window changes and another is added."""
+    """A folder in the transformer slot may patch a policy.
+
+    Maps merge, so one window changes and another is added.
+    """
     files = {
         "base/policy.yaml": engine.policy(),
         "base/kustomization.yaml": "resources: [policy.yaml]\n",
@@ -319,7 +337,10 @@ patches:
 def test_what_a_cluster_removes_in_the_own_file_is_gone(
     engine: Engine, tmp_path: Path, slot: str, cluster: str, *, is_frozen: bool
 ) -> None:
-    """kustomize keeps a null that is in the policy's file, also where it patches or names another part of it."""
+    """kustomize keeps a null of the policy's file where it patches another part of it.
+
+    Also where it only names it.
+    """
     text = f"{engine.policy()}{CLUSTERS}  buildFor: {cluster}\n"
     patch = OTHER if slot == "patched" else ""
     files = {
@@ -338,7 +359,7 @@ def test_what_a_cluster_removes_in_the_own_file_is_gone(
 
 
 def test_G01_generator(engine: Engine, tmp_path: Path) -> None:
-    """In the generator slot it sees no resources, emits the windows, and does not emit its own policy."""
+    """In the generator slot it sees no resources and emits the windows, not its own policy."""
     built = engine.build(repository(tmp_path, engine, slot="generators"))
     assert built.returncode == 0, built.stderr
     assert kinds(ours(built.stdout)) == WINDOWS
@@ -346,7 +367,7 @@ def test_G01_generator(engine: Engine, tmp_path: Path) -> None:
 
 
 def test_G08_name_prefix_of_the_layer(legacy: Engine, tmp_path: Path) -> None:
-    """Under the layer's namePrefix all objects of ours still refer to each other by their new names."""
+    """Under the layer's namePrefix our objects still refer to each other by their new names."""
     built = legacy.build(repository(tmp_path, legacy, slot="generators", more="namePrefix: eu-\n"))
     assert built.returncode == 0, built.stderr
     found = ours(built.stdout)

@@ -1,4 +1,7 @@
-"""What a migration yields is open exactly when the original was: proven on what kustomize builds of both."""
+"""What a migration yields is open exactly when the original was.
+
+Proven on what kustomize builds of both.
+"""
 
 import shutil
 import subprocess
@@ -22,7 +25,7 @@ from krm_windows.schedule.timeline import timeline
 pytestmark = pytest.mark.slow  # kustomize, kpt and containers
 
 START, END = datetime(2027, 1, 1, tzinfo=UTC), datetime(2028, 1, 1, tzinfo=UTC)
-# Each cluster whose windows are at work: the fixture, its name, and the directory that Flux applies.
+# Each cluster whose windows are at work: the fixture, its name, and what directory Flux applies.
 CLUSTERS = [
     ("old-style", "bergen", "clusters/bergen/infra"),
     ("old-style", "cadiz", "clusters/cadiz/infra"),
@@ -49,7 +52,7 @@ def case(request: pytest.FixtureRequest) -> tuple[str, str, str]:
 
 
 def schedules(objects: Iterable[dict[str, object]], *verbs: str) -> set[tuple[str, str, str]]:
-    """Return name, schedule and zone of CronJobs that are at work, of those whose name begins with a verb."""
+    """Return name, schedule and zone of CronJobs at work whose name begins with a verb."""
     return {
         (
             found["metadata"]["name"],
@@ -86,7 +89,10 @@ def opened(events: Iterable[tuple[datetime, bool]]) -> list[tuple[datetime, date
 def test_the_schedules_are_those_of_the_original(
     case: tuple[str, str, str], kustomize: Callable[[Path], list[dict[str, object]]], tmp_path: Path
 ) -> None:
-    """Migrated, rendered and built, a cluster has the CronJobs it had, with their names, schedules and zones."""
+    """Migrated, rendered and built, a cluster has the CronJobs that it had.
+
+    With their names, schedules and zones.
+    """
     fixture, cluster, path = case
     original = FIXTURES / fixture / "repository"
     assert program("", "migrate", original, "-o", tmp_path / "out").code == 0
@@ -100,7 +106,7 @@ def test_the_schedules_are_those_of_the_original(
 def test_it_is_open_when_the_original_was(
     case: tuple[str, str, str], kustomize: Callable[[Path], list[dict[str, object]]]
 ) -> None:
-    """Over a year, what the gate decides is what the controller would have made of the old CronJobs."""
+    """Over a year, the gate decides what the controller made of the old CronJobs."""
     fixture, cluster, path = case
     original = FIXTURES / fixture / "repository"
     built = kustomize(original / path)
@@ -119,7 +125,7 @@ def test_it_is_open_when_the_original_was(
 def test_the_repository_builds_without_the_old_windows(
     case: tuple[str, str, str], kustomize: Callable[[Path], list[dict[str, object]]], tmp_path: Path
 ) -> None:
-    """With the kustomizations that were written in their places, and the files gone, all else is built as before."""
+    """With kustomizations written in their places, and the files gone, all else is as ever."""
     fixture, _, path = case
     original, after = FIXTURES / fixture / "repository", tmp_path / "after"
     found = read(original)

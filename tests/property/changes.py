@@ -1,4 +1,7 @@
-"""Every change of a clock from 2011 to five years ahead, and the zones whose rules are the same in that time."""
+"""Every change of a clock from 2011 to five years ahead, and the zones with equal rules.
+
+Equal are zones whose rules are the same in that time.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -18,7 +21,10 @@ STEP = 4 * DAY
 
 @dataclass(frozen=True)
 class Change:
-    """The UTC minute at which clocks in a zone are put from one offset to another, in minutes ahead of UTC."""
+    """The UTC minute at which clocks in a zone are put from one offset to another.
+
+    Offsets are in minutes ahead of UTC.
+    """
 
     zone: str
     at: int
@@ -36,7 +42,8 @@ class Change:
         return self.utc.replace(tzinfo=None) + timedelta(minutes=self.before)
 
 
-# The night on which Nuuk's new rules began: no clock changed, though zoneinfo marks the hour after as a repeated one.
+# The night on which Nuuk's new rules began: no clock changed, though zoneinfo marks the hour after
+# as a repeated one.
 ONLY_RULES = Change("America/Nuuk", minute(datetime(2023, 10, 29, 1)), -120, -120)
 
 

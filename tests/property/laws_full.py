@@ -1,8 +1,10 @@
-"""Walk ten years of all zones minute by minute: the evaluator against the oracle, for policies of every shape.
+"""Walk ten years of all zones minute by minute: the evaluator against the oracle.
 
-`make laws-full`. Zones whose clocks show the same are walked once. Each meets `--shapes` of the recurring shapes, one
-zone after the other taking the next ones, for all the years; and every dated shape, each at a change of its own, in the
-year of that change and in its neighbours. From 2026 on, the triggers in UTC have to meet every edge to the minute.
+It does so for policies of every shape. `make laws-full`. Zones whose clocks show the same are
+walked once. Each meets `--shapes` of the recurring shapes, one zone after the other taking the next
+ones, for all the years; and every dated shape, each at a change of its own, in the year of that
+change and in its neighbours. From 2026 on, the triggers in UTC have to meet every edge to the
+minute.
 """
 
 import argparse
@@ -36,7 +38,7 @@ CLOCK_STEP = 15
 
 @dataclass
 class Tally:
-    """What was compared, in minutes, edges, decisions and readings of the clock, and what differed."""
+    """What was compared and what differed: minutes, edges, decisions and clock readings."""
 
     minutes: int = 0
     edges: int = 0
@@ -146,7 +148,7 @@ def _compare(shape: str, timetable: Timetable, year: int) -> Tally:
 
 
 def _met(shape: str, policy: Plan, year: int) -> Tally:
-    """Replay the triggers in UTC: each edge of a year is reached, in those years that they are made for."""
+    """Replay the triggers in UTC: each edge of a year that they are made for is reached."""
     start, count = _span(year)
     if year < FIRST_MET:
         return Tally()

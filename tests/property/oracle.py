@@ -1,8 +1,9 @@
 """An independent answer to when a policy is open, read off the design and off nothing else.
 
-It shares the timetable's classes with the evaluator and no line of its reasoning: it writes down what the wall clock
-shows at every single minute, paints every occurrence of many years onto the wall clock's minutes, and looks up the one
-in the other. Minutes are numbered from `EPOCH` on, the UTC ones and those of the wall clock alike.
+It shares the timetable's classes with the evaluator and no line of its reasoning: it writes down
+what the wall clock shows at every single minute, paints every occurrence of many years onto the
+wall clock's minutes, and looks up the one in the other. Minutes are numbered from `EPOCH` on, the
+UTC ones and those of the wall clock alike.
 """
 
 import calendar
@@ -23,7 +24,8 @@ MINUTE = timedelta(minutes=1)
 HOUR, DAY = 60, 1440
 DAYS = 40 * 366
 LAST = DAYS * DAY
-# No clock of these years was turned back by more than three hours, so two days say what it has shown before.
+# No clock of these years was turned back by more than three hours, so two days say what it has
+# shown before.
 LEAD = 2 * DAY
 
 
@@ -53,7 +55,10 @@ def offset(tz: ZoneInfo, at: int) -> int:
 
 @dataclass(frozen=True)
 class Walk:
-    """A walk through UTC minutes from `start` on: what the wall clock that never runs backwards shows at each."""
+    """A walk through UTC minutes from `start` on.
+
+    At each, it has what the wall clock that never runs backwards shows.
+    """
 
     start: int
     shown: list[int]
@@ -135,7 +140,10 @@ def _recurring_end(rule: Rule, begin: int) -> int:
 
 
 def active(rule: Rule, way: Walk, name: str) -> int:
-    """Say at which minutes of a walk a rule is in force: one byte a minute, the first one lowest."""
+    """Say at which minutes of a walk a rule is in force.
+
+    One byte a minute, the first one lowest.
+    """
     if isinstance(rule.begins, Recurrence):
         return _packed(map(painted(rule).__getitem__, way.shown))
     begun = [True] * len(way.shown) if rule.begins is None else _reached(rule.begins, way)
@@ -197,7 +205,8 @@ def layers(timetable: Timetable) -> list[tuple[list[Rule], bool]]:
 def states(timetable: Timetable, start: int, count: int) -> bytes:
     """Say for each UTC minute whether the policy is open: 1, or 0.
 
-    It closes early so that all that lies ahead is open; as intervals are half open, at its very edge it is closed.
+    It closes early so that all that lies ahead is open; as intervals are half open, at its very
+    edge it is closed.
     """
     ahead = timetable.closes_early // MINUTE + 1
     way = walk(timetable.time_zone, start, count + ahead)

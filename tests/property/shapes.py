@@ -1,7 +1,8 @@
 """Policies of every shape, as one writes them; what is dated lies around a change of the clock.
 
-Beside the texts there are dates: `$eve`, `$day` and `$morrow` of the change; instants: `$before`, `$at` and `$since`;
-and `$gone`, a date and time in the middle of what the clock left out or showed twice.
+Beside the texts there are dates: `$eve`, `$day` and `$morrow` of the change; instants: `$before`,
+`$at` and `$since`; and `$gone`, a date and time in the middle of what the clock left out or showed
+twice.
 """
 
 from datetime import timedelta
@@ -118,7 +119,10 @@ def plan(shape: str, change: Change) -> Plan:
 
 @cache
 def compiled(text: str) -> Plan:
-    """Load and compile a policy for no cluster in particular; nothing may be wrong with it. Its zone has a past."""
+    """Load and compile a policy for no cluster in particular.
+
+    Nothing may be wrong with it. Its zone has a past.
+    """
     loaded = load(KubeObject.parse(text.encode()).node)
     assert loaded.policy, loaded.results
     made, _ = compile_policy(loaded.policy, None, Inventory((), visible=False))

@@ -1,6 +1,9 @@
-"""Laws of the rules among themselves: union, freeze, override, state, closing early, and what lies outside windows.
+"""Laws of the rules among themselves.
 
-All are equations between sets of instants, and the sets are timelines, cut around a change of a clock.
+Union, freeze, override, state, closing early, and what lies outside windows.
+
+All are equations between sets of instants, and the sets are timelines, cut around a change of a
+clock.
 """
 
 from collections.abc import Callable
@@ -68,7 +71,7 @@ def renamed(
 
 @st.composite
 def policies(draw: st.DrawFn, count: int) -> tuple[Change, list[Timetable]]:
-    """Draw a change of a clock, and policies for its zone, each a set of windows and nothing else."""
+    """Draw a change of a clock, and policies for its zone, each only a set of windows."""
     change = draw(st.sampled_from(changes()))
     drawn = [plan(draw(st.sampled_from(list(SHAPES))), change).timetable for _ in range(count)]
     return change, [ruled(each, windows=renamed(Kind.WINDOW, _all(each))) for each in drawn]
@@ -86,7 +89,10 @@ law = settings(max_examples=examples(60))
 @law
 @given(policies(2))
 def test_windows_are_a_union(drawn: tuple[Change, list[Timetable]]) -> None:
-    """Of two sets of windows: open where one is or the other, in whatever order, and twice is once."""
+    """Of two sets of windows: open where one is or the other.
+
+    In whatever order, and twice is once.
+    """
     change, (one, other) = drawn
     both = opened(
         ruled(one, windows=one.windows + renamed(Kind.WINDOW, other.windows, prefix="v")), change
@@ -112,7 +118,10 @@ def test_a_freeze_cuts(drawn: tuple[Change, list[Timetable]]) -> None:
 @law
 @given(policies(1))
 def test_outside_windows_is_the_complement(drawn: tuple[Change, list[Timetable]]) -> None:
-    """Freezes of a policy that is open otherwise leave open exactly what the same windows would leave closed."""
+    """Freezes of a policy that is open otherwise mirror the same windows.
+
+    They leave open exactly what the windows would leave closed.
+    """
     change, (one,) = drawn
     freezes = replace(ruled(one, freezes=renamed(Kind.FREEZE, one.windows)), outside_windows="Open")
     always = opened(replace(one, state="Open"), change)
@@ -207,7 +216,10 @@ def test_being_open_is_lying_in_an_interval(
     st.lists(st.integers(-3000, 3000), min_size=2, max_size=8),
 )
 def test_moments_and_instants_keep_their_order(change: Change, minutes: list[int]) -> None:
-    """A later moment on the wall clock is no earlier instant, and at a later instant the clock shows no less."""
+    """A later moment on the wall clock is no earlier instant.
+
+    And at a later instant the clock shows no less.
+    """
     tz = zones.zone(change.zone)
     moments = [change.wall + number * MINUTE for number in sorted(minutes)]
     instants = [change.utc + number * MINUTE for number in sorted(minutes)]

@@ -1,4 +1,7 @@
-"""A law of fleets: whatever two clusters have in common, patches of a base build to what each has by itself."""
+"""A law of fleets: patches of a base build to what each cluster has by itself.
+
+Whatever two clusters have in common.
+"""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -85,7 +88,7 @@ specs = st.builds(
 
 
 def fleet(every: list[dict[str, object]]) -> Fleet:
-    """Return a fleet in which each cluster has a policy of its own, and the first stands for all."""
+    """Return a fleet of clusters with a policy each, of which the first stands for all."""
     texts = (yaml.safe_dump({**yaml.safe_load(HEAD), "spec": spec}) for spec in every)
     own = {f"c{number}": KubeObject.parse(text.encode()) for number, text in enumerate(texts)}
     return Fleet((FleetPolicy(None, own),), tuple(own), "overlays", lambda _: [])

@@ -1,4 +1,7 @@
-"""What is previewed is what the cluster does: `state`, `calendar` and the gate program give one answer."""
+"""What is previewed is what the cluster does.
+
+`state`, `calendar` and the gate program give one answer.
+"""
 
 import json
 import subprocess
@@ -92,7 +95,10 @@ def test_the_calendar_is_what_state_says(shape: str, change: Change, hours: int,
 @given(PLANS, st.dates(date(2011, 1, 1), date(2031, 1, 1)), st.integers(1, 60), st.integers(1, 60))
 @settings(max_examples=examples(100))
 def test_two_ranges_are_one(compiled: Plan, first: date, days: int, more: int) -> None:
-    """Where one range ends, the next begins; what is open over the seam is one interval in the whole."""
+    """Where one range ends, the next begins.
+
+    What is open over the seam is one interval in the whole.
+    """
     table = compiled.timetable
     spans = (
         Period(first, days),
@@ -110,7 +116,7 @@ def test_two_ranges_are_one(compiled: Plan, first: date, days: int, more: int) -
 
 @pytest.mark.parametrize("shape", ["nights", "every rank", "closes early, dated", "second Tuesday"])
 def test_state_is_what_the_program_prints(shape: str, tmp_path: Path) -> None:
-    """The program, run as the cluster runs it, at instants around a change of the clock and away from it."""
+    """The program, run as the cluster runs it, around a change of the clock and away from it."""
     change = Change("Europe/Berlin", minute(datetime(2027, 3, 28, 1)), 60, 120)
     compiled = plan(shape, change)
     data, listed = configmap.config_map(compiled)["data"], configmap.items(compiled)

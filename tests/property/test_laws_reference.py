@@ -1,4 +1,7 @@
-"""The evaluator and the reference evaluator say the same of every timetable: states, rules, reasons, edges."""
+"""The evaluator and the reference evaluator say the same of every timetable.
+
+States, rules, reasons, and edges.
+"""
 
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
@@ -26,7 +29,8 @@ ZONES = (
     "Asia/Kolkata",
     "Etc/UTC",
 )
-# A change of the clock in any of the zones, or nothing of the kind, is what dated rules and questions lie around.
+# A change of the clock in any of the zones, or nothing of the kind, is what dated rules and
+# questions lie around.
 CENTRES = st.sampled_from(
     [(zone, change.utc) for zone in ZONES for change in of(zone)[-6:]]
 ) | st.sampled_from([(zone, datetime(2028, 2, 28, 22, tzinfo=UTC)) for zone in ZONES])
@@ -40,7 +44,10 @@ SOME_WEEKDAYS = st.frozensets(st.integers(0, 6), min_size=1, max_size=4)
 
 @st.composite
 def recurrences(draw: st.DrawFn, often: bool) -> Recurrence:  # noqa: FBT001 - drawn
-    """Draw anything that recurs, as seldom as a leap day and, if it may be so `often`, every minute."""
+    """Draw anything that recurs, as seldom as a leap day.
+
+    If it may be so `often`, as often as every minute.
+    """
     minutes = draw(
         st.just(frozenset({0})) | st.frozensets(st.integers(0, 59), min_size=1, max_size=3)
     )

@@ -1,7 +1,8 @@
-"""Laws of triggers: replayed as the controller would fire them, the emitted schedules meet every edge.
+"""Laws of triggers: the emitted schedules meet every edge.
 
-Those in UTC alone meet each edge to the minute, in every zone and at every change of a clock: what zone data the
-controller has does not matter, nor how long `interval` is.
+They are replayed as the controller would fire them. Those in UTC alone meet each edge to the
+minute, in every zone and at every change of a clock: what zone data the controller has does not
+matter, nor how long `interval` is.
 """
 
 from dataclasses import replace
@@ -22,7 +23,8 @@ INTERVALS = [
     *(timedelta(minutes=minutes) for minutes in (1, 2, 3, 5, 10, 15, 20, 30)),
     *(timedelta(hours=hours) for hours in (1, 2, 3, 4, 6, 8, 12, 24)),
 ]
-# Those that change at midnight or by half an hour, one that jumps by two hours, one that never changes, and the usual.
+# Those that change at midnight or by half an hour, one that jumps by two hours, one that never
+# changes, and the usual.
 ZONES = (
     "Africa/Cairo",
     "America/Havana",
@@ -64,7 +66,10 @@ def test_every_edge_at_a_change_is_met(shape: str) -> None:
 )
 @pytest.mark.parametrize("interval", ["10m", "24h"])
 def test_an_edge_in_a_change_of_the_clock_is_met(zone: str, interval: str) -> None:
-    """A window that ends in what the clock skips, or shows twice, ends on time, a margin ahead of it too."""
+    """A window that ends in what the clock skips, or shows twice, ends on time.
+
+    A margin ahead of it does, too.
+    """
     for change in [each for each in of(zone) if each.utc >= START][:12]:
         day = f"{change.wall:%a}"
         for time in (f"{change.wall:%H:%M}", f"{change.wall + 20 * MINUTE:%H:%M}"):
@@ -98,7 +103,10 @@ def test_there_are_few(shape: str) -> None:
 
 @pytest.mark.parametrize("interval", INTERVALS, ids=str)
 def test_no_edge_waits_longer_than_an_interval(interval: timedelta) -> None:
-    """The resync comes every `interval`, across midnight and the turn of the year too, for every fleet member."""
+    """The resync comes every `interval`, across midnight and the turn of the year.
+
+    For every fleet member.
+    """
     timetable = plan("office hours", Change("Europe/Berlin", 0, 0, 0)).timetable
     until = UNTIL if interval >= timedelta(hours=6) else START + 7 * DAY
     for cluster in range(4):

@@ -1,6 +1,7 @@
-"""Laws of words: what a schedule is said to mean is when the evaluator fires, for whatever was written.
+"""Laws of words: what a schedule is said to mean is when the evaluator fires.
 
-The words are read back here by a reader of their own, which knows English and no cron.
+That holds for whatever was written. The words are read back here by a reader of their own, which
+knows English and no cron.
 """
 
 import re
@@ -67,7 +68,10 @@ def _numbers(words: str) -> set[int]:
 
 
 def _listed(words: str, names: tuple[str, ...]) -> set[int]:
-    """Read `a, b to d and e`; a range may go on over the end of the names, as the weekend is no end of a week."""
+    """Read `a, b to d and e`.
+
+    A range may go on over the end of the names, as the weekend is no end of a week.
+    """
     found: set[int] = set()
     for part in re.split(r", | and ", words):
         first, _, last = part.partition(" to ")

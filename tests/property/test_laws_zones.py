@@ -1,4 +1,7 @@
-"""Laws around every change of every clock: the evaluator and an oracle that looks at each minute say the same."""
+"""Laws around every change of every clock.
+
+The evaluator and an oracle that looks at each minute say the same.
+"""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -16,7 +19,8 @@ from krm_windows.gate.timetable import Timetable
 from krm_windows.schedule import zones
 from krm_windows.schedule.timeline import timeline
 
-# Three days around a change. Every change meets three of the shapes, and each shape changes of all kinds of zones.
+# Three days around a change. Every change meets three of the shapes, and each shape changes of all
+# kinds of zones.
 BEFORE, MINUTES = DAY + DAY // 2, 3 * DAY
 STRIDE = len(SHAPES) // 3
 RULED_BY_MARGIN = {"closesEarly"}
@@ -33,7 +37,10 @@ def met_by(shape: str, stride: int) -> list[Change]:
 
 
 def written(timetable: Timetable, start: int, count: int) -> bytes:
-    """Ask the evaluator for a timeline and write it down by minutes; it must be a partition into maximal parts."""
+    """Ask the evaluator for a timeline and write it down by minutes.
+
+    It must be a partition into maximal parts.
+    """
     segments = list(timeline(timetable, utc(start), utc(start + count)))
     edges = [utc(start), *(segment.ends for segment in segments)]
     assert edges == [*(segment.begins for segment in segments), utc(start + count)]
@@ -45,7 +52,10 @@ def written(timetable: Timetable, start: int, count: int) -> bytes:
 
 
 def test_no_change_is_left_out() -> None:
-    """Every zone is in a group, and every change, those of half an hour and of a day among them, meets some shape."""
+    """Every zone is in a group, and every change meets some shape.
+
+    Those of half an hour and of a day are among them.
+    """
     assert sorted(name for group in groups() for name in group.zones) == sorted(zones.names())
     assert {change.after - change.before for change in changes()} >= {
         60,
@@ -61,7 +71,10 @@ def test_no_change_is_left_out() -> None:
 
 @pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=10))
 def test_every_minute(shape: str) -> None:
-    """Three days around each change, the timeline is what a run in each minute finds; so is one that begins in it."""
+    """Three days around each change, the timeline is what a run in each minute finds.
+
+    So is one that begins in it.
+    """
     for change in met_by(shape, STRIDE):
         timetable, start = around(change, shape)
         for first, count in ((start, MINUTES), (change.at - 15, HOUR), (change.at + 15, HOUR)):
@@ -71,7 +84,10 @@ def test_every_minute(shape: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", [30, 90, 1785])
 def test_a_margin_of_seconds(seconds: int) -> None:
-    """A margin with seconds, which no build emits, counts as the next whole minute: it opens nothing more."""
+    """A margin with seconds counts as the next whole minute: it opens nothing more.
+
+    No build emits such a margin.
+    """
     for change, shape in zip(changes()[seconds % 7 :: 60], SHAPES, strict=False):
         timetable, start = around(change, shape)
         exact = replace(timetable, closes_early=timedelta(seconds=seconds))
@@ -81,7 +97,10 @@ def test_a_margin_of_seconds(seconds: int) -> None:
 
 @pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=10))
 def test_decisions_at_every_edge(shape: str) -> None:
-    """Half open: at an edge the new state holds, one tick before it the old one; `since` and `until` are the edges."""
+    """Half open: at an edge the new state holds, one tick before it the old one.
+
+    `since` and `until` are the edges.
+    """
     for change in met_by(shape, STRIDE * 9):
         timetable, start = around(change, shape)
         segments = list(timeline(timetable, utc(start), utc(start + MINUTES)))
@@ -97,7 +116,7 @@ def test_decisions_at_every_edge(shape: str) -> None:
 
 @pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=10))
 def test_rules_that_decide(shape: str) -> None:
-    """The rules of a decision are those of the strongest kind in force, all of them and no other."""
+    """The rules of a decision are those of the strongest kind in force, and all of them."""
     for change in met_by(shape, STRIDE * 3):
         timetable, start = around(change, shape)
         for segment in islice(timeline(timetable, utc(start), utc(start + MINUTES)), 8):
@@ -118,7 +137,10 @@ def test_the_wall_clock_at_every_minute() -> None:
 
 @pytest.mark.slow
 def test_instants_of_every_wall_clock_minute() -> None:
-    """The instant of a wall-clock minute is the first at which the clock shows it or a later one."""
+    """The instant of a wall-clock minute is the first at which the clock has reached it.
+
+    The clock shows that minute then, or a later one.
+    """
     for change in changes():
         tz, start = zones.zone(change.zone), change.at - HOUR
         shown = walk(change.zone, start, 5 * HOUR).shown

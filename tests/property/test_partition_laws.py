@@ -1,4 +1,7 @@
-"""Laws of change classes: whatever the resources and however many classes, each resource is in exactly one."""
+"""Laws of change classes: each resource is in exactly one.
+
+Whatever the resources, and however many classes.
+"""
 
 import json
 import re
@@ -37,7 +40,10 @@ DEFINITION = {"group": "example.com", "names": {"kind": "Thing"}}
 
 @st.composite
 def objects(draw: st.DrawFn) -> dict[str, object]:
-    """Draw an object with any of the marks that decide about its class; its number distinguishes it from its likes."""
+    """Draw an object with any of the marks that decide about its class.
+
+    Its number distinguishes it from its likes.
+    """
     version, kind = draw(KINDS)
     namespace = None if kind in ("Namespace", "CustomResourceDefinition") else draw(NAMESPACES)
     annotations = (
@@ -114,9 +120,10 @@ def config(spec: dict[str, object]) -> str:
 def test_the_classes_of_a_split_join_to_the_base(
     spec: dict[str, object], stream: list[dict[str, object]]
 ) -> None:
-    """Disjoint and complete: kept class by class, every item comes out once, in its order, byte for byte.
+    """Disjoint and complete.
 
-    What is said against a stream is the same for every class, so that all of its builds fail or none does.
+    Kept class by class, every item comes out once, in its order, byte for byte. What is said
+    against a stream is the same for every class, so that all of its builds fail or none does.
     """
     texts = [as_item(KubeObject.from_value(found).span.decode()) for found in stream]
     wire = HEAD + "items:" + ("\n" if texts else " []\n") + "".join(texts)
@@ -136,7 +143,10 @@ def test_the_classes_of_a_split_join_to_the_base(
 def test_the_files_of_a_split_join_to_the_base(
     spec: dict[str, object], stream: list[dict[str, object]]
 ) -> None:
-    """One file for each object, with its text as it came, and a kustomization that lists them in their order."""
+    """One file for each object, with its text as it came.
+
+    A kustomization lists them in their order.
+    """
     texts = [KubeObject.from_value(found).span for found in stream]
     divided = partition(spec, stream)
     files = split.files("c", Spec.model_validate(spec), divided, None)

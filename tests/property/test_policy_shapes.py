@@ -1,4 +1,7 @@
-"""Whatever shape is at whatever place of the API: loading says what is wrong, and raises nothing."""
+"""Whatever shape is at whatever place of the API.
+
+Loading says what is wrong, and raises nothing.
+"""
 
 from collections.abc import Iterator, Mapping
 
@@ -87,7 +90,10 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_shape_at_every_place(kind: str) -> None:
-    """A list, a map or a scalar where another belongs is a finding, or is fine; it is never an exception."""
+    """A list, a map or a scalar where another belongs is a finding, or is fine.
+
+    It is never an exception.
+    """
     document, places = KINDS[kind]
     assert not [
         result for result in found(kind, document) if result.tags["rule"] != "cluster-unknown"

@@ -1,7 +1,7 @@
 """Hostile text through every command and every format: it is shown, and does nothing.
 
-The commands and their formats are taken from the program's own tables, so that one which is added is tested, or fails
-here.
+The commands and their formats are taken from the program's own tables, so that one which is added
+is tested, or fails here.
 """
 
 import argparse
@@ -337,7 +337,8 @@ def _repository(text: str, name: str) -> None:
         third = yaml.safe_load(APPS)
         third["metadata"]["name"] = text
         third["spec"]["path"] = "./apps"
-        # The first cluster's policy is right, so that what it gates is judged; the second has a wrong one too.
+        # The first cluster's policy is right, so that what it gates is judged; the second has a
+        # wrong one too.
         documents = (flux, other, third, policy(text), *([wrong(text)] if number else []))
         Path(f"repo/clusters/{cluster}/{name}.yaml").write_text(
             "---\n".join(map(written, documents))
@@ -379,7 +380,10 @@ def _status(text: str) -> None:
 
 
 def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
-    """Return calls of every command, but for the format: some that work, some whose input is wrong."""
+    """Return calls of every command, but for the format.
+
+    Some work, some have input that is wrong.
+    """
     name = file_name(text)
     argument = text.replace("\x00", "")[:2000]
     wrongs = sorted(str(path) for path in Path().glob("wrong*.yaml"))
@@ -482,7 +486,7 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
 
 
 def formats(command: str) -> list[tuple[tuple[str, ...], str]]:
-    """Return the options by which a command is given a format, and the format, as its parser has them."""
+    """Return the options that give a command a format, and the formats of its parser."""
     module = importlib.import_module("krm_windows.cli.arguments")
     parser = module.parser(COMMANDS, [command])
     [commands] = (
@@ -541,7 +545,10 @@ def judged(ended: Ended, read: Callable[[str], object], about: object) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("name", mostly_slow(BUNDLES, every=4))
 def test_every_command_in_every_format(command: str, name: str, run: Run) -> None:
-    """Whatever the text and wherever it is, a reader of the format finds the format, and a log finds lines."""
+    """Whatever the text and wherever it is, a reader of the format finds the format.
+
+    A log finds lines.
+    """
     workplace(BUNDLES[name])
     worked = 0
     for argv in calls(BUNDLES[name])[command]:
@@ -549,7 +556,8 @@ def test_every_command_in_every_format(command: str, name: str, run: Run) -> Non
             ended = run(command, *_unused(argv, form), *options)
             judged(ended, reader(command, argv, form), (command, argv, form))
             worked += bool(ended.out)
-    # `verify` and `render` have little to print, and no YAML has a key as long as the long text (status reads labels).
+    # `verify` and `render` have little to print, and no YAML has a key as long as the long text
+    # (status reads labels).
     silent = ("verify", "render", *(["status"] if name == "long" else []))
     assert worked or command in silent, "no call of this command printed anything"
 
@@ -600,7 +608,10 @@ def function(config: str, about: object) -> None:
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_the_function_in_both_protocols(name: str, run: Run) -> None:
-    """On standard error a line for each result; the list on standard output is YAML that has the text itself."""
+    """On standard error a line for each result.
+
+    The list on standard output is YAML that has the text itself.
+    """
     assert run
     text = TEXTS[name]
     for config in (
@@ -635,7 +646,10 @@ def test_programs_get_the_text_itself(name: str, run: Run) -> None:
 
 @pytest.mark.parametrize("name", BUNDLES)
 def test_the_words_of_other_programs(name: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kustomize, kubectl and git fail with a text of somebody else's; we pass on what they said, in one line."""
+    """Kustomize, kubectl and git fail with a text of somebody else's.
+
+    We pass on what they said, in one line.
+    """
     Path("said").write_text(BUNDLES[name], errors="replace")
     Path("bin").mkdir()
     for tool in ("kustomize", "kubectl", "git"):

@@ -61,7 +61,7 @@ def _around(night: datetime) -> tuple[datetime, datetime]:
 
 @st.composite
 def timetables(draw: st.DrawFn) -> tuple[Timetable, datetime]:
-    """A timetable with rules of every rank, and an instant at which the clock of its zone changes."""
+    """A timetable with rules of every rank, and an instant at which its clock changes."""
     name, night = draw(NIGHTS)
     near = st.integers(-2000, 2000).map(lambda minutes: night + minutes * MINUTE)
     once = st.tuples(near | near.map(lambda moment: moment.replace(tzinfo=None)), LENGTHS)
@@ -118,7 +118,10 @@ def _relative_end(end: object, begins: datetime) -> datetime | None:
 @settings(max_examples=examples(60))
 @given(NIGHTS, RULES)
 def test_the_state_is_a_function_of_the_wall_clock(night: tuple[str, datetime], rule: Rule) -> None:
-    """A walk over nominal minutes, read at W(t), agrees with the evaluator at every minute around a change."""
+    """A walk over nominal minutes, read at W(t), agrees with the evaluator around a change.
+
+    At every minute there.
+    """
     name, change = night
     tz = zone(name)
     start, until = change - timedelta(days=1), change + timedelta(days=1)
@@ -170,7 +173,10 @@ def test_decision_and_timeline_agree(
 def test_closing_early_is_looking_ahead(
     given_: tuple[Timetable, datetime], early: timedelta, minutes: int
 ) -> None:
-    """Open if an override opens, or if all of the time ahead is open; as intervals are half open, its end included."""
+    """Open if an override opens, or if all of the time ahead is open.
+
+    As intervals are half open, its end included.
+    """
     timetable, night = given_
     at = night - timedelta(days=3) + minutes * MINUTE
     now = decide(timetable, at)
@@ -182,7 +188,10 @@ def test_closing_early_is_looking_ahead(
 
 @given(timetables())
 def test_timelines_can_be_cut_anywhere(given_: tuple[Timetable, datetime]) -> None:
-    """Where one begins to look does not matter: the second half of a timeline is the timeline of the second half."""
+    """Where one begins to look does not matter.
+
+    The second half of a timeline is the timeline of the second half.
+    """
     timetable, night = given_
     start, until = _around(night)
     whole = [segment for segment in timeline(timetable, start, until) if segment.ends > night]

@@ -1,4 +1,7 @@
-"""Laws of the wire: what is not edited is what was read, and every boundary is where libyaml sees it."""
+"""Laws of the wire: what is not edited is what was read.
+
+And every boundary is where libyaml sees it.
+"""
 
 import io
 
@@ -36,7 +39,10 @@ def test_reading_and_writing_is_the_identity(data: bytes) -> None:
 @settings(max_examples=examples(40))
 @given(resource_lists())
 def test_scanned_boundaries_are_those_of_libyaml(data: bytes) -> None:
-    """A scan of the lines finds the same fields and items as a parse of everything, or finds that it cannot."""
+    """A scan of the lines finds the same fields and items as a parse of everything.
+
+    Or it finds that it cannot.
+    """
     readable(data)
     scanned, parsed = outline.scan(data), outline.parse(data)
     if scanned:

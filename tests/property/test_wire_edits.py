@@ -1,4 +1,7 @@
-"""Laws of edits: the value asked for, every other value as it was, and no line touched that already said so."""
+"""Laws of edits: the value asked for, and every other value as it was.
+
+No line is touched that already said so.
+"""
 
 from difflib import SequenceMatcher
 
@@ -14,7 +17,10 @@ contents = st.sampled_from(LOOKALIKES) | values
 
 
 def item(text: str) -> krm.KubeObject:
-    """Read a drawn item; one that cannot be read, or whose keys are drawn twice by an alias, does not count."""
+    """Read a drawn item.
+
+    One that cannot be read, or whose keys an alias draws twice, does not count.
+    """
     data = text.encode()
     obj = krm.KubeObject(
         data, 0, len(data), column=len(text) - len(text.lstrip(" ")) if "#" not in text[:20] else 0
@@ -103,7 +109,7 @@ def test_writing_back_what_is_there_changes_nothing(text: str) -> None:
 @settings(max_examples=examples(60))
 @given(objects(anchored=False))
 def test_an_annotation_only_adds_lines(text: str) -> None:
-    """Every line stays, but for the one of a mapping that was in flow style, or of nothing at all."""
+    """Every line stays, but for that of a mapping that was in flow style or empty."""
     obj = item(text)
     metadata = obj.get("metadata")
     assume(metadata is None or (isinstance(metadata, dict) and metadata))

@@ -1,4 +1,7 @@
-"""Laws of the writer: every reader, of YAML 1.1, of YAML 1.2 and of JSON, takes what it writes for the same value."""
+"""Laws of the writer: every reader takes what it writes for the same value.
+
+Readers of YAML 1.1, of YAML 1.2 and of JSON.
+"""
 
 import json
 from typing import Any

@@ -1,4 +1,7 @@
-"""YAML as people and programs write it, and as neither should: every style, with what misleads a reader of lines."""
+"""YAML as people and programs write it, and as neither should.
+
+Every style, with what misleads a reader of lines.
+"""
 
 from dataclasses import dataclass, field
 
@@ -118,7 +121,8 @@ PLAIN = [
     "0x1F",
     "a{b",
 ]
-# Lines at column 0 that a quoted scalar or a flow collection may carry over a break, and that look like structure.
+# Lines at column 0 that a quoted scalar or a flow collection may carry over a break, and that look
+# like structure.
 MISLEADING = [
     "- a",
     "- kind: X",
@@ -225,7 +229,10 @@ class Page:
         return [style + depth + chomp, *(pad + line if line else "" for line in content)]
 
     def value(self, column: int, depth: int) -> list[str]:
-        """Draw what is behind a colon whose key is at `column`: the rest of that line, then more lines."""
+        """Draw what is behind a colon whose key is at `column`.
+
+        The rest of that line, then more lines.
+        """
         kind = self.draw(st.integers(0, 11))
         if depth and kind in {0, 1, 2}:
             inner = column + self.draw(st.sampled_from([2, 4, 1]))

@@ -88,7 +88,10 @@ def test_T01_every_byte_of_every_item(manifests: dict[str, list[Path]], module: 
 
 
 def test_T03_plain_equals_sign_of_a_real_crd(manifests: dict[str, list[Path]]) -> None:
-    """The manifests hold the plain `=` that crashes a YAML 1.1 loader, so that passing them proves something."""
+    """The manifests hold the plain `=` that crashes a YAML 1.1 loader.
+
+    So passing them proves something.
+    """
     texts = [
         path.read_text() for path in manifests["github.com/prometheus-operator/prometheus-operator"]
     ]
@@ -109,7 +112,10 @@ def everything(manifests: dict[str, list[Path]]) -> dict[str, str]:
 def test_T09_through_kustomize(
     everything: dict[str, str], tool: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """Fifty CRDs and more, 1.5 MB and more, built by kustomize with and without the function: no other line differs."""
+    """kustomize builds CRDs with and without the function: no other line differs.
+
+    They are fifty and more, and 1.5 MB and more.
+    """
     for name, text in everything.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "policy.yaml").write_text(POLICY)

@@ -1,4 +1,7 @@
-"""What these tests share: the files that Git knows, and releases that are built from them in unlike surroundings."""
+"""What these tests share.
+
+The files that Git knows, and releases that are built from them in unlike surroundings.
+"""
 
 import subprocess
 
@@ -24,7 +27,10 @@ def tidy(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Releas
 
 @pytest.fixture(scope="session")
 def untidy(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Release:
-    """A release from another folder, with other modes and times, and with files in it that nobody wants to ship."""
+    """A release from another folder, with other modes and times.
+
+    And with files in it that nobody wants to ship.
+    """
     sources = tmp_path_factory.mktemp("untidy") / "deeper" / "than the other"
     copy(reversed(tracked), sources, mode=0o600)
     for path in (

@@ -70,7 +70,10 @@ def push(
 def push_manifest(
     registry: str, repository: str, config: bytes, tag: str = ""
 ) -> dict[str, object]:
-    """Put a manifest for one platform under a tag, or else under its digest; return how an index names it."""
+    """Put a manifest for one platform under a tag, or else under its digest.
+
+    Returns how an index names it.
+    """
     start = _send("POST", f"http://{registry}/v2/{repository}/blobs/uploads/", b"", "")
     _send("PUT", f"{start}&digest={digest(config)}", config, "application/octet-stream")
     described = {

@@ -1,4 +1,4 @@
-"""Building the wheel and the source archive as a packager does, in surroundings that a test chooses."""
+"""Building wheel and source archive as a packager does, in surroundings of a test's choice."""
 
 import os
 import shutil

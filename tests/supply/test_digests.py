@@ -1,4 +1,7 @@
-"""An image by digest arrives in every Pod as it was written: from the policy, as a default, and through kustomize."""
+"""An image by digest arrives in every Pod as it was written.
+
+From the policy, as a default, and through kustomize.
+"""
 
 import subprocess
 from collections.abc import Callable, Iterator

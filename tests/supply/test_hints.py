@@ -1,8 +1,9 @@
-"""What the project asks anybody to install, pull, run or use names only what is known to be whose it says.
+"""What the project asks anybody to install, pull, run or use.
 
-Nobody has registered the name krm-windows on a public index or registry, so whoever does gets what we send there: a
-hint that names it, or another name that is not on these lists, must not be in a message, a page, an example or a
-script.
+It names only what is known to be whose it says. It names only what is known to be whose it says.
+Nobody has registered the name krm-windows on a public index or registry, so whoever does gets what
+we send there: a hint that names it, or another name that is not on these lists, must not be in a
+message, a page, an example or a script.
 """
 
 import re
@@ -47,7 +48,7 @@ OWNERS = (
     "quay.io/prometheus/",
     "registry.k8s.io/",
 )
-# Tests show what people have written elsewhere, and compare texts; what users read is everywhere else.
+# Tests show what others have written, and compare texts; what users read is everywhere else.
 SHOWN_ELSEWHERE = (
     "tests/fixtures/",
     "tests/unit/",
@@ -114,7 +115,10 @@ def foreign(text: str, known: set[str]) -> Iterator[str]:
 
 
 def is_allowed(tool: str, verb: str, rest: str, known: set[str]) -> bool:
-    """Return whether each thing that is installed is a path, or a package of others that is used here."""
+    """Return whether each thing that is installed is a path, or a package that is used here.
+
+    The packages are those of others.
+    """
     if tool in {"apt", "apt-get"}:
         return "krm" not in rest  # Debian's packages are signed by Debian
     if tool == "go":
@@ -127,7 +131,10 @@ def is_allowed(tool: str, verb: str, rest: str, known: set[str]) -> bool:
 
 
 def operands(rest: str) -> Iterator[str]:
-    """Yield the words of a command line that are no options, nor their values; words of prose after it end it."""
+    """Yield the words of a command line that are no options, nor their values.
+
+    Words of prose after it end it.
+    """
     try:
         words = shlex.split(rest.replace("\\", " "), comments=True)
     except ValueError:
@@ -204,7 +211,10 @@ def test_a_hint_that_can_be_taken_over_is_found(hint: str, known: set[str]) -> N
     ],
 )
 def test_a_hint_that_cannot_be_is_left_alone(hint: str, known: set[str]) -> None:
-    """Paths, packages that are used here, actions by commit, images that only this machine answers for."""
+    """Paths, packages that are used here, actions by commit.
+
+    And images that only this machine answers for.
+    """
     assert not list(foreign(f"Do this:\n\n{hint}\n", known))
 
 
@@ -230,7 +240,10 @@ def test_a_message_names_what_the_extra_names(extra: str, needs: str) -> None:
 def test_a_command_without_its_packages_says_so(
     command: list[str], package: str, needs: str, tmp_path: Path
 ) -> None:
-    """As where only the wheel was installed: one line, exit code 1, and the packages by their own names."""
+    """As where only the wheel was installed.
+
+    One line, exit code 1, and the packages by their own names.
+    """
     hide = f"import sys; sys.modules['{package}'] = None; from krm_windows.cli import main; sys.exit(main())"
     start = [sys.executable, "-c", hide, *command]
     done = subprocess.run(

@@ -1,4 +1,7 @@
-"""The image: made from hashed packages only, twice the same, and with a bill of materials of what is really in it."""
+"""The image, made from hashed packages only, and twice the same.
+
+Its bill of materials has what is really in it.
+"""
 
 import json
 import re
@@ -17,7 +20,8 @@ from supply import licences, sbom
 pytestmark = pytest.mark.slow  # builds the image
 
 LABEL = "dev.krm-windows.sbom"
-# Run in the image, by its own Python: what is installed beside the function, and what of a licence comes with it.
+# Run in the image, by its own Python: what is installed beside the function, and what of a licence
+# comes with it.
 INSTALLED = """
 import json, pathlib, sysconfig
 from importlib.metadata import distributions
@@ -69,7 +73,10 @@ def inspect(podman: Path, image: str, template: str) -> str:
 
 
 def test_built_again_from_nothing_it_is_the_same_image(podman: Path, image: str) -> None:
-    """No layer of the first build is used, and the id, a hash over all layers and settings, is the same."""
+    """No layer of the first build is used, and the id is the same.
+
+    The id is a hash over all layers and settings.
+    """
     again = f"{image}-again"
     build = ["env", f"IMAGE_TAG={again}", "bash", ROOT / ".ci/image", "--no-cache"]
     subprocess.run(build, capture_output=True, check=True)

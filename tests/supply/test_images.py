@@ -72,7 +72,10 @@ def published(registry: str, project: Path, note: str = "") -> dict[str, str]:
 def test_digests_are_written_wherever_images_are_named(
     registry: str, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """versions.toml, the Dockerfile, the defaults of policies; and the check of pins sees that they agree."""
+    """versions.toml, the Dockerfile, the defaults of policies.
+
+    The check of pins sees that they agree.
+    """
     digests = published(registry, project)
     assert len(set(digests.values())) == len(digests) == 2
     assert renew(project, monkeypatch) == 0
@@ -98,7 +101,10 @@ def test_a_second_time_nothing_changes(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Until a tag is moved: then `--check` says so and writes nothing, and the command writes it."""
+    """Until a tag is moved: then `--check` says so and writes nothing.
+
+    The command writes it.
+    """
     published(registry, project)
     assert renew(project, monkeypatch) == 0
     before = {name: (project / name).read_bytes() for name in FILES}
@@ -171,7 +177,10 @@ CONTENT = json.dumps(
 
 @pytest.fixture
 def answers(port: int) -> Iterator[dict[str, Callable[[str], Reply]]]:
-    """A server on loopback: fill in what it answers to a path, given the request's Authorization."""
+    """A server on loopback.
+
+    Fill in what it answers to a path, given the request's Authorization.
+    """
     table: dict[str, Callable[[str], Reply]] = {}
 
     class Handler(BaseHTTPRequestHandler):
@@ -243,7 +252,10 @@ def test_a_token_is_fetched_where_the_registry_says(
 def test_an_odd_answer_is_no_digest(
     reply: Reply, said: str, port: int, answers: dict[str, Callable[[str], Reply]]
 ) -> None:
-    """Another digest than that of the bytes, too much, a token from elsewhere, an error, no manifest."""
+    """Another digest than that of the bytes, too much, or a token from elsewhere.
+
+    Or an error, or no manifest.
+    """
     answers["/v2/some/manifests/1.0"] = lambda _: reply
     with pytest.raises(images.LookupFailedError, match=said):
         images.digest(f"127.0.0.1:{port}/some:1.0")

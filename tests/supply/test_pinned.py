@@ -112,7 +112,10 @@ def test_an_option_is_no_requirement() -> None:
     ],
 )
 def test_a_licence_is_on_the_list_or_refused(expression: str, is_allowed: bool) -> None:  # noqa: FBT001 - a table
-    """One of the choices must be allowed, with all its parts; what is not understood is not allowed."""
+    """One of the choices must be allowed, with all its parts.
+
+    What is not understood is not allowed.
+    """
     assert packages.is_allowed(expression, packages.PERMISSIVE) is is_allowed
 
 

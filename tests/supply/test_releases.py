@@ -1,4 +1,7 @@
-"""The wheel and the source archive: the same bytes wherever they are built, and nothing in them that is not ours."""
+"""The wheel and the source archive: the same bytes wherever they are built.
+
+Nothing is in them that is not ours.
+"""
 
 import json
 import os
@@ -24,7 +27,10 @@ def members(sdist: Path) -> dict[str, tarfile.TarInfo]:
 
 
 def test_the_same_sources_are_the_same_bytes(tidy: Release, untidy: Release) -> None:
-    """Whatever the folder, umask, time zone, locale, hash seed, order and times of files, and strays among them."""
+    """Whatever the folder, umask, time zone, locale, hash seed and strays.
+
+    And whatever the order and times of files.
+    """
     assert tidy.wheel.name == untidy.wheel.name
     assert tidy.wheel.read_bytes() == untidy.wheel.read_bytes()
     assert tidy.sdist.read_bytes() == untidy.sdist.read_bytes()
@@ -43,7 +49,10 @@ def test_other_sources_are_other_bytes(tidy: Release, tmp_path: Path) -> None:
 def test_the_source_archive_has_what_git_has_and_nothing_else(
     untidy: Release, tracked: list[str]
 ) -> None:
-    """Built where strays lie about: our package, the function's description, and a few named files."""
+    """Built where strays lie about.
+
+    Our package, the function's description, and a few named files.
+    """
     shipped = {path for path in tracked if path.startswith(("krm_windows/", "function-config/"))}
     assert set(members(untidy.sdist)) == shipped | TOP_LEVEL | MADE
 
@@ -111,7 +120,10 @@ def test_the_wheel_works_alone(untidy: Release, tmp_path: Path) -> None:
 
 
 def test_a_release_is_made_from_the_commit(tmp_path: Path) -> None:
-    """`make dist` in a clone with changes and strays: wheel, archive, SBOM and checksums of what is committed."""
+    """`make dist` in a clone with changes and strays.
+
+    Wheel, archive, SBOM and checksums of what is committed.
+    """
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", ROOT, clone], check=True)
     first, second = tmp_path / "first", tmp_path / "second"

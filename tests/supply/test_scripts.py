@@ -1,4 +1,7 @@
-"""What scripts fetch is verified by whoever publishes it: nothing turns a check of hashes or signatures off."""
+"""What scripts fetch is verified by whoever publishes it.
+
+Nothing turns a check of hashes or signatures off.
+"""
 
 import re
 
@@ -68,7 +71,10 @@ def test_turning_one_off_is_found(line: str) -> None:
 
 
 def test_signatures_are_demanded() -> None:
-    """debootstrap goes on without a keyring unless asked not to; every Go program is built from committed sums."""
+    """debootstrap goes on without a keyring unless asked not to.
+
+    Every Go program is built from committed sums.
+    """
     setup = (ROOT / ".ci/setup").read_text()
     assert re.findall(r"debootstrap (--\S+)", setup) == ["--force-check-gpg"]
     assert "debian-archive-keyring" in (ROOT / "versions.toml").read_text()

@@ -1,7 +1,8 @@
-"""A row of a table is not alone: kinds, rules, commands, formats, moments and rooms have tests and pages.
+"""A row of a table is not alone.
 
-Whoever adds a row reads here what else it wants. What the cluster tests run is read from their text, so that this
-works on a laptop without a cluster.
+Kinds, rules, commands, formats, moments and rooms have tests and pages. Whoever adds a row reads
+here what else it wants. What the cluster tests run is read from their text, so that this works on a
+laptop without a cluster.
 """
 
 import re

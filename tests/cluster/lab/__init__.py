@@ -1,1 +1,4 @@
-"""A Kubernetes cluster with Flux on one machine, built from published modules, gone without a trace."""
+"""A Kubernetes cluster with Flux on one machine, built from published modules.
+
+It goes without a trace.
+"""

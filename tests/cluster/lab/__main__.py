@@ -1,4 +1,8 @@
-"""`python -m lab COMMAND`: `build`, `up`, `down`, `run PROGRAM…` inside, `test [OPTION]…`, `all` of it, `measure`."""
+"""`python -m lab COMMAND`, on the cluster of the end-to-end tests.
+
+The commands are `build`, `up`, `down`, `run PROGRAM…` inside, `test [OPTION]…`, `all` of it, and
+`measure`.
+"""
 
 import os
 import signal
@@ -57,7 +61,10 @@ def run(*command: str) -> int:
 
 
 def test(*options: str) -> int:
-    """Run the tests: first those that may run side by side, then those that break what the others need."""
+    """Run the tests.
+
+    First those that may run side by side, then those that break what the others need.
+    """
     os.environ["KRM_WINDOWS_REQUIRE_TOOLS"] = "1"  # no test is skipped
     several = os.environ.get("E2E_AT_ONCE", str(_AT_ONCE // pace()))
     at_once = ["--numprocesses", several, "--dist", "load", "--maxschedchunk", "1"]
@@ -85,7 +92,10 @@ def measure(*_: str) -> int:
 
 
 def all_of_it(task: Callable[..., int], *options: str) -> int:
-    """Build, bring up, do the task, take down, whatever happens meanwhile; fail if that changed the machine."""
+    """Build, bring up, do the task, and take down, whatever happens meanwhile.
+
+    Fails if that changed the machine.
+    """
     before = traces.take()
     build.build()
     images.build()

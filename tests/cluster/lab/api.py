@@ -1,4 +1,7 @@
-"""The API server, asked directly: objects are plain mappings, addressed by a kind's plural, a namespace and a name."""
+"""The API server, asked directly.
+
+Objects are plain mappings, addressed by a kind's plural, a namespace and a name.
+"""
 
 import http.client
 import json
@@ -46,7 +49,10 @@ class ApiError(Exception):
 
 
 class Api:
-    """One caller: the administrator, or whoever a bearer token belongs to. Connections are kept, one a thread."""
+    """One caller: the administrator, or whoever a bearer token belongs to.
+
+    Connections are kept, one a thread.
+    """
 
     def __init__(self, token: str | None = None) -> None:
         self._tls = ssl.create_default_context(cafile=PKI / "ca.crt")
@@ -61,7 +67,10 @@ class Api:
 
     @staticmethod
     def unreachable() -> bool:
-        """Say whether nobody listens: this process is not in the cluster's network, or there is no cluster."""
+        """Say whether nobody listens.
+
+        This process is not in the cluster's network, or there is no cluster.
+        """
         with socket.socket() as probe:
             return probe.connect_ex((API, API_PORT)) != 0
 
@@ -118,9 +127,10 @@ class Api:
         body: Object | list[Object] | None = None,
         content: str = "merge-patch+json",
     ) -> Object:
-        """Send a request and return the answer; raise `ApiError` for a refusal, `OSError` where nobody answers.
+        """Send a request and return the answer.
 
-        `content` is the type of a patch.
+        Raises `ApiError` for a refusal, `OSError` where nobody answers. `content` is the type of a
+        patch.
         """
         headers = {
             **self._headers,
@@ -153,7 +163,10 @@ class Api:
 
 
 def path(plural: str, namespace: str | None = None, name: str | None = None) -> str:
-    """Return the path of a kind, in a namespace or not, or of one object; `plural` may be `group/version/plural`."""
+    """Return the path of a kind, in a namespace or not, or of one object.
+
+    `plural` may be `group/version/plural`.
+    """
     group, _, short = plural.rpartition("/")
     root = f"apis/{group}" if group else GROUPS[plural]
     inside = f"/namespaces/{namespace}" if namespace else ""

@@ -1,4 +1,7 @@
-"""The components: built from Go modules that are pinned by go.mod and go.sum, one after the other, and kept."""
+"""The components, built from the Go modules that go.mod and go.sum pin.
+
+One is built after the other, and kept.
+"""
 
 import os
 import subprocess
@@ -63,7 +66,10 @@ def _build(name: str, module: str, package: str) -> None:
 
 
 def module_folder(module: str, version: str) -> str:
-    """Return the folder of a Go module's sources, brought to the module cache if it is not there."""
+    """Return the folder of a Go module's sources.
+
+    They are brought to the module cache if they are not there.
+    """
     command = ["go", "mod", "download", "-json", f"{module}@v{version.removeprefix('v')}"]
     answer = run(*command, cwd="/", env=_environment())
     return next(line.split('"')[3] for line in answer.splitlines() if '"Dir"' in line)
@@ -72,7 +78,8 @@ def module_folder(module: str, version: str) -> str:
 def _environment() -> dict[str, str]:
     """Return the variables under which Go keeps everything in the cache of this repository.
 
-    `GOENV` names the person's own settings (`go env -w`, the proxy for one), which lie where Go's other state would.
+    `GOENV` names the person's own settings (`go env -w`, the proxy for one), which lie where Go's
+    other state would.
     """
     settings = run("go", "env", "GOENV", cwd="/").strip()
     places = {

@@ -17,7 +17,10 @@ _PORTS = {
 
 
 def up() -> None:
-    """Install every CRD of the pinned modules, start the Git server and Flux's controllers; wait for all of them."""
+    """Install every CRD of the pinned modules; start the Git server and Flux.
+
+    Waits for all of Flux's controllers.
+    """
     definitions()
     GIT.mkdir(parents=True)
     start("git-server", [sys.executable, "-m", "lab.git_server", str(GIT_PORT), GIT])

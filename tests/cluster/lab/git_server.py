@@ -1,4 +1,7 @@
-"""Serves the Git repositories of a folder over smart HTTP, on the loopback: `git_server PORT FOLDER`."""
+"""Serves the Git repositories of a folder over smart HTTP: `git_server PORT FOLDER`.
+
+It listens on the loopback.
+"""
 
 import os
 import subprocess

@@ -1,4 +1,7 @@
-"""The images that Pods run, as archives for containerd: no registry is asked when the cluster is up."""
+"""The images that Pods run, as archives for containerd.
+
+No registry is asked when the cluster is up.
+"""
 
 import shutil
 import subprocess
@@ -11,7 +14,8 @@ from lab.settings import BIN, IMAGES, PINS
 
 PAUSE = "docker.io/library/pause:lab"
 ARCHIVES = {"gate": DEFAULTS["Gate"].tag, "kubectl": DEFAULTS["Kubectl"].tag, "pause": PAUSE}
-# The stand-ins have other digests than what they replace, so containerd is given under which digest each is asked for.
+# The stand-ins have other digests than what they replace, so containerd is given under which digest
+# each is asked for.
 PINNED = {
     image.tag: f"{image.tag.rpartition(':')[0]}@{image.digest}"
     for image in DEFAULTS.values()
@@ -37,7 +41,10 @@ def archive(name: str) -> Path:
 
 
 def _gate(name: str, tag: str) -> None:
-    """Save the function's base image, which carries Python and tzdata, under the name of the gate's."""
+    """Save the function's base image under the name of the gate's.
+
+    It carries Python and tzdata.
+    """
     base = PINS["image"]["base"]
     run("podman", "tag", base, tag)
     _save(name, tag)

@@ -1,4 +1,7 @@
-"""Keeps the log of every container that ran: links it under `logs/jobs` before the kubelet removes it with its Pod."""
+"""Keeps the log of every container that ran.
+
+Links it under `logs/jobs` before the kubelet removes it with its Pod.
+"""
 
 import time
 from contextlib import suppress

@@ -1,8 +1,10 @@
-"""A machine within the machine: process ids, mounts and network of their own, so that nothing of it can remain.
+"""A machine within the machine, of which nothing can remain.
 
-One process holds them; when it ends, the kernel ends every other process of the lab and forgets its mounts and network.
-Over the machine's own folders lies a layer in memory, and over the kernel's parameters lie files of the lab: whatever a
-component writes there goes with the mounts. Only cgroups are the machine's; `destroy` removes them.
+It has process ids, mounts and a network of its own. One process holds them; when it ends, the
+kernel ends every other process of the lab and forgets its mounts and network. Over the machine's
+own folders lies a layer in memory, and over the kernel's parameters lie files of the lab: whatever
+a component writes there goes with the mounts. Only cgroups are the machine's; `destroy` removes
+them.
 """
 
 import os
@@ -38,7 +40,8 @@ _STRAYS = Path("/proc/net/xt_recent/strays")  # kept by the kernel, per network 
 _HIERARCHY = Path("/sys/fs/cgroup")
 _FRESH = ("/var/lib/cni", "/var/lib/kubelet", "/run/containerd", "/var/log/containers")
 _COVERED = tuple(Path(name) for name in ("/etc", "/opt", "/run", "/var"))
-# What the kubelet sets where the kernel has other values (kubernetes, pkg/kubelet/cm/container_manager_linux.go).
+# What the kubelet sets where the kernel has other values (kubernetes,
+# pkg/kubelet/cm/container_manager_linux.go).
 _PARAMETERS = (
     "kernel/keys/root_maxbytes", "kernel/keys/root_maxkeys", "kernel/panic", "kernel/panic_on_oops",
     "vm/overcommit_memory", "vm/panic_on_oom",
@@ -48,9 +51,11 @@ _BEFORE_OTHERS = -10
 
 
 def create(*, tied: bool) -> None:
-    """Start the holder; `tied`, all of it ends with this process, however that ends, else when `destroy` is called.
+    """Start the holder.
 
-    This process and those that it starts come before others where processors are scarce, if the machine allows that.
+    `tied`, all of it ends with this process, however that ends, else when `destroy` is called. This
+    process and those that it starts come before others where processors are scarce, if the machine
+    allows that.
     """
     if os.geteuid() != 0:
         raise LabError("the cluster needs root: it makes namespaces and runs containers")
@@ -72,7 +77,7 @@ def create(*, tied: bool) -> None:
     )
     until("the lab's namespaces", lambda: _inner() is not None)
     if tied:
-        # The holder cannot remove cgroups when it is killed with its parent; the janitor outlives both.
+        # The holder cannot remove cgroups when it is killed with its parent; the janitor can.
         start(
             "janitor",
             [sys.executable, "-m", "lab", "janitor", str(holder())],
@@ -115,9 +120,11 @@ def furnish() -> None:
 
 
 def covered(root: Path, folders: Sequence[Path] = _COVERED) -> list[Path]:
-    """Return which folders get a layer: the given ones, but for those above `root`, whose other children get one each.
+    """Return which folders get a layer.
 
-    The lab's own folder lies on the disk, wherever the clone is: logs are to stay, and images do not fit into memory.
+    These are the given ones, but for those above `root`, whose other children get one each. The
+    lab's own folder lies on the disk, wherever the clone is: logs are to stay, and images do not
+    fit into memory.
     """
     found = list[Path]()
     waiting = [folder for folder in folders if folder.is_dir()]
@@ -146,7 +153,10 @@ def _cover() -> None:
 
 
 def _keep_parameters() -> None:
-    """Let the kubelet set files that look like the kernel's parameters; none but those of the network can be set."""
+    """Let the kubelet set files that look like the kernel's parameters.
+
+    Of the real ones only those of the network can be set.
+    """
     copies = RUN / "parameters"
     copies.mkdir()
     for folder in ("/proc/sys", "/proc/sys/net"):
@@ -160,7 +170,10 @@ def _keep_parameters() -> None:
 
 
 def strays() -> list[str]:
-    """Return the addresses that Pods have sent packets to, but the API server's and the neighbour's; to be called inside."""
+    """Return the addresses that Pods have sent packets to; to be called inside.
+
+    Those of the API server and of the neighbour are left out.
+    """
     return re.findall(r"^src=(\S+)", _STRAYS.read_text(), re.MULTILINE)
 
 
@@ -170,9 +183,10 @@ def forget_strays() -> None:
 
 
 def _watch() -> None:
-    """Remember, and drop, what comes from the Pods' bridge and goes neither to the API server nor to the neighbour.
+    """Remember, and drop, what comes from the Pods' bridge and goes elsewhere.
 
-    A packet that comes after the end of its connection is not translated any more: it still has the Service's address.
+    Packets to the API server and to the neighbour pass. A packet that comes after the end of its
+    connection is not translated any more: it still has the Service's address.
     """
     run("iptables", "--new-chain", _ELSEWHERE)
     for chain in ("INPUT", "FORWARD"):
@@ -186,7 +200,10 @@ def _watch() -> None:
 
 
 def hold(*, tied: bool) -> None:
-    """Be the first process of the namespaces: reap, and wait for the end, of standard input too where it is `tied`."""
+    """Be the first process of the namespaces: reap, and wait for the end.
+
+    Where it is `tied`, also for the end of standard input.
+    """
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     if tied:
@@ -211,7 +228,10 @@ def inside(*command: str | Path) -> Sequence[str | Path]:
 
 
 def destroy() -> None:
-    """End the holder, and with it everything inside; remove its cgroups and all files but logs and what was built."""
+    """End the holder, and with it everything inside.
+
+    Removes its cgroups and all files but logs and what was built.
+    """
     if (inner := _inner()) is not None:
         os.kill(holder(), signal.SIGKILL)
         until("every process of the lab ended", lambda: not alive(inner))
@@ -223,7 +243,10 @@ def destroy() -> None:
 
 
 def clean_up_after(pid: int) -> None:
-    """Wait until the process that started this one has ended, however it did; take down the lab of this holder."""
+    """Wait until the process that started this one has ended, however it did.
+
+    Then take down the lab of this holder.
+    """
     sys.stdin.read()
     if _HOLDER.exists() and holder() == pid:
         destroy()
@@ -278,7 +301,10 @@ def _make_cgroups() -> None:
 
 
 def _return_controllers() -> None:
-    """Take back which controllers the machine's root gives to cgroups below it, as far as the lab had it do so."""
+    """Take back which controllers the machine's root gives to cgroups below it.
+
+    Only those that the lab had it give are taken back.
+    """
     names = _ADDED_CONTROLLERS.read_text().split() if _ADDED_CONTROLLERS.exists() else []
     for tree in _cgroups():
         delegated = tree.with_name("cgroup.subtree_control")

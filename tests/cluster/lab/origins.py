@@ -1,4 +1,7 @@
-"""Where Flux fetches from beside Git: an OCI registry, and an S3 server that serves Helm charts too."""
+"""Where Flux fetches from beside Git: an OCI registry, and an S3 server.
+
+The latter serves Helm charts too.
+"""
 
 import hashlib
 import io
@@ -67,7 +70,10 @@ def put(bucket: str, files: Mapping[str, bytes]) -> None:
 
 
 def publish_chart(bucket: str, *versions: str) -> None:
-    """Publish a chart in these versions: each installs a ConfigMap with its version; the bucket is its repository."""
+    """Publish a chart in these versions; each installs a ConfigMap with its version.
+
+    The bucket is its repository.
+    """
     archives = {version: _archive(_chart(version)) for version in versions}
     entries = [
         {

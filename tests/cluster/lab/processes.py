@@ -1,4 +1,4 @@
-"""Processes of the lab: each is started with a log and a recorded id, and ended by that id alone."""
+"""Processes of the lab: each has a log and a recorded id, and is ended by that id alone."""
 
 import os
 import signal
@@ -11,14 +11,15 @@ from lab.settings import LOGS, PIDS, TEMPORARY
 
 Command = Sequence[str | Path]
 
-# Every wait is for a condition, and this is the one limit of all of them: it ends what hangs, and says nothing of how
-# fast anything is, so that a busy machine changes no result. How long edges take is measured, by `make bench-cluster`.
+# Every wait is for a condition, and this is the one limit of all of them: it ends what hangs, and
+# says nothing of how fast anything is, so that a busy machine changes no result. How long edges
+# take is measured, by `make bench-cluster`.
 HANG = 900.0
 _QUIET = 8  # load for each processor up to which all tests at once come in time
 _SLOWEST = 5
 _SIDE_BY_SIDE = 2
 
-# They outlast who started them, and Python complains of a process that is forgotten before it has ended.
+# They outlast who started them, and Python complains of a forgotten process that has not ended.
 _STARTED: list[subprocess.Popen[bytes]] = []
 
 
@@ -58,8 +59,9 @@ def start(
 def pace() -> int:
     """Return how many times as long as on a machine of its own a test takes to prepare, 1 to 5.
 
-    What depends on the next minutes is planned with it: when a window opens, and how long it stays open. The load says
-    nothing yet when a run begins, so tests that run side by side expect a busy machine from the start.
+    What depends on the next minutes is planned with it: when a window opens, and how long it stays
+    open. The load says nothing yet when a run begins, so tests that run side by side expect a busy
+    machine from the start.
     """
     least = _SIDE_BY_SIDE if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1 else 1
     load = os.getloadavg()[0] / (os.cpu_count() or 1)
@@ -67,7 +69,10 @@ def pace() -> int:
 
 
 def private() -> dict[str, str]:
-    """Return the variables that keep programs from a person's home (kubectl, Helm) and from the machine's /tmp."""
+    """Return the variables that keep programs from a person's home and from /tmp.
+
+    kubectl and Helm would write into the home; /tmp is the machine's.
+    """
     return {"HOME": str(TEMPORARY), "TMPDIR": str(TEMPORARY)}
 
 

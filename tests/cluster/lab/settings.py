@@ -1,4 +1,4 @@
-"""Where the lab keeps things: everything under `.cache/e2e`, all that belongs to one run under `run`."""
+"""Where the lab keeps things: under `.cache/e2e`, what belongs to one run under `run`."""
 
 import tomllib
 from hashlib import sha256

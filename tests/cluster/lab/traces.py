@@ -1,9 +1,10 @@
 """What a run could change of the machine: taken before it and after it, and compared.
 
-Compared are the kernel's parameters, mounts, network interfaces and namespaces, packet filter, cgroups, and folders:
-those two levels deep where system programs keep their own, and those that the lab's programs would make in a person's
-home. Not compared is what other programs change all the time: contents of files, /tmp, the rest of the home, cgroups
-within other programs' own, and parameters that count.
+Compared are the kernel's parameters, mounts, network interfaces and namespaces, packet filter,
+cgroups, and folders: those two levels deep where system programs keep their own, and those that the
+lab's programs would make in a person's home. Not compared is what other programs change all the
+time: contents of files, /tmp, the rest of the home, cgroups within other programs' own, and
+parameters that count.
 """
 
 import os

@@ -1,4 +1,7 @@
-"""Edges that act beside clock changes: what the CronJob controller does to them is what the build refuses."""
+"""Edges that act beside clock changes.
+
+What the CronJob controller does to them is what the build refuses.
+"""
 
 import json
 from datetime import UTC, datetime
@@ -36,7 +39,7 @@ FAULTY = (
 
 
 def built(zone: str, opens: str, closes: str) -> list[str]:
-    """Build a policy with edges that act in a zone; return the fields and messages of the errors."""
+    """Build a policy with edges that act in a zone; return the errors' fields and messages."""
     head = POLICY[: POLICY.index("    office:")].replace("Europe/Berlin", zone)
     window = f"    w: {{opens: {json.dumps(opens)}, closes: {json.dumps(closes)}}}\n  actuator: {{type: Kubectl}}\n"
     answer: Answer = call(wire(APPS, config=head + window))
@@ -91,13 +94,19 @@ def test_faults_of_the_controller_are_known(zone: str, opens: str, first: str) -
 
 
 def test_a_clock_change_may_bring_two_edges_close() -> None:
-    """An hour and a bit on the wall clock are minutes, and a Job that starts late would undo the next edge."""
+    """An hour and a bit on the wall clock are minutes.
+
+    A Job that starts late would undo the next edge.
+    """
     [line] = built("Europe/Berlin", "Sun 03:03", "Sun 01:57")
     assert line.startswith("spec.windows: have edges at Sun 2026-03-29 01:57 and 6 minutes later")
 
 
 def window(opens: str, ends: str, zone: str) -> Plan | None:
-    """Compile a policy with one window and edges that act; None where they are refused for another reason."""
+    """Compile a policy with one window and edges that act.
+
+    None where they are refused for another reason.
+    """
     head = POLICY[: POLICY.index("  windows:")].replace("Europe/Berlin", zone)
     text = f"{head}  actuator: {{type: Kubectl}}\n  windows: {{w: {{opens: {opens}, {ends}}}}}\n"
     policy = load(KubeObject.parse(text.encode()).node).policy
@@ -117,7 +126,10 @@ def window(opens: str, ends: str, zone: str) -> Plan | None:
 def test_a_fault_is_told_if_and_only_if_there_is_one(
     zone: str, days: str, hour: int, ends: str
 ) -> None:
-    """Over two years, firing by firing: what the controller does is what the evaluator says, or it is refused."""
+    """Over two years, the controller does what the evaluator says, or it is refused.
+
+    Compared firing by firing.
+    """
     plan = window(f"{days} {hour:02}:15", ends, zone)
     assume(plan is not None)
     assert plan

@@ -99,7 +99,7 @@ def found(fields: str, scope: Scope = Scope(FIRST)) -> list[str]:  # noqa: B008 
 def test_leaving_out_ordinary_weeks_hides_nothing(
     windows: str, freezes: str, overrides: str, early: str
 ) -> None:
-    """The longest closure and the windows that open are those of all the years, looked at in full."""
+    """The longest closure and the windows that open are those of all years, in full."""
     held = facts(
         f"  windows: {windows}\n  freezes: {freezes}\n  overrides: {overrides}\n  closesEarly: {early}"
     )
@@ -160,7 +160,10 @@ def test_ten_years_take_less_than_a_second() -> None:
 
 @pytest.mark.parametrize("freeze", ["2026-01-01", "2032-12-20"])
 def test_windows_every_few_minutes_take_little_longer(freeze: str) -> None:
-    """Ten years of those of some days a month, with a freeze that keeps all shut, or one that takes some weeks."""
+    """Ten years of windows of some days a month, with a freeze that keeps all shut.
+
+    Or with one that takes some weeks.
+    """
     fields = (
         "  windows: {w: {opens: '*/10 * 1-7 * *', duration: 5m}}\n"
         f"  freezes: {{f: {{starts: '{freeze}', ends: '{2040 if freeze < '2027' else 2033}-01-03', reason: r}}}}"

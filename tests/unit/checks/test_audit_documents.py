@@ -1,4 +1,7 @@
-"""Every rule of the audit has a policy that breaks it, and one that nearly does, both audited from 2027 on."""
+"""Every rule of the audit has a policy that breaks it, and one that nearly does.
+
+Both are audited from 2027 on.
+"""
 
 import re
 from datetime import date

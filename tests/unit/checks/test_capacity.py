@@ -1,4 +1,7 @@
-"""What would be refused for its size: computed by the build, with the limit, the bytes, and what to do."""
+"""What would be refused for its size is computed by the build.
+
+With the limit, the bytes, and what to do.
+"""
 
 import re
 from dataclasses import replace
@@ -64,7 +67,10 @@ def said(*manifests: Manifest, plan: Plan = PLAN) -> list[str]:
     ],
 )
 def test_bytes_are_those_of_kubernetes(value: str, size: int) -> None:
-    """Go writes JSON so that it could be in HTML; kubectl keeps it so, with its annotations beside it."""
+    """Go writes JSON so that it could be in HTML.
+
+    kubectl keeps it so, with its annotations beside it.
+    """
     assert capacity.size(config_map(value)) - capacity.size(config_map("")) == size
     assert (
         capacity.annotated(config_map(""))

@@ -1,4 +1,7 @@
-"""Repositories laid out as public ones are, with a policy that is right: nothing is found, and all of it is seen."""
+"""Repositories laid out as public ones are, with a policy that is right.
+
+Nothing is found, and all of it is seen.
+"""
 
 import json
 from collections.abc import Callable
@@ -14,8 +17,8 @@ from krm_windows.system.checkout import Checkout
 from krm_windows.system.kustomize import Builder
 
 LAYOUTS = Path(__file__).parents[2] / "fixtures/layouts"
-# What each of its clusters has, and what is reported: CI renders the policies into what the repository does not hold, and a
-# tenant's own repository cannot be looked at.
+# What each of its clusters has, and what is reported: CI renders the policies into what the
+# repository does not hold, and a tenant's own repository cannot be looked at.
 SEEN = {
     "kustomize-helm": ({"apps": 3, "configs": 1, "controllers": 3, "flux-system": 4}, ["info"]),
     "multi-tenancy": (

@@ -25,7 +25,10 @@ PAIR = {FLUX: TWO, "windows/policy.yaml": policy()}
 
 @pytest.fixture
 def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judged:
-    """Check a repository made of texts; give each rule that fired, with the name of what it is about."""
+    """Check a repository made of texts.
+
+    Gives each rule that fired, with the name of what it is about.
+    """
 
     def check(files: dict[str, str], *options: str) -> set[tuple[str, str]]:
         lay(tmp_path, files)
@@ -112,7 +115,10 @@ def test_a_move_is_judged_by_what_opens_later(
     tmp_path: Path,
     tool: Callable[[str], Path],
 ) -> None:
-    """Pruning leaves what another owner's labels are on by then, so only a later owner is too late."""
+    """Pruning leaves what another owner's labels are on by then.
+
+    So only a later owner is too late.
+    """
     before, after = move.split()
     policies = {
         "windows/policy.yaml": policy(),
@@ -202,7 +208,10 @@ spec: {{group: {group}, names: {{kind: {kind}, plural: {plural}}}}}
 
 
 def test_what_is_suspended_reads_no_variables_anew(judged: Judged) -> None:
-    """A gated Kustomization takes its variables when it opens, wherever they change; a live one takes old ones."""
+    """A gated Kustomization takes its variables when it opens, wherever they change.
+
+    A live one takes old ones.
+    """
     variables = "  postBuild: {{substituteFrom: [{{kind: ConfigMap, name: {}}}]}}\n"
     flux = kustomization("live", variables.format("windowed")) + kustomization(
         "windowed", variables.format("live")

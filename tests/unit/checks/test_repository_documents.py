@@ -26,7 +26,8 @@ SHARED = (
     rules.ADMISSION_DISABLED,
 )
 OWN = RULES[RULES.index(rules.BUILD_FAILED) : RULES.index(rules.SOURCE_MOVES) + 1]
-# A target may be in what is not followed only where something is not followed, and so may what stops a build.
+# A target may be in what is not followed only where something is not followed, and so may what
+# stops a build.
 BESIDE = {
     rules.TARGET_UNSEEN.id: {rules.NOT_FOLLOWED.id},
     rules.CLUSTER_UNBUILT.id: {rules.NOT_FOLLOWED.id, rules.TARGET_UNSEEN.id},

@@ -1,4 +1,7 @@
-"""What is judged of the rights that come with policies of a repository: tenants, accounts, and what holds them."""
+"""What is judged of the rights that come with policies of a repository.
+
+Tenants, accounts, and what holds them.
+"""
 
 import json
 from collections.abc import Callable
@@ -124,7 +127,10 @@ def test_a_tenant_is_not_believed(files: dict[str, str], judged: Judged) -> None
 
 @pytest.mark.parametrize("account", ["", "  serviceAccountName: kustomize-controller\n"])
 def test_the_platform_is_believed(account: str, judged: Judged) -> None:
-    """Its own Kustomizations may deliver a policy that reaches elsewhere, with a locked down Flux too."""
+    """Its own Kustomizations may deliver a policy that reaches elsewhere.
+
+    With a Flux that is locked down, too.
+    """
     assert judged(delivered(account)) == []
 
 
@@ -159,7 +165,10 @@ def test_who_may_create_admission_policies(
     undelivered: bool,  # noqa: FBT001
     judged: Judged,
 ) -> None:
-    """By a ClusterRoleBinding of the account, or of a group that it is in, to a role that allows both kinds."""
+    """By a ClusterRoleBinding to a role that allows both kinds.
+
+    It binds the account, or a group that it is in.
+    """
     flux = kustomization("windowed") + kustomization("tenant", "  serviceAccountName: shop\n")
     rbac = GRANTED.replace("ROLE", role).replace("SUBJECT", subject)
     files = {FLUX: flux, "clusters/north/rbac.yaml": rbac, TENANT: policy()}

@@ -1,4 +1,7 @@
-"""Every rule has a document that breaks it and one that nearly does; those of plan and stream are ResourceLists."""
+"""Every rule has a document that breaks it and one that nearly does.
+
+Those of plan and stream are ResourceLists.
+"""
 
 import json
 import re
@@ -40,7 +43,10 @@ BESIDE = {rules.SOURCE_SHARED.id: {rules.SOURCE_UPLINK.id}} | {
 
 
 def document(rule: Rule, name: str) -> str:
-    """Return the text of a document of a rule, with program and zone rules; empty where there is none."""
+    """Return the text of a rule's document, with program and zone rules.
+
+    It is empty where there is none.
+    """
     path = FIXTURES / rule.id / f"{name}.yaml"
     text = path.read_text() if path.exists() else ""
     text = text.replace(
@@ -49,15 +55,18 @@ def document(rule: Rule, name: str) -> str:
     return text.replace("  data:\n    timetable.json:", f"  data:\n{PROGRAM}    timetable.json:")
 
 
-# A fault of ours has no document: test_P11 fires it. One that is too large would be: test_capacity fires it. What only
-# a repository shows is in test_repository_documents.
+# A fault of ours has no document: test_P11 fires it. One that is too large would be: test_capacity
+# fires it. What only a repository shows is in test_repository_documents.
 ELSEWHERE = (rules.INTERNAL, rules.TOO_LARGE, *OF_REPOSITORIES)
 DOCUMENTED = [rule for rule in RULES if rule not in ELSEWHERE]
 STREAM_RULES = [rule for rule in DOCUMENTED if document(rule, "fires").startswith(HEAD)]
 
 
 def fired(rule: Rule, name: str) -> set[str]:
-    """Call the function on a document, or `render` where the rule is one of its own; give the rules that fired."""
+    """Call the function on a document, or `render` for a rule of its own.
+
+    Gives the rules that fired.
+    """
     if rule is not rules.RENDER_READ_ONLY:
         said = call(document(rule, name), LOG_TO_STDERR="true").err
         return set(re.findall(r"\(([a-z-]+)\)$", said, re.MULTILINE))

@@ -1,4 +1,7 @@
-"""What a change of a policy must not forget: each rule has two documents, the older policy and the newer."""
+"""What a change of a policy must not forget.
+
+Each rule has two documents, the older policy and the newer.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +22,7 @@ RULES = [rules.FORMER_NAME, rules.TARGET_DROPPED]
 
 
 def fired(rule: Rule, name: str) -> list[str]:
-    """Compare the two policies of a document, and give the ids of the rules that the change breaks."""
+    """Compare a document's two policies; give the ids of the rules that the change breaks."""
     old, new = documents((FIXTURES / rule.id / f"{name}.yaml").read_bytes())
     _, results = successions(Source(old, []), Source(new, []), None)
     return [result.tags["rule"] for result in results]

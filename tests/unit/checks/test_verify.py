@@ -55,7 +55,10 @@ def drop(kind: str) -> Layer:
 
 
 def move(namespace: str) -> Layer:
-    """Do what `namespace:` of a kustomization does to everything it knows, as far as it touches what is ours."""
+    """Do what `namespace:` of a kustomization does to what is ours.
+
+    It does so to everything it knows.
+    """
 
     def layer(items: list[Item]) -> None:
         for item in of(
@@ -193,7 +196,10 @@ EXTRAS = CONFIG.replace(
     ids=lambda value: "" if callable(value) else " ".join(sorted(value)) or "nothing",
 )
 def test_a_layer_above_extras(layer: Layer, rules: set[str]) -> None:
-    """They name the account and the CronJobs inside of texts, where no layer above may rename them."""
+    """They name the account and the CronJobs inside of texts.
+
+    There no layer above may rename them.
+    """
     answer = call(wire(APPS, WEB, config=EXTRAS))
     assert answer.code == 0, answer.err
     items = yaml.safe_load(answer.out)["items"]
@@ -202,7 +208,10 @@ def test_a_layer_above_extras(layer: Layer, rules: set[str]) -> None:
 
 
 def test_a_lost_configmap_of_two(items: list[Item]) -> None:
-    """The ConfigMap for kube-state-metrics is not taken for that of the gate, nor the other way round."""
+    """The ConfigMap for kube-state-metrics is not taken for that of the gate.
+
+    Nor the other way round.
+    """
     metrics = yaml.safe_load(call(wire(APPS, WEB, config=EXTRAS)).out)["items"]
     gate, other = of(metrics, "ConfigMap")
     metrics.remove(gate)
@@ -261,7 +270,10 @@ def hooked() -> list[Item]:
     ],
 )
 def test_hooks_and_events(hooked: list[Item], layer: Layer, rules: set[str] | None) -> None:
-    """Their rights have to lie in their namespaces and be no more than that; their Jobs those of the policy."""
+    """Their rights lie in their namespaces and are no more than that.
+
+    Their Jobs are those of the policy.
+    """
     layer(hooked)
     assert found(hooked, HOOKED) == (
         {"rights-missing", "rights-excess"} if rules is None else rules
@@ -269,5 +281,8 @@ def test_hooks_and_events(hooked: list[Item], layer: Layer, rules: set[str] | No
 
 
 def test_hooks_that_are_gone(hooked: list[Item]) -> None:
-    """A build from before they were taken out grants too much, and holds a program that is not the policy's."""
+    """A build from before they were taken out grants too much.
+
+    It holds a program that is not the policy's.
+    """
     assert found(hooked, CONFIG) == {"stale", "rights-excess"}

@@ -10,7 +10,10 @@ CONFIG = POLICY + "  actuator: {type: Kubectl}\n"
 
 
 def verified(change: tuple[str, str] = ("", "")) -> list[str]:
-    """Build, change the output, verify it; return the rules that fired beside the word on the actuator."""
+    """Build, change the output, verify it.
+
+    Returns the rules that fired beside the word on the actuator.
+    """
     built = call(wire(APPS, config=CONFIG)).out.decode()
     assert change[0] in built
     items = ResourceList.read(built.replace(*change).encode()).items

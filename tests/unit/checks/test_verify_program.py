@@ -1,4 +1,4 @@
-"""`verify` on the gate program: what reaches the cluster is the one of this release, to the letter."""
+"""`verify` on the gate program: what reaches the cluster is this release's, to the letter."""
 
 from calls import APPS, POLICY, call, wire
 

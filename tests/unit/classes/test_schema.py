@@ -1,4 +1,7 @@
-"""The JSON Schema of ChangeClasses and its model agree, and what is generated from them is right."""
+"""The JSON Schema of ChangeClasses and its model agree.
+
+What is generated from them is right.
+"""
 
 from pathlib import Path
 
@@ -33,7 +36,10 @@ def test_the_example_is_right() -> None:
 
 
 def test_the_design_of_rules_is_taken() -> None:
-    """An empty map demands nothing, as in a label selector, and so may be beside other selectors."""
+    """An empty map demands nothing, as in a label selector.
+
+    So it may be beside other selectors.
+    """
     node = node_of(
         yaml.safe_load(
             EXAMPLE.read_text().replace("      app.kubernetes.io/part-of: dashboards", "      {}")

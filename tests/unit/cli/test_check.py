@@ -69,7 +69,10 @@ def test_a_wrong_policy_is_not_audited(policy: str, capsys: pytest.CaptureFixtur
 
 
 def test_json_says_what_was_audited(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """And has the results as the functions specification has them, with the date beside the rule."""
+    """And its results are as the functions specification has them.
+
+    With the date beside the rule.
+    """
     found = json.loads(printed(capsys, policy, *FROM, "-o", "json"))
     assert {name: value for name, value in found.items() if name != "results"} == {
         "policy": "flux-system/week",
@@ -84,7 +87,10 @@ def test_json_says_what_was_audited(policy: str, capsys: pytest.CaptureFixture[s
 
 
 def test_github_annotates_the_line(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of the field, in the file as it was named; signs that would end a property are written as codes."""
+    """Of the field, in the file as it was named.
+
+    Signs that would end a property are written as codes.
+    """
     at = Path(policy).read_text().splitlines().index("  windows:") + 1
     [command] = printed(capsys, policy, *FROM, "-o", "github").splitlines()
     head = f"::warning file=policy.yaml,line={at},title=flux-system/week%3A closed-long::spec.windows: are closed from "

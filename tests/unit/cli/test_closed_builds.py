@@ -1,4 +1,7 @@
-"""What builds in a command: confined, or harmless; with a cache and a network only where that was meant."""
+"""What builds in a command: confined, or harmless.
+
+With a cache and a network only where that was meant.
+"""
 
 import os
 from collections.abc import Callable
@@ -316,7 +319,10 @@ def test_a_script_in_the_place_of_the_program_is_said(
 def test_resources_are_read_where_they_lie(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Neither a link that leads out nor what is hidden; a device that is named is refused, however it is named."""
+    """Neither a link that leads out nor what is hidden.
+
+    A device that is named is refused, however it is named.
+    """
     write(tmp_path, {"secret.yaml": CONFIG_MAP % "secret"})
     tree = write(
         tmp_path / "tree",

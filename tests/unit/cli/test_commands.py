@@ -38,7 +38,10 @@ Run = Callable[..., Ended]
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command in a folder with a policy, `policy.yaml`, and what it gates, `resources/apps.yaml`."""
+    """Run a command in a folder with a policy and what it gates.
+
+    The policy is `policy.yaml`, what it gates is `resources/apps.yaml`.
+    """
     monkeypatch.chdir(tmp_path)
     Path("policy.yaml").write_text(POLICY)
     Path("resources").mkdir()
@@ -193,7 +196,10 @@ def test_files_that_are_not_as_they_should_be(run: Run, argv: list[str], said: s
 
 
 def test_our_own_failure(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has a code of its own, one line, and a traceback for who asks, before or behind the command."""
+    """It has a code of its own, one line, and a traceback for who asks.
+
+    Before or behind the command.
+    """
     monkeypatch.delattr("krm_windows.render.files")
     ended = run("render", "policy.yaml", "-o", "out")
     assert ended.code == 2
@@ -246,7 +252,10 @@ def test_render_yields_what_the_function_adds(run: Run) -> None:
 
 
 def test_render_without_resources(run: Run) -> None:
-    """What is not visible is warned about, which fails under --strict, before and behind the command."""
+    """What is not visible is warned about, which fails under --strict.
+
+    Before and behind the command.
+    """
     ended = run("render", "policy.yaml", "-o", "out")
     assert ended.code == 0
     assert "(target-unseen)" in ended.err
@@ -339,7 +348,10 @@ def test_render_for_a_cluster(run: Run) -> None:
 
 
 def test_render_uninstall(run: Run) -> None:
-    """One Job, with the rights and the timetable to lift what is ours: no CronJob, every target released."""
+    """One Job, with the rights and the timetable to lift what is ours.
+
+    No CronJob, and every target released.
+    """
     run("render", "policy.yaml", "-o", "out")
     ended = run("render", "policy.yaml", "-o", "out", "--uninstall", "--strict")
     assert ended.code == 0
@@ -493,7 +505,10 @@ def test_schema_is_json_unless_asked(run: Run) -> None:
 
 
 def test_install(run: Run) -> None:
-    """kustomize calls the plugin with a file and a stream, from any folder, whatever modules lie there."""
+    """kustomize calls the plugin with a file and a stream, from any folder.
+
+    Whatever modules lie there.
+    """
     ended = run("install", "--plugin-home", "home")
     plugin = Path("home/krm-windows.dev/v1alpha1/windowpolicy/WindowPolicy")
     classes = Path("home/krm-windows.dev/v1alpha1/changeclasses/ChangeClasses")
@@ -510,7 +525,10 @@ def test_install(run: Run) -> None:
 
 
 def test_render_a_renamed_policy(run: Run) -> None:
-    """What was closed under the old name would stay closed: `formerNames` is demanded, and takes the files over."""
+    """`formerNames` is demanded, and takes the files over.
+
+    What was closed under the old name would stay closed.
+    """
     run("render", "policy.yaml", "-o", "out")
     renamed = Path("policy.yaml").read_text().replace("name: week", "name: working-week")
     Path("policy.yaml").write_text(renamed)

@@ -1,4 +1,7 @@
-"""Where commands write: only where their user said, and never where a link of a repository leads."""
+"""Where commands write: only where their user said.
+
+Never where a link of a repository leads.
+"""
 
 import argparse
 import json
@@ -82,7 +85,10 @@ def everything(folder: Path) -> dict[str, str | bytes]:
 
 
 def test_these_are_all() -> None:
-    """Every option of every command that takes the path of an output; -o of the others names a form."""
+    """Every option of every command that takes the path of an output.
+
+    -o of the others names a form.
+    """
     found = set()
     for command in COMMANDS:
         parser = parser_of(COMMANDS, [command])
@@ -114,7 +120,10 @@ def test_it_writes_where_it_is_told(here: Path, argv: list[str]) -> None:
 def test_an_empty_name_is_none(
     here: Path, argv: list[str], named: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It would be the directory that one is in: a variable that is not set fills that with files."""
+    """It would be the directory that one is in.
+
+    A variable that is not set fills that with files.
+    """
     before = everything(here)
     assert main([*argv, named]) == 1
     assert "must name a directory" in capsys.readouterr().err
@@ -144,7 +153,10 @@ def _link(here: Path, target: str) -> None:
 def test_nothing_is_followed(
     here: Path, argv: list[str], stands: Callable[[Path], str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No link, no pipe, no device is written to, or taken for the directory; the error says what is there."""
+    """No link, pipe or device is written to, or taken for the directory.
+
+    The error says what is there.
+    """
     named = stands(here)
     before = everything(here.parent)
     assert main([*argv, named]) == 1
@@ -157,7 +169,10 @@ def test_nothing_is_followed(
 
 @pytest.mark.parametrize("argv", WRITES.values(), ids=WRITES)
 def test_nothing_is_written_through_what_lies_inside(here: Path, argv: list[str]) -> None:
-    """Every file and every directory of an output made a link: to another file, to another directory."""
+    """Every file and every directory of an output made a link.
+
+    To another file, to another directory.
+    """
     outside = here.parent / "outside"
     assert main([*argv, "out"]) == 0
     paths = [path.relative_to(here / "out") for path in (here / "out").rglob("*")]
@@ -183,7 +198,10 @@ def test_nothing_is_written_through_what_lies_inside(here: Path, argv: list[str]
 
 @pytest.mark.slow
 def test_two_runs_at_once(here: Path) -> None:
-    """Into one directory: while one works the other writes nothing, and says so; reading needs no lock."""
+    """Into one directory: while one works the other writes nothing, and says so.
+
+    Reading needs no lock.
+    """
     assert main(["render", "policy.yaml", "-o", "out"]) == 0
     assert main(["render", "policy.yaml", *FLEET, "-o", "tree"]) == 0
     before = everything(here)
@@ -294,7 +312,10 @@ def test_input_without_an_end(here: Path, argv: list[str]) -> None:
 
 
 def test_inputs_may_be_pipes(here: Path) -> None:
-    """As `<(…)` of a shell is; one that nobody writes into is not waited for in `--resources`, as it is named."""
+    """As `<(…)` of a shell is.
+
+    One that nobody writes into is not waited for in `--resources`, as it is named.
+    """
     command = (
         f"{sys.executable} -m krm_windows state <(cat policy.yaml) --at 2026-12-21T12:00Z -o json"
     )

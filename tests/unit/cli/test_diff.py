@@ -82,7 +82,10 @@ def test_text_and_markdown_say_it_to_people(
 
 
 def test_what_was_forgotten_is_demanded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The difference is shown all the same, and Markdown carries the demand into the pull request."""
+    """The difference is shown all the same.
+
+    Markdown carries the demand into the pull request.
+    """
     diff(POLICY, POLICY.replace("[apps]", "[infra]"), tmp_path, "-o", "markdown", code=1)
     seen = capsys.readouterr()
     assert "nothing opens or closes" in seen.out

@@ -1,7 +1,8 @@
-"""A repository that means harm: nothing of the host is read, nobody is asked, and no command is run.
+"""A repository that means harm.
 
-Every place goes into every field that holds a text, of kustomizations and of the plugins that kustomize has built in.
-What each build makes is put into a finding, or the output of `split`, so that what was read would be seen.
+Nothing of the host is read, nobody is asked, and no command is run. Every place goes into every
+field that holds a text, of kustomizations and of the plugins that kustomize has built in. What each
+build makes is put into a finding, or the output of `split`, so that what was read would be seen.
 """
 
 import json
@@ -39,7 +40,7 @@ spec:
   classes: [{name: live}, {name: window, policy: flux-system/week}]
   default: window
 """
-# A ConfigMap is given a name out of what was read, so that a finding, or the name of a file, says it.
+# A ConfigMap is named after what was read, so that a finding, or the name of a file, says it.
 SAYING = """\
 resources: [plain.yaml]
 generatorOptions: {disableNameSuffixHash: true}
@@ -252,7 +253,10 @@ def attacks(host: Path, url: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def kustomization(field: str, *, generates: bool = False) -> str:
-    """Return a kustomization with a field, that says what was read where that makes a ConfigMap of it."""
+    """Return a kustomization with a field.
+
+    It says what was read where the field makes a ConfigMap of it.
+    """
     generates = generates or "name: read" in field
     return (SAYING if generates else READ).replace("@FIELD@", field)
 
@@ -279,7 +283,10 @@ def building(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_check_reads_nothing_of_the_host_and_asks_nobody(
     repository: Path, host: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each attack is the build of a Kustomization of its own, whose objects another one has as well."""
+    """Each attack is the build of a Kustomization of its own.
+
+    Another one has its objects as well.
+    """
     with Listener(tmp_path) as listener:
         names = {}
         flux = [(repository / "clusters/north/flux.yaml").read_text()]

@@ -12,7 +12,8 @@ from krm_windows.cli import output
 from krm_windows.escape import Escaped
 
 PACKAGE = Path(output.__file__).parents[1]
-# The function's own stream, which is the input with what was added, is raw; the gate has a log of its own, in JSON.
+# The function's own stream, which is the input with what was added, is raw; the gate has a log of
+# its own, in JSON.
 RAW = {"cli/output.py", "cli/function.py", "gate/__main__.py"}
 # They write to pipes of programs that they started.
 PIPES = {"system/programs.py", "system/sandbox/wire.py"}
@@ -55,7 +56,10 @@ def streams(tree: ast.AST) -> list[str]:
     "path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE))
 )
 def test_nothing_is_printed_but_by_one_module(path: Path) -> None:
-    """A new command that prints by itself fails here, and so does one that calls its own text escaped."""
+    """A new command that prints by itself fails here.
+
+    So does one that calls its own text escaped.
+    """
     place = path.relative_to(PACKAGE).as_posix()
     found = streams(ast.parse(path.read_text()))
     if place.startswith("escape/"):

@@ -97,7 +97,10 @@ def test_until_a_moment_of_any_form(until: str, starts: str, policy: Path) -> No
 def test_the_line_is_stopped_whatever_an_audit_says(
     policy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A window that loses its only hours is an error of `check`, and of `set`, but this cannot wait."""
+    """A window that loses its only hours is an error of `check`, and of `set`.
+
+    But this cannot wait.
+    """
     arguments = ["closed", "--until", "2098-01-01", "--reason", "audit", "--name", "stop"]
     assert main(["override", str(policy), *arguments]) == 0
     assert "(window-never-opens)" in capsys.readouterr().err

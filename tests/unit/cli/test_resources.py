@@ -1,4 +1,7 @@
-"""`--resources DIR`: a kustomization that does more than to list its files is what kustomize makes of it."""
+"""`--resources DIR`: a kustomization is what kustomize makes of it.
+
+Where it does more than to list its files.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -51,7 +54,10 @@ def names(north: Path, *, rendered: bool = True) -> list[str]:
 
 
 def test_an_overlay_is_built(north: Path) -> None:
-    """What is local to the configuration is seen too, as a transformer sees it; what was rendered only where asked."""
+    """What is local to the configuration is seen too, as a transformer sees it.
+
+    What was rendered only where asked.
+    """
     (north / "kustomization.yaml").write_text(OVERLAY)
     assert names(north) == ["north-apps", "north-ours", "settings"]
     assert names(north, rendered=False) == ["north-apps", "settings"]

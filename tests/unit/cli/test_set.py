@@ -256,7 +256,10 @@ def test_what_is_wrong_is_not_committed(policy: Path, git: Git) -> None:
 
 
 def test_ten_at_once_lose_no_change(policy: Path) -> None:
-    """Each either has written or was refused, as another run was writing; what was written is there."""
+    """Each has written, or was refused as another run was writing.
+
+    What was written is there.
+    """
     command = [str(Path(sys.executable).with_name("krm-windows")), "set", str(policy)]
     runs = []
     for number in range(10):

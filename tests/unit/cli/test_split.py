@@ -106,7 +106,10 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def test_each_class_is_a_tree_of_its_own(desk: Desk) -> None:
-    """Every object is in one file of one class, as it was written, and the order is that of the base."""
+    """Every object is in one file of one class, as it was written.
+
+    The order is that of the base.
+    """
     assert desk.split() == 0
     service, config, namespace = BASE.split("---\n")
     listed = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n"
@@ -128,7 +131,10 @@ def test_objects_that_use_one_anchor_each_for_itself(desk: Desk) -> None:
 
 
 def test_each_class_has_its_flux_kustomization(desk: Desk) -> None:
-    """It is the template, but for name, path, marks and what it waits for; the root sees nothing but these."""
+    """It is the template, but for name, path, marks and what it waits for.
+
+    The root sees nothing but these.
+    """
     assert desk.split("--flux-kustomization", desk.put("apps.yaml", TEMPLATE)) == 0
     live = TEMPLATE.replace("name: apps", "name: apps-live").replace(
         "./plant-7/apps", '"./plant-7/apps/live"'
@@ -150,7 +156,10 @@ def test_each_class_has_its_flux_kustomization(desk: Desk) -> None:
 
 
 def test_no_class_waits_for_one_that_may_be_closed(desk: Desk) -> None:
-    """Flux holds back what depends on something suspended: so only what is open whenever the class is counts."""
+    """Flux holds back what depends on something suspended.
+
+    So only what is open whenever the class is counts.
+    """
     gates = {"first": None, "night": "a/night", "live": None, "week": "a/week", "late": "a/night"}
     declared = "".join(
         f"  - {{name: {n}{f', policy: {p}' if p else ''}}}\n" for n, p in gates.items()
@@ -203,7 +212,10 @@ def test_check_says_whether_it_is_stale(desk: Desk, capsys: pytest.CaptureFixtur
 
 
 def test_what_is_split_no_more_goes(desk: Desk) -> None:
-    """Files of ours go with their class; those of others stay, and so does the directory they are in."""
+    """Files of ours go with their class.
+
+    Those of others stay, and so does the directory they are in.
+    """
     assert desk.split() == 0
     desk.put("plant-7/apps/window/notes.txt", "mine")
     desk.put("plant-7/apps/own/other.yaml", "a: 1")
@@ -392,7 +404,10 @@ def test_the_plan_as_json(desk: Desk, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def fired(desk: Desk, rule: Rule, name: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """Split what a document of a rule holds: classes (older and newer), objects, and perhaps a template."""
+    """Split what a document of a rule holds.
+
+    Classes (older and newer), objects, and perhaps a template.
+    """
     found = documents((FIXTURES / rule.id / f"{name}.yaml").read_bytes())
     classes = [item.span.decode() for item in found if item.kind == "ChangeClasses"]
     flux = [item.span.decode() for item in found if item.kind == "Kustomization"]

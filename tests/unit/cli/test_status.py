@@ -1,4 +1,7 @@
-"""`krm-windows status`, on what kubectl printed: what each target is, should be, and who keeps it shut."""
+"""`krm-windows status`, on what kubectl printed.
+
+What each target is, should be, and who keeps it shut.
+"""
 
 import json
 import os
@@ -76,7 +79,10 @@ def job(name: str, at: str, condition: str = "Complete", component: str = "gate"
 
 @pytest.fixture(autouse=True)
 def interrupts() -> Iterator[None]:
-    """An interrupt ends a watch, also where the tests run in a shell's background, which ignores it."""
+    """An interrupt ends a watch.
+
+    Also where the tests run in a shell's background, which ignores it.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -141,7 +147,10 @@ def row(printed: str) -> list[str]:
     ],
 )
 def test_a_target(status: Status, at: str, found: Thing, code: int, cells: list[str]) -> None:
-    """It is as wanted where the gate would leave it: as the policy says, new, or somebody else's."""
+    """It is as wanted where the gate would leave it.
+
+    As the policy says, new, or somebody else's.
+    """
     ended, printed = status(at, found)
     assert (ended, row(printed)[1 : 1 + len(cells)]) == (code, cells)
 
@@ -168,7 +177,10 @@ def test_the_table(status: Status) -> None:
 
 
 def test_other_zone_data_in_the_image(status: Status) -> None:
-    """It is shown below the table, once, and as JSON; it decides nothing, so all is as it should be."""
+    """It is shown below the table, once, and as JSON.
+
+    It decides nothing, so all is as it should be.
+    """
     words = "the image's zone data (2025b) differs now from the timetable's (2026f), which decides"
     notes = {key: json.dumps(json.loads(text) | {"zoneData": words}) for key, text in OURS.items()}
     found = [thing(name, suspend=True, notes=notes) for name in ("apps", "infra")]
@@ -258,7 +270,10 @@ RELEASED = (
 @pytest.mark.parametrize("policy", [POLICY, RELEASED])
 @pytest.mark.parametrize("at", [OPEN, CLOSED])
 def test_clocks_that_are_apart(status: Status, at: str, policy: str) -> None:
-    """A run that kept a target shut for that has failed: it is reported, and no good state, whatever should hold."""
+    """A run that kept a target shut for that has failed.
+
+    It is reported, and no good state, whatever should hold.
+    """
     said = {"policy": "flux-system/week", "reason": APART, "since": None, "until": None}
     shut = thing(suspend=True, notes={annotation("flux-system/week"): json.dumps(said)})
     code, printed = status(at, shut, policy=policy)
@@ -269,7 +284,10 @@ def test_clocks_that_are_apart(status: Status, at: str, policy: str) -> None:
 
 
 def test_the_job_that_leaves_to_the_next_run_proves_nothing(status: Status) -> None:
-    """It ends well whatever it could not do, so it is no run, neither the newest nor the only one."""
+    """It ends well whatever it could not do.
+
+    So it is no run, neither the newest nor the only one.
+    """
     at_once = job("week-apply-0123456789", "2026-11-21T09:58:00Z")
     command = ["python3", "-I", "/gate", "--allow-missing", "--leave-to-next"]
     at_once["spec"] = {"template": {"spec": {"containers": [{"name": "gate", "command": command}]}}}
@@ -320,7 +338,10 @@ def test_lists_of_lists(status: Status) -> None:
 
 
 def test_labels_are_resolved_from_the_cluster(status: Status) -> None:
-    """What has them is a target; where nothing has, it is said, and nothing is known to be as wanted."""
+    """What has them is a target.
+
+    Where nothing has, it is said, and nothing is known to be as wanted.
+    """
     policy = POLICY.replace("names: [apps]", "matchLabels: {class: windowed}")
     code, printed = status(
         CLOSED, thing("a", labels={"class": "windowed"}), thing("b"), policy=policy
@@ -422,7 +443,10 @@ def test_the_clock_of_the_api_server_counts(  # noqa: PLR0913 - a case, and what
     *,
     watches: bool,
 ) -> None:
-    """By it Jobs have ended, so by it a run is overdue, and Events are asked for: whatever this machine says."""
+    """By it Jobs have ended, runs are overdue, and Events are asked for.
+
+    Whatever this machine says.
+    """
     server = datetime.now(UTC) + ahead
     ended = job("week-resync-1", (server - timedelta(minutes=40, seconds=30)).isoformat())
     header = f"I1122 10:00:00.0 7 round_trippers.go:587]     Date: {format_datetime(server, usegmt=True)}"
@@ -460,7 +484,10 @@ def test_the_date_of_a_real_kubectl(tool: Callable[[str], Path], tmp_path: Path)
 
 
 class _Version(BaseHTTPRequestHandler):
-    """An API server that says its version, and always the same time; a time that its body says is not its own."""
+    """An API server that says its version, and always the same time.
+
+    A time that its body says is not its own.
+    """
 
     def do_GET(self) -> None:
         body = b'{"gitVersion": "Date: Sun, 22 Nov 2026 11:00:00 GMT"}'
@@ -530,7 +557,10 @@ def test_no_cluster_by_a_variable_that_is_not_set(
 
 
 def test_a_cron_job_that_somebody_suspended(status: Status) -> None:
-    """Nothing is opened any more, whatever the targets are now; the others are missing in the answer."""
+    """Nothing is opened any more, whatever the targets are now.
+
+    The others are missing in the answer.
+    """
     suspended = {
         "apiVersion": "batch/v1",
         "kind": "CronJob",

@@ -1,4 +1,7 @@
-"""`krm-windows verify` of a directory: a kustomization is what kustomize makes of it, not the files that lie there."""
+"""`krm-windows verify` of a directory.
+
+A kustomization is what kustomize makes of it, not the files that lie there.
+"""
 
 from collections.abc import Callable
 from pathlib import Path

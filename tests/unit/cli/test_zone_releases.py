@@ -165,7 +165,10 @@ def test_the_release_is_named(call: list[str], capsys: pytest.CaptureFixture[str
 def test_clocks_before_the_rules_begin_are_not_asked(
     command: list[str], text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A timetable has the rules of its zone from 2024 on: in the summer before, an answer would be an hour off."""
+    """A timetable has the rules of its zone from 2024 on.
+
+    In the summer before, an answer would be an hour off.
+    """
     assert main([*command, text]) == 1
     assert (
         f"must be in 2024 or later, where zone rules begin, got '{text}'" in capsys.readouterr().err

@@ -67,7 +67,10 @@ def freezes(text: str) -> dict[str, dict[str, str]]:
 def test_a_companys_calendar_becomes_freezes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Days with the last one included, times as instants or on the policy's clock, what repeats each year."""
+    """Days with the last one included, times as instants or on the policy's clock.
+
+    And what repeats each year.
+    """
     (tmp_path / "company.ics").write_text(EVENTS.replace("\n", "\r\n"))
     assert main(["import-ics", str(tmp_path / "company.ics"), "--years", "2026-2027"]) == 0
     assert freezes(capsys.readouterr().out) == {

@@ -1,4 +1,7 @@
-"""Calendars that the packages stumble over are no calendars; a fault of ours is not taken for one."""
+"""Calendars that the packages stumble over are no calendars.
+
+A fault of ours is not taken for one.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""The admission policies as texts: which there are, for whom, and that any text of a hook is a literal in them."""
+"""The admission policies as texts: which there are, and for whom.
+
+Any text of a hook is a literal in them.
+"""
 
 import json
 import re
@@ -74,7 +77,10 @@ def test_the_extra_of_old_is_the_default_now() -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_a_text_is_one_literal(text: str) -> None:
-    """Whatever a hook's texts hold, CEL reads it as what it is: no quote ends it early, no escape is unknown to it."""
+    """Whatever a hook's texts hold, CEL reads it as what it is.
+
+    No quote ends it early, no escape is unknown to it.
+    """
     quoted = cel.text(text)
     assert LITERAL.fullmatch(quoted)
     assert (quoted[1:-1] if quoted.startswith("'") else json.loads(quoted)) == text

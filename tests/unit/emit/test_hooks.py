@@ -93,7 +93,10 @@ def test_rights_are_only_where_they_are_used() -> None:
 
 
 def test_a_job_has_time_for_its_hooks() -> None:
-    """In each of its two runs: 3 minutes for targets to calm down, 3, 5 and 2 for the Jobs, and what lies between."""
+    """In each of its two runs: 3 minutes for targets to calm down, 3, 5 and 2 for the Jobs.
+
+    And what lies between.
+    """
     assert deadlines(HOOKS) == {deadlines("").pop() + 2 * (13 * 60 + 4 * 120)}
 
 
@@ -106,7 +109,10 @@ def deadlines(more: str) -> set[int]:
 
 
 def test_a_hook_is_what_the_policy_says() -> None:
-    """Image, account and time are its own; it has a token only with an account; only `Abort` aborts."""
+    """Image, account and time are its own.
+
+    It has a token only with an account; only `Abort` aborts.
+    """
     data = json.loads(config_map(HOOKS)["hooks.json"])
     before, rollback, after = (
         data["hooks"][kind] for kind in ("beforeOpen", "rollback", "afterClose")

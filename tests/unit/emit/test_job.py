@@ -44,7 +44,10 @@ def pods() -> list[dict]:
 
 @pytest.mark.parametrize("spec", pods())
 def test_it_passes_pod_security_restricted(spec: dict) -> None:
-    """In full, by the standard's list, with a read-only root and an argv in place of a shell besides."""
+    """In full, by the standard's list.
+
+    Besides, with a read-only root and an argv in place of a shell.
+    """
     pod = spec["template"]["spec"]
     [container] = pod["containers"]
     assert pod["securityContext"] == {
@@ -88,7 +91,10 @@ def test_the_token_is_the_containers_alone(spec: dict) -> None:
 
 @pytest.mark.parametrize("spec", pods())
 def test_what_it_may_use_up(spec: dict) -> None:
-    """Processor, memory and disk are limited; no disk is asked for, so that a full node can still close."""
+    """Processor, memory and disk are limited.
+
+    No disk is asked for, so that a full node can still close.
+    """
     [container] = spec["template"]["spec"]["containers"]
     limits, requests = container["resources"]["limits"], container["resources"]["requests"]
     assert limits.keys() == requests.keys() == {"cpu", "memory", "ephemeral-storage"}
@@ -97,7 +103,10 @@ def test_what_it_may_use_up(spec: dict) -> None:
 
 @pytest.mark.parametrize("spec", scheduled())
 def test_it_ends(spec: dict) -> None:
-    """Whatever happens: after a few tries, after some minutes, and a drained node is not one of the tries."""
+    """Whatever happens: after a few tries, after some minutes.
+
+    A drained node is not one of the tries.
+    """
     assert 0 < spec["activeDeadlineSeconds"] < 900
     assert 0 < spec["backoffLimit"] < 6
     assert spec["template"]["spec"]["restartPolicy"] == "Never"
@@ -111,9 +120,10 @@ def test_it_ends(spec: dict) -> None:
 
 @pytest.mark.parametrize("spec", [*at_once(), apply_job.lift(PLAN)["spec"]])
 def test_the_job_that_is_applied_never_counts_as_failed(spec: dict) -> None:
-    """Nothing would run it again, and what waits for it would be red for good: it starts again until it ends well.
+    """Nothing would run it again, so it starts again until it ends well.
 
-    Neither a deadline nor a number of tries ends it. One that were removed would be applied again and again.
+    What waits for it would be red for good. Neither a deadline nor a number of tries ends it. One
+    that were removed would be applied again and again.
     """
     assert spec["backoffLimit"] == 2**31 - 1
     assert spec["template"]["spec"]["restartPolicy"] == "OnFailure"
@@ -123,7 +133,10 @@ def test_the_job_that_is_applied_never_counts_as_failed(spec: dict) -> None:
 
 
 def test_only_the_job_of_an_edit_forgives_what_is_missing() -> None:
-    """A delivering Kustomization that waits for it is blocked neither by targets that come later nor by any trouble."""
+    """It blocks no delivering Kustomization that waits for it.
+
+    Neither by targets that come later nor by any trouble.
+    """
     commands = [spec["template"]["spec"]["containers"][0]["command"][3:] for spec in pods()]
     at_once, *others = commands
     assert at_once[:-1] == ["--allow-missing", "--leave-to-next", "--digest"]
@@ -131,7 +144,10 @@ def test_only_the_job_of_an_edit_forgives_what_is_missing() -> None:
 
 
 def test_the_apply_job_waits_for_its_own_config_map() -> None:
-    """By a digest of all that is in it, which no release of zone data that says the same changes."""
+    """By a digest of all that is in it.
+
+    No release of zone data that says the same changes it.
+    """
     held = zoned.timetable(policy="flux-system/week", time_zone="Europe/Berlin")
     assert held.zone_rules is not None
     other = replace(held, zone_rules=replace(held.zone_rules, release="2099z"))
@@ -184,6 +200,9 @@ def test_every_key_of_the_volume_is_in_the_config_map() -> None:
     ids=["timetable", "image", "pull policy", "pull secrets"],
 )
 def test_every_edit_is_looked_at(other: Plan) -> None:
-    """The name follows from all that the Job does, so that Flux makes a new one; it is the same for the same."""
+    """The name follows from all that the Job does, so that Flux makes a new one.
+
+    It is the same for the same.
+    """
     assert job_of(PLAN)["metadata"]["name"] == job_of(PLAN._replace())["metadata"]["name"]
     assert job_of(PLAN)["metadata"]["name"] != job_of(other)["metadata"]["name"]

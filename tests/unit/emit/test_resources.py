@@ -1,4 +1,7 @@
-"""What Pods ask for and may use up: every name, so that a ResourceQuota is content, and what the policy gives."""
+"""What Pods ask for and may use up.
+
+Every name, so that a ResourceQuota is content, and what the policy gives.
+"""
 
 import json
 from collections.abc import Iterator
@@ -65,13 +68,19 @@ def test_what_the_policy_gives(more: str) -> None:
     ],
 )
 def test_a_default_gives_way(given: str, name: str, asked: str, limit: str) -> None:
-    """Whoever gives a limit below the default request, or a request above the default limit, need not give both."""
+    """A limit below the default request, or a request above the default limit, is enough.
+
+    Whoever gives the one need not give the other.
+    """
     for each in containers(given):
         assert (each["requests"][name], each["limits"][name]) == (asked, limit)
 
 
 def test_hooks_have_their_own() -> None:
-    """In the gate's file, and so in what admission policies hold it to; a hook without them has the default."""
+    """In the gate's file, and so in what admission policies hold it to.
+
+    A hook without them has the default.
+    """
     config = spec(
         hooks=HOOKS.replace("RESOURCES", "{requests: {memory: 1.5Gi}}"), admissionPolicy="Disabled"
     )

@@ -13,7 +13,10 @@ from krm_windows.escape import actions, icalendar, markdown, prometheus
 
 
 def test_every_hidden_character_is_shown() -> None:
-    """As Unicode has them, in the version of this Python: controls, formats, surrogates, private use, separators."""
+    """As Unicode has them, in the version of this Python.
+
+    Controls, formats, surrogates, private use, separators.
+    """
     found = [
         f"U+{number:04X}"
         for number in range(sys.maxunicode + 1)
@@ -33,7 +36,8 @@ def test_what_can_be_seen_stays() -> None:
         and unicodedata.category(chr(number)) not in ("Zl", "Zp")
         and escape.visible(f"é{chr(number)}") != f"é{chr(number)}"
     ]
-    # Fillers of Hangul, vowels of Khmer that are not written, and the joiner that joins nothing: all without a shape.
+    # Fillers of Hangul, vowels of Khmer that are not written, and the joiner that joins nothing:
+    # all without a shape.
     assert {each.split()[0] for each in seen} == {
         "U+034F",
         "U+115F",

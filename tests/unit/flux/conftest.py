@@ -1,4 +1,7 @@
-"""What the tests of this room start from: trees written from texts by their paths, and what follows from them."""
+"""What the tests of this room start from.
+
+Trees written from texts by their paths, and what follows from them.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -42,7 +45,10 @@ def builder(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Ite
 
 @pytest.fixture
 def follow(write: Write) -> Followed:
-    """Follow the clusters of a tree, with what builds it where that is installed; `sources` is what `--source` says."""
+    """Follow the clusters of a tree, with what builds it where that is installed.
+
+    `sources` is what `--source` says.
+    """
 
     def followed(files: dict[str, str], *sources: str) -> Survey:
         tree = write(files)

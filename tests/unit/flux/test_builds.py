@@ -1,4 +1,7 @@
-"""What is built is what kustomize builds, once, from nothing but the files that the build was given."""
+"""What is built is what kustomize builds, once, from nothing but its files.
+
+These are the files that the build was given.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -57,7 +60,10 @@ def built(tree: Checkout, builder: Builder | None, **changes: str | list[object]
 def test_files_put_together_are_what_kustomize_puts_together(
     name: str, write: Write, builder: Builder
 ) -> None:
-    """Where a kustomization does no more than that, it is not started; here it is, by a label on all."""
+    """Where a kustomization does no more than that, it is not started.
+
+    Here it is, by a label on all.
+    """
     tree = write(PLAIN[name])
     ours, theirs = built(tree, None), built(tree, builder, labels=[{"pairs": {"a": "b"}}])
     assert ours.objects
@@ -194,7 +200,10 @@ PATCH = "patches: [{patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: g
 def test_a_failure_is_remote_only_if_what_failed_is(
     kustomization: str, manifest: str, reported: tuple[str, str], write: Write, builder: Builder
 ) -> None:
-    """A patch may be for what was not fetched; a file that cannot be read is one of this repository."""
+    """A patch may be for what was not fetched.
+
+    A file that cannot be read is one of this repository.
+    """
     found = built(
         write({"apps/kustomization.yaml": kustomization, "apps/a.yaml": manifest}), builder
     )

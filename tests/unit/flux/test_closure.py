@@ -1,4 +1,7 @@
-"""A build is given every file that it reads, and nothing that would have to be fetched or lies outside."""
+"""A build is given every file that it reads.
+
+Nothing that would have to be fetched or lies outside.
+"""
 
 import pytest
 from flux_texts import Write, config_map, policy
@@ -61,7 +64,10 @@ def test_what_is_remote_is_named_and_left_out(write: Write, field: str, entry: s
     ],
 )
 def test_a_file_that_would_be_fetched_is_named_and_left_out(write: Write, field: str) -> None:
-    """A generator, a patch or a definition does without it; a literal that is an address is none."""
+    """A generator, a patch or a definition does without it.
+
+    A literal that is an address is none.
+    """
     literal = (
         "generators: []\n"
         if "configMap" in field
@@ -147,7 +153,10 @@ def test_a_policy_among_the_plugins_is_read_and_not_run(write: Write, inline: bo
 
 
 def test_a_directory_of_plugins_that_makes_a_policy_is_built_alone(write: Write) -> None:
-    """A base policy patched for each cluster with plain kustomize patches; plugins that lead to each other end."""
+    """A base policy patched for each cluster with plain kustomize patches.
+
+    Plugins that lead to each other end.
+    """
     files = {
         "apps/kustomization.yaml": "resources: [../base]\ntransformers: [../windows]\n",
         "windows/kustomization.yaml": "resources: [policy.yaml]\ntransformers: [../apps]\n",
@@ -201,7 +210,10 @@ REMOVAL = "spec:\n  clusters:\n    west:\n      freezes: ~\n"
 def test_a_null_that_a_merge_drops_is_named_where_it_stands(
     write: Write, fields: str, place: tuple[str, int]
 ) -> None:
-    """However kustomize has a patch of a policy: what it would remove below a cluster stays, and nobody would know."""
+    """What a patch would remove below a cluster stays, and nobody would know.
+
+    However kustomize has the patch of the policy.
+    """
     indent = fields.rpartition("{inline}")[0].rpartition("\n")[2]
     inline = f"{MERGE}{REMOVAL}".replace("\n", f"\n{indent}").rstrip(" ")
     files = {
@@ -229,7 +241,10 @@ def test_a_null_that_a_merge_drops_is_named_where_it_stands(
     ],
 )
 def test_a_null_that_does_what_it_says_is_none_of_these(write: Write, patch: str) -> None:
-    """One of the policy itself, of a whole cluster, of an operation (which keeps it), of another kind."""
+    """One of the policy itself, of a whole cluster, of an operation, of another kind.
+
+    An operation keeps it.
+    """
     files = {
         "apps/kustomization.yaml": "resources: [../base]\npatches: [{path: ../p.yaml}]\n",
         "p.yaml": patch,

@@ -72,7 +72,10 @@ def test_another_source_of_the_same_address_is_this_repository(
     followed: bool,  # noqa: FBT001
     follow: Followed,
 ) -> None:
-    """A second source for what waits is followed, another repository is not, even where the path exists."""
+    """A second source for what waits is followed, another repository is not.
+
+    Even where the path exists.
+    """
     declared = SYNC + SOURCE.format(name="second", url=url) + kustomization("apps", source="second")
     found = follow({NORTH: declared, "apps/a.yaml": config_map()})
     assert bool(names(found.clusters[0], "apps")) is followed
@@ -127,7 +130,10 @@ def test_what_only_the_cluster_knows_is_named(follow: Followed) -> None:
 
 
 def test_components_sops_files_and_values_of_charts_are_what_they_are(follow: Followed) -> None:
-    """An encrypted Secret is a Secret, values are a file of a generator, a Component is part of its build."""
+    """An encrypted Secret is a Secret, and values are a file of a generator.
+
+    A Component is part of its build.
+    """
     encrypted = "apiVersion: v1\nkind: Secret\nmetadata: {name: key, namespace: shop}\nsops: {version: 3.9.0}\n"
     files = {
         NORTH: kustomization("apps", "  components: [../part]\n"),
@@ -190,7 +196,10 @@ spec:
 def test_a_path_of_an_artifact_is_what_was_copied_there(
     copies: str, path: str, directory: str | None, follow: Followed
 ) -> None:
-    """As `cp -r` does; a directory that is put together of several, or in part, is none of the repository's."""
+    """As `cp -r` does.
+
+    A directory that is put together of several, or in part, is none of the repository's.
+    """
     apps = kustomization("lost", path=path, source="apps").replace(
         "GitRepository", "ExternalArtifact"
     )

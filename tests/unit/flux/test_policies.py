@@ -1,4 +1,7 @@
-"""A policy is known by what was rendered from it, by its place among the plugins, or by its file."""
+"""A policy is known by what was rendered from it, or by its file.
+
+Or by its place among the plugins.
+"""
 
 import pytest
 from flux_texts import Followed, Write, config_map, kustomization, policy

@@ -1,4 +1,7 @@
-"""ResourceSets: what the operator makes of static inputs is known, and what it takes from the cluster is said."""
+"""ResourceSets: what the operator makes of static inputs is known.
+
+What it takes from the cluster is said.
+"""
 
 import pytest
 from flux_texts import Followed, config_map, kustomization, policy

@@ -1,4 +1,7 @@
-"""A build that merges patches of Flux' objects only reads no schema, and yields what it yields with one."""
+"""A build that merges patches of Flux' objects only reads no schema.
+
+It yields what it yields with one.
+"""
 
 import pytest
 from flux_texts import Write, config_map

@@ -1,4 +1,7 @@
-"""Which sources are this repository: those of the cluster's sync, of its address, and those that are given."""
+"""Which sources are this repository.
+
+Those of the cluster's sync, of its address, and those that are given.
+"""
 
 from pathlib import Path
 
@@ -39,7 +42,10 @@ SYNC = declared("flux-system") + kustomization("flux-system", path="./clusters/n
 
 
 def applied(found: Survey, key: str) -> set[str]:
-    """Return what a Kustomization of the first cluster applies, and hold the cluster to be incomplete if nothing."""
+    """Return what a Kustomization of the first cluster applies.
+
+    Holds the cluster to be incomplete if it applies nothing.
+    """
     objects = names(found.clusters[0], key)
     assert found.clusters[0].complete is bool(objects)
     return objects
@@ -114,7 +120,10 @@ def test_a_source_that_is_given_is_believed(follow: Followed) -> None:
 def test_an_instance_of_the_operator_says_what_syncs_a_cluster(
     kind: str, path: str, root: str, follow: Followed
 ) -> None:
-    """An artifact may hold a part of the repository only, whose own directory its paths start from."""
+    """An artifact may hold only a part of the repository.
+
+    Its paths start from the part's own directory.
+    """
     flux = kustomization("zone").replace("GitRepository", kind)
     text = INSTANCE.format(kind=kind, url="oci://example.com/fleet", path=path)
     place = "zone/a.yaml" if root == "." else f"{root}/zone/a.yaml"

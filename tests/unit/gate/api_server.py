@@ -1,4 +1,7 @@
-"""A small API server over TLS: GET, PATCH, POST and discovery as Kubernetes answers them, and faults on demand."""
+"""A small API server over TLS, with faults on demand.
+
+It answers GET, PATCH, POST and discovery as Kubernetes does.
+"""
 
 import json
 import ssl
@@ -26,7 +29,10 @@ Fault = Callable[["Handler"], bool]
 
 @dataclass
 class Api:
-    """What the server holds, by path; what it was asked; and the faults to come, by method and path's end."""
+    """What the server holds, by path, what it was asked, and the faults to come.
+
+    Faults are by method and the path's end.
+    """
 
     objects: dict[str, Json] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
@@ -39,7 +45,10 @@ class Api:
     ahead: timedelta = timedelta(0)
     """How far the server's clock is ahead of the machine's."""
     ends: dict[str, str] = field(default_factory=dict)
-    """How a Job ends as soon as it is created, by a part of its name: `Failed`, empty for not; else `Complete`."""
+    """How a Job ends as soon as it is created, by a part of its name.
+
+    `Failed`, empty for not; else `Complete`.
+    """
 
     lock: RLock = field(default_factory=RLock)
     """Held for a write, as etcd compares and writes in one step."""
@@ -53,7 +62,10 @@ class Api:
         by: str | None = None,
         **more: object,
     ) -> None:
-        """Put the Kustomization `name` there; `by`: who is recorded as the writer of its spec and annotations."""
+        """Put the Kustomization `name` there.
+
+        `by` is who is recorded as the writer of its spec and annotations.
+        """
         metadata: Json = {"name": name, "namespace": "flux-system", "uid": f"uid-of-{name}"}
         metadata["creationTimestamp"] = "2020-01-01T00:00:00Z"
         if by is not None:
@@ -419,9 +431,10 @@ def body(content: bytes, content_type: str = "application/json", code: int = 200
 
 
 def raw(*pieces: bytes, endless: bytes = b"", pause: float = 0) -> Fault:
-    """Answer with bytes that need be no HTTP; then with the same again and again, every `pause` seconds.
+    """Answer with bytes that need be no HTTP.
 
-    It ends when the client has gone, or the test is over.
+    Then with the same again and again, every `pause` seconds. It ends when the client has gone, or
+    the test is over.
     """
 
     def answer(handler: Handler) -> bool:
@@ -439,7 +452,10 @@ def raw(*pieces: bytes, endless: bytes = b"", pause: float = 0) -> Fault:
 
 
 def ended(content: bytes) -> Fault:
-    """Answer with bytes, and end the connection as TLS has it, whether or not the answer was whole."""
+    """Answer with bytes, and end the connection as TLS has it.
+
+    Whether or not the answer was whole.
+    """
 
     def answer(handler: Handler) -> bool:
         handler.close_connection = True

@@ -1,4 +1,7 @@
-"""When an annotation is believed: what it says, whose key it has, and whom the API server has recorded as its writer."""
+"""When an annotation is believed.
+
+By what it says, whose key it has, and whom the API server recorded as its writer.
+"""
 
 import json
 from collections.abc import Callable
@@ -133,7 +136,10 @@ def test_whose_writing_counts(
     entries: list[Json] | None,
     opens: bool,  # noqa: FBT001
 ) -> None:
-    """An annotation by another writer is no annotation, and a suspension by another writer is not the gate's."""
+    """An annotation by another writer is no annotation.
+
+    A suspension by another writer is not the gate's.
+    """
     put(api, {OURS: closed_by("flux-system/p")}, entries=entries)
     assert run_once(ALWAYS), reason
     assert (suspended(api) is False) == opens, reason
@@ -166,7 +172,10 @@ def test_whose_writing_counts(
     ],
 )
 def test_what_a_closed_by_annotation_has_to_say(api: Api, run_once: RunOnce, text: str) -> None:
-    """What is no annotation of this policy, or is of a time to come, counts for nothing: a person has suspended it."""
+    """What is no annotation of this policy, or is of a time to come, counts for nothing.
+
+    A person has suspended it.
+    """
     put(api, {OURS: text}, entries=None)
     assert run_once(ALWAYS)
     assert suspended(api) is True
@@ -183,7 +192,10 @@ def test_what_a_closed_by_annotation_has_to_say(api: Api, run_once: RunOnce, tex
     ],
 )
 def test_honest_annotations(api: Api, run_once: RunOnce, said: Json) -> None:
-    """One of before a long outage, of a clock that is ahead, or of a later version is an annotation."""
+    """An annotation of before a long outage, or of a clock that is ahead, is one.
+
+    So is one of a later version.
+    """
     put(api, {OURS: closed_by("flux-system/p", **said)}, entries=None)
     assert run_once(ALWAYS)
     assert suspended(api) is False
@@ -201,7 +213,10 @@ def test_a_clock_that_was_years_ahead(api: Api, run_once: RunOnce) -> None:
 
 
 def test_a_forged_annotation_opens_nothing(api: Api, run_once: RunOnce) -> None:
-    """Git brings the very annotation that the gate wrote in the last window: what a person suspends stays suspended."""
+    """Git brings the very annotation that the gate wrote in the last window.
+
+    What a person suspends stays suspended.
+    """
     api.add("apps", {}, by=FLUX, status=APPLIED)
     assert run_once(SHUT)
     [text] = [dig(body, "metadata", "annotations", OURS) for body in api.bodies]
@@ -251,7 +266,10 @@ def test_an_honest_annotation_of_another_policy_keeps_shut(api: Api, run_once: R
     "timetable", [replace(SHUT, adopt_until=NOON), replace(SHUT, first_apply="Wait")]
 )
 def test_what_was_adopted_is_opened(api: Api, run_once: RunOnce, timetable: Timetable) -> None:
-    """The suspension is another writer's, and the annotation says that the policy adopts it: also later on."""
+    """The suspension is another writer's, and the annotation says that the policy adopts it.
+
+    Also later on.
+    """
     put(api, {}, entries=[wrote("kubectl-patch", suspend=True)])
     if timetable.first_apply == "Wait":
         api.object("apps")["status"] = {}

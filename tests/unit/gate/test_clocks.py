@@ -1,4 +1,7 @@
-"""A node whose clock is wrong opens nothing, closes what either clock says is closed, and says so."""
+"""A node whose clock is wrong opens nothing, and says so.
+
+It closes what either clock says is closed.
+"""
 
 import json
 from collections.abc import Callable
@@ -83,7 +86,8 @@ def node(api: Api, port: int, account: Path) -> Node:
     return Node(api, port, account)
 
 
-# When it is by the node's clock, and how far that is ahead; whether the window is open by it, and by the server's.
+# When it is by the node's clock, and how far that is ahead; whether the window is open by it, and
+# by the server's.
 TIMES = {
     "ahead, at the opening": (NOON + MINUTE, FIVE),
     "behind, at the opening": (NOON - MINUTE, -FIVE),
@@ -128,7 +132,8 @@ def test_a_small_difference_is_none(node: Node, ahead: timedelta) -> None:
     assert not node.suspended()
 
 
-# By the name of why it would be opened: the policy, when it is by the node's clock, and what the target has applied.
+# By the name of why it would be opened: the policy, when it is by the node's clock, and what the
+# target has applied.
 OPENED = {
     "open": (POLICY, NOON + MINUTE, {"lastAppliedRevision": "1"}),
     "released": (
@@ -149,7 +154,10 @@ OPENED = {
 def test_the_annotation_and_an_event_say_why(
     node: Node, policy: Timetable, now: datetime, status: dict[str, object]
 ) -> None:
-    """`status` and the alerts read the annotation, which is written once; so is the Event. Then a right clock opens."""
+    """`status` and the alerts read the annotation, which is written once.
+
+    So is the Event. Then a right clock opens.
+    """
     node.api.add("apps", {"suspend": True}, annotations=CLOSED, by="krm-windows", status=status)
     metadata = node.api.object("apps")["metadata"]
     assert isinstance(metadata, dict)

@@ -1,4 +1,7 @@
-"""Connections that are kept, and several requests at once: what they cost, and what cannot go wrong with them."""
+"""Connections that are kept, and several requests at once.
+
+What they cost, and what cannot go wrong with them.
+"""
 
 import json
 from collections.abc import Callable
@@ -105,7 +108,10 @@ def test_what_the_server_has_closed_costs_nothing(api: Api, cluster: Cluster) ->
 
 
 def wait_for_the_end(api: Api) -> None:
-    """Give what the server has closed the time to be seen as closed; nothing is judged by how long that takes."""
+    """Give what the server has closed the time to be seen as closed.
+
+    Nothing is judged by how long that takes.
+    """
     assert api.connections
     sleep(0.3)
 

@@ -30,7 +30,10 @@ BERLIN = zoned.timetable(policy="flux-system/p", time_zone="Europe/Berlin", wind
 
 
 def open_intervals(timetable: Timetable, start: datetime, days: int) -> list[tuple[str, str]]:
-    """The open intervals of some days from local midnight `start` on, as `dd hh:mm` in the timetable's zone."""
+    """The open intervals of some days from local midnight `start` on.
+
+    As `dd hh:mm` in the timetable's zone.
+    """
     tz = zone(timetable.time_zone)
     first = start.replace(tzinfo=tz)
     segments = timeline(timetable, first, first + timedelta(days=days))
@@ -124,7 +127,10 @@ INSTANT = datetime(2026, 11, 16, 9, tzinfo=UTC)
     ],
 )
 def test_occurrences(reason: str, timetable: Timetable, want: list[tuple[str, str]]) -> None:
-    """An occurrence begins at every beginning, ends at the first end after it, and merges with its neighbours."""
+    """An occurrence begins at every beginning, and ends at the first end after it.
+
+    It merges with its neighbours.
+    """
     assert open_intervals(timetable, NOV_16, 6) == want, reason
 
 
@@ -179,7 +185,10 @@ def test_clock_changes(
     rule: tuple[Recurrence, time | timedelta],
     want: list[tuple[str, str]],
 ) -> None:
-    """Same wall-clock ends every day; nothing is lost in March, nothing happens twice in October."""
+    """Same wall-clock ends every day.
+
+    Nothing is lost in March, nothing happens twice in October.
+    """
     assert open_intervals(windows(rule), start, 2) == want, reason
 
 
@@ -406,7 +415,7 @@ def test_no_rules_of_the_zone() -> None:
     "offset", [UTC, timezone(timedelta(hours=14)), timezone(-timedelta(hours=12))]
 )
 def test_the_ends_of_the_calendar(timetable: Timetable, state: str, offset: timezone) -> None:
-    """The first and the last instant that a datetime can say are decided as any other, in any offset."""
+    """The first and the last instant of a datetime are decided as any other, in any offset."""
     for name in ("Europe/Berlin", "Pacific/Kiritimati", "Pacific/Pago_Pago"):
         held = replace(zoned.moved(timetable, name), state=state, closes_early=timedelta(hours=1))
         first, last = datetime.min.replace(tzinfo=offset), datetime.max.replace(tzinfo=offset)
@@ -426,7 +435,10 @@ def test_a_rule_may_end_beyond_the_calendar() -> None:
 
 
 def test_no_reference_to_seconds() -> None:
-    """Within a minute nothing changes; a margin with seconds, which no build emits, counts as the next whole minute."""
+    """Within a minute nothing changes; a margin with seconds counts as the next whole minute.
+
+    No build emits such a margin.
+    """
     early = replace(BERLIN, closes_early=timedelta(seconds=90))
     assert decide(early, DEC_22).until == datetime(2026, 12, 24, 15, 58, tzinfo=UTC)
 
@@ -470,7 +482,10 @@ YEARS = Rule(Kind.FREEZE, "years", datetime(2025, 1, 1), datetime(2029, 1, 1), "
     ],
 )
 def test_a_decision_is_cheap(reason: str, timetable: Timetable, most: int) -> None:
-    """Not more than some dozens of calls for each of the 800 days around, however often a rule recurs."""
+    """Not more than some dozens of calls for each of the 800 days around.
+
+    However often a rule recurs.
+    """
     # The calendar, and the clocks of the days around, are read once, which is not counted here.
     decide(windows((EVERY_TWO_MINUTES, timedelta(minutes=1))), DEC_22)
     assert timetable.zone
@@ -489,7 +504,10 @@ def test_rules_that_are_alike_are_one() -> None:
 
 @pytest.mark.parametrize("lasting", [True, False], ids=["duration", "closes"])
 def test_rules_that_are_all_different_are_one_sum(*, lasting: bool) -> None:
-    """Hundreds of windows, on different days each, that only together are open always, are not summed for each day."""
+    """Hundreds of windows that only together are always open are not summed for each day.
+
+    They are on different days each.
+    """
     rules = []
     for number in range(480):
         ends = (
@@ -518,7 +536,10 @@ NO_TIME = Recurrence(hours=frozenset())
 
 
 def _open_on(rule: Rule, *days: tuple[int, int]) -> list[bool]:
-    """Whether a policy in UTC is open at noon of some days of November 2026, and at the hours given."""
+    """Whether a policy in UTC is open at noon of some days of November 2026.
+
+    And at the hours given.
+    """
     held = zoned.timetable(windows=(rule,))
     return [decide(held, datetime(2026, 11, day, hour, 30, tzinfo=UTC)).open for day, hour in days]
 
@@ -555,7 +576,7 @@ def test_a_dated_window_until_a_time() -> None:
 
 
 def test_dated_windows_that_overlap() -> None:
-    """One within another one, and one that begins before the last has ended: they are one interval."""
+    """One within another, and one that begins before the last has ended: one interval."""
     first = datetime(2026, 11, 20, 8)
     hours = [(0, 10), (2, 4), (9, 12), (12, 13)]
     rules = [
@@ -596,7 +617,10 @@ def test_days_of_a_state(state: str, is_open: bool) -> None:  # noqa: FBT001
 
 
 def test_rules_of_another_kind_are_refused() -> None:
-    """What recurs is no interval, what is dated does not recur, and an end is none of these types."""
+    """What recurs is no interval, and what is dated does not recur.
+
+    An end is none of these types.
+    """
     utc = zoned.zone("UTC")
     years = calendar(2026, 2026)
     with pytest.raises(TypeError, match=r"windows\.week is not dated"):

@@ -1,4 +1,7 @@
-"""Events on targets, against an API server: one for each change, and one for what every run leaves alone."""
+"""Events on targets, against an API server.
+
+One for each change, and one for what every run leaves alone.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -134,9 +137,10 @@ def test_what_is_left_alone_has_one_event(
 
 
 def test_other_zone_data_in_the_image_has_one_event(api: Api, port: int, account: Path) -> None:
-    """With both releases, while the target is open, too, on which there is no annotation; the timetable decides.
+    """With both releases, and while the target is open, too.
 
-    Where both say the same, no Event is written (see the other tests).
+    Then there is no annotation on it; the timetable decides. Where both say the same, no Event is
+    written (see the other tests).
     """
     rules = replace(zone_rules.make("Europe/Berlin"), release="2099z", transitions=(), rule="CET-1")
     held = replace(POLICY, zone_rules=rules)

@@ -1,4 +1,7 @@
-"""Hooks around an occurrence, against an API server: every way in which a Job, a run or a person comes in between."""
+"""Hooks around an occurrence, against an API server.
+
+Every way in which a Job, a run or a person comes in between.
+"""
 
 import json
 from collections.abc import Callable
@@ -170,7 +173,10 @@ def lab(api: Api, port: int, account: Path) -> Lab:
 
 
 def test_it_runs_before_the_first_target_is_opened(lab: Lab) -> None:
-    """And only then; the Job is the one of the file, under a name that says policy, hook and occurrence."""
+    """And only then.
+
+    The Job is the one of the file, under a name that says policy, hook and occurrence.
+    """
     lab.closes("apps", "infra")
     assert lab.run(BOTH)
     writes = [
@@ -201,7 +207,10 @@ def test_it_runs_before_the_first_target_is_opened(lab: Lab) -> None:
 
 
 def test_runs_after_it_start_nothing(lab: Lab) -> None:
-    """Neither while the Job is there nor after its time to live; not even for a target that is opened only now."""
+    """Neither while the Job is there nor after its time to live.
+
+    Not even for a target that is opened only now.
+    """
     lab.closes("apps", "infra")
     lab.api.fault("PATCH", "infra", lambda _: False, lambda _: False, status(500))
     assert not lab.run(BOTH)
@@ -213,7 +222,10 @@ def test_runs_after_it_start_nothing(lab: Lab) -> None:
 
 
 def test_a_failure_aborts(lab: Lab) -> None:
-    """The target stays closed and says so, the run fails; the next ones start nothing; the rollback runs once."""
+    """The target stays closed and says so, and the run fails.
+
+    The next ones start nothing; the rollback runs once.
+    """
     lab.api.ends["before-open"] = "Failed"
     assert not lab.run()
     assert (lab.open(), lab.stage(), lab.kinds()) == (False, "Aborted", ["before-open", "rollback"])
@@ -325,7 +337,10 @@ def test_a_file_that_cannot_be_read(lab: Lab) -> None:
 
 
 def test_a_gate_that_died_before_opening(lab: Lab) -> None:
-    """After the hook was well, and before that was noted: its Job is found, and the targets opened."""
+    """After the hook was well, and before that was noted.
+
+    Its Job is found, and the targets opened.
+    """
     lab.run()
     passed = lab.api.jobs()
     lab.closes()
@@ -392,7 +407,10 @@ def test_both_start_it_at_once(lab: Lab) -> None:
 
 
 def test_runs_of_six_triggers_wait_together(lab: Lab) -> None:
-    """A hook may take longer than the interval: those that come meanwhile start no other, and none opens before."""
+    """A hook may take longer than the interval.
+
+    Runs that come meanwhile start no other, and none opens before.
+    """
     lab.api.ends["before-open"] = ""
     with ThreadPoolExecutor(6) as pool:
         first = pool.submit(lab.run)
@@ -406,7 +424,10 @@ def test_runs_of_six_triggers_wait_together(lab: Lab) -> None:
 
 
 def test_the_window_closes_while_the_hook_runs(lab: Lab) -> None:
-    """Nothing is opened; when the hook has ended, what it did is rolled back; nothing runs after what was not open."""
+    """Nothing is opened; when the hook has ended, what it did is rolled back.
+
+    Nothing runs after what was not open.
+    """
     lab.api.ends["before-open"] = ""
     with ThreadPoolExecutor() as pool:
         run = pool.submit(lab.run)
@@ -455,7 +476,10 @@ def test_it_runs_after_the_close(lab: Lab) -> None:
 
 
 def test_after_the_close_it_does_not_wait_for_ever(lab: Lab) -> None:
-    """At most its timeout for what reconciles; and its failure changes nothing, nor is it repeated."""
+    """At most its timeout for what reconciles.
+
+    Its failure changes nothing, nor is it repeated.
+    """
     lab.api.ends["after-close"] = "Failed"
     lab.run()
     busy = {"conditions": [{"type": "Reconciling", "status": "True", "reason": "Progressing"}]}
@@ -527,7 +551,10 @@ def test_a_policy_that_comes_while_it_is_closed(lab: Lab) -> None:
 
 @pytest.mark.parametrize("notes", [{}, {OURS: ANNOTATION, HOLD: "ann"}])
 def test_what_is_left_alone_needs_no_hook(lab: Lab, notes: dict[str, object]) -> None:
-    """A target that a person suspended or holds is not opened; once it may be, the hook runs first."""
+    """A target that a person suspended or holds is not opened.
+
+    Once it may be, the hook runs first.
+    """
     lab.api.add("apps", SHUT, annotations=notes, status=APPLIED)
     assert lab.run()
     assert (lab.open(), lab.stage(), lab.kinds()) == (False, None, [])
@@ -549,7 +576,10 @@ def test_what_is_let_go_later_is_opened_without_another(lab: Lab) -> None:
 
 
 def test_closed_and_opened_by_hand_in_one_window(lab: Lab) -> None:
-    """The hook after the close has run, so the one before the opening runs again, in another Job."""
+    """The hook after the close has run, so the one before the opening runs again.
+
+    In another Job.
+    """
     lab.run()
     held = replace(POLICY, state="Closed")
     assert lab.run(held)
@@ -625,7 +655,10 @@ def test_a_run_across_the_edge_takes_nothing_back(lab: Lab) -> None:
 
 @pytest.mark.parametrize("text", [ALL, file("afterClose")])
 def test_one_that_cannot_be_read_closes_no_other(lab: Lab, text: str) -> None:
-    """What is open stays open, nothing is opened or started; and what is over is closed all the same."""
+    """What is open stays open, nothing is opened or started.
+
+    What is over is closed all the same.
+    """
     lab.api.add("apps", {}, status=APPLIED)
     lab.api.add("infra", {}, status=APPLIED)
     assert lab.run(BOTH, text)
@@ -680,7 +713,10 @@ def test_opened_again_before_the_hook_after_it_runs(lab: Lab) -> None:
 
 
 def test_an_old_timetable_opens_nothing_that_an_edit_closed(lab: Lab) -> None:
-    """A run that began before the edit finds, when its hook has ended, that this is being taken back."""
+    """A run that began before the edit finds that this is being taken back.
+
+    It does when its hook has ended.
+    """
     lab.api.ends["before-open"] = ""
     with ThreadPoolExecutor() as pool:
         old = pool.submit(lab.run)
@@ -710,7 +746,10 @@ def test_an_aborted_occurrence_that_was_closed_and_opens_again(lab: Lab) -> None
 
 
 def test_passing_over_failures_opens_what_was_aborted(lab: Lab) -> None:
-    """Whoever then says `Continue` need not wait for the next occurrence, though the Job is the same."""
+    """Whoever then says `Continue` need not wait for the next occurrence.
+
+    Though the Job is the same.
+    """
     lab.api.ends["before-open"] = "Failed"
     lab.run()
     assert lab.run(text=file("beforeOpen", "afterClose", aborts=False))
@@ -762,7 +801,10 @@ def test_what_is_open_to_be_applied_first_is_not_waited_for(lab: Lab) -> None:
 
 
 def test_nothing_is_taken_back_while_a_target_is_open(lab: Lab) -> None:
-    """One was open before the hook was due; what failed is taken back when that one is closed, too."""
+    """One was open before the hook was due.
+
+    What failed is taken back when that one is closed, too.
+    """
     lab.api.add("infra", {}, status=APPLIED)
     lab.api.ends["before-open"] = "Failed"
     lab.api.fault("PATCH", "infra", lambda _: False, lambda _: False, status(500))
@@ -821,7 +863,10 @@ def test_a_job_that_may_not_be_read_for_a_moment(lab: Lab, code: int) -> None:
 
 
 def test_an_edited_window_that_is_open(lab: Lab) -> None:
-    """While a target stays open nothing runs in the middle, though the occurrence has another beginning."""
+    """While a target stays open nothing runs in the middle.
+
+    Though the occurrence has another beginning.
+    """
     lab.closes("apps", "infra")
     lab.api.add("infra", SHUT, annotations={OURS: ANNOTATION, HOLD: "ann"}, status=APPLIED)
     assert lab.run(BOTH)
@@ -872,7 +917,10 @@ def test_hooks_that_moved_are_others(lab: Lab) -> None:
 
 @pytest.mark.parametrize("opens_later", [False, True])
 def test_a_hold_that_ends_in_the_middle_of_a_run(lab: Lab, opens_later: bool) -> None:  # noqa: FBT001
-    """Nothing was to be opened when it began, so no hook has run, and nothing is; the next run does that first."""
+    """Nothing was to be opened when it began, so no hook has run, and nothing is.
+
+    The next run does that first.
+    """
     lab.api.add("apps", SHUT, annotations={OURS: ANNOTATION, HOLD: "ann"}, status=APPLIED)
     lifted = edited("apps", {"metadata": {"annotations": {HOLD: None}}})
     lab.api.fault("GET", "apps", lambda _: False, lifted)
@@ -884,7 +932,10 @@ def test_a_hold_that_ends_in_the_middle_of_a_run(lab: Lab, opens_later: bool) ->
 
 
 def test_notes_that_were_removed(lab: Lab) -> None:
-    """The hook runs again, in a Job of its own, though one of this occurrence was well and another failed."""
+    """The hook runs again, in a Job of its own.
+
+    Though one of this occurrence was well and another failed.
+    """
     lab.run()
     lab.run(BY_HAND)
     lab.clock.time += SECOND
@@ -929,7 +980,10 @@ def metadata(lab: Lab, annotations: dict[str, object]) -> dict[str, object]:
     ],
 )
 def test_a_note_that_cannot_be_read(lab: Lab, text: str) -> None:
-    """Of another version, or by hand: as if there were none, so that nothing is opened without the hook."""
+    """Of another version, or by hand: as if there were none.
+
+    So nothing is opened without the hook.
+    """
     lab.api.add("apps", SHUT, annotations={OURS: ANNOTATION, NOTE: text}, status=APPLIED)
     assert lab.run()
     assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])

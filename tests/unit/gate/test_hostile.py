@@ -1,4 +1,7 @@
-"""An API server that is broken, or means harm: whatever it says of one target, the others are settled, and in time."""
+"""An API server that is broken, or means harm.
+
+Whatever it says of one target, the others are settled, and in time.
+"""
 
 import json
 import socket
@@ -73,7 +76,10 @@ RunOnce = Callable[..., bool]
 
 @pytest.fixture
 def run_once(port: int, account: Path) -> RunOnce:
-    """One run at eleven, with Events and hooks around it if asked for; a request may take `timeout` seconds."""
+    """One run at eleven, with Events and hooks around it if asked for.
+
+    A request may take `timeout` seconds.
+    """
 
     def once(
         timetable: Timetable,
@@ -93,7 +99,7 @@ def suspended(api: Api, name: str) -> object:
     return dig(api.object(name), "spec", "suspend")
 
 
-# --- Answers -------------------------------------------------------------------------------------------------------
+# --- Answers --------------------------------------------------------------------------------------
 
 ODD = [
     None,
@@ -174,7 +180,10 @@ PLACES = list(paths(honest()))
 
 
 class Said(Cluster):
-    """An API server whose answers for one target are given, without a network; of others they are honest."""
+    """An API server whose answers for one target are given, without a network.
+
+    Of the others they are honest.
+    """
 
     def __init__(self, answer: object, honest_one: dict[str, object]) -> None:
         self.clocks, self.given, self.other = Clocks(), answer, honest_one
@@ -254,7 +263,8 @@ def opened(cluster: Said) -> bool:
 def test_any_odd_value_at_any_place(timetable: Timetable, by: str) -> None:
     """The run ends, the other target is settled, and nothing is opened that would not be anyway.
 
-    That is so of a suspension by the gate itself, and of one whose annotation another writer has written.
+    That is so of a suspension by the gate itself, and of one whose annotation another writer has
+    written.
     """
     base = changed(honest(), ("metadata", "managedFields", 1, "manager"), by)
     may_open = by == "krm-windows" and timetable.outside_windows == "Open"
@@ -381,7 +391,10 @@ def test_an_answer_that_is_no_http(api: Api, run_once: RunOnce, method: str, ans
     ],
 )
 def test_headers_that_say_nothing(api: Api, run_once: RunOnce, head: bytes) -> None:
-    """What is in the body counts; a `Date` without a zone, or none at all, says nothing of the clocks."""
+    """What is in the body counts.
+
+    A `Date` without a zone, or none at all, says nothing of the clocks.
+    """
     content = json.dumps(api.object("infra")).encode()
     answer = (
         b"HTTP/1.1 200 OK\r\n" + head + b"\r\nContent-Length: %d\r\n\r\n" % len(content) + content
@@ -391,7 +404,7 @@ def test_headers_that_say_nothing(api: Api, run_once: RunOnce, head: bytes) -> N
     assert [suspended(api, name) for name in ("infra", "apps")] == [True, True]
 
 
-# --- Answers without an end ----------------------------------------------------------------------------------------
+# --- Answers without an end -----------------------------------------------------------------------
 
 DRIPS = {
     "no answer": raw(endless=b"", pause=0),
@@ -426,7 +439,10 @@ FLOODS = {
 
 @pytest.mark.parametrize("drip", DRIPS.values(), ids=DRIPS)
 def test_an_answer_that_drips(api: Api, run_once: RunOnce, drip: Fault) -> None:
-    """However steadily it comes, the request ends in its time; so the target has failed, and the other is closed."""
+    """However steadily it comes, the request ends in its time.
+
+    So the target has failed, and the other is closed.
+    """
     api.fault("GET", "infra", *[drip] * 2)
     began = monotonic()
     assert not run_once(SHUT, timeout=0.3)
@@ -447,7 +463,10 @@ def test_an_answer_that_floods(api: Api, account: Path, port: int, flood: Fault)
     "unit", [b"[],", b'{"":0},', b"[" * 800 + b"]" * 800 + b",", b'"",', b"0,"]
 )
 def test_what_an_answer_takes_in_memory(api: Api, account: Path, port: int, unit: bytes) -> None:
-    """Whatever fills the largest answer, a Pod of 128 MiB has room for what is made of it, and for the program."""
+    """A Pod of 128 MiB has room for what is made of the largest answer.
+
+    Whatever fills it; and for the program, too.
+    """
     content = b'{"a":[' + unit * ((LARGEST - 40_000) // len(unit)) + b"0]}"
     api.fault("GET", "infra", body(content))
     cluster = Cluster("127.0.0.1", str(port), account, timeout=BUSY)
@@ -571,7 +590,10 @@ def test_slow_targets_take_nothing_from_the_others(api: Api, run_once: RunOnce) 
 
 
 def test_what_closes_is_settled_first(api: Api, run_once: RunOnce) -> None:
-    """A released target, which is only to be opened, waits until all that have to be closed had their turn."""
+    """A released target, which is only to be opened, waits.
+
+    All that have to be closed have their turn before it.
+    """
     targets = _many(api, 40, slow=0)
     api.add("old", {"suspend": True}, annotations={OURS: ANNOTATION})
     assert run_once(replace(SHUT, targets=targets, released=(kustomization("old", "v1"),)))
@@ -584,7 +606,7 @@ def test_the_time_of_a_run() -> None:
     assert [run_seconds(targets) for targets in (1, 12, 960, 2000)] == [120, 120, 120, 250]
 
 
-# --- Around the run -----------------------------------------------------------------------------------------------
+# --- Around the run -------------------------------------------------------------------------------
 
 AROUND = [
     pytest.param(partial(hooks.run, text=HOOK, pause=0.01, grace=0.0), id="hooks"),
@@ -648,7 +670,10 @@ def test_nothing_is_opened_where_a_hook_cannot_be_asked_for(
 
 
 def test_notes_that_are_ahead_of_every_run(api: Api, run_once: RunOnce) -> None:
-    """A server that answers each time that another run has gone on: the run ends, and opens nothing."""
+    """A server that answers each time that another run has gone on.
+
+    The run ends, and opens nothing.
+    """
     runs = iter(range(2_000_000_000, 3_000_000_000))
 
     def ahead(handler: Handler) -> bool:
@@ -693,7 +718,7 @@ def test_a_token_that_is_gone_for_a_moment(api: Api, account: Path, port: int) -
     assert suspended(api, "apps") is True
 
 
-# --- How long is young ---------------------------------------------------------------------------------------------
+# --- How long is young ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -715,7 +740,10 @@ def test_a_token_that_is_gone_for_a_moment(api: Api, account: Path, port: int) -
     ],
 )
 def test_what_is_young(api: Api, run_once: RunOnce, created: object, stays_open: bool) -> None:  # noqa: FBT001
-    """A target that was never applied stays open for an hour; one that is yet to be created does not."""
+    """A target that was never applied stays open for an hour.
+
+    One that is yet to be created does not.
+    """
     api.add("infra", {})
     dig_metadata(api)["creationTimestamp"] = created
     assert run_once(SHUT, now=NOON)

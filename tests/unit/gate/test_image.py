@@ -46,7 +46,10 @@ def test_the_first_difference_of_the_coming_year(spring: str, want: datetime | N
     "spring", ["2027-03-28T02:00Z +02:00 CEST", "2027-04-04T01:00Z +02:00 CEST"]
 )
 def test_it_says_the_same_at_every_run(spring: str) -> None:
-    """Before it, and while it lasts: annotations and Events that change would be written at every run."""
+    """Before it, and while it lasts.
+
+    Annotations and Events that change would be written at every run.
+    """
     held = zone(spring=spring)
     until, since = datetime(2027, 3, 28, 1, tzinfo=UTC), timedelta(minutes=13)
     said = {str(image.difference(held, NOON + number * 419 * since)) for number in range(30)}

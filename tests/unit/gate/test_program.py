@@ -1,4 +1,7 @@
-"""The gate program against an API server: faults of every kind, and the program run as the cluster runs it."""
+"""The gate program against an API server, with faults of every kind.
+
+And the program run as the cluster runs it.
+"""
 
 import json
 import os
@@ -105,7 +108,10 @@ def test_closes_and_opens(api: Api, run_once: RunOnce) -> None:
 def test_zone_data_of_the_image(
     api: Api, port: int, account: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The annotation says that it differs, in words that do not change from run to run, so it is written once."""
+    """The annotation says that it differs, in words that do not change from run to run.
+
+    So it is written once.
+    """
     rules = zone_rules.make("Europe/Berlin")
     moved = replace(rules, release="2099z", transitions=(), rule="CET-1")
     held = replace(SHUT, time_zone="Europe/Berlin", zone_rules=moved, targets=(APPS,))
@@ -277,7 +283,10 @@ def test_a_person_who_resumes_is_in_the_log(
 
 
 def test_former_names_and_released_targets(api: Api, run_once: RunOnce) -> None:
-    """Annotations of a former name are ours; a released target is opened though the policy is closed."""
+    """Annotations of a former name are ours.
+
+    A released target is opened though the policy is closed.
+    """
     former = annotation("flux-system/old")
     api.add("infra", {"suspend": True}, annotations={former: FORMER_ANNOTATION})
     api.add(
@@ -382,7 +391,10 @@ Run = Callable[..., tuple[int, list[dict[str, object]]]]
 
 @pytest.fixture
 def run(tmp_path: Path, port: int, account: Path) -> Run:
-    """The program, laid out as the volume lays it out, by an interpreter that has nothing of ours and no zone data."""
+    """The program, laid out as the volume lays it out.
+
+    By an interpreter that has nothing of ours and no zone data.
+    """
     package = tmp_path / "gate" / "krm_windows" / "gate"
     package.mkdir(parents=True)
     for module in Path(krm_windows.gate.__path__[0]).glob("*.py"):
@@ -430,7 +442,10 @@ def text(timetable: Timetable) -> str:
 
 
 def test_run_closes(api: Api, run: Run) -> None:
-    """One line says what is decided, one a target what was done, the last what failed and how far clocks are apart."""
+    """One line says what is decided, one a target what was done.
+
+    The last says what failed and how far clocks are apart.
+    """
     code, log = run(text(SHUT))
     assert code == 0
     assert [state(api, name)[0] for name in ("infra", "apps")] == [True, True]
@@ -549,7 +564,10 @@ def test_run_with_nothing_to_name(api: Api, run: Run, broken: str) -> None:
 
 
 def test_it_waits_for_the_files_that_it_is_to_decide_by(api: Api, run: Run, tmp_path: Path) -> None:
-    """kubelet may mount the ConfigMap as it was; when the new one comes, its program and timetable are used."""
+    """kubelet may mount the ConfigMap as it was.
+
+    When the new one comes, its program and timetable are used.
+    """
     folder = tmp_path / "gate"
     (folder / "digest").write_text("old")
 

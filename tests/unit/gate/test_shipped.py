@@ -1,4 +1,7 @@
-"""The program as it is shipped with hooks and Events: from the emitted ConfigMap, by an interpreter of its own."""
+"""The program as it is shipped with hooks and Events.
+
+From the emitted ConfigMap, by an interpreter of its own.
+"""
 
 import json
 import os

@@ -1,4 +1,7 @@
-"""Runs at once: a stuck run must not keep the next from starting, so several may run; they do what one does."""
+"""Runs at once, which do what one does.
+
+A stuck run must not keep the next from starting, so several may run.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -28,7 +31,10 @@ ALWAYS = replace(SHUT, outside_windows="Open")
 def test_six_runs_do_what_one_does(
     timetable: Timetable, api: Api, port: int, account: Path
 ) -> None:
-    """All have read the same before the first of them writes: each target is turned once, and all runs succeed."""
+    """All have read the same before the first of them writes.
+
+    Each target is turned once, and all runs succeed.
+    """
     log: list[dict[str, object]] = []
 
     def run_once(of: Timetable) -> bool:
@@ -56,7 +62,10 @@ def test_six_runs_do_what_one_does(
 
 
 def test_two_runs_share_the_targets_of_an_edge(api: Api, port: int, account: Path) -> None:
-    """The CronJob in the policy's zone and that in UTC fire at once: the runs meet in the middle, and rarely conflict."""
+    """The CronJob in the policy's zone and that in UTC fire at once.
+
+    The runs meet in the middle, and rarely conflict.
+    """
     names = [f"tenant-{number:03}" for number in range(200)]
     for name in names:
         api.add(name, {"interval": "10m"})

@@ -49,7 +49,10 @@ def test_clocks_change_there(name: str, change: datetime) -> None:
 def test_wall_is_the_highest_reading_so_far(
     name: str, change: datetime, zone: Callable[[str], tzinfo]
 ) -> None:
-    """Walked minute by minute across a change; and `instant` gives the first minute at which a reading is reached."""
+    """Walked minute by minute across a change.
+
+    `instant` gives the first minute at which a reading is reached.
+    """
     tz = zone(name)
     first, *minutes = [
         change.replace(tzinfo=UTC) + MINUTE * count for count in range(-27 * 60, 27 * 60)

@@ -28,7 +28,10 @@ RAMADAN = {"Africa/Casablanca", "Africa/El_Aaiun", "Asia/Gaza", "Asia/Hebron"}
 
 
 def shown(at: datetime, tz: tzinfo) -> tuple[object, ...]:
-    """Give all that clocks show at a naive UTC moment, and how far that reading is from UTC either time."""
+    """Give all that clocks show at a naive UTC moment.
+
+    With how far that reading is from UTC either time.
+    """
     local = at.replace(tzinfo=UTC).astimezone(tz)
     both = [local.replace(fold=fold) for fold in (0, 1)]
     offsets = [(reading.utcoffset(), reading.tzname()) for reading in both]
@@ -37,7 +40,10 @@ def shown(at: datetime, tz: tzinfo) -> tuple[object, ...]:
 
 @pytest.mark.slow
 def test_every_zone_shows_what_zoneinfo_shows() -> None:
-    """Beside every transition up to the last listed year, and two decades after it by the POSIX rule."""
+    """Beside every transition up to the last listed year.
+
+    And two decades after it by the POSIX rule.
+    """
     for name in sorted(zones.names()):
         ours, theirs = zone_rules.zone_of(name), zones.zone(name)
         last = LAST if name in RAMADAN else LAST + 20
@@ -63,7 +69,10 @@ def test_every_zone_shows_what_zoneinfo_shows() -> None:
     ],
 )
 def test_each_form_of_a_rule(text: str, tmp_path: Path) -> None:
-    """Days of the year in any form, leap years too, as `zoneinfo` reads them from a file that has nothing else."""
+    """Days of the year in any form, leap years too, as `zoneinfo` reads them.
+
+    From a file that has nothing else.
+    """
     rules = replace(zone_rules.make("UTC"), rule=text, before=str(Posix.parse(text).standard))
     file = tmp_path / "zone"
     file.write_bytes(_file(text))

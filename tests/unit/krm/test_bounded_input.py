@@ -1,4 +1,7 @@
-"""What is longer than the limit is passed on, piece by piece; a configuration is read once, and no device is one."""
+"""What is longer than the limit is passed on, piece by piece.
+
+A configuration is read once, and no device is one.
+"""
 
 import io
 import os
@@ -72,7 +75,10 @@ def test_an_input_of_just_the_limit_is_read() -> None:
 
 
 def plugin(config: str | Path) -> Answer:
-    """Run the function with a configuration, whatever sort of file it was when the program looked at its arguments."""
+    """Run the function with a configuration.
+
+    Whatever sort of file it was when the program looked at its arguments.
+    """
     program = (
         "import sys; from krm_windows.cli import function; sys.exit(function.run(sys.argv[1:]))"
     )
@@ -120,7 +126,10 @@ def test_P12_a_stream_comes_back_with_what_is_no_document(text: str, tmp_path: P
 
 @pytest.mark.parametrize(("depth", "given_back"), [(150, False), (300, True), (200_000, True)])
 def test_P12_what_is_too_deep_to_be_read_is_given_back(depth: int, given_back: bool) -> None:  # noqa: FBT001 - a table
-    """Brackets without an end: no YAML where that is seen within the limits, and beyond them nobody knows."""
+    """Brackets without an end.
+
+    No YAML where that is seen within the limits, and beyond them nobody knows.
+    """
     data = b"[" * depth
     answer = call(data)
     assert answer.code == ExitCode.ERROR

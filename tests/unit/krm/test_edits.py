@@ -24,7 +24,10 @@ LISTS = "a:\n- x: 1\n- x: 2\n- [p, q]\n"
     ],
 )
 def test_a_value_is_set(text: str, path: Path, content: object, after: str) -> None:
-    """In a list by number, right behind its last item too; maps that are missing on the way are made."""
+    """In a list by number, right behind its last item too.
+
+    Maps that are missing on the way are made.
+    """
     assert edits.set_value(text, path, content) == after
 
 

@@ -122,7 +122,10 @@ TWO = "- name: &app é\n  as: *app\n{}- name: &app y # *app\n  as: *app\n"
     "between", ["", "- text: 'a &app b'\n  more: '*app'\n", "- {x: &app z, y: *app}\n"]
 )
 def test_an_alias_belongs_to_the_nearest_earlier_anchor(between: str) -> None:
-    """So objects that use one name, each for itself, can be edited; what only looks like an alias is none."""
+    """Objects that use one name, each for itself, can be edited.
+
+    What only looks like an alias is none.
+    """
     source = TWO.format(between)
     start = source.index("- name: &app y")
     last = krm.KubeObject(

@@ -1,4 +1,7 @@
-"""Text that is made to exhaust: refused with a place and a reason, or read in time that grows with its length."""
+"""Text that is made to exhaust: refused with a place and a reason, or read in time.
+
+That is a time that grows with its length.
+"""
 
 import sys
 from collections.abc import Callable
@@ -179,7 +182,10 @@ def test_the_start_of_a_line_is_found_near_it(line_break: str) -> None:
 
 
 def test_a_list_that_goes_on_below_is_scanned_once() -> None:
-    """An entry of a list in flow style is tried in one way: it was in two, so that 40 entries never ended."""
+    """An entry of a list in flow style is tried in one way.
+
+    It was in two, so that 40 entries never ended.
+    """
     text = f"- kind: A\n  a: [{'x, ' * 20_000}\n   ]\n  b: {{{'k: v, ' * 20_000}\n   }}\n".encode()
     found = outline.scan(HEAD.encode() + b"items:\n" + text)
     assert found is not None

@@ -98,7 +98,10 @@ def test_P04_json_in_and_json_out(items: str) -> None:
 @pytest.mark.parametrize("suffix", ["", "...\n", "# end\n"])
 @pytest.mark.parametrize("line_break", ["\n", "\r\n"])
 def test_P05_marks_and_line_breaks_stay(prefix: str, suffix: str, line_break: str) -> None:
-    """Byte order mark, CRLF, leading --- and trailing ...: kept as they came, and used for what is added."""
+    """Byte order mark, CRLF, leading --- and trailing ... are kept as they came.
+
+    They are used for what is added.
+    """
     data = (
         (prefix + HEAD + ITEMS.replace("one", "é 😀") + suffix).replace("\n", line_break).encode()
     )
@@ -256,7 +259,10 @@ def test_a_silent_list_prints_nothing() -> None:
 
 
 def test_the_exec_plugin_protocol(tmp_path: Path) -> None:
-    """A configuration file as argument, documents on stdin, documents on stdout; nothing on stdin for a generator."""
+    """A configuration file as argument, documents on stdin and on stdout.
+
+    Nothing is on stdin for a generator.
+    """
     config = tmp_path / "config.yaml"
     config.write_text("apiVersion: g/v1\nkind: C\nmetadata:\n  name: c\n")
     seen = []

@@ -1,4 +1,7 @@
-"""Which clusters a repository has, and which of them have windows: those to which CronJobs are really delivered."""
+"""Which clusters a repository has, and which of them have windows.
+
+Those to which CronJobs are really delivered.
+"""
 
 import tempfile
 from pathlib import Path
@@ -48,7 +51,10 @@ def clusters(found: Migration) -> set[str | None]:
 
 
 def test_only_a_cluster_that_gets_the_cronjobs_has_windows() -> None:
-    """A tenant's Kustomization of another source with `path: ./` leads into that source, not into this repository."""
+    """A tenant's Kustomization of another source with `path: ./` leads into that source.
+
+    It does not lead into this repository.
+    """
     tenant = flux("dev-team", "./", "dev-team")
     remote = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: dev-team, namespace: "
     remote += "flux-system}\nspec: {interval: 1m, url: https://github.com/example/dev-team}\n"
@@ -165,7 +171,10 @@ BROKEN = {"kustomization.yaml": kustomization("missing.yaml", *WINDOW), **WINDOW
 
 
 def test_what_cannot_be_built_makes_no_policy_where_it_may_have_windows() -> None:
-    """With the path and the words of kustomize; another cluster keeps its policy, and no kustomization is written."""
+    """With the path and the words of kustomize.
+
+    Another cluster keeps its policy, and no kustomization is written.
+    """
     found = run({**at("clusters/north", BROKEN), **at("clusters/south", WINDOW)})
     assert "migrate-untranslated" in rules(found)
     assert clusters(found) == {"south"}
@@ -207,7 +216,10 @@ def test_without_kustomize_no_policy_is_made_of_what_needs_it() -> None:
 
 
 def test_windows_that_another_directory_shares_stay_until_that_is_known() -> None:
-    """A kustomization of no cluster that was found has the same base: taking that away would leave it without any."""
+    """A kustomization of no cluster that was found has the same base.
+
+    Taking that away would leave it without any.
+    """
     base = {**WINDOW, "kustomization.yaml": kustomization(*WINDOW)}
     files = {
         **at("base", base),

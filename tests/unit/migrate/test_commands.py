@@ -142,7 +142,10 @@ def test_several_commands_are_split_as_a_shell_does(script: str) -> None:
     ],
 )
 def test_a_command_that_may_do_something_else_is_refused(script: str) -> None:
-    """What depends on the cluster, on a variable or on another command is never guessed; what always fails is said."""
+    """What depends on the cluster, a variable or another command is never guessed.
+
+    What always fails is said.
+    """
     with pytest.raises((CommandError, ShellError), match="`"):
         done(script)
 

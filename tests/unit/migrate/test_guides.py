@@ -1,4 +1,7 @@
-"""The forms in which guides and repositories write such windows: each is migrated right, or named as not read."""
+"""The forms in which guides and repositories write such windows.
+
+Each is migrated right, or named as not read.
+"""
 
 import pytest
 import yaml

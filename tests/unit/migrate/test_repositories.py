@@ -86,7 +86,10 @@ def test_an_account_that_others_use_stays() -> None:
 
 
 def test_a_script_that_stands_elsewhere_is_named() -> None:
-    """What a ConfigMap holds is an error where it suspends; what an image brings along is worth a word."""
+    """What a ConfigMap holds is an error where it suspends.
+
+    What an image brings along is worth a word.
+    """
     script = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: s\ndata:\n  close.sh: flux suspend ks shop\n"
     window = pair("0 8 * * 1", "0 17 * * 4")
     other = job("other", "0 1 * * *", "x").replace("[/bin/sh, -c]", "[/bin/sh, /scripts/close.sh]")
@@ -146,7 +149,10 @@ def test_a_pattern_that_python_does_not_know_is_understood() -> None:
 
 
 def layers(count: int, times: int) -> dict[str, str]:
-    """Write kustomizations of which each includes the next one so many times, with other names each."""
+    """Write kustomizations of which each includes the next one so many times.
+
+    Each time with another name.
+    """
     files = {f"l{count}/{name}": text for name, text in pair("0 8 * * 1", "0 17 * * 4").items()}
     files[f"l{count}/kustomization.yaml"] = "resources: [open.yaml, close.yaml, shop.yaml]\n"
     for number in range(count):

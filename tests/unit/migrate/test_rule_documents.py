@@ -1,4 +1,7 @@
-"""Every rule of a migration has a repository that breaks it, and one that nearly does: files by path."""
+"""Every rule of a migration has a repository that breaks it, and one that nearly does.
+
+They are files by path.
+"""
 
 from pathlib import Path
 

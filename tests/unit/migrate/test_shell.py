@@ -75,7 +75,10 @@ PARTS = (
 @settings(max_examples=examples(40))
 @given(st.lists(st.sampled_from(PARTS), max_size=12), st.lists(st.sampled_from(PARTS), max_size=4))
 def test_no_script_comes_to_something_else(before: list[str], inside: list[str]) -> None:
-    """Whatever is read is what a shell runs; anything else is refused, or said to be known to the shell only."""
+    """Whatever is read is what a shell runs.
+
+    Anything else is refused, or said to be known to the shell only.
+    """
     script = "".join([*before, "\nfor x in a b; do ", *inside, "; done"])
     try:
         commands = shell.split(script)
@@ -113,13 +116,19 @@ def test_no_script_comes_to_something_else(before: list[str], inside: list[str])
     ],
 )
 def test_a_shell_that_is_more_is_refused(script: str) -> None:
-    """Pipes, background, groups, here-documents, substitutions, branches, and quotes that never end."""
+    """Pipes, background, groups, here-documents, substitutions, branches.
+
+    And quotes that never end.
+    """
     with pytest.raises(ShellError, match="`"):
         shell.split(script)
 
 
 def test_a_word_that_only_the_shell_knows_says_so() -> None:
-    """A variable that nothing sets, or that is set only if something else succeeds; a pattern; a default."""
+    """A variable that nothing sets, a pattern, a default.
+
+    Or a variable that is set only if something else succeeds.
+    """
     for script in (
         "flux $A",
         'flux "$A"',

@@ -101,7 +101,10 @@ def test_what_kustomize_refuses_is_refused(
 
 @given(st.text("ab()[]*+?{},1|^$\\.-:<>P=iQEdb", max_size=12), st.text("ab1-\n", max_size=6))
 def test_no_text_is_a_surprise(pattern: str, name: str) -> None:
-    """Whatever is there is a pattern, or is refused in words; what `re` has in common with Go means the same."""
+    """Whatever is there is a pattern, or is refused in words.
+
+    What `re` has in common with Go means the same.
+    """
     try:
         ours = Selectors().matches(pattern, name)
     except PatternError:

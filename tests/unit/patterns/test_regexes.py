@@ -1,4 +1,7 @@
-"""Every regular expression of the package: constant, and matched in a time that grows as the text does."""
+"""Every regular expression of the package is constant, and quick.
+
+It is matched in a time that grows as the text does.
+"""
 
 import ast
 import importlib
@@ -31,10 +34,10 @@ ARGUED = {
         "_OPEN",
     ): "each look ahead stops at the next quote, which is where the search goes on",
 }
-# Functions that compile: a number or an escaped name put into a pattern, the types of a policy when imported, and one
-# constant that is large and seldom needed.
+# Functions that compile: a number or an escaped name put into a pattern, the types of a policy when
+# imported, and one constant that is large and seldom needed.
 ESCAPED = {"krm.outline", "krm.kube_object", "policy.fields", "escape.signs"}
-# What walks directories, other than `workspace.walk`: the program's own, and a copy that we made ourselves.
+# What walks directories, other than `workspace.walk`: the program's own, and a copy of ours.
 WALKS = {"emit.configmap", "workspace.kustomize"}
 
 
@@ -57,7 +60,7 @@ def tree(module: ModuleType) -> ast.Module:
 
 
 def calls(module: ModuleType) -> Iterator[tuple[ast.Call, str, bool]]:
-    """Yield each call of `re`, the function's name, and whether it is made when the module is imported."""
+    """Yield each call of `re`, its name, and whether it is made when the module is imported."""
     inside = {
         id(node)
         for function in ast.walk(tree(module))
@@ -130,7 +133,10 @@ def held(value: object, depth: int) -> Iterator[re.Pattern[str] | re.Pattern[byt
 
 @lru_cache(maxsize=1)
 def methods() -> dict[str, set[str]]:
-    """Return what is called of each name: `_WORD.match(…)` and `lines.BREAK.match(…)` of the last one."""
+    """Return what is called of each name: `match` of `_WORD` in `_WORD.match(…)`.
+
+    In `lines.BREAK.match(…)` the name is the last one.
+    """
     found: dict[str, set[str]] = {}
     for module in modules():
         for node in ast.walk(tree(module)):
@@ -152,7 +158,10 @@ def methods() -> dict[str, set[str]]:
 
 
 def searches(module: str, name: str) -> bool:
-    """Whether a pattern is ever searched for. One without uses of its own is in a table, whose uses are `pattern`'s."""
+    """Whether a pattern is ever searched for.
+
+    One without uses of its own is in a table, whose uses are `pattern`'s.
+    """
     local = (
         methods().get(f"{module}.{name}") or methods().get(name)
         if name.isupper() or name.startswith("_")

@@ -69,7 +69,10 @@ def test_smallest(reason: str, recurrence: Recurrence, at: Moments, want: str) -
     ],
 )
 def test_ends_of(begins: set[int], end: time | timedelta, want: set[int]) -> None:
-    """A time of day is the next such time after the beginning, at most a day later; a duration is counted on."""
+    """A time of day is the next such time after the beginning, at most a day later.
+
+    A duration is counted on.
+    """
     ends = covering.ends_of(Moments(0, bits.of(begins)), end)
     assert ends.on_days() == Moments(0, bits.of(want)).on_days()
 

@@ -68,7 +68,10 @@ def fired(triggers: tuple[Trigger, ...]) -> list[tuple[datetime, bool]]:
 
 @given(windows())
 def test_they_are_the_edges_of_the_union(rules: tuple[Rule, ...]) -> None:
-    """As the evaluator of the cluster has them: none missing, none inside another window, none twice, in turn."""
+    """As the evaluator of the cluster has them, in turn.
+
+    None missing, none inside another window, none twice.
+    """
     held = timetable(*rules)
     segments = list(timeline(held, FIRST, LAST))
     found = edges(held, Wording())
@@ -97,7 +100,10 @@ def ids(found: Edges) -> list[str]:
 
 
 def compiled(windows: str) -> tuple[list[tuple[str, str, str | None]], list[str]]:
-    """Compile a policy with some windows; return name, schedule and given name of each edge, and what is said."""
+    """Compile a policy with some windows.
+
+    Returns name, schedule and given name of each edge, and what is said.
+    """
     policy = (
         POLICY[: POLICY.index("  windows:")]
         + f"  actuator: {{type: Kubectl}}\n  windows: {windows}\n"

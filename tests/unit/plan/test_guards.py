@@ -1,4 +1,4 @@
-"""What the type of a rule allows and a policy never has: refused where it would go wrong silently."""
+"""What a rule's type allows and no policy has: refused where it would go wrong silently."""
 
 from datetime import date, datetime, time, timedelta
 

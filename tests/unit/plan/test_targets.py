@@ -29,7 +29,7 @@ CRON = "{schedule: '* * * * *', startingDeadlineSeconds: 9}"
 @pytest.mark.parametrize(
     ("target", "items", "want"),
     [
-        # Names that are not there: an error where some of the kind are seen, or where it is asked for.
+        # Names that are not there: an error where some of the kind are seen, or on demand.
         ("kind: Kustomization, names: [apps]", [APPS], []),
         ("kind: Kustomization, names: [infra]", [APPS], ["target-missing"]),
         ("kind: Kustomization, names: [infra], mustExist: false", [APPS], []),

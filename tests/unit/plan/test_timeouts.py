@@ -1,4 +1,7 @@
-"""How long a target may go on after it is suspended, which is what `closesEarly: auto` stands for."""
+"""How long a target may go on after it is suspended.
+
+That is what `closesEarly: auto` stands for.
+"""
 
 from datetime import timedelta
 

@@ -1,4 +1,7 @@
-"""Every edge of a timetable has a schedule that fires at it, and a CronJob's words and names say what it is for."""
+"""Every edge of a timetable has a schedule that fires at it.
+
+A CronJob's words and names say what it is for.
+"""
 
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -119,7 +122,10 @@ def steady(zone: ZoneInfo, at: datetime) -> bool:
 )
 @given(timetables())
 def test_every_edge_is_covered(timetable: Timetable) -> None:
-    """Replay a year: wherever open turns to closed or back, a CronJob other than the resync fires."""
+    """Replay a year: where open turns to closed or back, a CronJob fires.
+
+    It is another than the resync.
+    """
     found = [
         trigger for trigger in triggers(timetable, Wording(), QUARTER) if trigger.slug != "resync"
     ]
@@ -144,7 +150,10 @@ def triggers_of(
 )
 @pytest.mark.parametrize("cluster", [None, "north", "south"])
 def test_the_resync_keeps_its_interval(minutes: int, cluster: str | None) -> None:
-    """From one run to the next it is always the interval, over midnight too, wherever the first one lies."""
+    """From one run to the next it is always the interval.
+
+    Over midnight too, wherever the first one lies.
+    """
     trigger = triggers_of(interval=timedelta(minutes=minutes), cluster=cluster)["resync"]
     schedule = cron.parse(trigger.schedule).recurrence
     assert schedule
@@ -178,7 +187,10 @@ def test_the_look_in_words(minutes: int, words: str) -> None:
 
 
 def test_a_schedule_stays_as_its_author_wrote_it() -> None:
-    """What a reviewer wrote into the policy is what the diff shows; only an early close has another."""
+    """What a reviewer wrote into the policy is what the diff shows.
+
+    Only an early close has another.
+    """
     window = (Rule(Kind.WINDOW, "w", MONDAY, THURSDAY),)
     wording = Wording(
         schedules={("windows.w", "opens"): "0 8 * * MON", ("windows.w", "closes"): "0 17 * * THU"}
@@ -223,7 +235,10 @@ def test_equal_schedules_are_one_cron_job() -> None:
 
 
 def test_given_names_are_always_there() -> None:
-    """A name that the policy gives is never merged away, and takes the place of one that we would have made."""
+    """A name that the policy gives is never merged away.
+
+    It takes the place of one that we would have made.
+    """
     windows = tuple(Rule(Kind.WINDOW, name, MONDAY, THURSDAY) for name in ("a", "b", "c"))
     wording = Wording(given={"windows.b": Given(open="first"), "windows.c": Given(open="second")})
     found = triggers(
@@ -237,7 +252,10 @@ def test_given_names_are_always_there() -> None:
 
 
 def test_edges_are_met_in_utc() -> None:
-    """Whatever the controller knows of the zone: at each offset that the policy's own rules have, on the days then."""
+    """At each offset that the policy's own rules have, on the days then.
+
+    Whatever the controller knows of the zone.
+    """
     found = triggers_of(windows=(Rule(Kind.WINDOW, "w", MONDAY, THURSDAY),))
     assert found["edge-utc-00"].schedule == "0 6,7,15,16 * * 1,4"
     assert found["edge-utc-00"].time_zone == "Etc/UTC"
@@ -271,7 +289,10 @@ def test_what_the_clock_skips_is_met_when_it_does() -> None:
 
 
 def test_what_would_be_too_many_shares_a_schedule() -> None:
-    """Four for what recurs and four for what comes once: the last one fires at every minute and hour of its share."""
+    """Four for what recurs and four for what comes once.
+
+    The last one fires at every minute and hour of its share.
+    """
     dates = [datetime(2027, 1, 1) + n * (DAY + timedelta(minutes=7)) for n in range(90)]
     freezes = tuple(
         Rule(Kind.FREEZE, f"f{n}", day, day + 2 * HOUR, "r") for n, day in enumerate(dates)

@@ -107,7 +107,10 @@ def recurring(held: Timetable, offsets: set[int]) -> set[int]:
 
 
 def skipped(held: Timetable, change: Change) -> Iterator[tuple[str, int]]:
-    """Yield windows with an edge in what a change skips, and the minute of the UTC day at which it is reached."""
+    """Yield windows with an edge in what a change skips.
+
+    With the minute of the UTC day at which it is reached.
+    """
     begins = datetime(1, 1, 1) + (change.at + change.before - DAY) * MINUTE
     for minute in range(change.after - change.before):
         at = begins + minute * MINUTE
@@ -127,7 +130,10 @@ def fired(schedules: list[Schedule]) -> set[int]:
 @settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 @given(timetables())
 def test_what_recurs(held: Timetable) -> None:
-    """It is reached at each offset of the clock; at no other minute, as long as there are not too many of them."""
+    """It is reached at each offset of the clock.
+
+    At no other minute, as long as there are not too many of them.
+    """
     offsets = {
         each for change in utc_edges.changes(held.zone) for each in (change.before, change.after)
     }

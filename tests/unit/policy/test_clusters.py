@@ -120,13 +120,19 @@ def test_a_cluster_may_have_the_policy_as_it_stands() -> None:
 
 @pytest.mark.parametrize("cluster", [None, "e", "f"])
 def test_no_cluster_is_forgotten(cluster: str | None) -> None:
-    """Whichever cluster is built: one without a patch has no windows, so the policy is wrong, and no patch cures it."""
+    """Whichever cluster is built: one without a patch has no windows.
+
+    So the policy is wrong, and no patch cures it.
+    """
     _, results = loaded("{e: , f: {interval: 5m}}").for_cluster(cluster)
     assert "cluster-null" in [result.tags["rule"] for result in results]
 
 
 def test_a_patch_of_the_policy_may_remove_a_cluster() -> None:
-    """In another document null removes, as kustomize has it; and what is removed has no windows, as was asked for."""
+    """In another document null removes, as kustomize has it.
+
+    What is removed has no windows, as was asked for.
+    """
     shared = read(KubeObject.parse(f"{BASE}    {{e: {{interval: 5m}}, f: {{}}}}\n".encode()).node)
     patch = KubeObject.parse(b"spec: {clusters: {e: null}}\n")
     patched = shared.patched(patch.node, None)

@@ -5,7 +5,8 @@ import pytest
 from krm_windows.policy import quantities
 from krm_windows.policy.findings import RefusedError
 
-# Left what is written, right what an API server leaves as it is (k8s.io/apimachinery, pkg/api/resource, quantity.go).
+# Left what is written, right what an API server leaves as it is (k8s.io/apimachinery,
+# pkg/api/resource, quantity.go).
 FORMS = {
     "0": "0",
     "0Ki": "0",
@@ -36,7 +37,10 @@ FORMS = {
 
 @pytest.mark.parametrize("text", FORMS)
 def test_the_form_of_the_api_server(text: str) -> None:
-    """What is emitted is in the form that the cluster gives back, or admission policies would refuse what is ours."""
+    """What is emitted is in the form that the cluster gives back.
+
+    Else admission policies would refuse what is ours.
+    """
     assert str(quantities.read(text)) == FORMS[text]
     assert str(quantities.read(FORMS[text])) == FORMS[text]
 

@@ -31,7 +31,10 @@ def test_line(result: Result, line: str) -> None:
 
 
 def test_value() -> None:
-    """The names and types are the specification's; what is absent is left out, an index of 0 is not."""
+    """The names and types are the specification's.
+
+    What is absent is left out, an index of 0 is not.
+    """
     result = rules.INTERVAL.result(
         "m", path="p", current="7m", ref=ResourceRef(api_version="v1", kind="K", name="n")
     )

@@ -1,4 +1,7 @@
-"""Every rule that the policy itself can break has a document that breaks it, and one that nearly does."""
+"""Every rule that the policy itself can break has two documents.
+
+One breaks it, and one nearly does.
+"""
 
 import re
 from pathlib import Path

@@ -25,7 +25,8 @@ EXAMPLES = [
     for path in sorted((ROOT / "function-config/examples").glob("*.yaml"))
     if path.stem != "change-classes"
 ]
-# Policies alone: the documents of other rules are ResourceLists, and a schema cannot see a key that occurs twice.
+# Policies alone: the documents of other rules are ResourceLists, and a schema cannot see a key that
+# occurs twice.
 FIXTURES = [
     path
     for path in sorted((ROOT / "tests/fixtures/rules").glob("*/*.yaml"))
@@ -119,7 +120,10 @@ CHOICES = st.sampled_from(["Open", "Closed", "Scheduled", "open", "Allow", "Wait
 
 
 def some(**fields: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, object]]:
-    """Draw a map with any of these fields, null among their values, and now and then an unknown one."""
+    """Draw a map with any of these fields, null among their values.
+
+    Now and then it has an unknown field.
+    """
     unknown = {"unknown": st.just("x")}
     values = {name: st.none() | drawn | drawn | drawn for name, drawn in fields.items()}
     return st.fixed_dictionaries({}, optional=values) | st.fixed_dictionaries(
@@ -211,7 +215,10 @@ def policies(draw: st.DrawFn) -> dict[str, object]:
 
 
 def beyond_a_schema(error: Result) -> bool:
-    """Whether only the model can know: a text, two texts together, or what a patch makes of the policy."""
+    """Whether only the model can know.
+
+    A text, two texts together, or what a patch makes of the policy.
+    """
     patched = error.field is not None and error.field.path.startswith("spec.clusters.")
     rule = error.tags["rule"]
     return bool(BEYOND_A_SCHEMA.fullmatch(rule) or (patched and AFTER_A_MERGE.fullmatch(rule)))

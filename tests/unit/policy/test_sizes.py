@@ -1,4 +1,7 @@
-"""How much a policy may hold: at most so many entries, reported with field, number and fix before any of them is read."""
+"""How much a policy may hold: at most so many entries.
+
+Reported with field, number and fix before any of them is read.
+"""
 
 import pytest
 from work import growth
@@ -73,7 +76,10 @@ CASES = {
 
 @pytest.mark.parametrize("field", CASES)
 def test_one_entry_too_many_is_refused(field: str) -> None:
-    """What is wrong, where, how much it is, and the likely fix; nothing else is reported beside it."""
+    """What is wrong, where, how much it is, and the likely fix.
+
+    Nothing else is reported beside it.
+    """
     most, fields = CASES[field]
     assert reported(*fields(most + 1)) == [(f"spec.{field}", str(most + 1))]
     [result] = loaded(*fields(most + 1)).results

@@ -1,4 +1,7 @@
-"""Whether true in a field stops reconciliation: closing writes true, so what it means must be beyond doubt."""
+"""Whether true in a field stops reconciliation.
+
+Closing writes true, so what it means must be beyond doubt.
+"""
 
 import pytest
 

@@ -91,7 +91,10 @@ def of(timetable: Timetable, start: date, days: int) -> Calendar:
 def test_a_date_is_midnight_and_an_instant_itself(
     time_zone: str, start: date, days: int, begins: str, ends: str
 ) -> None:
-    """Days from a date are those of the wall clock, with a missing or repeated midnight; from an instant, 24 hours."""
+    """Days from a date are those of the wall clock, from an instant, 24 hours.
+
+    Also with a missing or repeated midnight.
+    """
     record = records.calendar(of(zoned.timetable(policy="a/b", time_zone=time_zone), start, days))
     assert (record["from"], record["until"]) == (begins, ends)
 

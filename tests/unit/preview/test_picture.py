@@ -43,7 +43,10 @@ def drawn(*timetables: Timetable, start: date = date(2027, 3, 8), days: int = 28
 
 
 def test_what_overlaps_lies_in_lanes() -> None:
-    """A freeze and an override within it are both seen; what follows takes the lane that is free again."""
+    """A freeze and an override within it are both seen.
+
+    What follows takes the lane that is free again.
+    """
     [row] = drawn(timetable()).rows
     lanes = {fact.label: fact.lane for fact in row.facts}
     assert lanes == {"office": 0, "+1 h": 0, "fix": 2, "easter": 1, "later": 1}
@@ -120,7 +123,10 @@ EVERY_TEN = Rule(
     ids=["too fine for a month", "seen one by one on a day"],
 )
 def test_windows_too_fine_to_see(days: int, drawn_bars: list[str]) -> None:
-    """Many short windows are never one block of "open": a bar of its own kind stands for them, and says how many."""
+    """Many short windows are never one block of "open".
+
+    A bar of its own kind stands for them, and says how many.
+    """
     tens = zoned.timetable(policy="flux-system/tens", time_zone="UTC", windows=(EVERY_TEN,))
     picture = drawn(tens, days=days)
     bars = merged_bars.bars(picture.rows[0], picture.bands[0])

@@ -1,4 +1,7 @@
-"""The difference of two objects as a patch; that kustomize makes the same of it is proven with kustomize."""
+"""The difference of two objects as a patch.
+
+That kustomize makes the same of it is proven with kustomize.
+"""
 
 import pytest
 

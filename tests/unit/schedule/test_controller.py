@@ -1,4 +1,7 @@
-"""The controller model against the answers of robfig/cron v3, its faults, and croniter where the two agree."""
+"""The controller model against the answers of robfig/cron v3, and its faults.
+
+And against croniter where the two agree.
+"""
 
 import json
 from datetime import UTC, datetime
@@ -117,7 +120,10 @@ def test_five_years_are_the_limit() -> None:
 
 
 def test_a_day_that_a_zone_skipped_stops_everything() -> None:
-    """Stepping on to 30 December 2011, which Samoa did not have, the reference hangs; the model ends."""
+    """Stepping on to 30 December 2011, which Samoa did not have, the model ends.
+
+    The reference hangs.
+    """
     assert next_runs("0 0 31 * *", "Pacific/Apia", datetime(2011, 12, 28, tzinfo=UTC), 1) == []
 
 
@@ -134,7 +140,10 @@ def test_a_day_that_a_zone_skipped_stops_everything() -> None:
     ],
 )
 def test_which_zone_counts(schedule: str, zone: str, want: str) -> None:
-    """A zone in the schedule outranks the one beside it; none is UTC, and `Local` is no zone of its own."""
+    """A zone in the schedule outranks the one beside it.
+
+    None is UTC, and `Local` is no zone of its own.
+    """
     assert next_runs(schedule, zone, NOON, 1) == [datetime.fromisoformat(f"{want}Z")]
 
 
@@ -191,7 +200,10 @@ MOMENTS = st.datetimes(datetime(2026, 1, 1), datetime(2031, 1, 1), timezones=st.
 @settings(max_examples=examples(150))
 @given(SCHEDULES, MOMENTS, st.sampled_from(["UTC", "Asia/Kolkata", "Asia/Kathmandu", "Asia/Tokyo"]))
 def test_croniter_agrees(schedule: str, after: datetime, zone: str) -> None:
-    """Where grammars agree and no clock changes, an independent implementation gives the same runs."""
+    """Where grammars agree and no clock changes, croniter gives the same runs.
+
+    It is an independent implementation.
+    """
     offset = after.astimezone(zones.zone(zone)).utcoffset()
     assert offset is not None
     naive = after.replace(tzinfo=None) + offset

@@ -18,7 +18,10 @@ FIVE_YEARS = timedelta(days=5 * 366)
 
 
 def runs(recurrence: Recurrence, start: datetime, count: int) -> list[str]:
-    """Give the next runs in UTC as the vectors write them: no run within five years of the last is none at all."""
+    """Give the next runs in UTC as the vectors write them.
+
+    No run within five years of the last is none at all.
+    """
     found: list[str] = []
     following = recurrence.after(start)
     while following and following - start < FIVE_YEARS and len(found) < count:
@@ -57,7 +60,10 @@ def test_accepts_what_the_reference_accepts(schedule: str) -> None:
     ids=lambda v: f"{v['schedule']} {v['from']}",
 )
 def test_fires_when_the_reference_fires(vector: Vector) -> None:
-    """In UTC, where no clock ever changes, the recurrence names the minutes at which the reference fires."""
+    """In UTC the recurrence names the minutes at which the reference fires.
+
+    No clock ever changes there.
+    """
     recurrence = cron.parse(vector["schedule"]).recurrence
     start = datetime.fromisoformat(vector["from"]).astimezone(UTC).replace(tzinfo=None)
     assert recurrence is not None
@@ -90,7 +96,10 @@ def test_fires_when_the_reference_fires(vector: Vector) -> None:
     ],
 )
 def test_reads_the_oddities_as_the_reference_does(text: str, same: Recurrence) -> None:
-    """Signs, stars with tails, empty items, names in any case and Go's blanks mean what they mean in Go."""
+    """Signs, stars with tails, and empty items mean what they mean in Go.
+
+    So do names in any case, and Go's blanks.
+    """
     assert cron.parse(text).recurrence == same
 
 
@@ -158,6 +167,9 @@ def test_a_zone_before_the_schedule_is_recognised(text: str, zone: str) -> None:
 
 
 def test_zones_come_from_the_package() -> None:
-    """The names are those of the tzdata package: real zones and links, and nothing that a host adds."""
+    """The names are those of the tzdata package.
+
+    Real zones and links, and nothing that a host adds.
+    """
     assert {"Europe/Berlin", "Etc/UTC", "US/Pacific"} <= zones.names()
     assert not {"Local", "", "posixrules", "localtime"} & zones.names()

@@ -60,7 +60,10 @@ def rules(draw: st.DrawFn) -> Rule:
 def test_occurrences_are_those_of_the_evaluator(
     every: list[Rule], begins: int, length: int
 ) -> None:
-    """All of them, joined where they overlap or touch; and the one around a minute is that to which it belongs."""
+    """All of them, joined where they overlap or touch.
+
+    The one around a minute is that to which it belongs.
+    """
     first = FIRST + begins * MINUTE
     until = first + length * MINUTE
     alone = zoned.timetable(time_zone="Etc/UTC", windows=tuple(every))

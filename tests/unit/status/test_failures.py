@@ -1,4 +1,7 @@
-"""Why no run started: the cause is found in what Jobs, Pods and Events say, and only in those of the policy."""
+"""Why no run started.
+
+The cause is found in what Jobs, Pods and Events say, and only in those of the policy.
+"""
 
 from datetime import UTC, datetime
 

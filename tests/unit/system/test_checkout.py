@@ -1,4 +1,7 @@
-"""A tree gives what lies in it, and nothing that a link leads to outside, that is hidden, or that is no file."""
+"""A tree gives what lies in it.
+
+Nothing that a link leads to outside, that is hidden, or that is no file.
+"""
 
 import os
 import socket
@@ -145,7 +148,10 @@ def test_a_link_that_takes_the_place_of_a_directory_leads_nowhere(tree: Checkout
 
 
 def test_what_is_read_has_an_end(tree: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a file, even one that holds nothing but its size; and of all together, each counted once."""
+    """Of a file, even one that holds nothing but its size.
+
+    And of all together, each counted once.
+    """
     with Path(tree.root, "huge.yaml").open("wb") as file:
         file.truncate(2**40)
     with pytest.raises(WorkspaceError, match=r"huge\.yaml: is larger than 64 MiB"):

@@ -41,7 +41,10 @@ def test_a_name_is_one_name(place: Path, name: str) -> None:
 
 @pytest.mark.parametrize("target", ["../outside", "inner", "nowhere"])
 def test_no_link_is_followed(place: Path, target: str) -> None:
-    """Neither for reading, nor for writing; also where it stays inside. One in the place of a file is replaced."""
+    """Neither for reading nor for writing; also where it stays inside.
+
+    One in the place of a file is replaced.
+    """
     (place / "inner").mkdir()
     (place / "inner/secret").write_text("secret")
     (place / "link").symlink_to(target)
@@ -78,7 +81,8 @@ def test_nothing_but_plain_files_is_opened(place: Path) -> None:
         assert devices.read("zero") is None
 
 
-# What is named, and what of it is a link: refused or not. {top} is a repository, {home} what lies above.
+# What is named, and what of it is a link: refused or not. {top} is a repository, {home} what lies
+# above.
 PATHS = {
     "the directory itself": ("link", "link", False),
     "one above it": ("link/out", "link", False),
@@ -96,7 +100,10 @@ PATHS = {
 def test_whose_a_link_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, *, dangles: bool
 ) -> None:
-    """Links in a repository are its author's, those above it and above the directory that is named are the user's."""
+    """Links in a repository are its author's.
+
+    Those above it and above the directory that is named are the user's.
+    """
     named, link, taken = PATHS[case]
     home, top = tmp_path / "home", tmp_path / "real/top"
     here = top / "sub" if "sub-directory" in case else top

@@ -77,7 +77,10 @@ def test_nothing_outside(folder: Folder, name: str) -> None:
 
 @pytest.mark.parametrize("stands", ["file", "empty", "directory", "link", "dangling"])
 def test_what_stands_in_the_way_stays(folder: Folder, stands: str, tmp_path: Path) -> None:
-    """A name that somebody else has taken is an error, and nothing is written, not through a link either."""
+    """A name that somebody else has taken is an error, and nothing is written.
+
+    Not through a link either.
+    """
     folder.path.mkdir(parents=True)
     place, outside = folder.path / "b.yaml", tmp_path / "outside.yaml"
     match stands:
@@ -100,7 +103,10 @@ def test_what_stands_in_the_way_stays(folder: Folder, stands: str, tmp_path: Pat
 
 @pytest.mark.parametrize("leads", ["to a directory", "nowhere"])
 def test_the_folder_itself_is_no_link(folder: Folder, leads: str, tmp_path: Path) -> None:
-    """Whoever wrote the repository decides where a link leads: nothing is read and nothing written there."""
+    """Whoever wrote the repository decides where a link leads.
+
+    Nothing is read and nothing written there.
+    """
     real = tmp_path / "real"
     if leads == "to a directory":
         real.mkdir()

@@ -1,4 +1,7 @@
-"""What a repository was is read as git has it, whatever its attributes, filters and hooks would make of it."""
+"""What a repository was is read as git has it.
+
+Whatever its attributes, filters and hooks would make of it.
+"""
 
 import subprocess
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""A repository that means harm: nothing of it runs, nothing is fetched, and nothing is written outside."""
+"""A repository that means harm.
+
+Nothing of it runs, nothing is fetched, and nothing is written outside.
+"""
 
 import os
 import socket
@@ -40,7 +43,10 @@ class Repository:
         return self("hash-object", "-w", "--stdin", stdin=content)
 
     def tree(self, *listed: tuple[str, bytes, str]) -> str:
-        """Store a tree of entries as they are given: mode, name, object; no rule of Git's is asked."""
+        """Store a tree of entries as they are given: mode, name, object.
+
+        No rule of Git's is asked.
+        """
         raw = b"".join(
             mode.encode() + b" " + name + b"\0" + bytes.fromhex(oid) for mode, name, oid in listed
         )
@@ -81,7 +87,8 @@ def was(repository: Repository, ref: str = "HEAD", below: str = ".", **most: int
         return files(folder)
 
 
-# What runs programs, or has others say what to do; git-config(1). {canary} is a command that makes a file.
+# What runs programs, or has others say what to do; git-config(1). {canary} is a command that makes
+# a file.
 SETTINGS = {
     "core.fsmonitor": "{canary}",
     "core.hooksPath": "{hooks}",
@@ -112,7 +119,10 @@ SETTINGS = {
 
 
 def test_no_setting_of_the_repository_is_in_force(repository: Repository, tmp_path: Path) -> None:
-    """All that can run a program, at once: in the repository and in a folder that looks like a bare one."""
+    """All that can run a program, at once.
+
+    In the repository and in a folder that looks like a bare one.
+    """
     canary = tmp_path / "canary"
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\ntouch {canary}\n")
@@ -151,7 +161,10 @@ def test_no_setting_of_the_repository_is_in_force(repository: Repository, tmp_pa
 def test_no_configuration_is_read_at_all(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not even opened for its grammar: Git ends with an error at a configuration that it cannot read."""
+    """Not even opened for its grammar.
+
+    Git ends with an error at a configuration that it cannot read.
+    """
     (repository.top / "a.yaml").write_text("a\n")
     repository.commit_all()
     broken = "[this is no configuration\n"
@@ -190,7 +203,10 @@ def test_nothing_of_the_callers_environment_reaches_git(
 
 
 def test_nothing_is_fetched(repository: Repository) -> None:
-    """A blob that a partial clone has not is an error with the way out; the remote, which is here, is not asked."""
+    """A blob that a partial clone has not is an error with the way out.
+
+    The remote, which is here, is not asked.
+    """
     repository.commit(repository.tree((FILE, b"a.yaml", "12" * 20)))
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)  # noqa: FBT003 - its only argument
@@ -212,7 +228,10 @@ def test_nothing_is_fetched(repository: Repository) -> None:
 
 
 def test_git_is_confined(repository: Repository) -> None:
-    """What the mechanism is: no protocol, no configuration, no replacement, no terminal, whatever Git is asked."""
+    """No protocol, configuration, replacement or terminal, whatever Git is asked.
+
+    That is what the mechanism is.
+    """
     (repository.top / "a.yaml").write_text("a\n")
     repository.commit_all()
     layout = git_program.git_layout.find(repository.top)
@@ -294,7 +313,10 @@ NAMES = [
 def test_no_entry_leads_outside(
     repository: Repository, tmp_path: Path, name: bytes, mode: str
 ) -> None:
-    """As a file, a link, a directory with something in it; the error names the entry, and nothing is there."""
+    """As a file, a link, a directory with something in it.
+
+    The error names the entry, and nothing is there.
+    """
     inner = (
         repository.blob(b"/tmp")
         if mode != TREE
@@ -338,7 +360,10 @@ def test_no_path_is_there_twice(repository: Repository) -> None:
 
 @pytest.mark.parametrize("mode", ["060000", "020000", "010000", "140000"])
 def test_devices_and_pipes_are_no_entries(repository: Repository, mode: str) -> None:
-    """A mode is any number. Git takes one that it does not know for a submodule, and those are left out."""
+    """A mode is any number.
+
+    Git takes one that it does not know for a submodule, and those are left out.
+    """
     repository.commit(repository.tree((mode, b"a", repository.blob())))
     assert was(repository, "evil") == {}
     with pytest.raises(WorkspaceError, match="neither a file nor a link"):
@@ -346,7 +371,10 @@ def test_devices_and_pipes_are_no_entries(repository: Repository, mode: str) -> 
 
 
 def test_a_tree_of_millions_is_refused(repository: Repository) -> None:
-    """Ten trees that hold one another ten times are ten thousand million files; and a bound is reported for each thing."""
+    """Ten trees that hold one another ten times are ten thousand million files.
+
+    There is a bound for each thing, and it is reported.
+    """
     tree = repository.tree(*((FILE, b"f%d" % number, repository.blob()) for number in range(10)))
     for _ in range(9):
         tree = repository.tree(*((TREE, b"d%d" % number, tree) for number in range(10)))
@@ -444,7 +472,10 @@ def test_dot_git_is_known_by_all_its_names() -> None:
 def test_repositories_of_every_layout(
     tool: Callable[[str], Path], tmp_path: Path, way: str
 ) -> None:
-    """As `git worktree`, `git submodule` and `git init` make them; a link to one is what its user named."""
+    """As `git worktree`, `git submodule` and `git init` make them.
+
+    A link to one is what its user named.
+    """
     options = {
         "separate": [f"--separate-git-dir={tmp_path / 'gitdir'}"],
         "sha256": ["--object-format=sha256"],
@@ -538,7 +569,10 @@ def test_objects_that_lie_elsewhere_are_not_read(
 def test_the_repository_of_another_user(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Is refused as Git does, unless safe.directory of the user names it; the repository's own does not count."""
+    """Refused as Git does, unless safe.directory of the user names it.
+
+    The repository's own does not count.
+    """
     (repository.top / "a.yaml").write_text("a\n")
     repository.commit_all()
     repository("config", "safe.directory", "*")

@@ -44,7 +44,10 @@ def refused(lock: AbstractContextManager[Directory]) -> str:
 
 @pytest.mark.parametrize("ends", [signal.SIGTERM, signal.SIGKILL])
 def test_one_run_at_a_time(tmp_path: Path, ends: signal.Signals) -> None:
-    """The second says who is first; it is free when that one has ended, however that was, and nothing is left."""
+    """The second says who is first.
+
+    It is free when that one has ended, however that was, and nothing is left.
+    """
     with holder(f"alone(Path({str(tmp_path / 'out')!r}))") as first:
         message = refused(locks.alone(tmp_path / "out"))
         assert "another run" in message
@@ -59,7 +62,10 @@ def test_one_run_at_a_time(tmp_path: Path, ends: signal.Signals) -> None:
 
 
 def test_parts_work_side_by_side(tmp_path: Path) -> None:
-    """Each part once, all of one number of parts, and none beside a run that has the whole; in other processes too."""
+    """Each part once, all of one number of parts, in other processes too.
+
+    None beside a run that has the whole.
+    """
     with (
         locks.part(tmp_path, 0, 3),
         holder(f"part(Path({str(tmp_path)!r}), 1, 3)") as other,

@@ -1,4 +1,7 @@
-"""Programs that are started: with what they are given and nothing else, and ended when they take too much."""
+"""Programs that are started with what they are given and nothing else.
+
+They are ended when they take too much.
+"""
 
 import json
 import os

@@ -1,4 +1,7 @@
-"""A sandbox: whatever program runs in it can open what it was given, and nothing else, and reach nobody."""
+"""A sandbox: whatever runs in it can open what it was given, and nothing else.
+
+It can reach nobody.
+"""
 
 import os
 import subprocess
@@ -43,7 +46,10 @@ def python() -> str:
 
 @pytest.fixture(scope="module")
 def sandbox(python: str) -> Iterator[Sandbox]:
-    """A sandbox for Python; where the kernel confines nothing, that is a failure where every tool is required."""
+    """A sandbox for Python.
+
+    Where the kernel confines nothing, that is a failure if every tool is required.
+    """
     allowed = access(python)
     allowed = Access(allowed.runs, allowed.reads, (*allowed.reads_below, *library(python)))
     try:
@@ -54,7 +60,7 @@ def sandbox(python: str) -> Iterator[Sandbox]:
 
 
 def library(python: str) -> list[str]:
-    """Return the directories of the standard library, and of the libraries that its modules load."""
+    """Return the directories of the standard library, and of its modules' libraries."""
     code = "import sysconfig; print(sysconfig.get_path('stdlib')); print(sysconfig.get_config_var('DESTSHARED') or '')"
     printed = subprocess.run(
         [python, "-I", "-c", code], capture_output=True, text=True, check=True
@@ -155,7 +161,10 @@ s.send(b'hello')
 
 
 def test_it_reaches_nobody(tried: Callable[[str], Finished], tmp_path: Path) -> None:
-    """There is no socket to be had: not for loopback, not for a socket in the file system or one without a name."""
+    """There is no socket to be had.
+
+    Not for loopback, not for a socket in the file system or one without a name.
+    """
     with Listener(tmp_path) as listener:
         for family, kind, address in listener.addresses:
             code = CONNECTS.format(family=family, kind=kind, address=address)
@@ -247,7 +256,10 @@ def test_it_has_no_environment_but_what_was_given(
 def test_it_is_given_no_open_file_of_ours(
     sandbox: Sandbox, python: str, tmp_path: Path, tried: Callable[[str], Finished]
 ) -> None:
-    """Beside its own three streams and the pipes of what starts it, none of which is ours to read."""
+    """Beside its own three streams and the pipes of what starts it.
+
+    None of those is ours to read.
+    """
     assert python
     with (tmp_path / "secret").open("w+") as file:
         os.set_inheritable(file.fileno(), True)  # noqa: FBT003 - its only form

@@ -1,4 +1,7 @@
-"""Walks through directories: what a glob finds, that links lead nowhere, and that there is an end."""
+"""Walks through directories: what a glob finds.
+
+Links lead nowhere, and there is an end.
+"""
 
 import glob
 import os
