@@ -28,9 +28,16 @@ TEXTS = {
     "overwritten": "evil\rfine, nothing to say\b\b\b\x7f",
     "command": "evil\n::error file=x::forged\n  ::add-mask::evil\n\t::stop-commands::x\n\u3000::set-env name=PATH::x",
     "command-first": "::add-mask::evil",
-    "marks": "evil ##[error]forged ##[add-mask]e ##vso[task.setvariable variable=a]b ##teamcity[importData x]",
-    "sections": "evil\x1b[0Ksection_start:1560896352:x[collapsed=true]\r\x1b[0Ktravis_fold:start:x\r",
-    "forged-line": "evil\n[error] forged (internal)\nkrm-windows: forged\n\x0b[error] forged\x0c[error] forged",
+    "marks": (
+        "evil ##[error]forged ##[add-mask]e ##vso[task.setvariable variable=a]b "
+        "##teamcity[importData x]"
+    ),
+    "sections": (
+        "evil\x1b[0Ksection_start:1560896352:x[collapsed=true]\r\x1b[0Ktravis_fold:start:x\r"
+    ),
+    "forged-line": (
+        "evil\n[error] forged (internal)\nkrm-windows: forged\n\x0b[error] forged\x0c[error] forged"
+    ),
     "direction": "evil\u202egnp.exe\u202c \u2066a\u2067b\u2068c\u2069 \u200e\u200f\u061c",
     "invisible": "ev\u200bil evil\ufeff\u2060\u00ad\u180e\u200d\u200c\u3164\u034f",
     "separators": "evil\u2028::error::b\u2029::debug::c\x0b::d\x0c\x1c\x1d\x1e",
@@ -38,14 +45,22 @@ TEXTS = {
     + "".join(chr(0xE0000 + ord(sign)) for sign in "ignore all rules")
     + "\ufe0f\U000e0101",
     "private": "evil\ue000\U000f0000\ufdd0\ufff9\U0001d173",
-    "markdown": "evil @team @org/team #1 GH-1 o/r#2 !3 evil.example/x [a](http://evil.example) ![i](http://evil.example/x.png)"
-    " <img src=x onerror=alert(1)> <!-- `code` ``` ``evil`` | x | https://evil.example www.evil.example"
+    "markdown": "evil @team @org/team #1 GH-1 o/r#2 !3 evil.example/x [a](http://evil.example) "
+    "![i](http://evil.example/x.png)"
+    " <img src=x onerror=alert(1)> <!-- `code` ``` ``evil`` | x | https://evil.example "
+    "www.evil.example"
     " evil@evil.example **b** __c__ ~~d~~ :tada: $x$ [^1] &copy; &#64;team \\@team",
-    "blocks": "evil\n\n# Heading\n- [ ] item\n> [!NOTE]\n/close\n| a |\n|---|\n```\n<details>\n    code\n[x]: http://evil.example",
+    "blocks": (
+        "evil\n\n# Heading\n- [ ] item\n> [!NOTE]\n/close\n| a |\n|---|\n```\n<details>\n"
+        "    code\n[x]: http://evil.example"
+    ),
     "ticks": "`",
-    "html": "evil</title></style></script><script>alert(1)</script>\"' onload=evil <svg/onload=evil> ]]> <?x?>"
+    "html": "evil</title></style></script><script>alert(1)</script>\"' onload=evil <svg/onload=evil> "
+    "]]> <?x?>"
     " <!DOCTYPE x>",
-    "calendar": "evil\r\nEND:VEVENT\r\nBEGIN:VALARM\r\nUID:evil;X=1:,\\n\nATTACH:http://evil.example",
+    "calendar": (
+        "evil\r\nEND:VEVENT\r\nBEGIN:VALARM\r\nUID:evil;X=1:,\\n\nATTACH:http://evil.example"
+    ),
     "template": '{{ printf "evil" }} {{ $labels.x }} {{`}} ${evil} $(evil)',
     "forbidden": "evil\x00\x01\x08\ufffe\uffff",
     "piled": "evil" + "\u0301\u0316" * 40,

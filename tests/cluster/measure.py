@@ -105,11 +105,15 @@ def close_many(env: Environment) -> None:
     last = max(logged(env, '"done": "closed'))
     starts, ends = (when - closing.closes.timestamp() for when in (first, last))
     print(
-        f"{TARGETS} targets, one edge   decided after {starts:.1f} s, the last is patched after {ends:.1f} s"
+        f"{TARGETS} targets, one edge   decided after {starts:.1f} s, "
+        f"the last is patched after {ends:.1f} s"
     )
     took, cpu, memory = cost(env, "all")
     print(
-        f"a run of the gate on them in vain {took:.1f} s, {cpu:.2f} s of CPU, {memory:.0f} MiB at most",
+        (
+            f"a run of the gate on them in vain {took:.1f} s, {cpu:.2f} s of CPU, "
+            f"{memory:.0f} MiB at most"
+        ),
         flush=True,
     )
 
@@ -139,11 +143,13 @@ def main() -> None:
         _, cpu, memory = cost(env, "p0")
         print(f"edges measured         {len(seconds)}, five at once")
         print(
-            f"edge to patched        median {statistics.median(seconds):.1f} s, worst {seconds[-1]:.1f} s"
+            f"edge to patched        median {statistics.median(seconds):.1f} s, "
+            f"worst {seconds[-1]:.1f} s"
         )
         asked = [requests(env, verb) / runs(env) for verb in ("get", "patch")]
         print(
-            f"requests of a run      {asked[0]:.1f} GET, {asked[1]:.1f} PATCH, over {runs(env)} runs"
+            f"requests of a run      {asked[0]:.1f} GET, {asked[1]:.1f} PATCH, "
+            f"over {runs(env)} runs"
         )
         print(f"one run                {cpu:.2f} s of CPU, {memory:.0f} MiB at most")
         api.delete("namespaces", None, env.name)

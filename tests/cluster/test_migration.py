@@ -12,7 +12,10 @@ CLUSTER = "clusters/site"
 
 def cron_job(env: Environment, name: str, at: datetime, *, suspend: str) -> dict[str, object]:
     """Return a CronJob that suspends or resumes `apps` every day, as people write them by hand."""
-    patch = f'kubectl patch kustomization {APPS} -n {env.name} --type=merge -p \'{{"spec":{{"suspend":{suspend}}}}}\''
+    patch = (
+        f"kubectl patch kustomization {APPS} -n {env.name} --type=merge -p "
+        f'\'{{"spec":{{"suspend":{suspend}}}}}\''
+    )
     container = {"name": "kubectl", "image": "kubectl:1", "command": ["sh", "-c", patch]}
     template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
     spec = {

@@ -40,7 +40,10 @@ class Origin:
 
 def app(version: str) -> str:
     """Return the manifest of a version of the application."""
-    return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: app}}\ndata: {{version: '{version}'}}\n"
+    return (
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: app}}\n"
+        f"data: {{version: '{version}'}}\n"
+    )
 
 
 ORIGINS = [

@@ -32,7 +32,10 @@ WAYS = {
         "  annotations:\n" + "".join(f"    a{n}: b\n" for n in range(50)) + f"    {NOTE}: x\n"
     ),
     "on what is no target": annotated(f'  annotations:\n    {CLOSED_BY}: "{{}}"\n', OTHER),
-    "on another kind": f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  annotations:\n    {CLOSED_BY}: a\n",
+    "on another kind": (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  annotations:\n"
+        f"    {CLOSED_BY}: a\n"
+    ),
     "for all that is applied": APPS.replace(
         "spec:\n", f"spec:\n  commonMetadata:\n    annotations:\n      {CLOSED_BY}: a\n"
     ),
@@ -40,8 +43,12 @@ WAYS = {
 HONEST = {
     "a hold": annotated('  annotations:\n    krm-windows.dev/hold: "ann"\n'),
     "a governor": annotated("  annotations:\n    krm-windows.dev/governed-by: flux-system/week\n"),
-    "in a text": f'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  help: "{CLOSED_BY}"\n',
-    "a label": f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  labels:\n    {CLOSED_BY}: a\n",
+    "in a text": (
+        f'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  help: "{CLOSED_BY}"\n'
+    ),
+    "a label": (
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  labels:\n    {CLOSED_BY}: a\n"
+    ),
 }
 
 

@@ -57,7 +57,10 @@ def test_without_keep_all_are_annotated() -> None:
         "+    annotations:",
         "+      krm-windows.dev/change-class: window",
         "-  metadata: {name: web, namespace: shop}",
-        '+  metadata: {name: web, namespace: shop, "annotations": {"krm-windows.dev/change-class": "live"}}',
+        (
+            "+  metadata: {name: web, namespace: shop, "
+            '"annotations": {"krm-windows.dev/change-class": "live"}}'
+        ),
         "+    annotations:",
         "+      krm-windows.dev/change-class: live",
     ]

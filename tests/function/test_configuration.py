@@ -174,7 +174,10 @@ def test_C05_annotations_of_the_policy() -> None:
     [
         ("{config.kubernetes.io/path: x/policy.yaml}", ["config-path"]),
         (
-            "{config.kubernetes.io/path: x/policy.yaml, internal.config.kubernetes.io/path: x/policy.yaml}",
+            (
+                "{config.kubernetes.io/path: x/policy.yaml, "
+                "internal.config.kubernetes.io/path: x/policy.yaml}"
+            ),
             [],
         ),
         ("{internal.config.kubernetes.io/path: x/policy.yaml}", []),

@@ -296,7 +296,10 @@ def test_a_directory_of_policies_or_patches(run: Run, tool: Callable[[str], Path
     }
     head, _, patches = POLICY.partition("  clusters:\n")
     Path("policy.yaml").write_text(head)
-    kind = "apiVersion: krm-windows.dev/v1alpha1\nkind: WindowPolicy\nmetadata: {name: change}\nspec:\n"
+    kind = (
+        "apiVersion: krm-windows.dev/v1alpha1\nkind: WindowPolicy\nmetadata: {name: change}\n"
+        "spec:\n"
+    )
     for found in re.finditer(r"    (\w+):\n((?:      .*\n)+)", patches):
         path = (
             Path("fleet", found[1], "deep/times.yaml")
@@ -325,7 +328,10 @@ def test_a_null_that_a_merge_would_drop_is_refused(
     The line is reported.
     """
     head = "# ours\napiVersion: krm-windows.dev/v1alpha1\nkind: WindowPolicy\n"
-    patch = "metadata: {name: change, namespace: flux-system}\nspec:\n  clusters:\n    b:\n      freezes: null\n"
+    patch = (
+        "metadata: {name: change, namespace: flux-system}\nspec:\n  clusters:\n    b:\n"
+        "      freezes: null\n"
+    )
     Path("plants").mkdir()
     Path("plants/a.yaml").write_text(head + patch)
     assert run(clusters="--clusters plants") == 1

@@ -58,7 +58,10 @@ MANY = spec(
     freezes=FREEZE,
     overrides="{cve: {state: Open, starts: '2026-12-22T09:00', ends: '12:00', reason: patch}}",
     closesEarly="10m",
-    windows="{tuesdays: {opens: 2nd Tue 22:00, duration: 4h}, nights: {opens: daily 01:00, closes: '04:00'}}",
+    windows=(
+        "{tuesdays: {opens: 2nd Tue 22:00, duration: 4h}, "
+        "nights: {opens: daily 01:00, closes: '04:00'}}"
+    ),
 )
 
 
@@ -195,7 +198,10 @@ def test_G05_places() -> None:
 
     No two items have one path and index.
     """
-    taken = f"metadata:\n  annotations: {{{PATH}: flux-system.week/role_week-gate.yaml, {INDEX}: '0'}}\n"
+    taken = (
+        f"metadata:\n  annotations: {{{PATH}: flux-system.week/role_week-gate.yaml, "
+        f"{INDEX}: '0'}}\n"
+    )
     item = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other\n".replace(
         "metadata:\n", taken
     )
@@ -381,7 +387,10 @@ def test_G11_elsewhere_it_is_nobodys_business() -> None:
 
 
 ADOPT = spec(
-    windows="{w: {opens: Mon 08:00, closes: Thu 17:00, cronJobs: {open: open-window, close: close-window}}}"
+    windows=(
+        "{w: {opens: Mon 08:00, closes: Thu 17:00, cronJobs: {open: open-window, "
+        "close: close-window}}}"
+    )
 )
 
 

@@ -57,7 +57,10 @@ def run(
 Run = Callable[..., str]
 RELEASE = r"(?m)^krm-windows: zone rules \S+\n"
 NORTH = "  clusters: {north: {}, south: {}}\n"
-SOUTH_ELSE = "  clusters: {south: {targets: [{kind: Kustomization, names: [other], mustExist: false}]}, north: {}}\n"
+SOUTH_ELSE = (
+    "  clusters: {south: {targets: [{kind: Kustomization, names: [other], mustExist: false}]}, "
+    "north: {}}\n"
+)
 
 
 @pytest.mark.parametrize("layout", ["overlays", "flat"])

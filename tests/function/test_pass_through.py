@@ -44,7 +44,10 @@ LOOKALIKES = (
 )
 
 UNUSUAL = {
-    "block styles": "  a: |\n    x\n\n    y\n  b: >-\n    folded\n    text\n  c: |+\n    kept\n\n  d: |2\n      in\n",
+    "block styles": (
+        "  a: |\n    x\n\n    y\n  b: >-\n    folded\n    text\n  c: |+\n    kept\n\n  d: |2\n"
+        "      in\n"
+    ),
     "flow styles": "  a: {b: [1, 2, {c: d}], \"e\": 'f'}\n  g: [\n    h,\n    i\n  ]\n",
     "quoted over lines": "  a: \"one\n\n    two \\\n    three\"\n  b: 'it''s\n    this'\n",
     "anchors": "  a: &a [1, 2]\n  b: *a\n  c: &c\n    d: e\n  f:\n    <<: *c\n",
@@ -56,7 +59,9 @@ UNUSUAL = {
     "beyond the BMP": '  a: "\\U0001F680 🚀"\n  b: 🚀\n',
     "tabs in text": '  a: "\t"\n  b: |\n    x\n    \tx\n',
     "long": f'  a: {"x" * 5000}\n  b: "{"y z " * 2000}"\n',
-    "the function's own words": "  krm-windows.dev/governed-by: flux-system/week\n  suspend: false\n  a: week-gate\n",
+    "the function's own words": (
+        "  krm-windows.dev/governed-by: flux-system/week\n  suspend: false\n  a: week-gate\n"
+    ),
 }
 
 
@@ -121,7 +126,10 @@ def test_T03_plain_equals_sign_in_a_crd() -> None:
 
     Not even in an item that is looked into.
     """
-    crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: x.example.org\n"
+    crd = (
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n"
+        "  name: x.example.org\n"
+    )
     assert untouched(crd + "spec:\n  enum:\n  - =\n  - '='\n  - '!='\n  =: =\n")
     apps = APPS + "  patches:\n  - op: =\n"
     answer = call(wire(apps))
@@ -187,7 +195,10 @@ def test_T07_what_belongs_to_others() -> None:
 
 def test_T07_a_kustomization_of_the_build_is_no_target() -> None:
     """Two groups share the kind Kustomization: kustomize's own is never a target."""
-    own = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata: {name: apps}\nsuspend: false\n"
+    own = (
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+        "metadata: {name: apps}\nsuspend: false\n"
+    )
     assert untouched(own)
 
 
@@ -213,7 +224,10 @@ def test_T09_fifty_large_definitions() -> None:
     head = (
         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: "
     )
-    field = "      field{}:\n        type: string\n        enum: [=, on, 1e3, '22:00']\n        pattern: ^[a-z]\\d+$\n"
+    field = (
+        "      field{}:\n        type: string\n        enum: [=, on, 1e3, '22:00']\n"
+        "        pattern: ^[a-z]\\d+$\n"
+    )
     body = "spec:\n  schema:\n    openAPIV3Schema:\n" + "".join(
         field.format(i) + texts for i in range(20)
     )

@@ -140,7 +140,10 @@ def test_what_cannot_be_asked(scene: Scene, tmp_path: Path) -> None:
         (
             "--context",
             "other",
-        ): 'kubectl: context "other" does not exist; `kubectl config get-contexts` lists the contexts',
+        ): (
+            'kubectl: context "other" does not exist; '
+            "`kubectl config get-contexts` lists the contexts"
+        ),
         (
             "--context",
             "nowhere",

@@ -83,7 +83,8 @@ def main() -> int:
             _say(f"[{number:3}/{len(every)}] {said}: {tally}", *tally.differences)
     names = sum(len(group.zones) for group in every)
     _say(
-        f"{names} zones in {len(every)} groups, {YEARS[0]} to {YEARS[-1]}: {total}, {monotonic() - start:.0f} s"
+        f"{names} zones in {len(every)} groups, {YEARS[0]} to {YEARS[-1]}: {total}, "
+        f"{monotonic() - start:.0f} s"
     )
     return 1 if total.differences else 0
 

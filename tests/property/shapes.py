@@ -38,11 +38,16 @@ RECURRING = {
     "all day": "windows: {w: {opens: daily 00:00, closes: '24:00'}}",
     "first half hour": "windows: {w: {opens: daily 00:00, closes: '00:30'}}",
     "across midnight": "windows: {w: {opens: daily 23:30, closes: '00:30'}}",
-    "until midnight": "windows: {w: {opens: Sat 22:00, closes: '24:00'}, v: {opens: daily 23:15, closes: '24:00'}}",
+    "until midnight": (
+        "windows: {w: {opens: Sat 22:00, closes: '24:00'}, "
+        "v: {opens: daily 23:15, closes: '24:00'}}"
+    ),
     "a day around": "windows: {w: {opens: Sat 03:00, closes: '03:00'}}",
     "longer than a day": "windows: {w: {opens: Fri-Sun 23:00, duration: 1d1h}}",
     "short and often": "windows: {w: {opens: '*/20 0-4 * * *', duration: 10m}}",
-    "a minute": "windows: {w: {opens: '59 1 * * *', duration: 1m}, v: {opens: '0 3 * * *', duration: 1m}}",
+    "a minute": (
+        "windows: {w: {opens: '59 1 * * *', duration: 1m}, v: {opens: '0 3 * * *', duration: 1m}}"
+    ),
     "every hour": "windows: {w: {opens: '@hourly', duration: 20m}}",
     "both crons": "windows: {w: {opens: '0 8 * * MON', closes: '0 17 * * THU'}}",
     "two ends a day": "windows: {w: {opens: '15 0,2 * * *', closes: '45 1,3,12 * * *'}}",
@@ -59,14 +64,27 @@ RECURRING = {
     "first Sunday": "windows: {w: {opens: 1st Sun 02:00, closes: 1st Sun 03:00}}",
     "a fifth Sunday": "windows: {w: {opens: 5th Sun 00:30, duration: 2d}}",
     "second Sunday on": "windows: {w: {opens: 2nd Sun 02:15, closes: Tue 02:15}}",
-    "windows that touch": "windows: {w: {opens: daily 00:30, closes: '02:30'}, v: {opens: daily 2:30, closes: '5:00'}}",
-    "windows that overlap": "windows: {w: {opens: Sat 12:00, closes: Mon 02:30}, v: {opens: Sun 1:30, closes: '8:00'}}",
-    "freezes only": "outsideWindows: Open, freezes: {f: {starts: Sun 01:30, ends: '02:30', reason: r}}",
-    "nth freeze": "outsideWindows: Open, freezes: {f: {starts: last Sun 00:00, ends: last Sun 03:00, reason: r}}",
+    "windows that touch": (
+        "windows: {w: {opens: daily 00:30, closes: '02:30'}, "
+        "v: {opens: daily 2:30, closes: '5:00'}}"
+    ),
+    "windows that overlap": (
+        "windows: {w: {opens: Sat 12:00, closes: Mon 02:30}, v: {opens: Sun 1:30, closes: '8:00'}}"
+    ),
+    "freezes only": (
+        "outsideWindows: Open, freezes: {f: {starts: Sun 01:30, ends: '02:30', reason: r}}"
+    ),
+    "nth freeze": (
+        "outsideWindows: Open, freezes: {f: {starts: last Sun 00:00, ends: last Sun 03:00, "
+        "reason: r}}"
+    ),
     "freeze in windows": "windows: {w: {opens: daily 00:00, closes: '06:00'}},"
-    " freezes: {f: {starts: Sat 02:00, ends: Sun 02:30, reason: r}, g: {starts: '@monthly', duration: 3h, reason: r}}",
+    " freezes: {f: {starts: Sat 02:00, ends: Sun 02:30, reason: r}, "
+    "g: {starts: '@monthly', duration: 3h, reason: r}}",
     "closes early": "closesEarly: 30m, windows: {w: {opens: Mon-Fri 08:00, closes: '17:00'}}",
-    "closes early at night": "closesEarly: 45m, windows: {w: {opens: daily 22:00, closes: '02:30'}}",
+    "closes early at night": (
+        "closesEarly: 45m, windows: {w: {opens: daily 22:00, closes: '02:30'}}"
+    ),
     "closes hours early": "closesEarly: 3h, windows: {w: {opens: daily 00:00, closes: '04:00'}}",
     "closes too early": "closesEarly: 90m, windows: {w: {opens: daily 02:00, closes: '03:00'}}",
     "closes early where windows touch": "closesEarly: 40m, windows:"
@@ -79,22 +97,37 @@ RECURRING = {
 DATED = {
     "frozen days": "windows: {w: {opens: daily 01:00, closes: '23:00'}},"
     " freezes: {f: {starts: $eve, ends: $day, reason: r}}",
-    "frozen from nowhere": "outsideWindows: Open, freezes: {f: {starts: $gone, ends: $morrow, reason: r}}",
-    "frozen until nowhere": "outsideWindows: Open, freezes: {f: {starts: $eve, ends: $gone, reason: r}}",
-    "frozen by instants": "outsideWindows: Open, freezes: {f: {starts: $before, ends: $since, reason: r}}",
+    "frozen from nowhere": (
+        "outsideWindows: Open, freezes: {f: {starts: $gone, ends: $morrow, reason: r}}"
+    ),
+    "frozen until nowhere": (
+        "outsideWindows: Open, freezes: {f: {starts: $eve, ends: $gone, reason: r}}"
+    ),
+    "frozen by instants": (
+        "outsideWindows: Open, freezes: {f: {starts: $before, ends: $since, reason: r}}"
+    ),
     "frozen until it recurs": "outsideWindows: Open, freezes: {f: {starts: $before, ends: 'daily 03:00', reason: r},"
     " g: {starts: ${eve}T12:00, ends: '0 13 * * *', reason: r}}",
     "opened over it": "windows: {w: {opens: Mon-Fri 08:00, closes: '17:00'}}, overrides:"
     " {o: {state: Open, starts: $before, ends: $gone, reason: r}}",
     "shut since ever": "windows: {w: {opens: daily 00:00, closes: '24:00'}}, overrides:"
-    " {c: {state: Closed, ends: $gone, reason: r}, o: {state: Open, starts: $at, ends: ${morrow}T12:00, reason: r}}",
+    " {c: {state: Closed, ends: $gone, reason: r}, "
+    "o: {state: Open, starts: $at, ends: ${morrow}T12:00, reason: r}}",
     "shut after opened": "windows: {w: {opens: Sat 10:00, closes: Mon 10:00}}, overrides:"
-    " {c: {state: Closed, starts: $gone, ends: $since, reason: r}, o: {state: Open, ends: ${day}T23:00, reason: r}}",
-    "dated windows": "windows: {w: {opens: $eve, closes: '24:00'}, v: {opens: '${day}T01:00', closes: '${day}T03:30'},"
+    " {c: {state: Closed, starts: $gone, ends: $since, reason: r}, "
+    "o: {state: Open, ends: ${day}T23:00, reason: r}}",
+    "dated windows": "windows: {w: {opens: $eve, closes: '24:00'}, "
+    "v: {opens: '${day}T01:00', closes: '${day}T03:30'},"
     " u: {opens: $morrow, duration: 90m}}",
-    "windows at instants": "windows: {w: {opens: $before, duration: 3h}, v: {opens: $eve, duration: 90m}}",
-    "windows from nowhere": "windows: {w: {opens: $gone, closes: '4:00'}, v: {opens: '${eve}T20:00', duration: 3h30m}}",
-    "windows of one moment": "windows: {w: {opens: $gone, duration: 10m}, v: {opens: $gone, closes: $since}}",
+    "windows at instants": (
+        "windows: {w: {opens: $before, duration: 3h}, v: {opens: $eve, duration: 90m}}"
+    ),
+    "windows from nowhere": (
+        "windows: {w: {opens: $gone, closes: '4:00'}, v: {opens: '${eve}T20:00', duration: 3h30m}}"
+    ),
+    "windows of one moment": (
+        "windows: {w: {opens: $gone, duration: 10m}, v: {opens: $gone, closes: $since}}"
+    ),
     "closes early, dated": "closesEarly: 45m, windows: {w: {opens: $eve, closes: $gone}}",
     "closes early over all": "closesEarly: 25m, windows: {w: {opens: daily 00:00, closes: '24:00'}},"
     " freezes: {f: {starts: $gone, ends: $since, reason: r}},"
@@ -103,8 +136,10 @@ DATED = {
     "opened where it closes early": "closesEarly: 1h, windows: {w: {opens: daily 08:00, closes: '17:00'}}, overrides:"
     " {o: {state: Open, starts: ${day}T17:00, ends: ${day}T17:20, reason: r}}",
     "every rank": "closesEarly: 15m,"
-    " windows: {w: {opens: Sat 00:00, closes: Tue 00:00}, v: {opens: '@daily', duration: 3h}}, freezes:"
-    " {f: {starts: '${eve}T23:30', ends: $since, reason: r}, g: {starts: last Sun 01:00, ends: '02:30', reason: r}},"
+    " windows: {w: {opens: Sat 00:00, closes: Tue 00:00}, "
+    "v: {opens: '@daily', duration: 3h}}, freezes:"
+    " {f: {starts: '${eve}T23:30', ends: $since, reason: r}, "
+    "g: {starts: last Sun 01:00, ends: '02:30', reason: r}},"
     " overrides: {o: {state: Open, starts: $gone, ends: ${morrow}T00:30, reason: r},"
     " c: {state: Closed, starts: $at, ends: $since, reason: r}}",
 }

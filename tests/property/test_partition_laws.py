@@ -112,7 +112,10 @@ def partition(spec: dict[str, object], stream: list[dict[str, object]]) -> Parti
 
 def config(spec: dict[str, object]) -> str:
     """Return the functionConfig of a spec."""
-    head = "functionConfig:\n  apiVersion: krm-windows.dev/v1alpha1\n  kind: ChangeClasses\n  metadata: {name: c}\n"
+    head = (
+        "functionConfig:\n  apiVersion: krm-windows.dev/v1alpha1\n  kind: ChangeClasses\n"
+        "  metadata: {name: c}\n"
+    )
     return f"{head}  spec: {json.dumps(spec)}\n"
 
 

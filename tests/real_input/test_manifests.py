@@ -33,7 +33,10 @@ spec:
       opens: Mon 08:00
       closes: Thu 17:00
 """
-BESIDE_A_CAT = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: crds\npipeline:\n  mutators:\n  - exec: {}\n"
+BESIDE_A_CAT = (
+    "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: crds\npipeline:\n  mutators:\n"
+    "  - exec: {}\n"
+)
 
 
 @pytest.fixture(scope="session")

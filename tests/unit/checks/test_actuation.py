@@ -41,7 +41,10 @@ FAULTY = (
 def built(zone: str, opens: str, closes: str) -> list[str]:
     """Build a policy with edges that act in a zone; return the errors' fields and messages."""
     head = POLICY[: POLICY.index("    office:")].replace("Europe/Berlin", zone)
-    window = f"    w: {{opens: {json.dumps(opens)}, closes: {json.dumps(closes)}}}\n  actuator: {{type: Kubectl}}\n"
+    window = (
+        f"    w: {{opens: {json.dumps(opens)}, closes: {json.dumps(closes)}}}\n"
+        f"  actuator: {{type: Kubectl}}\n"
+    )
     answer: Answer = call(wire(APPS, config=head + window))
     assert answer.code == (1 if any(each["severity"] == "error" for each in answer.results) else 0)
     errors = [each for each in answer.results if each["severity"] == "error"]
@@ -67,12 +70,13 @@ def test_a_missing_hour_is_skipped_and_a_repeated_one_fires_twice() -> None:
     """Both are reported, each with its first date and how often it comes."""
     skipped, repeated = built("Europe/Berlin", "Sun 02:30", "Sun 22:00")
     assert skipped.startswith(
-        "spec.windows.w.opens: cannot be kept: the CronJob controller repeats the edge of Sun 2026-10-25 02:30 "
-        "(and 9 more times until 2035-10-28), where the clocks of Europe/Berlin change; "
+        "spec.windows.w.opens: cannot be kept: the CronJob controller repeats the edge "
+        "of Sun 2026-10-25 02:30 (and 9 more times until 2035-10-28), where the clocks "
+        "of Europe/Berlin change; "
     )
     assert repeated.startswith(
-        "spec.windows.w.opens: cannot be kept: the CronJob controller skips the edge of Sun 2026-03-29 03:00 "
-        "(and 9 more times until 2035-03-25)"
+        "spec.windows.w.opens: cannot be kept: the CronJob controller skips the edge "
+        "of Sun 2026-03-29 03:00 (and 9 more times until 2035-03-25)"
     )
     assert skipped.endswith("use the actuator Gate")
 
@@ -89,7 +93,8 @@ def test_faults_of_the_controller_are_known(zone: str, opens: str, first: str) -
     """Where clocks change at midnight, or by half an hour, it loses the whole day."""
     [line] = built(zone, opens, "Tue 17:00")
     assert line.startswith(
-        f"spec.windows.w.opens: cannot be kept: the CronJob controller skips the edge of {first} (and "
+        "spec.windows.w.opens: cannot be kept: "
+        f"the CronJob controller skips the edge of {first} (and "
     )
 
 

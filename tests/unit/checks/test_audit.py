@@ -23,7 +23,10 @@ from krm_windows.schedule.timeline import Segment, timeline
 HEAD = POLICY[: POLICY.index("  windows:")]
 FIRST = date(2027, 1, 1)
 WEEK = "  windows: {w: {opens: Mon 08:00, closes: Thu 17:00}}"
-HOOK = "hooks: {namespace: maintenance, beforeOpen: {image: 'docker.io/library/busybox:1.37', timeout: 10m}}"
+HOOK = (
+    "hooks: {namespace: maintenance, beforeOpen: {image: 'docker.io/library/busybox:1.37', "
+    "timeout: 10m}}"
+)
 WINDOWS = (
     "a: {opens: Mon 08:00, closes: Thu 17:00}",
     "b: {opens: Sun 02:30, duration: 30m}",
@@ -101,7 +104,8 @@ def test_leaving_out_ordinary_weeks_hides_nothing(
 ) -> None:
     """The longest closure and the windows that open are those of all years, in full."""
     held = facts(
-        f"  windows: {windows}\n  freezes: {freezes}\n  overrides: {overrides}\n  closesEarly: {early}"
+        f"  windows: {windows}\n  freezes: {freezes}\n  overrides: {overrides}\n"
+        f"  closesEarly: {early}"
     )
     whole = list(timeline(held.timetable, held.years.begins, held.years.ends))
     longest = max((each.ends - each.begins for each in whole if not each.open), default=timedelta())
@@ -128,7 +132,10 @@ def test_facts_are_those_of_the_timeline(
     windows: str, freezes: str, overrides: str, early: str, zone: str
 ) -> None:
     """What opens, what is closed for long and what lies around freezes, segment by segment."""
-    fields = f"  windows: {windows}\n  freezes: {freezes}\n  overrides: {overrides}\n  closesEarly: {early}"
+    fields = (
+        f"  windows: {windows}\n  freezes: {freezes}\n  overrides: {overrides}\n"
+        f"  closesEarly: {early}"
+    )
     held = facts(fields, zone=zone)
     segments = list(held.segments)
     assert held.opening == {rule for each in segments if each.open for rule in each.rules}
@@ -166,7 +173,8 @@ def test_windows_every_few_minutes_take_little_longer(freeze: str) -> None:
     """
     fields = (
         "  windows: {w: {opens: '*/10 * 1-7 * *', duration: 5m}}\n"
-        f"  freezes: {{f: {{starts: '{freeze}', ends: '{2040 if freeze < '2027' else 2033}-01-03', reason: r}}}}"
+        f"  freezes: {{f: {{starts: '{freeze}', "
+        f"ends: '{2040 if freeze < '2027' else 2033}-01-03', reason: r}}}}"
     )
     before = time.process_time()
     assert any("window-never-opens" in line for line in found(fields)) is (freeze < "2027")
@@ -181,12 +189,18 @@ def test_windows_every_few_minutes_take_little_longer(freeze: str) -> None:
             "window-always-open spec.windows.w: is open from 2027-01-01 on without an end",
         ),
         (
-            "  windows: {a: {opens: daily 00:00, closes: '12:00'}, b: {opens: daily 12:00, closes: '24:00'}}",
+            (
+                "  windows: {a: {opens: daily 00:00, closes: '12:00'}, "
+                "b: {opens: daily 12:00, closes: '24:00'}}"
+            ),
             "window-always-open spec.windows: leave no minute closed between them",
         ),
         (
             "  windows: {w: {opens: 0 8 29 2 *, duration: 4h}}",
-            "closed-long spec.windows: are closed from Tue 2028-02-29 12:00 to Sun 2032-02-29 08:00, 1460 days ",
+            (
+                "closed-long spec.windows: are closed from Tue 2028-02-29 12:00 "
+                "to Sun 2032-02-29 08:00, 1460 days "
+            ),
         ),
         (
             "  windows: {w: {opens: '2027-03-01', duration: 4h}}",
@@ -199,36 +213,54 @@ def test_windows_every_few_minutes_take_little_longer(freeze: str) -> None:
         (
             f"  windows: {{w: {{opens: daily 10:00, duration: 15m}}}}\n  interval: 5m\n  {HOOK}",
             (
-                "window-short spec.windows.w: is open for 15 minutes only, on Fri 2027-01-01 10:00: if the run at its "
-                "beginning is lost, the next one comes at most 5 minutes later and takes up to a minute to start, and "
-                "`beforeOpen` may take 10 minutes; make the window at least 16 minutes long"
+                "window-short spec.windows.w: is open for 15 minutes only, on Fri 2027-01-01 "
+                "10:00: if the run at its beginning is lost, the next one comes at most "
+                "5 minutes later and takes up to a minute to start, and `beforeOpen` may take "
+                "10 minutes; make the window at least 16 minutes long"
             ),
         ),
         (
             f"{WEEK}\n  freezes: {{f: {{starts: Wed 12:00, duration: 4h, reason: r}}}}",
             (
-                "freeze-cuts spec.freezes.f: cuts windows.w: the rest stays open, from Mon 2027-01-04 08:00 "
-                "to Wed 2027-01-06 12:00 and from Wed 2027-01-06 16:00 to Thu 2027-01-07 17:00"
+                "freeze-cuts spec.freezes.f: cuts windows.w: the rest stays open, "
+                "from Mon 2027-01-04 08:00 to Wed 2027-01-06 12:00 and from Wed 2027-01-06 16:00 "
+                "to Thu 2027-01-07 17:00"
             ),
         ),
         (
             "  windows: {w: {opens: Sun 02:15, closes: Sun 02:45}}",
-            "vanishes spec.windows.w: does not exist on Sun 2027-03-28 (and 9 more times until 2036-03-30)",
-        ),
-        (
-            "  outsideWindows: Open\n  freezes: {f: {starts: '2027-03-28T02:30', ends: '2027-04-01', reason: r}}",
             (
-                "edge-missing-hour spec.freezes.f.starts: falls on 02:30 of Sun 2027-03-28, which the clocks of "
-                "Europe/Berlin skip: there it happens at 03:00; take a time outside of 02:00 to 03:00"
+                "vanishes spec.windows.w: does not exist on Sun 2027-03-28 (and 9 more times "
+                "until 2036-03-30)"
             ),
         ),
         (
-            "  outsideWindows: Open\n  freezes: {f: {starts: '2027-03-01', ends: '2027-04-30', reason: r}}",
-            "closed-long spec.freezes: keep it closed from Mon 2027-03-01 00:00 to Sat 2027-05-01 00:00, 60 days",
+            (
+                "  outsideWindows: Open\n"
+                "  freezes: {f: {starts: '2027-03-28T02:30', ends: '2027-04-01', reason: r}}"
+            ),
+            (
+                "edge-missing-hour spec.freezes.f.starts: falls on 02:30 of Sun 2027-03-28, "
+                "which the clocks of Europe/Berlin skip: there it happens at 03:00; "
+                "take a time outside of 02:00 to 03:00"
+            ),
+        ),
+        (
+            (
+                "  outsideWindows: Open\n"
+                "  freezes: {f: {starts: '2027-03-01', ends: '2027-04-30', reason: r}}"
+            ),
+            (
+                "closed-long spec.freezes: keep it closed from Mon 2027-03-01 00:00 "
+                "to Sat 2027-05-01 00:00, 60 days"
+            ),
         ),
         (
             f"{WEEK}\n  overrides: {{o: {{state: Open, ends: '2026-12-31', reason: r}}}}",
-            "override-over spec.overrides.o: has been over since Fri 2027-01-01 00:00: remove it, or renew it",
+            (
+                "override-over spec.overrides.o: has been over since Fri 2027-01-01 00:00: "
+                "remove it, or renew it"
+            ),
         ),
     ],
 )
@@ -245,7 +277,10 @@ def test_a_finding_names_field_date_and_fix(fields: str, line: str) -> None:
         # A week off is no long closure, and a freeze that takes whole windows cuts none.
         f"{WEEK}\n  freezes: {{f: {{starts: '2027-03-05', ends: '2027-03-14', reason: r}}}}",
         # Held by hand is said at every build; the schedule behind it is as good as before.
-        "  windows: {w: {opens: '2050-01-01', duration: 4h}, v: {opens: Mon 08:00, closes: Thu 17:00}}",
+        (
+            "  windows: {w: {opens: '2050-01-01', duration: 4h}, "
+            "v: {opens: Mon 08:00, closes: Thu 17:00}}"
+        ),
         # A short one that prolongs another, with time left before the end.
         f"{WEEK[:-1]}, v: {{opens: Thu 17:00, duration: 5m}}}}\n  closesEarly: 10m",
         # Open all the same, by an override.
@@ -254,7 +289,10 @@ def test_a_finding_names_field_date_and_fix(fields: str, line: str) -> None:
             "  overrides: {o: {state: Open, starts: '2027-03-06', ends: '2027-03-06', reason: r}}"
         ),
         # What is over by an instant is known by that; what is to come is not over.
-        "  outsideWindows: Open\n  freezes: {f: {starts: '2027-01-01T00:00Z', duration: 4h, reason: r}}",
+        (
+            "  outsideWindows: Open\n  freezes: {f: {starts: '2027-01-01T00:00Z', duration: 4h, "
+            "reason: r}}"
+        ),
     ],
 )
 def test_nothing_to_say(fields: str) -> None:

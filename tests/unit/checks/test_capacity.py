@@ -83,8 +83,9 @@ def test_what_kubectl_keeps_in_an_annotation() -> None:
     assert said(of_bytes(262_144, "annotated")) == []
     [message] = said(of_bytes(262_145, "annotated"))
     assert message.startswith(
-        "cannot be applied: the ConfigMap flux-system/gate would have 262,145 bytes, more than the 262,144 that "
-        "annotations may have, and `kubectl apply` keeps it all in kubectl.kubernetes.io/last-applied-configuration; "
+        "cannot be applied: the ConfigMap flux-system/gate would have 262,145 bytes, "
+        "more than the 262,144 that annotations may have, and `kubectl apply` keeps it all in "
+        "kubectl.kubernetes.io/last-applied-configuration; "
     )
 
 

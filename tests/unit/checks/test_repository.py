@@ -196,7 +196,10 @@ spec: {{group: {group}, names: {{kind: {kind}, plural: {plural}}}}}
 ---
 """
     thing = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: {}}}\n---\n"
-    release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: r}\nspec: {suspend: true}\n---\n"
+    release = (
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: r}\n"
+        "spec: {suspend: true}\n---\n"
+    )
     files = {
         "live/crds.yaml": definition.format(plural="things", group="example.com", kind="Thing")
         + definition.format(
@@ -261,7 +264,8 @@ def test_one_source_that_moves_is_one_finding(
     )
     source = (
         "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\n"
-        "metadata: {name: charts, namespace: flux-system}\nspec: {url: oci://example.com/c, ref: {semver: 1.x}}\n"
+        "metadata: {name: charts, namespace: flux-system}\n"
+        "spec: {url: oci://example.com/c, ref: {semver: 1.x}}\n"
     )
     lay(tmp_path, PAIR | {"windowed/releases.yaml": releases, "live/source.yaml": source})
     main(

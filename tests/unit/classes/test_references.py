@@ -121,7 +121,10 @@ def test_another_namespace_or_group_is_another_object() -> None:
     [_, reference, _] = found(ROLE_BINDING)
 
     def meant(namespace: str) -> bool:
-        text = f"apiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: b, namespace: {namespace!r}}}\n"
+        text = (
+            "apiVersion: v1\nkind: ServiceAccount\n"
+            f"metadata: {{name: b, namespace: {namespace!r}}}\n"
+        )
         return reference.means(resource_of(KubeObject.parse(text.encode())))
 
     assert [meant("other"), meant(""), meant("n")] == [True, True, False]

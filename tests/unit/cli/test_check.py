@@ -35,8 +35,10 @@ def test_text_is_a_line_for_each_finding_and_one_that_counts(
 ) -> None:
     """The rule, the date and the fix are in the line."""
     assert printed(capsys, policy, *FROM) == (
-        "[warning] krm-windows.dev/v1alpha1/WindowPolicy/flux-system/week spec.windows: are closed from "
-        "Thu 2027-07-01 17:00 to Mon 2027-08-09 08:00, 38 days in a row, more than 35: add a window, or raise "
+        "[warning] krm-windows.dev/v1alpha1/WindowPolicy/flux-system/week spec.windows: "
+        "are closed from "
+        "Thu 2027-07-01 17:00 to Mon 2027-08-09 08:00, 38 days in a row, more than 35: "
+        "add a window, or raise "
         "--max-closed if this is intended (closed-long)\n"
         f"flux-system/week, 2027-01-01 to 2036-12-31, zone rules {zones.release()}: 1 warning\n"
     )
@@ -45,9 +47,9 @@ def test_text_is_a_line_for_each_finding_and_one_that_counts(
 def test_a_policy_without_findings(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     """It is said that there is nothing to say; a longer closure may be meant."""
     out = printed(capsys, policy, *FROM, "--years", "2", "--max-closed", "40", "--strict")
-    assert (
-        out
-        == f"flux-system/week, 2027-01-01 to 2028-12-31, zone rules {zones.release()}: nothing to say\n"
+    assert out == (
+        "flux-system/week, 2027-01-01 to 2028-12-31, "
+        f"zone rules {zones.release()}: nothing to say\n"
     )
 
 
@@ -93,7 +95,10 @@ def test_github_annotates_the_line(policy: str, capsys: pytest.CaptureFixture[st
     """
     at = Path(policy).read_text().splitlines().index("  windows:") + 1
     [command] = printed(capsys, policy, *FROM, "-o", "github").splitlines()
-    head = f"::warning file=policy.yaml,line={at},title=flux-system/week%3A closed-long::spec.windows: are closed from "
+    head = (
+        f"::warning file=policy.yaml,line={at},title=flux-system/week%3A "
+        "closed-long::spec.windows: are closed from "
+    )
     assert command.startswith(head)
 
 
@@ -154,7 +159,8 @@ def test_a_cluster_is_audited_as_it_is_built(
     """With its own patch."""
     Path(policy).write_text(spec(freezes=FREEZE, clusters="{north: {freezes: {summer: null}}}"))
     assert printed(capsys, policy, *FROM, "--cluster", "north") == (
-        f"flux-system/week on north, 2027-01-01 to 2036-12-31, zone rules {zones.release()}: nothing to say\n"
+        "flux-system/week on north, 2027-01-01 to 2036-12-31, "
+        f"zone rules {zones.release()}: nothing to say\n"
     )
 
 
@@ -176,8 +182,14 @@ def test_clusters_that_have_it_alike_are_one_report(
         "flux-system/week",
     ]
     assert lines[1:] == [
-        f"flux-system/week on north, east, 2027-01-01 to 2036-12-31, zone rules {zones.release()}: 1 warning",
-        f"flux-system/week on south, west, 2027-01-01 to 2036-12-31, zone rules {zones.release()}: nothing to say",
+        (
+            "flux-system/week on north, east, 2027-01-01 to 2036-12-31, "
+            f"zone rules {zones.release()}: 1 warning"
+        ),
+        (
+            "flux-system/week on south, west, 2027-01-01 to 2036-12-31, "
+            f"zone rules {zones.release()}: nothing to say"
+        ),
     ]
 
 

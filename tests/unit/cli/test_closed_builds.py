@@ -85,7 +85,10 @@ def test_kustomize_itself_opens_nothing_outside_of_its_copy(tmp_path: Path) -> N
         "crds: ['{}']",
         "resources: ['{}']",
         "generators: ['{}']",
-        "generators: ['{{apiVersion: builtin, kind: ConfigMapGenerator, metadata: {{name: a}}, files: [\"{}\"]}}']",
+        (
+            "generators: ['{{apiVersion: builtin, kind: ConfigMapGenerator, "
+            'metadata: {{name: a}}, files: ["{}"]}}\']'
+        ),
     ]
     with Listener(tmp_path) as listener, Builder.find() or pytest.fail("no kustomize") as builder:
         for place in (
@@ -123,7 +126,8 @@ def unconfined(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 
 HARMLESS = {
     "base/kustomization.yaml": "resources: [../other, a.yaml]\nnamePrefix: x-\nlabels: [{pairs: {a: b}}]\n"
-    "configMapGenerator: [{name: g, files: [key=text.txt], envs: [a.env]}]\npatches: [{path: patch.yaml}]\n",
+    "configMapGenerator: [{name: g, files: [key=text.txt], envs: [a.env]}]\n"
+    "patches: [{path: patch.yaml}]\n",
     "base/a.yaml": CONFIG_MAP % "a",
     "base/text.txt": "text",
     "base/a.env": "a=b",
@@ -150,7 +154,10 @@ def test_unconfined_only_what_is_known_to_be_harmless_is_built(
         "openapi: {path: schema.json}",
         "generators: [generator.yaml]",
         "transformers: [../other]",
-        "validators:\n- |\n  apiVersion: builtin\n  kind: PrefixTransformer\n  metadata: {name: a}\n  prefix: a\n",
+        (
+            "validators:\n- |\n  apiVersion: builtin\n  kind: PrefixTransformer\n"
+            "  metadata: {name: a}\n  prefix: a\n"
+        ),
         "somethingNew: {a: b}",
         "ConfigMapGenerator: [{name: a, env: a}]",
         "patches: [{path: gone.yaml}]",

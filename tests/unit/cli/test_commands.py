@@ -20,7 +20,10 @@ from krm_windows.cli.main import COMMANDS
 from krm_windows.schedule import zones
 
 ROOT = Path(__file__).resolve().parents[3]
-HEADER = "# Rendered by krm-windows from WindowPolicy flux-system/week: edit the policy, not this file.\n"
+HEADER = (
+    "# Rendered by krm-windows from WindowPolicy flux-system/week: edit the policy, "
+    "not this file.\n"
+)
 
 
 @dataclass(frozen=True)
@@ -324,7 +327,10 @@ def test_render_edits_nothing(run: Run) -> None:
 
 def test_render_adopts_nothing(run: Run) -> None:
     """Nor does it take over a base: that is an error, too, and names the file."""
-    base = "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: open-window, namespace: flux-system}\nspec: {}\n"
+    base = (
+        "apiVersion: batch/v1\nkind: CronJob\n"
+        "metadata: {name: open-window, namespace: flux-system}\nspec: {}\n"
+    )
     Path("resources/base.yaml").write_text(base)
     windows = "{w: {opens: Mon 08:00, closes: Thu 17:00, cronJobs: {open: open-window}}}"
     Path("policy.yaml").write_text(spec(windows=windows))

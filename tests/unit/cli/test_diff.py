@@ -77,7 +77,8 @@ def test_text_and_markdown_say_it_to_people(
         "\n"
         "|  | from | until | for | by |\n"
         "|---|---|---|---|---|\n"
-        "| **closes** | Mon 2026-12-14 08:00 | Tue 2026-12-15 08:00 | 1 d | `no longer windows.office` |\n"
+        "| **closes** | Mon 2026-12-14 08:00 | Tue 2026-12-15 08:00 | 1 d | `no longer "
+        "windows.office` |\n"
     )
 
 
@@ -98,13 +99,18 @@ def test_clusters_are_compared_with_what_they_had(
 ) -> None:
     """A cluster that gets a patch of its own had none before; what is alike is shown once."""
     new = spec(
-        clusters="{a: {interval: 10m}, b: {interval: 10m}, c: {windows: {office: {closes: Wed 17:00}}}}"
+        clusters=(
+            "{a: {interval: 10m}, b: {interval: 10m}, c: {windows: {office: {closes: Wed 17:00}}}}"
+        )
     )
     diff(POLICY, new, tmp_path)
     assert [
         line for line in capsys.readouterr().out.splitlines() if line.startswith("flux-system")
     ] == [
-        "flux-system/week on a, b, 2026-12-14 to 2026-12-20 (Europe/Berlin): nothing opens or closes",
+        (
+            "flux-system/week on a, b, 2026-12-14 to 2026-12-20 (Europe/Berlin): "
+            "nothing opens or closes"
+        ),
         "flux-system/week on c, 2026-12-14 to 2026-12-20 (Europe/Berlin): closes 1 d",
     ]
     diff(new, POLICY, tmp_path, "--cluster", "c", "-o", "json")
@@ -127,9 +133,15 @@ def test_a_wrong_policy_is_told_and_nothing_compared(
 
 def test_a_policy_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A sentence for each rule, each moment resolved, and what wins."""
-    windows = "{office: {opens: '0 8 1 * MON', duration: 90m}, patch: {opens: 2nd Tue +2d 22:00, closes: '04:00'}}"
+    windows = (
+        "{office: {opens: '0 8 1 * MON', duration: 90m}, "
+        "patch: {opens: 2nd Tue +2d 22:00, closes: '04:00'}}"
+    )
     freezes = '{end: {starts: "2026-12-20", ends: "2027-01-03", reason: Year end}}'
-    overrides = '{fix: {state: Open, ends: "2026-12-24T12:00Z", reason: Patch, requestedBy: Ada, ticket: 7}}'
+    overrides = (
+        '{fix: {state: Open, ends: "2026-12-24T12:00Z", reason: Patch, requestedBy: Ada, '
+        "ticket: 7}}"
+    )
     (tmp_path / "policy.yaml").write_text(
         spec(windows=windows, freezes=freezes, overrides=overrides, closesEarly="10m").replace(
             "'7'", "7"
@@ -139,19 +151,31 @@ def test_a_policy_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str
     said = capsys.readouterr().out
     assert "flux-system/week says when changes may reach Kustomization flux-system/apps.\n" in said
     for line in (
-        "windows.office: changes may reach them Monday or day 1 of the month 08:00 for 1 hour 30 minutes.",
+        (
+            "windows.office: changes may reach them Monday or day 1 of the month 08:00 "
+            "for 1 hour 30 minutes."
+        ),
         "  opens    0 8 1 * MON          minute 0; hour 8; Monday or day 1 of the month",
         "  duration 1 hour 30 minutes    after its own beginning, counted on the clock",
-        "  opens    2nd Tue +2d 22:00    minute 0; hour 22; 2 days after the 2nd Tuesday of the month",
+        (
+            "  opens    2nd Tue +2d 22:00    minute 0; hour 22; "
+            "2 days after the 2nd Tuesday of the month"
+        ),
         "  closes   04:00                the first 04:00 after its own beginning",
         "freezes.end: nothing may reach them 2026-12-20 to 2027-01-03, whatever the windows say.",
         "  ends     2027-01-03           Mon 2027-01-04 00:00, the instant 2027-01-03T23:00:00Z",
-        "overrides.fix: changes may reach them until 2026-12-24 12:00Z, whatever windows and freezes say.",
+        (
+            "overrides.fix: changes may reach them until 2026-12-24 12:00Z, "
+            "whatever windows and freezes say."
+        ),
         "  Patch, asked for by Ada, see 7",
         "  1. overrides that open",
         "  2. freezes: they cut what they touch of a window, and the rest stays open",
         "  3. windows: open while any of them is",
         "  4. outside of all these: closed",
-        "What is open closes 10 minutes early, so that what runs ends inside; what an override opens does not.",
+        (
+            "What is open closes 10 minutes early, so that what runs ends inside; "
+            "what an override opens does not."
+        ),
     ):
         assert line in said.splitlines()

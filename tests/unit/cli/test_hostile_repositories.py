@@ -125,7 +125,10 @@ CONFIGURATIONS = {
     "container": (
         "transformers",
         FUNCTION
-        + "      container: {image: a, network: true, mounts: [{type: bind, src: '@PLACE@', dst: /a}]}\n",
+        + (
+            "      container: {image: a, network: true, mounts: [{type: bind, src: '@PLACE@', "
+            "dst: /a}]}\n"
+        ),
     ),
     "validator": (
         "validators",
@@ -146,20 +149,30 @@ FIELDS = {
     "configMapGenerator env": "configMapGenerator: [{name: read, env: '@PLACE@'}]",
     "configMapGenerator envs": "configMapGenerator: [{name: read, envs: ['@PLACE@']}]",
     "configMapGenerator literals": "configMapGenerator: [{name: read, literals: ['text=@PLACE@']}]",
-    "secretGenerator": "secretGenerator: [{name: read, files: ['text=@PLACE@'], envs: ['@PLACE@'], env: '@PLACE@'}]",
+    "secretGenerator": (
+        "secretGenerator: [{name: read, files: ['text=@PLACE@'], envs: ['@PLACE@'], "
+        "env: '@PLACE@'}]"
+    ),
     "patches": "patches: [{path: '@PLACE@', target: {kind: ConfigMap}}]",
     "patches inline": "patches: [{patch: '@PLACE@', target: {kind: ConfigMap}}]",
     "patchesStrategicMerge": "patchesStrategicMerge: ['@PLACE@']",
-    "patchesJson6902": "patchesJson6902: [{path: '@PLACE@', target: {version: v1, kind: ConfigMap, name: plain}}]",
+    "patchesJson6902": (
+        "patchesJson6902: [{path: '@PLACE@', target: {version: v1, kind: ConfigMap, name: plain}}]"
+    ),
     "replacements": "replacements: [{path: '@PLACE@'}]",
     "helmCharts": "helmCharts: [{name: a, repo: '@PLACE@', valuesFile: '@PLACE@'}]",
     "helmGlobals": "helmCharts: [{name: a}]\nhelmGlobals: {chartHome: '@PLACE@'}",
-    "helmChartInflationGenerator": "helmChartInflationGenerator: [{chartName: a, values: '@PLACE@'}]",
+    "helmChartInflationGenerator": (
+        "helmChartInflationGenerator: [{chartName: a, values: '@PLACE@'}]"
+    ),
     "vars": "vars: [{name: A, objref: {kind: ConfigMap, name: '@PLACE@', apiVersion: v1}}]",
     "images": "images: [{name: '@PLACE@', newName: '@PLACE@'}]",
     "inventory": "inventory: {type: '@PLACE@'}",
     "a field that nobody knows": "somethingNew: {path: '@PLACE@', files: ['@PLACE@']}",
-    "one line": "generators: ['{apiVersion: builtin, kind: PatchTransformer, metadata: {name: a}, path: \"@PLACE@\"}']",
+    "one line": (
+        "generators: ['{apiVersion: builtin, kind: PatchTransformer, metadata: {name: a}, "
+        'path: "@PLACE@"}\']'
+    ),
     **{f"{name}, inline": inline(*configuration) for name, configuration in CONFIGURATIONS.items()},
 }
 FILES = {f"{name}, in a file": configuration for name, configuration in CONFIGURATIONS.items()}

@@ -115,7 +115,9 @@ def test_each_class_is_a_tree_of_its_own(desk: Desk) -> None:
     listed = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n"
     assert desk.written() == {
         "live/configmap_shop_web.yaml": HEADER + config,
-        "live/kustomization.yaml": f"{HEADER}{listed}- configmap_shop_web.yaml\n- namespace_shop.yaml\n",
+        "live/kustomization.yaml": (
+            f"{HEADER}{listed}- configmap_shop_web.yaml\n- namespace_shop.yaml\n"
+        ),
         "live/namespace_shop.yaml": HEADER + namespace,
         "window/kustomization.yaml": f"{HEADER}{listed}- service_shop_web.yaml\n",
         "window/service_shop_web.yaml": HEADER + service,
@@ -124,7 +126,10 @@ def test_each_class_is_a_tree_of_its_own(desk: Desk) -> None:
 
 def test_objects_that_use_one_anchor_each_for_itself(desk: Desk) -> None:
     """An alias belongs to the nearest anchor before it, so each can be edited where it is."""
-    one = "apiVersion: v1\nkind: {}\nmetadata:\n  name: &app web\n  namespace: shop\n  labels: {{app: *app}}\n"
+    one = (
+        "apiVersion: v1\nkind: {}\nmetadata:\n  name: &app web\n  namespace: shop\n"
+        "  labels: {{app: *app}}\n"
+    )
     desk.put("base/all.yaml", "---\n".join(map(one.format, ("Service", "ConfigMap"))))
     assert desk.split() == 0
     assert desk.written()["live/configmap_shop_web.yaml"] == HEADER + one.format("ConfigMap")
@@ -370,7 +375,10 @@ def test_the_plan_says_what_goes_where_and_why(
     base = BASE.replace(
         "namespace: shop, name: web}", "namespace: shop, name: web, annotations: {a: b}}"
     )
-    annotated = "metadata: {name: own, namespace: shop, annotations: {krm-windows.dev/change-class: live}}\n"
+    annotated = (
+        "metadata: {name: own, namespace: shop, "
+        "annotations: {krm-windows.dev/change-class: live}}\n"
+    )
     desk.put("base/all.yaml", f"{base}---\napiVersion: v1\nkind: Secret\n{annotated}")
     assert desk.split("--plan") == 0
     assert capsys.readouterr().out == (

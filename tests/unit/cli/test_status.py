@@ -166,12 +166,12 @@ def test_the_table(status: Status) -> None:
         "since Thu 2026-11-19 17:00, until Mon 2026-11-23 08:00 (Europe/Berlin)",
         "",
         (
-            "TARGET                           STATE    WANTED   SUSPENDED BY   SINCE                  "
-            "UNTIL                  NEXT CHANGE                  LAST RUN"
+            "TARGET                           STATE    WANTED   SUSPENDED BY   "
+            "SINCE                  UNTIL                  NEXT CHANGE                  LAST RUN"
         ),
         (
-            "Kustomization flux-system/apps   closed   closed   this policy    Thu 2026-11-19 17:00   "
-            "Mon 2026-11-23 08:00   opens Mon 2026-11-23 08:00   4 m ago, succeeded"
+            "Kustomization flux-system/apps   closed   closed   this policy    Thu 2026-11-19 "
+            "17:00   Mon 2026-11-23 08:00   opens Mon 2026-11-23 08:00   4 m ago, succeeded"
         ),
     ]
 
@@ -449,7 +449,10 @@ def test_the_clock_of_the_api_server_counts(  # noqa: PLR0913 - a case, and what
     """
     server = datetime.now(UTC) + ahead
     ended = job("week-resync-1", (server - timedelta(minutes=40, seconds=30)).isoformat())
-    header = f"I1122 10:00:00.0 7 round_trippers.go:587]     Date: {format_datetime(server, usegmt=True)}"
+    header = (
+        "I1122 10:00:00.0 7 round_trippers.go:587]     Date: "
+        f"{format_datetime(server, usegmt=True)}"
+    )
     kubectl(f"""\
 case $* in
 *--raw=/version*) [ "$*" = "${{*%v=8*}}" ] || echo '{header}' >&2;;

@@ -299,7 +299,10 @@ def ics(*events: str) -> bytes:
         ics().replace(
             b"END:VCAL",
             b"BEGIN:VTIMEZONE\nTZID:x\n"
-            + b"BEGIN:STANDARD\nDTSTART:19700101T000000\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0100\nEND:STANDARD\n"
+            + (
+                b"BEGIN:STANDARD\nDTSTART:19700101T000000\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0100\n"
+                b"END:STANDARD\n"
+            )
             * 300
             + b"END:VTIMEZONE\nEND:VCAL",
         ),

@@ -32,13 +32,19 @@ ODD = {
     "a date and a time": f"{START}\nDTEND:20261226T120000Z",
     "a time and a date": f"DTSTART:20261224T120000Z\n{END}",
     "a time with a zone and one without": "DTSTART:20261224T120000Z\nDTEND:20261226T120000",
-    "no zone that anybody knows": "DTSTART;TZID=Nowhere/Else:20261224T120000\nDTEND:20261226T120000Z",
+    "no zone that anybody knows": (
+        "DTSTART;TZID=Nowhere/Else:20261224T120000\nDTEND:20261226T120000Z"
+    ),
     "a rule that is none": f"{START}\n{END}\nRRULE:x",
     "an empty rule": f"{START}\n{END}\nRRULE:",
     "a rule with odd parts": f"{START}\n{END}\nRRULE:FREQ=DAILY;COUNT=x;UNTIL=y",
     "two rules": f"{START}\n{END}\nRRULE:FREQ=DAILY;COUNT=2\nRRULE:FREQ=WEEKLY;COUNT=2",
-    "an end of the rule of another type": f"{START}\n{END}\nRRULE:FREQ=DAILY;UNTIL=20261230T000000Z",
-    "an end of the rule without a zone": "DTSTART:20261224T120000Z\nRRULE:FREQ=DAILY;UNTIL=20261230T000000",
+    "an end of the rule of another type": (
+        f"{START}\n{END}\nRRULE:FREQ=DAILY;UNTIL=20261230T000000Z"
+    ),
+    "an end of the rule without a zone": (
+        "DTSTART:20261224T120000Z\nRRULE:FREQ=DAILY;UNTIL=20261230T000000"
+    ),
     "an exception that is no date": f"{START}\n{END}\nEXDATE:x",
     "a recurrence of nothing": f"{START}\n{END}\nRECURRENCE-ID:x",
     "a duration that is none": f"{START}\nDURATION:x",
@@ -46,7 +52,9 @@ ODD = {
     "a title twice": f"{START}\n{END}\nSUMMARY:a\nSUMMARY:b\nSTATUS:CANCELLED\nSTATUS:x",
     "a year that is too large": "DTSTART;VALUE=DATE:99991231\nDURATION:P9999999D",
     "a sequence that is no number": f"{START}\n{END}\nSEQUENCE:x",
-    "a zone without rules": f"{START}\n{END}\nEND:VEVENT\nBEGIN:VTIMEZONE\nTZID:x\nEND:VTIMEZONE\nBEGIN:VEVENT\nUID:2",
+    "a zone without rules": (
+        f"{START}\n{END}\nEND:VEVENT\nBEGIN:VTIMEZONE\nTZID:x\nEND:VTIMEZONE\nBEGIN:VEVENT\nUID:2"
+    ),
 }
 
 

@@ -59,7 +59,10 @@ def test_a_container_for_each_namespace_and_kind() -> None:
     """
     tail = '--type=merge --field-manager=krm-windows -p {"spec":{"suspend":true}}'
     assert commands(WEB, SHOP, INFRA, APPS) == [
-        f"kustomizations-flux-system kubectl patch kustomizations.{KUSTOMIZE} apps infra -n flux-system {tail}",
+        (
+            f"kustomizations-flux-system kubectl patch kustomizations.{KUSTOMIZE} apps infra -n "
+            f"flux-system {tail}"
+        ),
         f"helmreleases-shop kubectl patch helmreleases.v2.{HELM} web -n shop {tail}",
         f"kustomizations-shop kubectl patch kustomizations.{KUSTOMIZE} apps -n shop {tail}",
     ]

@@ -41,7 +41,10 @@ spec:
 
 def config_map(name: str = "settings", namespace: str = "shop") -> str:
     """Return a ConfigMap."""
-    return f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: {namespace}\n---\n"
+    return (
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: {namespace}\n"
+        "---\n"
+    )
 
 
 def policy(targets: str = "[windowed]", *, name: str = "window", spec: str = "") -> str:

@@ -27,7 +27,10 @@ PLAIN = {
     },
     "local": {
         "apps/a.yaml": config_map("a")
-        + "apiVersion: v1\nkind: A\nmetadata: {name: b, annotations: {config.kubernetes.io/local-config: 'true'}}\n"
+        + (
+            "apiVersion: v1\nkind: A\nmetadata: {name: b, "
+            "annotations: {config.kubernetes.io/local-config: 'true'}}\n"
+        )
     },
     "linked": {
         "apps/kustomization.yaml": "resources: [link, link/deep, link/deep/c.yaml, one.yaml]\n",
@@ -42,7 +45,9 @@ PLAIN = {
     },
 }
 OVERLAY = {
-    "apps/kustomization.yaml": "resources: [../base]\nnamePrefix: north-\nconfigMapGenerator: [{name: g}]\n",
+    "apps/kustomization.yaml": (
+        "resources: [../base]\nnamePrefix: north-\nconfigMapGenerator: [{name: g}]\n"
+    ),
     "base/kustomization.yaml": "resources: [a.yaml]\n",
     "base/a.yaml": config_map("z") + config_map("a"),
 }

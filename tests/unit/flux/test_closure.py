@@ -128,7 +128,10 @@ transformers: [replace.yaml]
         "kustomization.yaml": text,
         "part/kustomization.yaml": "kind: Component\npatches: [{path: inner.yaml}]\n",
         "part/inner.yaml": "a: b\n",
-        "replace.yaml": "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: a}\npath: deep/patch.yaml\n",
+        "replace.yaml": (
+            "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: a}\n"
+            "path: deep/patch.yaml\n"
+        ),
         "deep/patch.yaml": "a: b\n",
         **dict.fromkeys(("one.txt", "two.txt", "three.env", "patch.yaml"), "a: b\n"),
     }

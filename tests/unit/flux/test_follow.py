@@ -104,7 +104,10 @@ def test_variables_decide_paths_and_names(follow: Followed) -> None:
     variables = (
         '  postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}], substitute: {TEAM: "a"}}\n'
     )
-    brought = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata: {TEAM: b, ZONE: n}\n"
+    brought = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\n"
+        "data: {TEAM: b, ZONE: n}\n"
+    )
     files = {
         NORTH: kustomization("apps", variables) + kustomization("config"),
         "apps/a.yaml": config_map("${TEAM}-${ZONE}")
@@ -134,14 +137,19 @@ def test_components_sops_files_and_values_of_charts_are_what_they_are(follow: Fo
 
     A Component is part of its build.
     """
-    encrypted = "apiVersion: v1\nkind: Secret\nmetadata: {name: key, namespace: shop}\nsops: {version: 3.9.0}\n"
+    encrypted = (
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: key, namespace: shop}\n"
+        "sops: {version: 3.9.0}\n"
+    )
     files = {
         NORTH: kustomization("apps", "  components: [../part]\n"),
         "apps/kustomization.yaml": "resources: [secret.yaml]\nconfigMapGenerator: [{name: v, files: [values.yaml]}]\n"
         "generatorOptions: {disableNameSuffixHash: true}\n",
         "apps/secret.yaml": encrypted,
         "apps/values.yaml": "replicas: 3\n",
-        "part/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: a-\n",
+        "part/kustomization.yaml": (
+            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: a-\n"
+        ),
     }
     found = follow(files)
     assert not found.notices
@@ -187,7 +195,10 @@ spec:
         ('{from: "@fleet/apps/*.yaml", to: "@artifact/"}', "./apps", None),
         ('{from: "@fleet/apps/**", to: "@artifact/", exclude: ["*.yaml"]}', "./", None),
         (
-            '{from: "@fleet/apps/**", to: "@artifact/a"}, {from: "@fleet/more/**", to: "@artifact/a/b"}',
+            (
+                '{from: "@fleet/apps/**", to: "@artifact/a"}, '
+                '{from: "@fleet/more/**", to: "@artifact/a/b"}'
+            ),
             "./a",
             None,
         ),

@@ -56,7 +56,10 @@ def test_a_policy_that_is_patched_for_a_cluster_is_what_the_patch_makes_it(
     follow: Followed,
 ) -> None:
     """By a directory of plugins, built with plain kustomize patches."""
-    patch = '[{target: {kind: WindowPolicy}, patch: \'[{"op": "add", "path": "/spec/buildFor", "value": "north"}]\'}]'
+    patch = (
+        '[{target: {kind: WindowPolicy}, patch: \'[{"op": "add", "path": "/spec/buildFor", '
+        '"value": "north"}]\'}]'
+    )
     files = {
         "live/kustomization.yaml": "resources: [a.yaml]\ntransformers: [../windows/north]\n",
         "windows/north/kustomization.yaml": f"resources: [../base]\npatches: {patch}\n",

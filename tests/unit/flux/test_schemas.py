@@ -44,7 +44,9 @@ def patched(patch: str, kind: str | None = "HelmRelease") -> dict[str, object]:
 
 FILES = {
     "apps/kustomization.yaml": "resources: [../base]\nnameSuffix: -y\n",
-    "base/kustomization.yaml": "resources: [a.yaml]\nlabels: [{pairs: {a: b}, includeSelectors: true}]\n",
+    "base/kustomization.yaml": (
+        "resources: [a.yaml]\nlabels: [{pairs: {a: b}, includeSelectors: true}]\n"
+    ),
     "base/a.yaml": RELEASE + config_map(),
 }
 

@@ -180,7 +180,10 @@ def test_a_source_is_given_by_name_and_directory(text: str) -> None:
 
 def test_the_address_of_a_checkout_is_read_as_text(tmp_path: Path) -> None:
     """Of `origin` alone, whoever wrote the rest."""
-    config = '[core]\n\turl = a\n[remote "fork"]\n\turl = b\n[remote "origin"]\n\turl = git@example.com:fleet.git # x\n'
+    config = (
+        '[core]\n\turl = a\n[remote "fork"]\n\turl = b\n[remote "origin"]\n'
+        "\turl = git@example.com:fleet.git # x\n"
+    )
     (tmp_path / ".git/objects").mkdir(parents=True)
     (tmp_path / ".git/config").write_text(config)
     assert set(map(normal, remotes.addresses(tmp_path))) == {"example.com/fleet"}

@@ -970,8 +970,14 @@ def metadata(lab: Lab, annotations: dict[str, object]) -> dict[str, object]:
 @pytest.mark.parametrize(
     "text",
     [
-        '{"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 3, "stage": "Levitating", "job": "", "at": ""}',
-        '{"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 3, "stage": "Passed", "mood": "good"}',
+        (
+            '{"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 3, "stage": "Levitating", '
+            '"job": "", "at": ""}'
+        ),
+        (
+            '{"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 3, "stage": "Passed", '
+            '"mood": "good"}'
+        ),
         '{"occurrence": "2026-11-20T08:00:00", "cycle": 3, "stage": "Passed"}',
         '{"occurrence": "today", "cycle": "3", "stage": "Passed"}',
         '{"occurrence": "0001-01-01T00:00:00+00:00", "cycle": 3, "stage": "Passed"}',

@@ -326,7 +326,9 @@ ANSWERS = {
     "switching protocols": b"HTTP/1.1 101 Switching Protocols\r\n\r\n",
     "early hints": b"HTTP/1.1 103 Early Hints\r\n\r\n",
     "no content": b"HTTP/1.1 204 No Content\r\n\r\n",
-    "elsewhere": b"HTTP/1.1 302 Found\r\nLocation: https://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n",
+    "elsewhere": (
+        b"HTTP/1.1 302 Found\r\nLocation: https://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n"
+    ),
     "not modified": b"HTTP/1.1 304 Not Modified\r\n\r\n",
     "a length below nothing": HEAD + b"Content-Length: -5\r\n\r\n{}",
     "a length of words": HEAD + b"Content-Length: much\r\n\r\n{}",

@@ -82,7 +82,8 @@ def test_an_image_without_zone_data_is_no_difference() -> None:
         "import json; from datetime import datetime, UTC\n"
         "from krm_windows.gate import image, zones\n"
         "rules = zones.ZoneRules('2026f', '+00:00 UTC', (), 'UTC0')\n"
-        "print(json.dumps(image.difference(zones.Zone('Europe/Berlin', rules), datetime.now(UTC))))\n"
+        "print(json.dumps(image.difference(zones.Zone('Europe/Berlin', rules), "
+        "datetime.now(UTC))))\n"
     )
     done = subprocess.run(
         [sys.executable, "-I", "-c", program], check=True, capture_output=True, timeout=60

@@ -114,11 +114,20 @@ def test_the_form_is_small_and_plain() -> None:
         '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "colour": "red"}',
         '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "windows": [{"begins": {}}]}',
         '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "adoptUntil": "soon"}',
-        '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "targets": [{"resource": "pods"}]}',
+        (
+            '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", '
+            '"targets": [{"resource": "pods"}]}'
+        ),
         '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "targets": "apps"}',
         '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "targets": ["apps"]}',
-        '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "targets": [{"objects": [["a", "b"]]}]}',
-        '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "targets": [{"objects": ["ab"]}]}',
+        (
+            '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", '
+            '"targets": [{"objects": [["a", "b"]]}]}'
+        ),
+        (
+            '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", '
+            '"targets": [{"objects": ["ab"]}]}'
+        ),
         '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "targets": [{"objects": "ab"}]}',
     ],
 )

@@ -230,7 +230,10 @@ def test_what_a_path_cannot_reach_is_an_error() -> None:
 
 def test_an_unreadable_object_names_its_place_in_the_input() -> None:
     """Whoever reads the message counts lines from the top of the file, not from the object."""
-    document = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- kind: A\n- kind: B\n  a: *nowhere\n"
+    document = (
+        b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- kind: A\n- kind: B\n"
+        b"  a: *nowhere\n"
+    )
     item = krm.ResourceList.read(document).items[1]
     with pytest.raises(
         krm.InputError, match=r"^line 6, column 6: \*nowhere has no anchor in this object$"

@@ -97,7 +97,8 @@ def test_T09_large_manifests_are_scanned_not_parsed() -> None:
     for number in range(50):
         prose = "".join(f"        {' '.join(draw.choices(words, k=9))}\n" for _ in range(600))
         crds.append(
-            f'- kind: CustomResourceDefinition # {number}\n  spec:\n    description: |-\n{prose}    enum: [a, "b"]\n'
+            f"- kind: CustomResourceDefinition # {number}\n  spec:\n    description: |-\n"
+            f'{prose}    enum: [a, "b"]\n'
         )
     text = HEAD + "".join(crds)
     assert len(text) > 1_500_000

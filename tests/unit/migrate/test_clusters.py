@@ -17,7 +17,10 @@ from krm_windows.system.checkout import Checkout
 
 WINDOW = pair("0 8 * * 1", "0 17 * * 4")
 SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: default}\n"
-CATALOG = "apiVersion: backstage.io/v1alpha1\nkind: Component\nmetadata: {name: fleet}\nspec: {type: service}\n"
+CATALOG = (
+    "apiVersion: backstage.io/v1alpha1\nkind: Component\nmetadata: {name: fleet}\n"
+    "spec: {type: service}\n"
+)
 
 
 def flux(name: str, path: str, source: str = "flux-system") -> str:
@@ -56,7 +59,10 @@ def test_only_a_cluster_that_gets_the_cronjobs_has_windows() -> None:
     It does not lead into this repository.
     """
     tenant = flux("dev-team", "./", "dev-team")
-    remote = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: dev-team, namespace: "
+    remote = (
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n"
+        "metadata: {name: dev-team, namespace: "
+    )
     remote += "flux-system}\nspec: {interval: 1m, url: https://github.com/example/dev-team}\n"
     files = {
         **{

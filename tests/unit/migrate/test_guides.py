@@ -53,7 +53,10 @@ def script(text: str, *flags: str, **environment: str) -> dict[str, object]:
 
 
 PATCH = "kubectl -n flux-system patch helmrelease shop --type merge -p"
-LOOP = "set -euo pipefail\nfor hr in $NAMES; do\n  kubectl patch hr $hr -n flux-system --type=merge -p '{}'\ndone\n"
+LOOP = (
+    "set -euo pipefail\nfor hr in $NAMES; do\n"
+    "  kubectl patch hr $hr -n flux-system --type=merge -p '{}'\ndone\n"
+)
 READ = {
     "arguments of the image": (flux("resume"), flux("suspend")),
     "kubectl as a list": (
@@ -70,7 +73,8 @@ READ = {
     "a removal": (
         script(f'{PATCH.replace("merge", "json")} \'[{{"op":"remove","path":"/spec/suspend"}}]\''),
         script(
-            f'{PATCH.replace("merge", "json")} \'[{{"op":"add","path":"/spec/suspend","value":true}}]\''
+            f"{PATCH.replace('merge', 'json')} "
+            f'\'[{{"op":"add","path":"/spec/suspend","value":true}}]\''
         ),
     ),
     "a loop over names of the environment": (
@@ -97,17 +101,31 @@ READ = {
     ),
 }
 UNREAD = {
-    "names of the cluster": "for k in $(kubectl get hr -o name); do kubectl patch $k --type merge -p '{}'; done",
+    "names of the cluster": (
+        "for k in $(kubectl get hr -o name); do kubectl patch $k --type merge -p '{}'; done"
+    ),
     "a pipe": "kubectl get hr -o name | xargs -n1 -I% kubectl patch % --type=merge -p '{}'",
-    "a here-document": "kubectl patch hr shop --type=merge --patch-file /dev/stdin <<EOF\n{}\nEOF\n",
+    "a here-document": (
+        "kubectl patch hr shop --type=merge --patch-file /dev/stdin <<EOF\n{}\nEOF\n"
+    ),
     "a condition": "if [ ! -f /hold ]; then flux suspend hr shop; fi",
     "a day of the month": "[ $(date +%d) -le 7 ] && flux suspend hr shop",
-    "the API": "curl -sSk -X PATCH $APISERVER/apis/helm.toolkit.fluxcd.io/v2/namespaces/a/helmreleases/b -d '{}'",
-    "the controllers": "kubectl -n flux-system scale deployment kustomize-controller helm-controller --replicas=0",
-    "an annotation": "kubectl annotate hr shop helm.toolkit.fluxcd.io/reconcile=disabled --overwrite",
+    "the API": (
+        "curl -sSk -X PATCH "
+        "$APISERVER/apis/helm.toolkit.fluxcd.io/v2/namespaces/a/helmreleases/b -d '{}'"
+    ),
+    "the controllers": (
+        "kubectl -n flux-system scale deployment kustomize-controller helm-controller --replicas=0"
+    ),
+    "an annotation": (
+        "kubectl annotate hr shop helm.toolkit.fluxcd.io/reconcile=disabled --overwrite"
+    ),
     "another cluster": "flux suspend hr shop --context plant",
     "another configuration": "export KUBECONFIG=/etc/plant; flux suspend hr shop",
-    "an edit": "kubectl get hr shop -o yaml > /x; sed -i 's/suspend: false/suspend: true/' /x; kubectl apply -f /x",
+    "an edit": (
+        "kubectl get hr shop -o yaml > /x; sed -i 's/suspend: false/suspend: true/' /x; "
+        "kubectl apply -f /x"
+    ),
     "a file": "kubectl replace -f /manifests/suspended.yaml; flux suspend hr shop",
     "a wrapper": "timeout 60 flux suspend hr shop",
     "a function": "close() { flux suspend hr $1; }; close shop",

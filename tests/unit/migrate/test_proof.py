@@ -31,7 +31,10 @@ def test_what_is_not_listed_would_be_applied_without_the_kustomization() -> None
     }
     found = run(files)
     assert "infra/kustomization.yaml" in found.obsolete
-    flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: infra, namespace: "
+    flux = (
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
+        "metadata: {name: infra, namespace: "
+    )
     flux += (
         "flux-system}\nspec: {path: ./infra, sourceRef: {kind: GitRepository, name: flux-system}}\n"
     )
@@ -74,7 +77,10 @@ def test_a_cronjob_of_the_same_name_elsewhere_stays() -> None:
 
 def test_what_applies_an_empty_directory_has_to_go() -> None:
     """Otherwise Flux would not find its path any more."""
-    flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: infra, namespace: "
+    flux = (
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
+        "metadata: {name: infra, namespace: "
+    )
     flux += (
         "flux-system}\nspec: {path: ./infra, sourceRef: {kind: GitRepository, name: flux-system}}\n"
     )

@@ -47,8 +47,12 @@ def test_one_cluster_without_a_name_needs_no_clusters() -> None:
 def test_kustomizations_are_written_only_if_all_was_understood() -> None:
     """Taking the old windows out before there are new ones would leave a cluster without any."""
     files = {
-        "clusters/a/kustomization.yaml": "resources: [open.yaml, close.yaml, shop.yaml, other.yaml]\n",
-        "clusters/b/kustomization.yaml": "resources: [open.yaml, close.yaml, shop.yaml, other.yaml]\n",
+        "clusters/a/kustomization.yaml": (
+            "resources: [open.yaml, close.yaml, shop.yaml, other.yaml]\n"
+        ),
+        "clusters/b/kustomization.yaml": (
+            "resources: [open.yaml, close.yaml, shop.yaml, other.yaml]\n"
+        ),
     }
     for cluster, line in {"a": "helmrelease shop", "b": "helmrelease $APPS"}.items():
         made = pair("0 8 * * 1", "0 17 * * 4", line)
@@ -76,7 +80,10 @@ def test_clusters_of_one_name_in_two_places_stay_two() -> None:
 
 def test_an_account_that_others_use_stays() -> None:
     """Only what nothing but the CronJobs uses is called unused."""
-    account = "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: keeper\n  namespace: flux-system\n"
+    account = (
+        "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: keeper\n"
+        "  namespace: flux-system\n"
+    )
     user = (
         "apiVersion: v1\nkind: Pod\nmetadata:\n  name: other\nspec:\n  serviceAccountName: keeper\n"
     )
@@ -90,7 +97,10 @@ def test_a_script_that_stands_elsewhere_is_named() -> None:
 
     What an image brings along is worth a word.
     """
-    script = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: s\ndata:\n  close.sh: flux suspend ks shop\n"
+    script = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: s\ndata:\n"
+        "  close.sh: flux suspend ks shop\n"
+    )
     window = pair("0 8 * * 1", "0 17 * * 4")
     other = job("other", "0 1 * * *", "x").replace("[/bin/sh, -c]", "[/bin/sh, /scripts/close.sh]")
     assert rules(run({**window, "script.yaml": script})) == ["migrate-unread"]

@@ -282,5 +282,6 @@ def test_what_is_quick_to_find_is_called_so(pattern: str) -> None:
 if __name__ == "__main__":
     for found in compiled():
         sys.stdout.write(
-            f"{found[0]}.{found[1]}: {found[2].pattern!r}, searched: {searches(found[0], found[1])}\n"
+            f"{found[0]}.{found[1]}: {found[2].pattern!r}, "
+            f"searched: {searches(found[0], found[1])}\n"
         )

@@ -178,7 +178,8 @@ def test_schedules(windows: str, wanted: dict[str, str]) -> None:
 def test_an_edge_at_two_times_of_day_is_two_cron_jobs() -> None:
     """Their names say the time."""
     got, _ = compiled(
-        "{w: {opens: '15 8,20 * * *', closes: '30 9,22 * * *'}, x: {opens: Mon 09:00, closes: '12:45'}}"
+        "{w: {opens: '15 8,20 * * *', closes: '30 9,22 * * *'}, "
+        "x: {opens: Mon 09:00, closes: '12:45'}}"
     )
     assert got == [
         ("close-w-0930", "30 9 * * 0,2-6", None),
@@ -210,7 +211,10 @@ def test_an_edge_at_two_times_of_day_is_two_cron_jobs() -> None:
             "overlap or leave no time between them, as on 2026-06-01",
         ),
         (
-            "{a: {opens: Mon 08:00, closes: '17:00'}, b: {opens: Mon 09:00, closes: '10:00', cronJobs: {open: b}}}",
+            (
+                "{a: {opens: Mon 08:00, closes: '17:00'}, "
+                "b: {opens: Mon 09:00, closes: '10:00', cronJobs: {open: b}}}"
+            ),
             "windows.b.cronJobs.open",
             "must be left out",
         ),

@@ -10,7 +10,10 @@ from calls import APPS, call, spec, wire
 
 from krm_windows.plan.timeouts import go_duration
 
-SOURCE = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: {}\nmetadata: {{name: {}, namespace: flux-system}}\nspec: {{}}\n"
+SOURCE = (
+    "apiVersion: source.toolkit.fluxcd.io/v1\nkind: {}\n"
+    "metadata: {{name: {}, namespace: flux-system}}\nspec: {{}}\n"
+)
 RELEASE = """\
 apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease

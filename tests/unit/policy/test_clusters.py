@@ -61,7 +61,8 @@ def test_an_unknown_cluster_is_an_error_that_names_the_known() -> None:
     )
     assert policy is None
     assert result.message == (
-        'must be one of the policy\'s clusters (edge-1, edge-2), got "edge-3"; did you mean "edge-2"?'
+        'must be one of the policy\'s clusters (edge-1, edge-2), got "edge-3"; '
+        'did you mean "edge-2"?'
     )
 
 

@@ -117,7 +117,10 @@ def test_a_boolean_of_yaml_1_1_is_no_boolean() -> None:
     """`on` is a text, and the fix is named."""
     document = HEAD + SPEC.replace("names: [infra, apps]", "names: [infra]\n      mustExist: on")
     assert lines(document) == [
-        '[error] spec.targets[0].mustExist: must be true or false, got "on"; did you mean "true"? (field-value)'
+        (
+            '[error] spec.targets[0].mustExist: must be true or false, got "on"; '
+            'did you mean "true"? (field-value)'
+        )
     ]
 
 
@@ -191,15 +194,17 @@ def test_C02_all_problems_together_sorted() -> None:
         (
             "  hooks: {namespace: flux-system, afterClose: {image: 'i:1'}}",
             (
-                "[error] spec.hooks.namespace: must be a namespace of their own, not the policy's: whoever may create Jobs "
-                'may use every account there, got "flux-system" (hook-namespace)'
+                "[error] spec.hooks.namespace: must be a namespace of their own, "
+                "not the policy's: whoever may create Jobs may use every account there, "
+                'got "flux-system" (hook-namespace)'
             ),
         ),
         (
             "  hooks: {namespace: kube-system, afterClose: {image: 'i:1'}}",
             (
-                "[error] spec.hooks.namespace: must be a namespace of their own, not Kubernetes': whoever may create Jobs "
-                'may use every account there, got "kube-system" (hook-namespace)'
+                "[error] spec.hooks.namespace: must be a namespace of their own, "
+                "not Kubernetes': whoever may create Jobs may use every account there, "
+                'got "kube-system" (hook-namespace)'
             ),
         ),
         (
@@ -207,17 +212,22 @@ def test_C02_all_problems_together_sorted() -> None:
             '[error] spec.hooks.afterClose.onFailure: must be Continue, got "Abort" (field-value)',
         ),
         (
-            "  hooks: {namespace: line, beforeOpen: {image: 'i:1', rollback: {image: 'i:1', onFailure: Abort}}}",
             (
-                "[error] spec.hooks.beforeOpen.rollback.onFailure: is not a field of the API; known here: image, command, "
-                "args, env, serviceAccountName, resources, timeout (field-unknown)"
+                "  hooks: {namespace: line, beforeOpen: {image: 'i:1', rollback: {image: 'i:1', "
+                "onFailure: Abort}}}"
+            ),
+            (
+                "[error] spec.hooks.beforeOpen.rollback.onFailure: is not a field of the API; "
+                "known here: image, command, args, env, serviceAccountName, resources, "
+                "timeout (field-unknown)"
             ),
         ),
         (
             "  hooks: {namespace: line, afterClose: {image: 'i:latest'}}",
             (
-                "[error] spec.hooks.afterClose.image: must be pinned by a digest, or by a tag other than latest, so "
-                'that every run is the same program, got "i:latest" (image-pinned)'
+                "[error] spec.hooks.afterClose.image: must be pinned by a digest, "
+                "or by a tag other than latest, so that every run is the same program, "
+                'got "i:latest" (image-pinned)'
             ),
         ),
         (
@@ -231,44 +241,46 @@ def test_C02_all_problems_together_sorted() -> None:
         (
             "  actuator: {type: Kubectl}\n  interval: 15m",
             (
-                "[error] spec.interval: must be left out with the actuator Kubectl, which knows only edges; "
-                "or use the actuator Gate (kubectl-field)"
+                "[error] spec.interval: must be left out with the actuator Kubectl, "
+                "which knows only edges; or use the actuator Gate (kubectl-field)"
             ),
         ),
         (
             "  actuator: {image: python:latest}",
             (
-                "[error] spec.actuator.image: must be pinned by a digest, or by a tag other than latest, so that every "
-                'run is the same program, got "python:latest" (image-pinned)'
+                "[error] spec.actuator.image: must be pinned by a digest, or by a tag other than "
+                'latest, so that every run is the same program, got "python:latest" '
+                "(image-pinned)"
             ),
         ),
         (
             "  interval: 45m",
             (
-                "[error] spec.interval: must be one of 1m, 2m, 3m, 5m, 10m, 15m, 20m, 30m, 1h, 2h, 3h, 4h, 6h, 8h, "
-                "12h, 24h, which divide an hour or a day; the nearest: 30m or 1h, "
-                'got "45m"; did you mean "30m"? (interval)'
+                "[error] spec.interval: must be one of 1m, 2m, 3m, 5m, 10m, 15m, 20m, 30m, 1h, "
+                "2h, 3h, 4h, 6h, 8h, 12h, 24h, which divide an hour or a day; the nearest: "
+                '30m or 1h, got "45m"; did you mean "30m"? (interval)'
             ),
         ),
         (
             "  state: Closed",
             (
-                "[warning] spec.state: holds the policy by hand: no window, freeze or override has an effect, "
-                'got "Closed" (state-held)'
+                "[warning] spec.state: holds the policy by hand: no window, freeze or override "
+                'has an effect, got "Closed" (state-held)'
             ),
         ),
         (
             "  overrides: {x: {state: Open, ends: '12:00', reason: r}}",
             (
-                "[error] spec.overrides.x.ends: must have a date, because without `starts` a time of day is relative "
-                'to nothing, got "12:00" (moment-role)'
+                "[error] spec.overrides.x.ends: must have a date, because without `starts` "
+                'a time of day is relative to nothing, got "12:00" (moment-role)'
             ),
         ),
         (
             "  released: [{kind: Rollout, names: [a]}]",
             (
-                "[error] spec.released[0].kind: must be a kind of the table, or have `apiVersion`, `resource` and "
-                '`suspendField` beside it, got "Rollout" (target-kind)'
+                "[error] spec.released[0].kind: must be a kind of the table, or have "
+                '`apiVersion`, `resource` and `suspendField` beside it, got "Rollout" '
+                "(target-kind)"
             ),
         ),
     ],

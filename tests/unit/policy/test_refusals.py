@@ -6,7 +6,10 @@ from calls import call, spec, wire
 HOOKS = "{namespace: h, beforeOpen: {image: 'a:1', timeout: 1m, env: [%s]}}"
 WINDOW = "{w: {opens: %s, duration: 1h}}"
 LENGTH = "{w: {opens: Mon 08:00, duration: %s}}"
-TARGET = "[{kind: Foo, resource: foos, names: [x], mustExist: false, apiVersion: %s, suspendField: %s, trueMeans: Closed}]"
+TARGET = (
+    "[{kind: Foo, resource: foos, names: [x], mustExist: false, apiVersion: %s, "
+    "suspendField: %s, trueMeans: Closed}]"
+)
 FROM_SECRET = "secretKeyRef: {name: a, key: b}"  # noqa: S105 - a reference
 FROM_CONFIG = "configMapKeyRef: {name: a, key: b}"
 WINDOW_OPENS, WINDOW_LENGTH = "spec.windows.w.opens", "spec.windows.w.duration"

@@ -116,7 +116,10 @@ def test_only_closed_can_be_said() -> None:
 @pytest.mark.parametrize("list_name", ["targets", "released"])
 def test_former_targets_are_held_to_it_too(list_name: str) -> None:
     """What is opened for good is written to as well."""
-    bad = "    - {kind: Thing, names: [it], apiVersion: example.org/v1, resource: things, suspendField: spec.enabled}\n"
+    bad = (
+        "    - {kind: Thing, names: [it], apiVersion: example.org/v1, resource: things, "
+        "suspendField: spec.enabled}\n"
+    )
     other = "released" if list_name == "targets" else "targets"
     head = POLICY.partition("  targets:")[0]
     text = f"{head}  {other}: [{{kind: CronJob, names: [a]}}]\n  {list_name}:\n{bad}"

@@ -14,7 +14,10 @@ from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.kubectl import Kubectl, Query
 from krm_windows.system.programs import Limits
 
-ECHO = f"#!{sys.executable}\nimport json, os, sys\nprint(json.dumps([sys.argv[1:], sys.stdin.read()]))\n"
+ECHO = (
+    f"#!{sys.executable}\nimport json, os, sys\n"
+    "print(json.dumps([sys.argv[1:], sys.stdin.read()]))\n"
+)
 
 
 @pytest.fixture

@@ -39,7 +39,10 @@ def test_what_it_prints_and_how_it_ends() -> None:
 def test_it_has_nothing_of_ours() -> None:
     """No standard input, no terminal, no environment, no descriptor."""
     inherited = os.open(os.devnull, os.O_RDONLY)
-    text = "import os, sys, json\nprint(json.dumps([sys.stdin.read(), sorted(os.environ), os.getsid(0) == os.getpid(),"
+    text = (
+        "import os, sys, json\nprint(json.dumps([sys.stdin.read(), sorted(os.environ), "
+        "os.getsid(0) == os.getpid(),"
+    )
     text += "sorted(map(int, os.listdir('/proc/self/fd')))]))"
     try:
         stdin, environment, alone, descriptors = json.loads(run(text).output)
@@ -53,7 +56,10 @@ def test_it_has_nothing_of_ours() -> None:
 
 def test_it_ends_when_it_takes_too_long(tmp_path: Path) -> None:
     """With all that it has started, even where that has left it."""
-    text = f"import os, time\nif os.fork() == 0:\n  open({str(tmp_path / 'child')!r}, 'w').write(str(os.getpid()))\n"
+    text = (
+        "import os, time\nif os.fork() == 0:\n"
+        f"  open({str(tmp_path / 'child')!r}, 'w').write(str(os.getpid()))\n"
+    )
     text += "time.sleep(600)"
     with pytest.raises(LimitError, match="did not end within 3 s"):
         run(text, Limits(seconds=3, output=10))

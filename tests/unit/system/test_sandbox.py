@@ -61,7 +61,10 @@ def sandbox(python: str) -> Iterator[Sandbox]:
 
 def library(python: str) -> list[str]:
     """Return the directories of the standard library, and of its modules' libraries."""
-    code = "import sysconfig; print(sysconfig.get_path('stdlib')); print(sysconfig.get_config_var('DESTSHARED') or '')"
+    code = (
+        "import sysconfig; print(sysconfig.get_path('stdlib')); "
+        "print(sysconfig.get_config_var('DESTSHARED') or '')"
+    )
     printed = subprocess.run(
         [python, "-I", "-c", code], capture_output=True, text=True, check=True
     ).stdout
@@ -206,7 +209,8 @@ def test_it_starts_nothing_that_it_wrote(
     made = str(sandbox.scratch / "made")
     _refused(
         tried(
-            f"open({made!r}, 'wb').write(open({python!r}, 'rb').read(100)); os.execv({made!r}, ['x'])"
+            f"open({made!r}, 'wb').write(open({python!r}, 'rb').read(100)); "
+            f"os.execv({made!r}, ['x'])"
         )
     )
 
@@ -263,7 +267,10 @@ def test_it_is_given_no_open_file_of_ours(
     assert python
     with (tmp_path / "secret").open("w+") as file:
         os.set_inheritable(file.fileno(), True)  # noqa: FBT003 - its only form
-        code = "for fd in range(3, 256):\n  try: os.fstat(fd)\n  except OSError: continue\n  raise SystemExit(fd)"
+        code = (
+            "for fd in range(3, 256):\n  try: os.fstat(fd)\n  except OSError: continue\n"
+            "  raise SystemExit(fd)"
+        )
         assert tried(code).code == 0
     assert sandbox
 
