@@ -256,7 +256,10 @@ class Difference(NamedTuple):
             yield self._root(spot, wanted)
             return
         first, *rest = writer.entry_lines(slot.head, wanted)
-        suffix = _in_style_of(spot, wanted) or first.removeprefix(slot.head)
+        suffix = first.removeprefix(slot.head)
+        # A text of several lines is written as a block, which has no quotes.
+        if not rest:
+            suffix = _in_style_of(spot, wanted) or suffix
         # What does not fit on the line of the head.
         below = self._lines(rest, slot.column)
         stop = lines.end(self.text, spot.end)

@@ -19,9 +19,9 @@ from krm_windows.krm.patches import NotMinimalError, Patch, apply, canonical, me
 Path: TypeAlias = tuple[str | int, ...]
 
 # An object of Kubernetes has some ten levels.
-# Each level at which a larger node is written is a reading of the text; deeper than this no
+# Each level at which a larger node is written is a reading of the text; more than these no
 # orchestrator lays out.
-_LEVELS = 16
+_LEVELS = 17
 
 
 def set_value(text: str, path: Path, content: object) -> str:
@@ -101,10 +101,10 @@ def _rewritten(text: str, root: Spot, wanted: Value) -> str:
     # Also where it is spelt in another way: `"a"` for `a`.
     if canonical(meaning(root)) == sought:
         return text
-    deepest = min(_depth(root), _LEVELS)
+    levels = min(_depth(root), _LEVELS)
     # First the smallest patches, then with larger and larger nodes written anew.
-    # Each next try writes less of the text as it was, so the first that is right is the best.
-    for depth in (None, *range(deepest, -1, -1)):
+    # Each next try keeps less of the text as it was, so the first that is right is the best.
+    for depth in (None, *reversed(range(levels))):
         patches = _patches(text, root, wanted, depth)
         # An alias must not change with the node that it stands for.
         # The patches of one place keep their order, so the expansions come behind the edits.

@@ -196,11 +196,9 @@ def _runs(days: Days) -> float:
     return per_year * len(days.weekdays) / 7
 
 
-def _length(month: int) -> float:
-    """Return how many days a month has; February has a leap day every fourth year."""
-    if month == 2:  # noqa: PLR2004 - February
-        return 28.25
-    # The day before the first of the following month, in a year without a leap day.
+def _length(month: int) -> int:
+    """Return how many days a month has in a year without a leap day."""
+    # The day before the first of the following month.
     following = date(2001, month % 12 + 1, 1)
     return (following - timedelta(days=1)).day
 

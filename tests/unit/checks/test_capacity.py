@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from calls import Answer, call, spec, wire
-from targets import kustomization
+from gated_targets import kustomization
 
 from krm_windows.checks import capacity
 from krm_windows.emit import Manifest, objects

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 import zoned
-from targets import kustomization
+from gated_targets import kustomization
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Target, Timetable, load, salvage

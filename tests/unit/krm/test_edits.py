@@ -132,6 +132,57 @@ def test_aliases_stay_where_nothing_of_their_anchor_changes() -> None:
     assert edits.set_value(text, ("y",), 5) == text.replace("y: 3", "y: 5")
 
 
+def test_an_alias_that_changes_with_its_anchor_is_written_once() -> None:
+    """All of it is replaced, so nothing is left to write out."""
+    text = "a: [&k x, *k]\nb: 1 # stays\n"
+    after = edits.set_value(text, ("a",), ["y", "z"])
+    assert after == 'a: ["y", "z"]\nb: 1 # stays\n'
+
+
+@pytest.mark.parametrize("old", ["'q'", '"q"', "q"])
+def test_a_text_of_several_lines_has_no_quotes(old: str) -> None:
+    """Whatever the one before had; what is around it stays."""
+    text = f"# top\na: {old}\nb: 1 # stays\n"
+    after = edits.set_value(text, ("a",), "x\ny\n")
+    assert after == "# top\na: |\n  x\n  y\nb: 1 # stays\n"
+
+
+@pytest.mark.parametrize(
+    ("reason", "text", "path", "content", "after"),
+    [
+        (
+            "a key with `?` alone has no place for a value",
+            "b: 1 # stays\na:\n- ? x\n- w\n",
+            ("a", 0, "x"),
+            1,
+            "b: 1 # stays\na:\n- x: 1\n- w\n",
+        ),
+        (
+            "nor can it be replaced, as its end is that of the line",
+            "b: 1 # stays\na:\n- ? x\n- w\n",
+            ("a", 0),
+            {},
+            "b: 1 # stays\na:\n- {}\n- w\n",
+        ),
+        (
+            "a text that keeps its blank lines would take the one behind what goes",
+            "b: 1 # stays\na:\n- |+\n  t\n- w\n\n",
+            ("a", 1),
+            None,
+            "b: 1 # stays\na:\n- |\n  t\n\n",
+        ),
+    ],
+)
+def test_what_cannot_be_edited_is_written_anew(
+    reason: str, text: str, path: Path, content: object, after: str
+) -> None:
+    """No more of it than the collection around the edit: the comments elsewhere stay."""
+    if content is None:
+        assert edits.remove(text, path) == after, reason
+    else:
+        assert edits.set_value(text, path, content) == after, reason
+
+
 def test_a_deep_object_is_edited_at_its_bottom() -> None:
     """Deeper than an orchestrator ever lays out."""
     depth = 20

@@ -130,6 +130,38 @@ def test_a_schedule_has_the_last_minute_of_the_last_hour() -> None:
 
 
 @pytest.mark.parametrize(
+    ("first", "last", "months", "want"),
+    [
+        # Without a leap day, January has 4.43 Mondays in the average year, and February four.
+        (26, 29, {1}, "0 8 27-30 1 *"),
+        (26, 30, {1}, "0 8 * 1 1"),
+        (1, 3, {2}, "0 8 2-4 2 *"),
+        (1, 4, {2}, "0 8 * 2 1"),
+        (26, 30, {12}, "0 8 * 12 1"),
+        (27, 31, {1, 3, 11}, "0 8 1,28-31 1-4,11,12 *"),
+    ],
+)
+def test_the_days_that_are_rarer(first: int, last: int, months: set[int], want: str) -> None:
+    """Mondays that follow on some days of months, by their number in the average year."""
+    sundays = Recurrence(
+        frozenset({0}),
+        frozenset({8}),
+        days=frozenset(range(first, last + 1)),
+        months=frozenset(months),
+        weekdays=frozenset({0}),
+    )
+    # A day later, so that the days have to be searched.
+    assert covering.cover(sundays, Moments(480 + DAY, 1)) == want
+
+
+@pytest.mark.parametrize("shift", [0, 1, 8])
+def test_a_shift_of_weekdays(shift: int) -> None:
+    """A Monday so many days later is another weekday, in any month."""
+    want = f"0 8 * * {(1 + shift) % 7}"
+    assert covering.cover(replace(MONDAY, shift=shift), Moments(480, 1)) == want
+
+
+@pytest.mark.parametrize(
     ("values", "full", "want"),
     [
         ({0, 1}, range(60), "0,1"),

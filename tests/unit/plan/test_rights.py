@@ -1,7 +1,7 @@
 """Rights read back from the rules of a Role."""
 
 import pytest
-from targets import kustomization
+from gated_targets import kustomization
 
 from krm_windows.plan.rights import granted
 
