@@ -36,6 +36,7 @@ FLOORS: dict[str, float] = {
     "preview": 95,
     "render": 96,
     "schedule": 98,
+    "service": 90,
     "status": 96,
     "system": 90,
 }

@@ -50,9 +50,9 @@ SECTIONS = (
     ),
     Section(
         "Extras",
-        "Installed by whoever wants `holidays` or `import-ics`; not in the image, "
+        "Installed by whoever wants `holidays`, `import-ics` or `serve`; not in the image, "
         "and not changed by us.",
-        ("krm-windows[holidays,ics]",),
+        ("krm-windows[holidays,ics,server]",),
         packages.PERMISSIVE | {"LGPL-3.0-or-later"},
     ),
     Section(

@@ -115,7 +115,7 @@ def _write(
     What cannot be committed is taken back.
     """
     old = proposal.old
-    files.replace(path, content(proposal))
+    files.replace(path, proposal.content)
     if tree is None:
         return None
     try:
@@ -124,13 +124,6 @@ def _write(
         # The file and the history say the same again; what git said is shown.
         files.replace(path, old.source)
         raise
-
-
-def content(proposal: Proposal) -> bytes:
-    """Return the whole file with the changed policy in place of the old one."""
-    old = proposal.old
-    # Bytes outside the policy stay: comments, other documents, line ends.
-    return old.source[: old.start] + proposal.new.span + old.source[old.end :]
 
 
 def _show(

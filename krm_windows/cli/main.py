@@ -22,6 +22,7 @@ COMMANDS = {
     "diff": "show which hours a change of a policy opens and closes",
     "set": "change a policy's file by a patch, unless something is wrong with the result",
     "override": "open or close at once until a moment, and list, end and prune what was made so",
+    "serve": "serve the policies of a Git repository over HTTP, to be read and changed",
     "holidays": "print a country's public holidays as freezes",
     "import-ics": "print the events of a company calendar as freezes, or as windows",
     "migrate": "turn CronJobs that suspend and resume Flux objects into policies",

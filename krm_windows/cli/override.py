@@ -8,23 +8,18 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 from krm_windows import escape
 from krm_windows.cli import changed, inputs, output, times
 from krm_windows.edit import overrides
-from krm_windows.edit.overrides import Listed
+from krm_windows.edit.overrides import Listed, Wanted
 from krm_windows.edit.proposal import Proposal
 from krm_windows.exit_codes import ExitCode
-from krm_windows.krm import InputError, KubeObject, Value
+from krm_windows.krm import InputError
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
-from krm_windows.preview import sentences
-from krm_windows.preview.clock import shown, stamp
-from krm_windows.schedule import zones
+from krm_windows.preview.clock import shown
 
-# As the command says it, and as the field `state` of a policy does.
-_STATES = {"open": "Open", "closed": "Closed"}
 # What each of the four calls takes besides what all do.
 _ACTIONS = ("list", "end", "prune")
 
@@ -33,7 +28,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument("policy", metavar="FILE", help="the file of a WindowPolicy")
     state = parser.add_argument(
-        "state", choices=tuple(_STATES), help="what holds, whatever windows say"
+        "state", choices=tuple(overrides.STATES), help="what holds, whatever windows say"
     )
     # With `nargs="?"` it would only be found right behind FILE (argparse before Python 3.13).
     state.required = False
@@ -72,7 +67,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.prune:
         return changed.run(arguments, partial(overrides.pruned, at=now), now, urgent=True)
     # `urgent`: what is made at 3 a.m. must not be held up by a finding about next year.
-    return changed.run(arguments, partial(_added, arguments, now), now, _turns, urgent=True)
+    change = partial(overrides.made, wanted=_wanted(arguments), at=now)
+    return changed.run(arguments, change, now, _turns, urgent=True)
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -95,65 +91,23 @@ def _check_new(arguments: argparse.Namespace) -> None:
         raise InputError("an override has a reason: give --reason TEXT")
 
 
-def _added(
-    arguments: argparse.Namespace,
-    now: datetime,
-    policy: KubeObject,
-) -> KubeObject:
-    """Return the policy with the override that was asked for."""
-    starts, ends = _bounds(arguments, now, _zone(policy))
-    entry: dict[str, Value] = {
-        "state": _STATES[arguments.state],
-        "starts": starts,
-        "ends": ends,
-        "reason": arguments.reason,
-    }
-    if arguments.requested_by:
-        entry["requestedBy"] = arguments.requested_by
-    if arguments.ticket:
-        entry["ticket"] = arguments.ticket
-    name = arguments.name or overrides.default_name(arguments.state, now)
-    return overrides.added(policy, name, arguments.cluster, entry)
-
-
-def _bounds(arguments: argparse.Namespace, now: datetime, zone: ZoneInfo) -> tuple[str, str]:
-    """Return beginning and end as the policy is to have them.
-
-    What ends at an instant begins at one; what ends on the wall clock (`18:00`, a date) begins
-    there, too, as a time of day counts from the beginning.
-    """
-    # Cron has no seconds: an override begins at a full minute.
-    begins = overrides.minute(now).astimezone(zone)
-    if arguments.length is not None:
-        ends = overrides.until(now, arguments.length).astimezone(zone)
-        return _written(begins), _written(ends)
-    # An offset such as `+01:00` says which instant it is, so it can stand in the policy as it is.
-    if _is_instant(arguments.until):
-        return _written(begins), arguments.until
-    # Without an offset, as in `2026-12-24T20:00`: the policy's zone says which instant that is.
-    return _written(begins.replace(tzinfo=None)), arguments.until
-
-
-def _is_instant(text: str) -> bool:
-    try:
-        return datetime.fromisoformat(text).tzinfo is not None
-    except ValueError:
-        return False
-
-
-def _written(at: datetime) -> str:
-    """Write a full minute: with an offset, the reader's own, where it is an instant."""
-    return at.isoformat(timespec="minutes")
+def _wanted(arguments: argparse.Namespace) -> Wanted:
+    """Return the override that was asked for."""
+    return Wanted(
+        state=arguments.state,
+        reason=arguments.reason,
+        length=arguments.length,
+        until=arguments.until,
+        ticket=arguments.ticket,
+        requested_by=arguments.requested_by,
+        name=arguments.name,
+        cluster=arguments.cluster,
+    )
 
 
 def _turns(proposal: Proposal) -> str:
     """Say what holds now through the change, and what else would."""
-    lines: list[str] = []
-    for turn in proposal.turns:
-        pair = turn.succession
-        lines.append(sentences.turn(pair.new.timetable, turn.was, turn.now))
-    # Clusters on which the same holds share a sentence only by accident: each is named.
-    return "".join(dict.fromkeys(lines))
+    return proposal.spoken_turns
 
 
 def _list(arguments: argparse.Namespace, now: datetime) -> ExitCode:
@@ -161,7 +115,7 @@ def _list(arguments: argparse.Namespace, now: datetime) -> ExitCode:
         raise InputError(f"{arguments.policy}: no such file")
     found = overrides.listed(inputs.policy(arguments.policy), now)
     if arguments.output == "json":
-        output.show_json([_record(each) for each in found])
+        output.show_json([each.record() for each in found])
     else:
         output.show("".join(_lines(found)))
     return ExitCode.FINE
@@ -187,26 +141,6 @@ def _span(each: Listed) -> str:
     """Return beginning and end, in UTC: clusters may have other time zones."""
     begins = shown(each.begins, UTC) if each.begins else "always"
     return f"{begins} to {shown(each.ends, UTC)} UTC"
-
-
-def _record(each: Listed) -> dict[str, object]:
-    return {
-        "name": each.name,
-        "cluster": each.cluster,
-        "state": each.state,
-        "begins": stamp(each.begins, UTC) if each.begins else None,
-        "ends": stamp(each.ends, UTC),
-        "phase": each.phase,
-        "reason": each.reason,
-    }
-
-
-def _zone(policy: KubeObject) -> ZoneInfo:
-    """Return the policy's time zone; UTC where it is wrong, which is found when it is audited."""
-    name = policy.get("spec", "timeZone")
-    if isinstance(name, str) and name in zones.names():
-        return zones.zone(name)
-    return zones.zone("Etc/UTC")
 
 
 def _length(text: str) -> timedelta:

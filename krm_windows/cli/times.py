@@ -1,19 +1,18 @@
 """Dates, instants and numbers, as commands take them."""
 
 import argparse
+from collections.abc import Callable
 from datetime import UTC, date, datetime, tzinfo
 from typing import TypeVar
 
-from krm_windows.plan.zone_rules import FIRST_YEAR
+from krm_windows.preview import asked
+from krm_windows.preview.asked import AskedError
 from krm_windows.preview.calendar import Period
 
-YEARS = range(FIRST_YEAR, 3000)
-"""Those that can be asked for: of clocks before the first one, no timetable has the rules."""
+_Read = TypeVar("_Read")
+
 # Ten years, leap days included.
 _MOST_DAYS = 3660
-_DIGITS = 9  # of the largest number that makes any sense here
-# A date stays a date, and an instant stays one.
-_Day = TypeVar("_Day", date, datetime)
 
 
 def options(parser: argparse.ArgumentParser, *, days: int) -> None:
@@ -48,29 +47,17 @@ def now() -> datetime:
 
 def day_or_instant(text: str) -> date | datetime:
     """Read `2026-12-20` or `2026-12-20T00:00Z`."""
-    try:
-        # A date first: `fromisoformat` of datetime takes a bare date for midnight, without an
-        # offset.
-        day = date.fromisoformat(text)
-    except ValueError:
-        return _instant(text, "a date such as 2026-12-20, or an instant such as 2026-12-20T00:00Z")
-    return possible(day, text)
+    return _typed(lambda: asked.day_or_instant(text))
 
 
 def instant(text: str) -> datetime:
     """Read an instant; a time without an offset is none."""
-    return _instant(text, "an instant such as 2026-12-20T00:00Z or 2026-12-20T01:00+01:00")
+    return _typed(lambda: asked.instant(text))
 
 
 def count(text: str, what: str, most: int | None = None) -> int:
     """Read a number from 1 on, `most` at most; `what` says of what."""
-    # ASCII only: `int` would also take Arabic digits, and `1_000`.
-    written = text.isascii() and text.isdecimal() and len(text) <= _DIGITS
-    number = int(text) if written else 0
-    if number < 1 or (most is not None and number > most):
-        limits = f"from 1 to {most}" if most is not None else "from 1 on"
-        raise argparse.ArgumentTypeError(f"must be a number of {what} {limits}, got {text!r}")
-    return number
+    return _typed(lambda: asked.count(text, what, most))
 
 
 def number_of_days(text: str) -> int:
@@ -78,27 +65,14 @@ def number_of_days(text: str) -> int:
     return count(text, "days", _MOST_DAYS)
 
 
-def _instant(text: str, wanted: str) -> datetime:
+def possible(day: date, text: str) -> date:
+    """Give back a day that lies in the years that can be asked for."""
+    return _typed(lambda: asked.possible(day, text))
+
+
+def _typed(read: Callable[[], _Read]) -> _Read:
+    """Read an argument; what is wrong with it is said as argparse has it."""
     try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        at = None
-    # Without an offset it could be anywhere on earth, and this machine's zone is no answer in CI.
-    if at is None or at.tzinfo is None:
-        raise argparse.ArgumentTypeError(f"must be {wanted}, got {text!r}")
-    # First the year: `astimezone` fails at the ends of what datetime can hold.
-    return possible(at, text).astimezone(UTC)
-
-
-def possible(day: _Day, text: str) -> _Day:
-    """Give back what lies in the years that can be asked for.
-
-    Raise `ArgumentTypeError` for anything else.
-    """
-    if day.year < FIRST_YEAR:
-        raise argparse.ArgumentTypeError(
-            f"must be in {FIRST_YEAR} or later, where zone rules begin, got {text!r}"
-        )
-    if day.year not in YEARS:
-        raise argparse.ArgumentTypeError(f"must be in {YEARS[-1]} or before, got {text!r}")
-    return day
+        return read()
+    except AskedError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

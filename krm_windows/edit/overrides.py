@@ -2,16 +2,21 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from zoneinfo import ZoneInfo
 
 from krm_windows.checks.facts import end_of
 from krm_windows.gate import wallclock
 from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import InputError, KubeObject, Value
+from krm_windows.preview.clock import stamp
 from krm_windows.preview.versions import Source
 from krm_windows.results import fails
+from krm_windows.schedule import zones
 
+STATES = {"open": "Open", "closed": "Closed"}
+"""As a person says them, and as the field `state` of a policy does."""
 _MINUTE = timedelta(minutes=1)
 _FIELD = "overrides"
 
@@ -22,6 +27,24 @@ class Phase(StrEnum):
     COMING = "coming"
     ACTIVE = "active"
     OVER = "over"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An override as it is asked for: for so long (`length`), or until a moment, never both.
+
+    `state` is one of STATES; without a name it gets one of state and time; without a cluster it
+    holds on all.
+    """
+
+    state: str
+    reason: str
+    length: timedelta | None = None
+    until: str | None = None
+    ticket: str | None = None
+    requested_by: str | None = None
+    name: str | None = None
+    cluster: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +67,21 @@ class Listed:
         """Where the file has it."""
         return _path(self.name, self.cluster)
 
+    def record(self) -> dict[str, object]:
+        """Return it as JSON says it, instants in UTC."""
+        begins = None
+        if self.begins is not None:
+            begins = stamp(self.begins, UTC)
+        return {
+            "name": self.name,
+            "cluster": self.cluster,
+            "state": self.state,
+            "begins": begins,
+            "ends": stamp(self.ends, UTC),
+            "phase": self.phase,
+            "reason": self.reason,
+        }
+
 
 def minute(at: datetime) -> datetime:
     """Return the full minute that an instant lies in: overrides have no seconds."""
@@ -62,6 +100,65 @@ def until(at: datetime, length: timedelta) -> datetime:
 def default_name(state: str, at: datetime) -> str:
     """Return the name of an override that was given none: `open-20261123-0221`, in UTC."""
     return f"{state.lower()}-{at:%Y%m%d-%H%M}"
+
+
+def made(config: KubeObject, wanted: Wanted, at: datetime) -> KubeObject:
+    """Return a policy with the override that is asked for at an instant.
+
+    Raises InputError where its name is taken, or the policy has no such cluster.
+    """
+    starts, ends = _bounds(wanted, at, _zone(config))
+    entry: dict[str, Value] = {
+        "state": STATES[wanted.state],
+        "starts": starts,
+        "ends": ends,
+        "reason": wanted.reason,
+    }
+    if wanted.requested_by:
+        entry["requestedBy"] = wanted.requested_by
+    if wanted.ticket:
+        entry["ticket"] = wanted.ticket
+    name = wanted.name or default_name(wanted.state, at)
+    return added(config, name, wanted.cluster, entry)
+
+
+def _bounds(wanted: Wanted, now: datetime, zone: ZoneInfo) -> tuple[str, str]:
+    """Return beginning and end as the policy is to have them.
+
+    What ends at an instant begins at one; what ends on the wall clock (`18:00`, a date) begins
+    there, too, as a time of day counts from the beginning.
+    """
+    # Cron has no seconds: an override begins at a full minute.
+    begins = minute(now).astimezone(zone)
+    if wanted.length is not None:
+        ends = until(now, wanted.length).astimezone(zone)
+        return _written(begins), _written(ends)
+    ends_at = wanted.until or ""
+    # An offset such as `+01:00` says which instant it is, so it can stand in the policy as it is.
+    if _is_instant(ends_at):
+        return _written(begins), ends_at
+    # Without an offset, as in `2026-12-24T20:00`: the policy's zone says which instant that is.
+    return _written(begins.replace(tzinfo=None)), ends_at
+
+
+def _is_instant(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def _written(at: datetime) -> str:
+    """Write a full minute: with an offset, the reader's own, where it is an instant."""
+    return at.isoformat(timespec="minutes")
+
+
+def _zone(policy: KubeObject) -> ZoneInfo:
+    """Return the policy's time zone; UTC where it is wrong, which is found when it is audited."""
+    name = policy.get("spec", "timeZone")
+    if isinstance(name, str) and name in zones.names():
+        return zones.zone(name)
+    return zones.zone("Etc/UTC")
 
 
 def added(

@@ -8,6 +8,7 @@ from krm_windows.checks.report import Report
 from krm_windows.fleet import audit
 from krm_windows.gate.decide import Decision, decide
 from krm_windows.krm import KubeObject
+from krm_windows.preview import sentences
 from krm_windows.preview.calendar import Period
 from krm_windows.preview.difference import Difference, compare
 from krm_windows.preview.successions import Succession, successions
@@ -68,6 +69,23 @@ class Proposal:
         """Whether there is anything to write."""
         return self.new.span != self.old.span
 
+    @property
+    def content(self) -> bytes:
+        """The whole file with the changed policy in place of the old one."""
+        # Bytes outside the policy stay: comments, other documents, line ends.
+        source = self.old.source
+        return source[: self.old.start] + self.new.span + source[self.old.end :]
+
+    @property
+    def spoken_turns(self) -> str:
+        """What holds now through the change, and what else would, in plain words."""
+        lines: list[str] = []
+        for turn in self.turns:
+            timetable = turn.succession.new.timetable
+            lines.append(sentences.turn(timetable, turn.was, turn.now))
+        # Clusters on which the same holds share a sentence only by accident: each is named.
+        return "".join(dict.fromkeys(lines))
+
 
 def propose(
     old: KubeObject,
@@ -99,3 +117,12 @@ def propose(
         tuple(differences),
         tuple(turns),
     )
+
+
+def introduce(new: KubeObject, items: list[KubeObject], at: datetime) -> Proposal:
+    """Audit a policy that is new, from the day of the instant `at` on: there is nothing before."""
+    reports = audit.reports(new, items, Choice(every=True), Scope(at.date()))
+    found: list[Result] = []
+    for report in reports:
+        found.extend(report.results)
+    return Proposal(KubeObject.parse(b""), new, tuple(reports), tuple(found), (), ())

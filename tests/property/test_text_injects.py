@@ -468,6 +468,12 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             ("wrong.yaml", "--list"),
             (argument, "--prune"),
         ],
+        "serve": [
+            ("--repo", argument),
+            ("--repo", ".", "--host", argument),
+            ("--repo", ".", "--port", argument),
+            ("--repo", ".", "--branch", argument),
+        ],
         "holidays": [
             ("DE", "--years", "2026", "--subdivision", "BY", "--language", "de"),
             (argument, "--years", "2026"),

@@ -1,0 +1,67 @@
+"""What may be asked for: dates, instants and numbers, as callers write them."""
+
+from datetime import UTC, date, datetime
+from typing import TypeVar
+
+from krm_windows.plan.zone_rules import FIRST_YEAR
+
+YEARS = range(FIRST_YEAR, 3000)
+"""Those that can be asked for: of clocks before the first one, no timetable has the rules."""
+_DIGITS = 9  # of the largest number that makes any sense here
+# A date stays a date, and an instant stays one.
+_Day = TypeVar("_Day", date, datetime)
+
+
+class AskedError(ValueError):
+    """What is asked for is none of what there is."""
+
+
+def day_or_instant(text: str) -> date | datetime:
+    """Read `2026-12-20` or `2026-12-20T00:00Z`."""
+    try:
+        # A date first: `fromisoformat` of datetime takes a bare date for midnight, without an
+        # offset.
+        day = date.fromisoformat(text)
+    except ValueError:
+        return _instant(text, "a date such as 2026-12-20, or an instant such as 2026-12-20T00:00Z")
+    return possible(day, text)
+
+
+def instant(text: str) -> datetime:
+    """Read an instant; a time without an offset is none."""
+    return _instant(text, "an instant such as 2026-12-20T00:00Z or 2026-12-20T01:00+01:00")
+
+
+def count(text: str, what: str, most: int | None = None) -> int:
+    """Read a number from 1 on, `most` at most; `what` says of what."""
+    # ASCII only: `int` would also take Arabic digits, and `1_000`.
+    written = text.isascii() and text.isdecimal() and len(text) <= _DIGITS
+    number = int(text) if written else 0
+    if number < 1 or (most is not None and number > most):
+        limits = f"from 1 to {most}" if most is not None else "from 1 on"
+        raise AskedError(f"must be a number of {what} {limits}, got {text!r}")
+    return number
+
+
+def _instant(text: str, wanted: str) -> datetime:
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        at = None
+    # Without an offset it could be anywhere on earth, and this machine's zone is no answer in CI.
+    if at is None or at.tzinfo is None:
+        raise AskedError(f"must be {wanted}, got {text!r}")
+    # First the year: `astimezone` fails at the ends of what datetime can hold.
+    return possible(at, text).astimezone(UTC)
+
+
+def possible(day: _Day, text: str) -> _Day:
+    """Give back what lies in the years that can be asked for.
+
+    Raise `AskedError` for anything else.
+    """
+    if day.year < FIRST_YEAR:
+        raise AskedError(f"must be in {FIRST_YEAR} or later, where zone rules begin, got {text!r}")
+    if day.year not in YEARS:
+        raise AskedError(f"must be in {YEARS[-1]} or before, got {text!r}")
+    return day

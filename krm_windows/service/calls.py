@@ -1,0 +1,201 @@
+"""A request as a handler gets it: who calls, what is asked, and the body, all of it checked."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import ParamSpec, TypeVar
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from krm_windows.krm import InputError, KubeObject, Value, documents
+from krm_windows.service.access import Caller, Scope
+from krm_windows.service.policies import NO_NAMESPACE
+from krm_windows.service.problems import Problem
+from krm_windows.service.windows import Windows
+from krm_windows.service.writing import Order, Place, Writer
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+YAML = "application/yaml"
+ICS = "text/calendar"
+HTML = "text/html"
+FORM = "application/x-www-form-urlencoded"
+
+Schema = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a query or a header: its schema is published, `read` is what counts.
+
+    `read` raises ValueError for what it cannot be.
+    """
+
+    name: str
+    description: str
+    schema: Schema
+    read: Callable[[str], object] = str
+    place: str = "query"
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer that an operation may give: media types with their schemas, and headers."""
+
+    description: str
+    content: Mapping[str, Schema] = field(default_factory=dict)
+    headers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What an operation takes: media types with their schemas."""
+
+    content: Mapping[str, Schema]
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One method of one path: a row of the table that routes and documentation are made from.
+
+    `scope` is None for what everybody may ask. `problem` makes the answer of a refusal; it is JSON
+    unless an operation says otherwise, as pages do.
+    """
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    handler: "Handler"
+    scope: Scope | None
+    answers: Mapping[int, Answer]
+    parameters: tuple[Parameter, ...] = ()
+    body: Body | None = None
+    problem: Callable[["Problem"], Response] | None = None
+    tag: str = "policies"
+
+    @property
+    def changes(self) -> bool:
+        """Whether it may change anything, so that it is logged."""
+        return self.method not in ("GET", "HEAD")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request whose caller, parameters and size have been checked."""
+
+    request: Request
+    windows: Windows
+    writer: Writer
+    caller: Caller
+    values: Mapping[str, object]
+    body: bytes = b""
+    media_type: str = ""
+
+    @property
+    def place(self) -> Place:
+        """The policy that the path names."""
+        parts = self.request.path_params
+        namespace = parts["namespace"]
+        if namespace == NO_NAMESPACE:
+            namespace = ""
+        return Place(namespace, parts["name"], self.text("file"))
+
+    def text(self, name: str) -> str | None:
+        """Return a parameter that is a text; None where it was not given."""
+        found = self.values.get(name)
+        if isinstance(found, str):
+            return found
+        return None
+
+    def order(self, reason: str, *, urgent: bool = False) -> Order:
+        """Return the change as the caller's."""
+        return Order(
+            author=self.caller.person,
+            caller=self.caller.name,
+            reason=self.text("reason") or reason,
+            if_match=self.text("If-Match"),
+            urgent=urgent,
+            strict=self.values.get("strict") is True,
+        )
+
+    def json(self) -> Value:
+        """Return the body as JSON; raises Problem where it is none."""
+        return parsed_json(self.body)
+
+    def policy(self) -> KubeObject:
+        """Return the body as one object, YAML or JSON; raises Problem where it is none."""
+        if self.media_type == YAML:
+            return _only(self.body)
+        found = self.json()
+        if not isinstance(found, dict):
+            raise bad_request("the body must be a JSON object")
+        return KubeObject.from_value(found)
+
+    async def run(self, function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        """Run what takes long in a thread."""
+        return await run_in_threadpool(function, *args, **kwargs)
+
+
+Handler = Callable[[Call], Awaitable[Response]]
+
+
+def bad_request(detail: str) -> Problem:
+    """Return a problem of a request that is not understood."""
+    return Problem(HTTPStatus.BAD_REQUEST, detail)
+
+
+def parsed_json(body: bytes) -> Value:
+    """Return what JSON says; raises Problem for what RFC 8259 leaves to the reader, too."""
+    try:
+        text = body.decode()
+        found: Value = json.loads(
+            text, object_pairs_hook=_once, parse_constant=_refuse_constant, parse_float=_number
+        )
+        # A lone surrogate is no character, and could be written nowhere.
+        json.dumps(found, ensure_ascii=False).encode()
+    except RecursionError:
+        raise bad_request("the body is nested too deeply") from None
+    except UnicodeError:
+        raise bad_request("the body is not UTF-8, or names half a character") from None
+    except ValueError as error:
+        raise bad_request(f"the body is not JSON: {error}") from None
+    return found
+
+
+def _once(pairs: list[tuple[str, Value]]) -> Value:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name occurs twice in one object")
+    return found
+
+
+def _refuse_constant(name: str) -> Value:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _number(text: str) -> float:
+    found = float(text)
+    if found in (float("inf"), float("-inf")):
+        raise ValueError(f"{text[:40]} is too large")
+    return found
+
+
+def _only(body: bytes) -> KubeObject:
+    try:
+        found = documents(body)
+        if len(found) != 1:
+            raise bad_request(f"the body must be one document of YAML, found {len(found)}")
+        # Read now, so that what cannot be read is found here.
+        found[0].get()
+    except InputError as error:
+        raise bad_request(f"the body cannot be read: {error}") from None
+    return found[0]

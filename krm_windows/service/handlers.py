@@ -1,0 +1,447 @@
+"""The handlers of the REST interface: each takes a call that is checked, and answers it."""
+
+import json
+from dataclasses import replace
+from datetime import date, datetime
+from functools import partial
+from http import HTTPStatus
+
+from starlette.responses import Response
+
+from krm_windows.edit import overrides
+from krm_windows.edit.overrides import Wanted
+from krm_windows.edit.patches import patched, patched_cluster
+from krm_windows.krm import InputError, KubeObject, Value
+from krm_windows.policy import moments
+from krm_windows.policy.findings import RefusedError
+from krm_windows.policy.model import API_VERSION, KIND
+from krm_windows.preview.calendar import Period
+from krm_windows.service.calls import HTML, ICS, JSON, MERGE_PATCH, YAML, Call, bad_request
+from krm_windows.service.evaluation import Answer, Format
+from krm_windows.service.policies import NO_NAMESPACE, Stored
+from krm_windows.service.problems import Problem
+from krm_windows.service.writing import Change, Outcome, Place, entity_tag, proposed
+
+_FORMATS = {JSON: Format.JSON, ICS: Format.ICS, HTML: Format.HTML}
+_DAYS = 7
+
+
+def as_json(
+    value: object,
+    status: HTTPStatus = HTTPStatus.OK,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """Answer with JSON."""
+    body = json.dumps(value, ensure_ascii=False, default=str).encode()
+    return Response(body, status.value, headers, JSON)
+
+
+async def list_policies(call: Call) -> Response:
+    """Answer with the policies, page by page."""
+    snapshot = call.windows.snapshot
+    found = list(snapshot.every())
+    limit, start = _page(call)
+    namespace = call.text("namespace")
+    if namespace is not None:
+        found = [stored for stored in found if (stored.namespace or NO_NAMESPACE) == namespace]
+    shown = found[start : start + limit]
+    body = {
+        "commit": snapshot.commit,
+        "policies": [_listed(stored) for stored in shown],
+        "unreadable": [
+            {"file": each.file, "detail": each.detail} for each in snapshot.unreadable[:limit]
+        ],
+        "next": _next(start + limit, len(found)),
+    }
+    return as_json(body)
+
+
+async def get_policy(call: Call) -> Response:
+    """Answer with a policy: its own text as YAML, or what it means as JSON."""
+    stored = _stored(call)
+    if preferred(call, (JSON, YAML)) == YAML:
+        headers = {"ETag": entity_tag(stored, json=False)}
+        return _unless_known(call, stored.config.span, YAML, headers)
+    content = await call.run(_content, stored)
+    return _unless_known(call, content, JSON, {"ETag": entity_tag(stored, json=True)})
+
+
+async def put_policy(call: Call) -> Response:
+    """Replace a policy, or make it."""
+    new = call.policy()
+    _check_identity(new, call.place)
+    if call.text("If-None-Match") == "*":
+        order = call.order(f"Add windows {call.place.title}")
+        made = await call.run(call.writer.create, call.place, new, order)
+        return written(made, HTTPStatus.CREATED)
+    _require_match(call)
+    change = _replaced(new, is_text=call.media_type == YAML)
+    order = call.order(f"Replace windows {call.place.title}")
+    return written(await call.run(call.writer.change, call.place, change, order))
+
+
+async def patch_policy(call: Call) -> Response:
+    """Change a policy by a merge patch: the whole object, or its spec on one cluster."""
+    _require_match(call)
+    change = _patch(call)
+    order = call.order(f"Change windows {call.place.title}")
+    return written(await call.run(call.writer.change, call.place, change, order))
+
+
+async def delete_policy(call: Call) -> Response:
+    """Take a policy out of its file."""
+    _require_match(call)
+    order = call.order(f"Remove windows {call.place.title}")
+    return written(await call.run(call.writer.remove, call.place, order))
+
+
+async def preview(call: Call) -> Response:
+    """Say what would come of a change."""
+    stored = _stored(call)
+    if call.media_type == MERGE_PATCH:
+        change = _patch(call)
+    else:
+        new = call.policy()
+        _check_identity(new, call.place)
+        change = _replaced(new, is_text=call.media_type == YAML)
+    proposal = await call.run(call.writer.preview, stored, change, call.windows.now())
+    strict = call.values.get("strict") is True
+    body = {
+        "policy": stored.title,
+        "file": stored.file,
+        "writable": not proposal.fails(strict=strict, urgent=False),
+        "changes": proposal.changes_text,
+        **proposed(proposal, stored.file),
+    }
+    return as_json(body, headers={"ETag": entity_tag(stored, json=True)})
+
+
+async def get_state(call: Call) -> Response:
+    """Say whether a policy is open."""
+    stored = _stored(call)
+    cluster = call.text("cluster")
+    at = call.values.get("at")
+    now = call.windows.now()
+    answer: Answer | None = None
+    if not isinstance(at, datetime):
+        answer = call.windows.evaluator.state_now(stored, cluster, now)
+    if answer is None:
+        work = partial(call.windows.evaluator.state, stored, cluster)
+        if isinstance(at, datetime):
+            answer = await call.run(work, at, is_now=False)
+        else:
+            answer = await call.run(work, now, is_now=True)
+    return _unless_known(call, answer.body, JSON, {"ETag": answer.tag})
+
+
+async def get_calendar(call: Call) -> Response:
+    """Answer with a policy's calendar."""
+    stored = _stored(call)
+    cluster = call.text("cluster")
+    evaluator = call.windows.evaluator
+    asked = call.values.get("from")
+    if isinstance(asked, date):
+        start = asked
+    else:
+        start = await call.run(evaluator.today, stored, cluster, call.windows.now())
+    days = call.values.get("days")
+    if not isinstance(days, int):
+        days = _DAYS
+    media_type = preferred(call, tuple(_FORMATS))
+    period = Period(start, days)
+    answer = await call.run(evaluator.calendar, stored, cluster, period, _FORMATS[media_type])
+    return _unless_known(call, answer.body, media_type, {"ETag": answer.tag})
+
+
+async def list_overrides(call: Call) -> Response:
+    """Answer with the overrides of a policy, as they are now."""
+    stored = _stored(call)
+    try:
+        found = await call.run(overrides.listed, stored.config, call.windows.now())
+    except InputError as error:
+        raise Problem(HTTPStatus.CONFLICT, str(error)) from error
+    return as_json({"policy": stored.title, "overrides": [each.record() for each in found]})
+
+
+async def add_override(call: Call) -> Response:
+    """Open or close at once, until a moment."""
+    wanted = _wanted(call)
+    now = call.windows.now()
+    name = wanted.name or overrides.default_name(wanted.state, now)
+    change = partial(overrides.made, wanted=replace(wanted, name=name), at=now)
+    order = call.order(wanted.reason, urgent=True)
+    outcome = await call.run(call.writer.change, call.place, change, order)
+    return written(outcome, HTTPStatus.CREATED, {"override": name, **_turned(outcome)})
+
+
+async def end_override(call: Call) -> Response:
+    """Take an override out of the file."""
+    name = call.request.path_params["override"]
+    change = partial(overrides.ended, name=name, cluster=call.text("cluster"))
+    order = call.order(f"End override {name} of {call.place.title}", urgent=True)
+    outcome = await call.run(call.writer.change, call.place, change, order)
+    return written(outcome, extra={"override": name, **_turned(outcome)})
+
+
+async def get_fleet(call: Call) -> Response:
+    """Say what is open now: a row for each policy and cluster."""
+    limit, start = _page(call)
+    body = await call.run(_fleet, call, start, limit)
+    return as_json(body)
+
+
+def written(
+    outcome: Outcome,
+    status: HTTPStatus = HTTPStatus.OK,
+    extra: dict[str, object] | None = None,
+) -> Response:
+    """Answer with what became of a change."""
+    headers: dict[str, str] = {}
+    if outcome.stored is not None:
+        headers["ETag"] = entity_tag(outcome.stored, json=True)
+    return as_json({**outcome.record(), **(extra or {})}, status, headers)
+
+
+def preferred(call: Call, offered: tuple[str, ...]) -> str:
+    """Return the media type that the caller wants most (RFC 9110, 12.5.1), else a Problem."""
+    accept = call.request.headers.get("accept", "")
+    if not accept.strip():
+        return offered[0]
+    best: tuple[float, int, str] | None = None
+    for order, media_type in enumerate(offered):
+        quality = _quality(accept, media_type)
+        # Of two that are as welcome, the one that is offered first.
+        if quality > 0 and (best is None or (quality, -order) > best[:2]):
+            best = (quality, -order, media_type)
+    if best is None:
+        names = ", ".join(offered)
+        raise Problem(HTTPStatus.NOT_ACCEPTABLE, f"there are these forms of it: {names}")
+    return best[2]
+
+
+def _quality(accept: str, media_type: str) -> float:
+    """Return how welcome a media type is, from 0 to 1, by the most specific range for it."""
+    found: tuple[int, float] = (-1, 0.0)
+    kind = media_type.partition("/")[0]
+    ranks = {media_type: 2, f"{kind}/*": 1, "*/*": 0}
+    for part in accept.split(","):
+        name, *parameters = (each.strip().lower() for each in part.split(";"))
+        rank = ranks.get(name, -1)
+        if rank > found[0]:
+            found = (rank, _weight(parameters))
+    return found[1]
+
+
+def _weight(parameters: list[str]) -> float:
+    for parameter in parameters:
+        if parameter.startswith("q="):
+            try:
+                return float(parameter.removeprefix("q="))
+            except ValueError:
+                return 0.0
+    return 1.0
+
+
+def _stored(call: Call) -> Stored:
+    place = call.place
+    return call.windows.find(place.namespace, place.name, place.file)
+
+
+def _content(stored: Stored) -> bytes:
+    try:
+        return json.dumps(stored.config.get(), ensure_ascii=False).encode()
+    except InputError as error:
+        raise Problem(HTTPStatus.CONFLICT, f"{stored.file}: {error}") from error
+
+
+def _unless_known(
+    call: Call,
+    body: bytes,
+    media_type: str,
+    headers: dict[str, str],
+) -> Response:
+    """Answer with a body, or with 304 where the caller has it already."""
+    # It may be kept, and has to be asked for again each time.
+    headers = {**headers, "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization"}
+    known = call.request.headers.get("if-none-match")
+    if known is not None and headers["ETag"] in known:
+        return Response(status_code=HTTPStatus.NOT_MODIFIED.value, headers=headers)
+    if media_type != JSON:
+        media_type = f"{media_type}; charset=utf-8"
+    return Response(body, headers=headers, media_type=media_type)
+
+
+def _require_match(call: Call) -> None:
+    if call.text("If-Match") is None:
+        raise Problem(
+            HTTPStatus.PRECONDITION_REQUIRED,
+            "say which version is meant: If-Match with the ETag of the policy as you read it",
+        )
+
+
+def _check_identity(new: KubeObject, place: Place) -> None:
+    found = (new.api_version, new.kind, new.namespace, new.name)
+    wanted = (API_VERSION, KIND, place.namespace, place.name)
+    if found != wanted:
+        raise bad_request(
+            f"the body must be the {KIND} {place.title} ({API_VERSION}), as the path says"
+        )
+
+
+def _replaced(new: KubeObject, *, is_text: bool) -> Change:
+    def change(old: KubeObject) -> KubeObject:
+        if is_text:
+            return _framed(new, old)
+        # Only what differs is written: comments and order of the file stay.
+        changed = old.as_read()
+        changed.set(new.get())
+        return changed
+
+    return change
+
+
+def _framed(new: KubeObject, old: KubeObject) -> KubeObject:
+    """Return a text as the document that takes the place of another one in its file."""
+    text = new.span
+    if old.start > 0 and not text.lstrip().startswith(b"---"):
+        text = b"---\n" + text
+    if old.end < len(old.source) and not text.endswith(b"\n"):
+        text += b"\n"
+    return KubeObject.parse(text)
+
+
+def _patch(call: Call) -> Change:
+    patch = call.json()
+    cluster = call.text("cluster")
+
+    def change(policy: KubeObject) -> KubeObject:
+        if cluster is None:
+            return patched(policy, patch)
+        return patched_cluster(policy, cluster, patch)
+
+    return change
+
+
+def _wanted(call: Call) -> Wanted:
+    """Return the override that the body asks for."""
+    asked = call.json()
+    if not isinstance(asked, dict):
+        raise bad_request("the body must be a JSON object")
+    unknown = asked.keys() - {
+        "state",
+        "for",
+        "until",
+        "reason",
+        "ticket",
+        "requestedBy",
+        "name",
+        "cluster",
+    }
+    if unknown:
+        raise bad_request(f"the body has an unknown member {min(unknown)!r}")
+    texts = {name: _text(asked, name) for name in asked}
+    state = texts.get("state")
+    if state not in overrides.STATES:
+        raise bad_request("state must be open or closed")
+    reason = texts.get("reason")
+    if not reason:
+        raise bad_request("an override has a reason: give reason")
+    length, until = texts.get("for"), texts.get("until")
+    if (length is None) is (until is None):
+        raise bad_request("an override has an end: give for, such as 2h, or until")
+    return Wanted(
+        state=state,
+        reason=reason,
+        length=_length(length),
+        until=until,
+        ticket=texts.get("ticket"),
+        requested_by=texts.get("requestedBy", call.caller.name),
+        name=texts.get("name"),
+        cluster=texts.get("cluster"),
+    )
+
+
+def _text(asked: dict[str, Value], name: str) -> str | None:
+    found = asked[name]
+    if found is None or isinstance(found, str):
+        return found
+    raise bad_request(f"{name} must be a string")
+
+
+def _length(text: str | None):  # type: ignore[no-untyped-def]  # noqa: ANN202
+    if text is None:
+        return None
+    try:
+        found = moments.duration(text)
+    except RefusedError as error:
+        raise bad_request(f"for: {error}") from None
+    if not found:
+        raise bad_request("for must be longer than nothing")
+    return found
+
+
+def _turned(outcome: Outcome) -> dict[str, object]:
+    if outcome.proposal is None:
+        return {}
+    return {"says": outcome.proposal.spoken_turns}
+
+
+def _listed(stored: Stored) -> dict[str, object]:
+    return {
+        "namespace": stored.namespace or NO_NAMESPACE,
+        "name": stored.name,
+        "file": stored.file,
+        "etag": entity_tag(stored, json=True),
+    }
+
+
+def _page(call: Call) -> tuple[int, int]:
+    """Return how many rows are asked for, and from which on."""
+    limit = call.values.get("limit")
+    start = call.values.get("continue")
+    if not isinstance(limit, int):
+        limit = 500
+    if not isinstance(start, int):
+        start = 0
+    return limit, start
+
+
+def _next(after: int, count: int) -> str | None:
+    if after >= count:
+        return None
+    return str(after)
+
+
+def _fleet(call: Call, start: int, limit: int) -> dict[str, object]:
+    windows = call.windows
+    now = windows.now()
+    snapshot = windows.snapshot
+    rows: list[dict[str, object]] = []
+    count = 0
+    for stored in snapshot.every():
+        clusters: tuple[str | None, ...] = windows.evaluator.clusters(stored) or (None,)
+        first = max(start - count, 0)
+        rows += [
+            _row(call, stored, cluster, now)
+            for cluster in clusters[first : first + limit - len(rows)]
+        ]
+        count += len(clusters)
+    return {
+        "commit": snapshot.commit,
+        "at": now.isoformat(timespec="seconds"),
+        "count": count,
+        "rows": rows,
+        "next": _next(start + limit, count),
+    }
+
+
+def _row(call: Call, stored: Stored, cluster: str | None, now: datetime) -> dict[str, object]:
+    evaluator = call.windows.evaluator
+    try:
+        answer = evaluator.state_now(stored, cluster, now)
+        if answer is None:
+            answer = evaluator.state(stored, cluster, now, is_now=True)
+        found: dict[str, object] = json.loads(answer.body)
+    except Problem as problem:
+        return {"policy": stored.title, "cluster": cluster, "error": problem.detail}
+    return found

@@ -1,0 +1,163 @@
+"""The policies of a commit: each file parsed once for its content, and kept for the next commit."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from krm_windows.krm import InputError, KubeObject, documents
+from krm_windows.policy.model import API_VERSION, KIND
+from krm_windows.system.git_branch import Branch, File
+from krm_windows.system.reading import SUFFIXES
+
+# No policy is larger; what is, is not read. All contents together are read in parts of 64 MiB.
+_MOST = 4 << 20
+_BATCH = 64 << 20
+NO_NAMESPACE = "-"
+"""Stands in a path for a policy whose file names no namespace: kustomize sets it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A policy as a file of the repository has it.
+
+    `file` is the path from the top of the repository, `blob` the object of its content: another
+    content is another object.
+    """
+
+    namespace: str
+    name: str
+    file: str
+    mode: str
+    blob: str
+    config: KubeObject
+
+    @property
+    def title(self) -> str:
+        """What it is called: `flux-system/week`."""
+        return title(self.namespace, self.name)
+
+    @property
+    def identity(self) -> tuple[str, int]:
+        """What tells its text from any other: the content of the file, and where it begins."""
+        return self.blob, self.config.start
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nothing else is in the file."""
+        return len(documents(self.config.source)) == 1
+
+
+def title(namespace: str, name: str) -> str:
+    """Return what a policy is called: `flux-system/week`."""
+    return f"{namespace or NO_NAMESPACE}/{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A file that may hold policies and cannot be read."""
+
+    file: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The policies of a commit, by namespace and name; several files may have one of a name."""
+
+    commit: str
+    policies: Mapping[tuple[str, str], tuple[Stored, ...]]
+    unreadable: tuple[Unreadable, ...]
+    parsed: Mapping[str, "Parsed"]
+
+    def every(self) -> Iterator[Stored]:
+        """Yield all policies, by namespace and name."""
+        for key in sorted(self.policies):
+            yield from self.policies[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a content holds: its policies, or why it cannot be read."""
+
+    policies: tuple[tuple[str, str, KubeObject], ...] = ()
+    detail: str = ""
+
+
+_NOTHING = Parsed()
+
+
+@dataclass(slots=True)
+class _Found:
+    policies: dict[tuple[str, str], tuple[Stored, ...]] = field(default_factory=dict)
+    unreadable: list[Unreadable] = field(default_factory=list)
+    parsed: dict[str, Parsed] = field(default_factory=dict)
+
+
+def read(branch: Branch, commit: str, below: str, before: Snapshot | None) -> Snapshot:
+    """Read the policies of a commit below a directory; what `before` has read is taken from it."""
+    files = [file for file in branch.files(commit, below) if _may_hold_one(file)]
+    found = _Found()
+    if before is not None:
+        # Of what is gone, nothing is kept.
+        wanted = {file.blob for file in files}
+        found.parsed = {blob: each for blob, each in before.parsed.items() if blob in wanted}
+    _parse(branch, [file for file in files if file.blob not in found.parsed], found)
+    for file in files:
+        _add(found, file, found.parsed[file.blob])
+    return Snapshot(commit, found.policies, tuple(found.unreadable), found.parsed)
+
+
+def _parse(branch: Branch, files: list[File], found: _Found) -> None:
+    """Parse the contents of some files, each once."""
+    for batch in _batches(files):
+        sizes = {file.blob: file.size for file in batch}
+        contents = branch.contents(list(sizes), sum(sizes.values()))
+        for blob, content in contents.items():
+            found.parsed[blob] = _parsed(content)
+
+
+def _may_hold_one(file: File) -> bool:
+    # A name that is not UTF-8 could be in no address and no answer.
+    return file.path.endswith(tuple(SUFFIXES)) and file.size <= _MOST and _is_text(file.path)
+
+
+def _is_text(path: str) -> bool:
+    return path.isprintable() and not any("\ud800" <= sign <= "\udfff" for sign in path)
+
+
+def _batches(files: list[File]) -> Iterator[list[File]]:
+    batch: list[File] = []
+    size = 0
+    for file in files:
+        if batch and size + file.size > _BATCH:
+            yield batch
+            batch = []
+            size = 0
+        batch.append(file)
+        size += file.size
+    if batch:
+        yield batch
+
+
+def _parsed(content: bytes) -> Parsed:
+    # Most manifests are of other kinds: they are not parsed at all.
+    if KIND.encode() not in content or API_VERSION.encode() not in content:
+        return _NOTHING
+    try:
+        items = [item for item in documents(content) if _is_policy(item)]
+        policies = [(item.namespace, item.name, item) for item in items]
+    except InputError as error:
+        return Parsed(detail=str(error))
+    return Parsed(tuple(policies))
+
+
+def _is_policy(item: KubeObject) -> bool:
+    return item.kind == KIND and item.api_version == API_VERSION
+
+
+def _add(found: _Found, file: File, parsed: Parsed) -> None:
+    if parsed.detail:
+        found.unreadable.append(Unreadable(file.path, parsed.detail))
+    for namespace, name, config in parsed.policies:
+        stored = Stored(namespace, name, file.path, file.mode, file.blob, config)
+        key = (namespace, name)
+        found.policies[key] = (*found.policies.get(key, ()), stored)

@@ -1,0 +1,67 @@
+"""Problem details (RFC 9457): every answer that is none, with the findings behind it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from krm_windows.checks import report
+from krm_windows.krm import KubeObject
+from krm_windows.results import Result
+
+MEDIA_TYPE = "application/problem+json"
+# A text of a caller, or of Git, in an answer.
+_LONGEST = 2000
+
+Record = dict[str, object]
+
+
+@dataclass(eq=False)
+class Problem(Exception):  # noqa: N818 - RFC 9457 calls it so
+    """An answer that says why there is none.
+
+    `findings` are records as `finding` makes them.
+    """
+
+    status: HTTPStatus
+    detail: str
+    findings: Sequence[Record] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def record(self) -> Record:
+        """Return the members of the problem details object."""
+        found: Record = {
+            # RFC 9457, 4.2.1: no more than the status says, so `title` is the status's phrase.
+            "type": "about:blank",
+            "title": self.status.phrase,
+            "status": self.status.value,
+            "detail": self.detail[:_LONGEST],
+        }
+        if self.findings:
+            found["findings"] = list(self.findings)
+        return found
+
+
+def findings(
+    results: Iterable[Result],
+    policy: KubeObject | None = None,
+    file: str | None = None,
+) -> list[Record]:
+    """Return results as records: those of the function, with file and line where they are known."""
+    return [_finding(result, policy, file) for result in results]
+
+
+def _finding(result: Result, policy: KubeObject | None, file: str | None) -> Record:
+    record: Record = {
+        "rule": result.tags.get("rule", ""),
+        "severity": str(result.severity),
+        "message": result.message,
+    }
+    if result.field is not None:
+        record["field"] = result.field.value()
+    if result.resource_ref is not None:
+        record["resourceRef"] = result.resource_ref.value()
+    if file is not None:
+        record["file"] = file
+    if policy is not None:
+        record["line"] = report.line(policy, result.path)
+    return record

@@ -1,0 +1,239 @@
+"""The table of operations: what there is to be asked, who may, and every answer.
+
+Routes and the OpenAPI document are made from it, so that neither has what the other lacks.
+"""
+
+from krm_windows.preview import asked
+from krm_windows.service import handlers
+from krm_windows.service.access import Scope
+from krm_windows.service.calls import (
+    HTML,
+    ICS,
+    JSON,
+    MERGE_PATCH,
+    YAML,
+    Answer,
+    Body,
+    Operation,
+    Parameter,
+    Schema,
+)
+
+_POLICY = "/policies/{namespace}/{name}"
+_MOST_DAYS = 400
+_MOST_ROWS = 1000
+_TEXT: Schema = {"type": "string"}
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _flag(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise ValueError(f"must be true or false, got {text[:40]!r}")
+    return text == "true"
+
+
+def _days(text: str) -> int:
+    return asked.count(text, "days", _MOST_DAYS)
+
+
+def _rows(text: str) -> int:
+    return asked.count(text, "rows", _MOST_ROWS)
+
+
+def _from(text: str) -> int:
+    # As `next` of the page before gives it.
+    return asked.count(text, "rows", 10**9)
+
+
+def _line(text: str) -> str:
+    """Read a text of one line: it becomes the first line of a commit."""
+    if not text.strip() or not text.isprintable() or len(text) > _LINE:
+        raise ValueError(f"must be one line of at most {_LINE} characters")
+    return text.strip()
+
+
+_LINE = 500
+FILE = Parameter("file", "The file, where several have a policy of this name.", _TEXT)
+CLUSTER = Parameter("cluster", "A cluster that the policy names.", _TEXT)
+AT = Parameter(
+    "at",
+    "The instant to decide for (default: now).",
+    {"type": "string", "format": "date-time"},
+    asked.instant,
+)
+FROM = Parameter(
+    "from",
+    "The first day, or an instant from which on a day is 24 hours (default: today).",
+    {"type": "string"},
+    asked.day_or_instant,
+)
+DAYS = Parameter(
+    "days",
+    "How many days (default: 7).",
+    {"type": "integer", "minimum": 1, "maximum": _MOST_DAYS},
+    _days,
+)
+LIMIT = Parameter(
+    "limit",
+    "How many rows at most (default: 500).",
+    {"type": "integer", "minimum": 1, "maximum": _MOST_ROWS},
+    _rows,
+)
+CONTINUE = Parameter(
+    "continue",
+    "`next` of the page before.",
+    {"type": "integer", "minimum": 1, "maximum": 10**9},
+    _from,
+)
+NAMESPACE = Parameter("namespace", "Only policies of this namespace.", _TEXT)
+REASON = Parameter(
+    "reason", "Why: the message of the commit.", {"type": "string", "maxLength": _LINE}, _line
+)
+STRICT = Parameter("strict", "Refuse for a warning, too.", {"type": "boolean"}, _flag)
+IF_MATCH = Parameter("If-Match", "The ETag of the policy as it was read.", _TEXT, place="header")
+IF_NONE_MATCH = Parameter(
+    "If-None-Match", "`*` to make a policy that is not there.", _TEXT, place="header"
+)
+_TAGGED = ("ETag",)
+_CHANGED = Answer("What became of it.", {JSON: _ref("Change")}, _TAGGED)
+_UNCHANGED = Answer("The caller has it already.", headers=_TAGGED)
+_POLICY_BODY = {JSON: _ref("WindowPolicy"), YAML: _TEXT}
+
+OPERATIONS: tuple[Operation, ...] = (
+    Operation(
+        "GET",
+        "/policies",
+        "listPolicies",
+        "The policies of the branch, page by page.",
+        handlers.list_policies,
+        Scope.READ,
+        {200: Answer("A page of policies.", {JSON: _ref("PolicyList")})},
+        (NAMESPACE, LIMIT, CONTINUE),
+    ),
+    Operation(
+        "GET",
+        _POLICY,
+        "getPolicy",
+        "A policy: the file's own text as YAML, or what it means as JSON.",
+        handlers.get_policy,
+        Scope.READ,
+        {200: Answer("The policy.", _POLICY_BODY, _TAGGED), 304: _UNCHANGED},
+        (FILE,),
+    ),
+    Operation(
+        "PUT",
+        _POLICY,
+        "putPolicy",
+        "Replace a policy (If-Match), or make one (If-None-Match: *).",
+        handlers.put_policy,
+        Scope.WRITE,
+        {200: _CHANGED, 201: _CHANGED},
+        (FILE, REASON, STRICT, IF_MATCH, IF_NONE_MATCH),
+        Body(_POLICY_BODY, "The policy: JSON keeps the comments of the file, YAML is its text."),
+    ),
+    Operation(
+        "PATCH",
+        _POLICY,
+        "patchPolicy",
+        "Change a policy by a JSON merge patch, of the whole object or of its spec on a cluster.",
+        handlers.patch_policy,
+        Scope.WRITE,
+        {200: _CHANGED},
+        (FILE, CLUSTER, REASON, STRICT, IF_MATCH),
+        Body({MERGE_PATCH: {"type": "object"}}, "A merge patch (RFC 7396)."),
+    ),
+    Operation(
+        "DELETE",
+        _POLICY,
+        "deletePolicy",
+        "Take a policy out of its file.",
+        handlers.delete_policy,
+        Scope.WRITE,
+        {200: _CHANGED},
+        (FILE, REASON, IF_MATCH),
+    ),
+    Operation(
+        "POST",
+        f"{_POLICY}/preview",
+        "preview",
+        "What would come of a change: findings and hours. Nothing is saved.",
+        handlers.preview,
+        Scope.READ,
+        {200: Answer("What would come of it.", {JSON: _ref("Preview")}, _TAGGED)},
+        (FILE, CLUSTER, STRICT),
+        Body({MERGE_PATCH: {"type": "object"}, **_POLICY_BODY}, "A merge patch, or a policy."),
+    ),
+    Operation(
+        "GET",
+        f"{_POLICY}/state",
+        "getState",
+        "Whether a policy is open, by which rule, since when and until when.",
+        handlers.get_state,
+        Scope.READ,
+        {200: Answer("What holds.", {JSON: _ref("State")}, _TAGGED), 304: _UNCHANGED},
+        (FILE, CLUSTER, AT),
+    ),
+    Operation(
+        "GET",
+        f"{_POLICY}/calendar",
+        "getCalendar",
+        "When a policy is open: as JSON, as iCalendar, or as a page.",
+        handlers.get_calendar,
+        Scope.READ,
+        {
+            200: Answer(
+                "The calendar.", {JSON: _ref("Calendar"), ICS: _TEXT, HTML: _TEXT}, _TAGGED
+            ),
+            304: _UNCHANGED,
+        },
+        (FILE, CLUSTER, FROM, DAYS),
+    ),
+    Operation(
+        "GET",
+        f"{_POLICY}/overrides",
+        "listOverrides",
+        "The overrides of a policy: coming, active, over.",
+        handlers.list_overrides,
+        Scope.READ,
+        {200: Answer("The overrides.", {JSON: _ref("OverrideList")})},
+        (FILE,),
+        tag="overrides",
+    ),
+    Operation(
+        "POST",
+        f"{_POLICY}/overrides",
+        "addOverride",
+        "Open or close at once, until a moment, for a reason.",
+        handlers.add_override,
+        Scope.OVERRIDE,
+        {201: _CHANGED},
+        (FILE, IF_MATCH),
+        Body({JSON: _ref("Override")}, "The override."),
+        tag="overrides",
+    ),
+    Operation(
+        "DELETE",
+        f"{_POLICY}/overrides/{{override}}",
+        "endOverride",
+        "End an override: take it out of the file.",
+        handlers.end_override,
+        Scope.OVERRIDE,
+        {200: _CHANGED},
+        (FILE, CLUSTER, REASON, IF_MATCH),
+        tag="overrides",
+    ),
+    Operation(
+        "GET",
+        "/fleet",
+        "getFleet",
+        "What is open now, for all policies and clusters, page by page.",
+        handlers.get_fleet,
+        Scope.READ,
+        {200: Answer("A page of rows.", {JSON: _ref("Fleet")})},
+        (LIMIT, CONTINUE),
+        tag="fleet",
+    ),
+)

@@ -1,0 +1,49 @@
+"""What a service is started with."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from krm_windows.system.git_branch import Person
+
+SERVICE = Person("krm-windows", "krm-windows@localhost")
+"""Who makes a commit, if nobody else is named: the author is the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What callers may take at most: bytes, seconds, requests."""
+
+    body: int = 1 << 20
+    # A request, body included, has to be here after so long; an answer takes no longer, either.
+    receive_seconds: float = 10.0
+    # Requests that are answered at the same time, and connections that are open.
+    concurrency: int = 64
+    connections: int = 512
+    # Of each caller, over a minute: reading, and what costs an audit or a commit.
+    reads_a_minute: int = 6000
+    writes_a_minute: int = 120
+    # Days of a calendar; rows of a page of a list.
+    days: int = 400
+    rows: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a service serves, and how.
+
+    `directory` lies in a Git repository; only policies below it are served. `branch` is the one
+    that is checked out if it is None. `created` is the path of the file of a new policy below
+    `directory`, with `{namespace}` and `{name}`.
+    """
+
+    directory: Path
+    branch: str | None = None
+    committer: Person = SERVICE
+    created: str = "{namespace}-{name}.yaml"
+    remote: str | None = None
+    # How often the branch is looked at, and its remote fetched, in seconds.
+    poll_seconds: float = 1.0
+    fetch_seconds: float = 30.0
+    limits: Limits = field(default_factory=Limits)
+    # Hours of a change that are shown: four weeks, as `set` does.
+    days_compared: int = 28

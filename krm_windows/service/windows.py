@@ -1,0 +1,192 @@
+"""What handlers and pages ask: policies, their state, their history, and changes of them.
+
+Methods may be called from any thread. Those that read Git, evaluate or write take milliseconds or
+more: call them away from the event loop.
+"""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+
+from krm_windows.service import policies
+from krm_windows.service.evaluation import Evaluator
+from krm_windows.service.policies import Snapshot, Stored, title
+from krm_windows.service.problems import Problem
+from krm_windows.service.settings import Settings
+from krm_windows.system import locks
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.git_branch import Branch, Entry, RemoteError
+from krm_windows.system.git_forward import Forward
+
+# A change waits for the one before it, which takes a second at most, or for the remote.
+_PATIENCE = 20.0
+_PAUSE = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether the service can answer, and what is wrong otherwise."""
+
+    ready: bool
+    detail: str
+    commit: str
+    remote_behind: str | None = None
+
+
+class Windows:
+    """The policies of a branch, as they are at its tip."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Open the repository; finish what an earlier run began. Raises WorkspaceError."""
+        self.settings = settings
+        self.branch = Branch.of(settings.directory, settings.branch)
+        self.forward = Forward(self.branch)
+        self.below = _below(settings.directory, self.branch)
+        self.evaluator = Evaluator()
+        self._writing = threading.Lock()
+        self._reading = threading.Lock()
+        self._trouble = ""
+        self._recover()
+        tip = self._tip()
+        self._snapshot = policies.read(self.branch, tip, self.below, None)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The policies as they were when the branch was last looked at: within a second."""
+        return self._snapshot
+
+    def now(self) -> datetime:
+        """Return the instant that it is."""
+        return datetime.now(UTC)
+
+    def find(self, namespace: str, name: str, file: str | None = None) -> Stored:
+        """Return a policy; raises Problem where there is none, or where several files have it."""
+        return one(self._snapshot, namespace, name, file)
+
+    def refresh(self) -> Snapshot:
+        """Look at the branch, and read what has changed; return the policies."""
+        with self._reading:
+            tip = self._tip()
+            if tip != self._snapshot.commit:
+                self._snapshot = policies.read(self.branch, tip, self.below, self._snapshot)
+            return self._snapshot
+
+    def poll(self) -> None:
+        """Look at the branch, and bring the working tree forward if it had to wait."""
+        try:
+            self.refresh()
+            if self.forward.pending() is not None:
+                self._finish()
+            self._trouble = ""
+        except (WorkspaceError, OSError) as error:
+            self._trouble = str(error)
+
+    def fetch(self) -> None:
+        """Take over what the remote has more than the branch."""
+        remote = self.settings.remote
+        if remote is None:
+            return
+        with self.alone():
+            self.catch_up(self.branch.fetch(remote))
+
+    def catch_up(self, theirs: str) -> None:
+        """Move the branch to a commit of the remote that has all of its own; else leave it."""
+        tip = self._tip()
+        if theirs == tip or not self.branch.is_ancestor(tip, theirs):
+            return
+        self.forward.begin(tip, theirs)
+        self.forward.move(tip, theirs)
+        self.refresh()
+
+    def history(self, stored: Stored, count: int) -> list[Entry]:
+        """Return the latest commits that changed the file of a policy, newest first."""
+        return self.branch.log(self._snapshot.commit, count, stored.file)
+
+    def health(self) -> Health:
+        """Say whether there is anything in the way of answering."""
+        return Health(not self._trouble, self._trouble, self._snapshot.commit)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep every other writer out, here and in other processes; raises Problem if it lasts."""
+        if not self._writing.acquire(timeout=_PATIENCE):
+            raise _busy("another change is under way")
+        try:
+            with self._locked():
+                yield
+        finally:
+            self._writing.release()
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self.forward.folder.mkdir(exist_ok=True)
+        ends = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                lock = locks.alone(self.forward.folder)
+                lock.__enter__()
+                break
+            except WorkspaceError as error:
+                if time.monotonic() > ends:
+                    raise _busy(str(error)) from None
+                time.sleep(_PAUSE)
+        try:
+            yield
+        finally:
+            lock.__exit__(None, None, None)
+
+    def _recover(self) -> None:
+        """Finish or forget what a run that was killed had begun."""
+        with self.alone():
+            if self.forward.pending() is not None:
+                self._finish()
+
+    def _finish(self) -> None:
+        move = self.forward.pending()
+        remote = self.settings.remote
+        # It may have been pushed already: then the remote has it, and it did happen.
+        if move is not None and remote is not None and self._tip() == move.old:
+            with suppress(RemoteError):
+                theirs = self.branch.fetch(remote)
+                if self.branch.is_ancestor(move.new, theirs):
+                    self.branch.move(theirs, move.old)
+        self.forward.finish()
+
+    def _tip(self) -> str:
+        tip = self.branch.tip()
+        if tip is None:
+            raise WorkspaceError(f"the branch {self.branch.name} is gone")
+        return tip
+
+
+def one(snapshot: Snapshot, namespace: str, name: str, file: str | None) -> Stored:
+    """Return a policy of a commit; raises Problem where there is none, or several."""
+    found = snapshot.policies.get((namespace, name), ())
+    if file is not None:
+        found = tuple(stored for stored in found if stored.file == file)
+    if not found:
+        raise Problem(HTTPStatus.NOT_FOUND, f"there is no policy {title(namespace, name)}")
+    if len(found) > 1:
+        files = ", ".join(stored.file for stored in found)
+        raise Problem(
+            HTTPStatus.CONFLICT,
+            f"{title(namespace, name)} is in several files: say which with ?file= ({files})",
+        )
+    return found[0]
+
+
+def _below(directory: Path, branch: Branch) -> str:
+    """Return the directory whose policies are served as a path from the top; empty for all."""
+    below = directory.resolve().relative_to(branch.layout.top).as_posix()
+    if below == ".":
+        return ""
+    return below
+
+
+def _busy(why: str) -> Problem:
+    return Problem(HTTPStatus.SERVICE_UNAVAILABLE, why, headers={"Retry-After": "1"})

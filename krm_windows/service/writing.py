@@ -1,0 +1,283 @@
+"""Changes of policies: what a pull request does, then one commit with the caller as author."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
+
+from krm_windows.edit.proposal import Proposal, introduce, propose
+from krm_windows.krm import EditError, InputError, KubeObject
+from krm_windows.preview import records
+from krm_windows.preview.calendar import Period
+from krm_windows.results import fails
+from krm_windows.service.policies import Snapshot, Stored, title
+from krm_windows.service.problems import Problem, Record, findings
+from krm_windows.service.windows import Windows, one
+from krm_windows.system.git_branch import Edit, MovedError, Person, RemoteError
+
+Change = Callable[[KubeObject], KubeObject]
+"""Makes the policy that is to be from the one that is; raises InputError where it cannot."""
+# How often a change is made anew when the remote has moved meanwhile.
+_ATTEMPTS = 5
+# A tag as it is given out: the object of the file, with an ending for another form of it.
+_TAG = re.compile(r'"([0-9a-f]{40,64})(-json)?"')
+TRAILER = "Idempotency-Key"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which policy is meant; `file` tells those of one name apart."""
+
+    namespace: str
+    name: str
+    file: str | None = None
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return title(self.namespace, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A change that somebody asks for.
+
+    `if_match` is the header of that name, None for a change that holds for any version. Of what is
+    `urgent` only what does not build is refused; of what is `strict`, warnings are refused, too.
+    """
+
+    author: Person
+    caller: str
+    reason: str
+    if_match: str | None = None
+    urgent: bool = False
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a change; `commit` is None where there was nothing to write.
+
+    `stored` is the policy as it is now, None where it is gone.
+    """
+
+    place: Place
+    file: str
+    proposal: Proposal | None
+    commit: str | None
+    stored: Stored | None
+
+    def record(self) -> Record:
+        """Return it as JSON says it."""
+        return {
+            "policy": self.place.title,
+            "file": self.file,
+            "written": self.commit is not None,
+            "commit": self.commit,
+            **proposed(self.proposal, self.file),
+        }
+
+
+def proposed(proposal: Proposal | None, file: str) -> Record:
+    """Return the hours that a change moves, and what was found of it."""
+    if proposal is None:
+        return {"differences": [], "findings": []}
+    return {
+        "differences": [records.difference(each) for each in proposal.differences],
+        "findings": findings(proposal.results, proposal.new, file),
+    }
+
+
+def entity_tag(stored: Stored, *, json: bool) -> str:
+    """Return the strong entity tag of a policy, which another form of it has not."""
+    ending = ""
+    if json:
+        ending = "-json"
+    return f'"{stored.blob}{ending}"'
+
+
+class Writer:
+    """Makes changes, one after the other."""
+
+    def __init__(self, windows: Windows) -> None:
+        """Write to the branch of some policies."""
+        self._windows = windows
+
+    def preview(self, stored: Stored, change: Change, at: datetime) -> Proposal:
+        """Say what would come of a change, and write nothing."""
+        return self._proposal(stored, change, at)
+
+    def change(self, place: Place, change: Change, order: Order) -> Outcome:
+        """Change a policy that is there."""
+        windows = self._windows
+        with windows.alone():
+            stored = one(windows.refresh(), place.namespace, place.name, place.file)
+            _check(order, stored)
+            proposal = self._proposal(stored, change, windows.now())
+            self._refuse(proposal, order, stored.file)
+            if not proposal.changes_text:
+                return Outcome(place, stored.file, proposal, None, stored)
+            edit = Edit(stored.file, proposal.content, stored.mode)
+            commit = self._publish(edit, stored, order, place)
+            now = one(windows.refresh(), place.namespace, place.name, stored.file)
+        return Outcome(place, stored.file, proposal, commit, now)
+
+    def create(self, place: Place, new: KubeObject, order: Order) -> Outcome:
+        """Put a policy that is not there into a file of its own."""
+        windows = self._windows
+        with windows.alone():
+            snapshot = windows.refresh()
+            _check_absent(snapshot, place)
+            file = self._new_file(snapshot, place)
+            proposal = introduce(new, [], windows.now())
+            self._refuse(proposal, order, file)
+            commit = self._publish(Edit(file, proposal.content), None, order, place)
+            now = one(windows.refresh(), place.namespace, place.name, file)
+        return Outcome(place, file, proposal, commit, now)
+
+    def remove(self, place: Place, order: Order) -> Outcome:
+        """Take a policy out of its file, and the file away where nothing else is in it."""
+        windows = self._windows
+        with windows.alone():
+            stored = one(windows.refresh(), place.namespace, place.name, place.file)
+            _check(order, stored)
+            content: bytes | None = None
+            if not stored.is_alone:
+                config = stored.config
+                content = config.source[: config.start] + config.source[config.end :]
+            edit = Edit(stored.file, content, stored.mode)
+            commit = self._publish(edit, stored, order, place)
+            windows.refresh()
+        return Outcome(place, stored.file, None, commit, None)
+
+    def _proposal(self, stored: Stored, change: Change, at: datetime) -> Proposal:
+        old = stored.config.as_read()
+        try:
+            new = change(old)
+            period = Period(at, self._windows.settings.days_compared)
+            return propose(old, new, [], at, period)
+        except (InputError, EditError) as error:
+            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
+
+    def _refuse(self, proposal: Proposal, order: Order, file: str) -> None:
+        if not proposal.fails(strict=order.strict, urgent=order.urgent):
+            return
+        results = proposal.results
+        if order.urgent:
+            results = [result for result in proposal.compiled if fails([result])]
+        raise Problem(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            "the policy would be wrong: nothing was written",
+            findings(results, proposal.new, file),
+        )
+
+    def _new_file(self, snapshot: Snapshot, place: Place) -> str:
+        settings = self._windows.settings
+        name = settings.created.format(namespace=place.namespace or "default", name=place.name)
+        file = "/".join(part for part in (self._windows.below, name) if part)
+        if self._windows.branch.is_taken(snapshot.commit, file):
+            raise Problem(HTTPStatus.CONFLICT, f"{file} is there already, and is no such policy")
+        return file
+
+    def _publish(
+        self,
+        edit: Edit,
+        before: Stored | None,
+        order: Order,
+        place: Place,
+    ) -> str:
+        """Make the commit, push it, move the branch, bring the working tree forward."""
+        windows = self._windows
+        tip = windows.snapshot.commit
+        base = tip
+        for _ in range(_ATTEMPTS):
+            commit = windows.branch.commit(
+                base,
+                [edit],
+                _message(order, place),
+                order.author,
+                windows.settings.committer,
+            )
+            windows.forward.begin(tip, commit)
+            try:
+                self._push(commit)
+                windows.forward.move(tip, commit)
+            except RemoteError as error:
+                windows.forward.forget()
+                raise Problem(HTTPStatus.BAD_GATEWAY, str(error)) from error
+            except MovedError as error:
+                windows.forward.forget()
+                base = self._rebased(edit, before, tip, error)
+            else:
+                return commit
+        raise Problem(HTTPStatus.CONFLICT, "the remote moves all the time: try again")
+
+    def _push(self, commit: str) -> None:
+        remote = self._windows.settings.remote
+        if remote is not None:
+            self._windows.branch.push(remote, commit, self._windows.branch.ref)
+
+    def _rebased(
+        self,
+        edit: Edit,
+        before: Stored | None,
+        tip: str,
+        error: MovedError,
+    ) -> str:
+        """Return the commit to begin from, once the remote has moved; raises Problem."""
+        windows = self._windows
+        remote = windows.settings.remote
+        if remote is None:
+            raise Problem(HTTPStatus.CONFLICT, str(error)) from error
+        try:
+            theirs = windows.branch.fetch(remote)
+        except RemoteError as unreachable:
+            raise Problem(HTTPStatus.BAD_GATEWAY, str(unreachable)) from unreachable
+        if not windows.branch.is_ancestor(tip, theirs):
+            raise Problem(
+                HTTPStatus.CONFLICT,
+                f"the branch {windows.branch.name} here and at {remote} have gone apart",
+            ) from error
+        there = windows.branch.file(theirs, edit.path)
+        known = None
+        if before is not None:
+            known = before.blob
+        blob = None
+        if there is not None:
+            blob = there.blob
+        if blob != known:
+            # Whoever asks again sees what the remote has.
+            windows.catch_up(theirs)
+            raise Problem(
+                HTTPStatus.CONFLICT, f"{edit.path} was changed at {remote} meanwhile: read it again"
+            ) from error
+        return theirs
+
+
+def _check(order: Order, stored: Stored) -> None:
+    """Refuse a change of another version than the one that is there (RFC 9110, 13.1.1)."""
+    if order.if_match is None or order.if_match.strip() == "*":
+        return
+    tags = [tag.strip() for tag in order.if_match.split(",")]
+    for tag in tags:
+        found = _TAG.fullmatch(tag)
+        # The comparison is strong: a weak tag, `W/"…"`, matches nothing.
+        if found and found[1] == stored.blob:
+            return
+    raise Problem(
+        HTTPStatus.PRECONDITION_FAILED,
+        f"{stored.title} has changed since: it is {entity_tag(stored, json=False)} now",
+        headers={"ETag": entity_tag(stored, json=False)},
+    )
+
+
+def _check_absent(snapshot: Snapshot, place: Place) -> None:
+    if (place.namespace, place.name) in snapshot.policies:
+        raise Problem(HTTPStatus.PRECONDITION_FAILED, f"{place.title} is there already")
+
+
+def _message(order: Order, place: Place) -> str:
+    trailers = [f"Policy: {place.title}", f"Requested-through: krm-windows serve ({order.caller})"]
+    lines = "\n".join(trailers)
+    return f"{order.reason}\n\n{lines}\n"

@@ -1,0 +1,394 @@
+"""One branch of a repository that a service writes to: its commits read, and new ones made.
+
+Commits are made of objects, with an index of their own: nobody's working tree, staged changes or
+hooks have a part in that. The repository is the operator's, so its remotes and its credentials are
+used as they are set up.
+"""
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from krm_windows.system import git_layout, programs
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.git_layout import Layout
+from krm_windows.system.programs import Ended, Limits
+
+# What a remote may take; everything else ends in milliseconds.
+_SECONDS = 60.0
+_SMALL = 4 << 20
+# As `git ls-tree` prints the modes of plain files; a link is 120000, a submodule 160000.
+_FILES = ("100644", "100755")
+PLAIN = "100644"
+"""The mode of a new file."""
+# What the caller's environment must not decide: which repository, index or objects are meant.
+_FOREIGN = re.compile(
+    r"GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR"
+    r"|NAMESPACE|AUTHOR_\w+|COMMITTER_\w+|CONFIG_\w+|TRACE\w*|QUARANTINE_PATH)"
+)
+# A password in the address of a remote must not get into an answer or a log.
+_CREDENTIALS = re.compile(r"(\w+://)[^/@\s]*@")
+# Of what Git says, so much is passed on.
+_SAID = 400
+
+
+class MovedError(WorkspaceError):
+    """A branch, here or at the remote, is not where it was when the change was made."""
+
+
+class RemoteError(WorkspaceError):
+    """The remote could not be reached, or refused what was pushed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who is named in a commit."""
+
+    name: str
+    email: str
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A plain file of a commit: its path from the top, its mode, and the object of its content."""
+
+    path: str
+    mode: str
+    blob: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A file as it is to be; `content` is None for one that is to be removed."""
+
+    path: str
+    content: bytes | None
+    mode: str = PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A commit as the log tells it; `when` is the author's time, in seconds since 1970."""
+
+    commit: str
+    author: Person
+    when: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A branch of the repository at `layout`; `program` is Git."""
+
+    program: str
+    layout: Layout
+    name: str
+
+    @classmethod
+    def of(cls, directory: Path, name: str | None) -> "Branch":
+        """Open a branch, or the one that is checked out; raises WorkspaceError without one."""
+        program = programs.find("git")
+        if program is None:
+            raise WorkspaceError("git is not installed")
+        layout = git_layout.find(directory)
+        branch = cls(program, layout, name or "")
+        if name is None:
+            head = branch.head()
+            if head is None:
+                raise WorkspaceError(f"{layout.top}: HEAD is detached: name a branch")
+            branch = cls(program, layout, head)
+        if branch.tip() is None:
+            raise WorkspaceError(f"{layout.top}: there is no branch {branch.name!r} with a commit")
+        return branch
+
+    @property
+    def ref(self) -> str:
+        """The full name of the branch."""
+        return f"refs/heads/{self.name}"
+
+    def head(self) -> str | None:
+        """Return the branch that is checked out; None where HEAD is a commit."""
+        ended = self.run("symbolic-ref", "--quiet", "--short", "HEAD")
+        if ended.code != 0:
+            return None
+        return ended.output.decode(errors="replace").strip()
+
+    def tip(self) -> str | None:
+        """Return the commit of the branch; None where it has none."""
+        return self.resolve(self.ref)
+
+    def resolve(self, name: str) -> str | None:
+        """Return the commit that a full name leads to; None where there is none."""
+        ended = self.run(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"
+        )
+        found = ended.output.decode(errors="replace").strip()
+        if ended.code != 0 or not git_layout.is_object_name(found):
+            return None
+        return found
+
+    def files(self, commit: str, below: str) -> list[File]:
+        """Return the plain files of a commit below a directory (empty: all), links left out."""
+        arguments = ["ls-tree", "-r", "-l", "-z", "--full-tree", commit]
+        if below:
+            arguments += ["--", f"{below}/"]
+        listed = self._done(*arguments, most=256 << 20)
+        return list(_files(listed))
+
+    def file(self, commit: str, path: str) -> File | None:
+        """Return one plain file of a commit; None where there is none, or something else."""
+        listed = self._done("ls-tree", "-l", "-z", "--full-tree", commit, "--", path)
+        for found in _files(listed):
+            if found.path == path:
+                return found
+        return None
+
+    def is_taken(self, commit: str, path: str) -> bool:
+        """Say whether a commit has anything at a path, or a file where a directory has to be."""
+        parts = path.split("/")
+        above = ["/".join(parts[:end]) for end in range(1, len(parts))]
+        for place in above:
+            listed = self._done("ls-tree", "-z", "--full-tree", commit, "--", place)
+            # `040000 tree 1f2e…` TAB `clusters`: anything but a tree is in the way.
+            if listed and not listed.startswith(b"040000 tree"):
+                return True
+        return bool(self._done("ls-tree", "-z", "--full-tree", commit, "--", path))
+
+    def contents(self, blobs: Sequence[str], most: int) -> dict[str, bytes]:
+        """Return the contents of objects; together they may have `most` bytes."""
+        if not blobs:
+            return {}
+        asked = "".join(f"{blob}\n" for blob in blobs).encode()
+        printed = self._done("cat-file", "--batch", stdin=asked, most=most + 200 * len(blobs))
+        found: dict[str, bytes] = {}
+        place = 0
+        for blob in blobs:
+            # `OBJECT blob SIZE`, its content and a line end, as `git cat-file --batch` has them.
+            end = printed.index(b"\n", place)
+            words = printed[place:end].split()
+            if words[1:2] != [b"blob"]:
+                raise WorkspaceError(f"the object {blob} has no content here")
+            size = int(words[2])
+            found[blob] = printed[end + 1 : end + 1 + size]
+            place = end + size + 2
+        return found
+
+    def write(self, content: bytes) -> str:
+        """Put a content into the object database, as it is; return its object."""
+        return self._line("hash-object", "-w", "--stdin", stdin=content)
+
+    def commit(
+        self,
+        parent: str,
+        edits: Sequence[Edit],
+        message: str,
+        author: Person,
+        committer: Person,
+    ) -> str:
+        """Make a commit of some files on top of another, which no branch leads to yet."""
+        lines: list[str] = []
+        for edit in edits:
+            # `git update-index --index-info`: mode 0 removes the entry.
+            line = f"0 {'0' * 40}\t{edit.path}"
+            if edit.content is not None:
+                line = f"{edit.mode} {self.write(edit.content)}\t{edit.path}"
+            lines.append(f"{line}\0")
+        with tempfile.TemporaryDirectory(prefix="krm-windows-index-") as folder:
+            index = {"GIT_INDEX_FILE": f"{folder}/index"}
+            self._done("read-tree", parent, extra=index)
+            entries = "".join(lines).encode()
+            self._done("update-index", "-z", "--index-info", stdin=entries, extra=index)
+            tree = self._line("write-tree", extra=index)
+        people = {
+            "GIT_AUTHOR_NAME": author.name,
+            "GIT_AUTHOR_EMAIL": author.email,
+            "GIT_COMMITTER_NAME": committer.name,
+            "GIT_COMMITTER_EMAIL": committer.email,
+        }
+        made = ("commit-tree", tree, "-p", parent, "-F", "-")
+        return self._line(*made, stdin=message.encode(), extra=people)
+
+    def move(self, new: str, old: str) -> None:
+        """Let the branch lead to another commit; raises MovedError where it is not at `old`."""
+        ended = self.run("update-ref", "-m", "krm-windows", self.ref, new, old)
+        if ended.code != 0:
+            raise MovedError(f"the branch {self.name} has moved meanwhile: {_said(ended)}")
+
+    def is_ancestor(self, older: str, newer: str) -> bool:
+        """Say whether one commit is in the history of another, or the same."""
+        return self.run("merge-base", "--is-ancestor", older, newer).code == 0
+
+    def push(self, remote: str, commit: str, ref: str, *, expected: str | None = None) -> None:
+        """Push a commit to a ref of a remote, never over what is not in its history.
+
+        `expected` is empty for a ref that must be new. Raises MovedError where the remote has
+        moved, RemoteError where it refuses or is out of reach.
+        """
+        arguments = ["push", "--porcelain", "--no-verify", "--no-follow-tags"]
+        if expected is not None:
+            arguments.append(f"--force-with-lease={ref}:{expected}")
+        ended = self.run(*arguments, "--", remote, f"{commit}:{ref}")
+        if ended.code == 0:
+            return
+        told = ended.output.decode(errors="replace")
+        # git-push(1), --porcelain: `!<TAB>from:to<TAB>[rejected] (fetch first)`; what a hook of
+        # the remote declines is `[remote rejected]`.
+        if "\t[rejected]" in told:
+            raise MovedError(f"the remote {remote} has moved meanwhile")
+        raise RemoteError(f"the remote {remote} did not take the change: {_refusal(told, ended)}")
+
+    def remove(self, remote: str, ref: str) -> None:
+        """Remove a ref of a remote; what cannot be removed is left."""
+        self.run("push", "--porcelain", "--no-verify", "--", remote, f":{ref}")
+
+    def fetch(self, remote: str) -> str:
+        """Fetch the branch from a remote; return the commit that it has there."""
+        kept = f"refs/krm-windows/{self.name}"
+        # A ref of our own: FETCH_HEAD and remote-tracking branches are the operator's.
+        ended = self.run(
+            *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc"),
+            *("--", remote, f"+{self.ref}:{kept}"),
+        )
+        found = self.resolve(kept)
+        if ended.code != 0 or found is None:
+            raise RemoteError(f"the remote {remote} cannot be fetched: {_said(ended)}")
+        return found
+
+    def log(self, commit: str, count: int, *paths: str) -> list[Entry]:
+        """Return the latest commits that touched some paths, or any, newest first."""
+        # NUL behind each field, as no text can hold one.
+        form = "--format=%H%x00%an%x00%ae%x00%at%x00%B%x00"
+        arguments = ["log", "-z", "--no-show-signature", form, f"--max-count={count}", commit]
+        if paths:
+            arguments += ["--", *paths]
+        return list(_entries(self._done(*arguments, most=64 << 20)))
+
+    def differences(self, old: str, new: str) -> Iterator[tuple[File | None, File | None]]:
+        """Yield each file that two commits differ in: as it was, and as it is."""
+        arguments = ("diff-tree", "-r", "--raw", "-z", "--no-renames", "--full-index", old, new)
+        fields = self._done(*arguments, most=64 << 20).decode(errors="surrogateescape").split("\0")
+        # `:100644 100644 OLD NEW M`, then the path.
+        for head, path in zip(fields[::2], fields[1::2], strict=False):
+            was, now, before, after, _ = head.removeprefix(":").split()
+            yield _side(path, was, before), _side(path, now, after)
+
+    def setting(self, name: str) -> str | None:
+        """Return a setting of the repository, of the user or of the system."""
+        ended = self.run("config", "--get", name)
+        if ended.code != 0:
+            return None
+        return ended.output.decode(errors="replace").strip() or None
+
+    def run(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        most: int = _SMALL,
+        extra: Mapping[str, str] | None = None,
+    ) -> Ended:
+        """Run a command of Git on the repository, whatever its exit code is."""
+        command = [self.program, "-C", str(self.layout.top), "--no-pager"]
+        for setting in self._settings():
+            command += ["-c", setting]
+        environment = {**_environment(), **(extra or {})}
+        limits = Limits(_SECONDS, most)
+        return programs.run(
+            [*command, *arguments], environment=environment, limits=limits, stdin=stdin
+        )
+
+    def _settings(self) -> Iterator[str]:
+        # A commit of the service is no commit of a person at a terminal: no hook, no signature.
+        yield "core.hooksPath=/dev/null"
+        yield "core.fsmonitor=false"
+        yield "commit.gpgSign=false"
+        yield "push.gpgSign=false"
+        yield "gc.auto=0"
+        yield "maintenance.auto=false"
+        # On the disk before a ref leads to it (git-config(1), core.fsync).
+        yield "core.fsync=committed,reference"
+        # The operator named the directory: on a volume it may belong to somebody else.
+        yield f"safe.directory={self.layout.top}"
+
+    def _done(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        most: int = _SMALL,
+        extra: Mapping[str, str] | None = None,
+    ) -> bytes:
+        ended = self.run(*arguments, stdin=stdin, most=most, extra=extra)
+        if ended.code != 0:
+            raise WorkspaceError(f"git {arguments[0]} failed: {_said(ended)}")
+        return ended.output
+
+    def _line(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        extra: Mapping[str, str] | None = None,
+    ) -> str:
+        """Run a command that prints the name of an object."""
+        found = self._done(*arguments, stdin=stdin, extra=extra).decode(errors="replace").strip()
+        if not git_layout.is_object_name(found):
+            raise WorkspaceError(f"git {arguments[0]} printed no name of an object")
+        return found
+
+
+def _environment() -> dict[str, str]:
+    """Return the caller's environment, without what would choose another repository."""
+    kept = {name: text for name, text in os.environ.items() if not _FOREIGN.fullmatch(name)}
+    return {
+        **kept,
+        # Messages in English, whatever the user's language is.
+        "LC_ALL": "C",
+        "GIT_TERMINAL_PROMPT": "0",
+        # A path is a name, and no pattern.
+        "GIT_LITERAL_PATHSPECS": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        # No lock is taken for work that is optional, such as to refresh an index.
+        "GIT_OPTIONAL_LOCKS": "0",
+        # ssh asks at no terminal, for nothing.
+        "GIT_SSH_COMMAND": kept.get("GIT_SSH_COMMAND", "ssh -o BatchMode=yes"),
+    }
+
+
+def _files(listed: bytes) -> Iterator[File]:
+    for line in listed.decode(errors="surrogateescape").split("\0"):
+        # `100644 blob 8baef1b…      12<TAB>path` (git-ls-tree(1)).
+        head, _, path = line.partition("\t")
+        words = head.split()
+        if len(words) == 4 and words[0] in _FILES and words[3].isdecimal():  # noqa: PLR2004
+            yield File(path, words[0], words[2], int(words[3]))
+
+
+def _side(path: str, mode: str, blob: str) -> File | None:
+    """Return one side of a difference; None where the file is not there."""
+    if mode == "000000":
+        return None
+    return File(path, mode, blob, 0)
+
+
+def _entries(printed: bytes) -> Iterator[Entry]:
+    # Five fields, each with a NUL behind it, and the NUL of `-z` behind them all.
+    fields = printed.decode(errors="replace").split("\0")
+    for at in range(0, len(fields) - 5, 6):
+        commit, name, email, when, message = fields[at : at + 5]
+        yield Entry(commit, Person(name, email), int(when), message.strip())
+
+
+def _refusal(told: str, ended: Ended) -> str:
+    """Return why a remote refused: the reason of the ref, else what Git complained of."""
+    refused = [line for line in told.splitlines() if line.startswith("!")]
+    reasons = [line.rpartition("\t")[2] for line in refused]
+    complaint = _said(ended)
+    return "; ".join([*reasons, complaint])[:_SAID]
+
+
+def _said(ended: Ended) -> str:
+    """Return what Git complained of, without passwords."""
+    lines = ended.complaint.strip() or f"code {ended.code}"
+    return _CREDENTIALS.sub(r"\1", lines)[-_SAID:]

@@ -1,0 +1,176 @@
+"""A repository with a policy, and the application that serves it, asked without a network."""
+
+import asyncio
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from starlette.applications import Starlette
+
+from krm_windows.service import application
+from krm_windows.service.access import EVERYTHING, Access, Caller
+from krm_windows.service.settings import Settings
+from krm_windows.service.windows import Windows
+from krm_windows.system.git_branch import Person
+
+POLICY = """\
+# Ours.
+apiVersion: krm-windows.dev/v1alpha1
+kind: WindowPolicy
+metadata:
+  name: week # the name
+  namespace: flux-system
+spec:
+  timeZone: Europe/Berlin
+  targets: [{kind: Kustomization, names: [apps]}]
+  windows:
+    week: {opens: Mon 08:00, closes: Thu 17:00} # no deploys on Fridays
+  clusters:
+    north: {}
+    south:
+      windows:
+        week: {opens: Tue 08:00}
+---
+# Another object.
+kind: ConfigMap
+apiVersion: v1
+metadata: {name: other}
+"""
+LATER = {"spec": {"windows": {"week": {"closes": "Fri 12:00"}}}}
+WRONG = {"spec": {"windows": {"week": {"closes": "Xri 12:00"}}}}
+PATH = "/policies/flux-system/week"
+Git = Callable[..., str]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with one commit on `main`, and a policy below `clusters`."""
+    folder = tmp_path / "repository"
+    (folder / "clusters").mkdir(parents=True)
+    (folder / "clusters/week.yaml").write_text(POLICY)
+    return folder
+
+
+@pytest.fixture
+def git(repository: Path, tool: Callable[[str], Path]) -> Git:
+    """Git in the repository."""
+    program = tool("git")
+
+    def run(*arguments: str) -> str:
+        command = [str(program), "-C", str(repository), *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    run("init", "--quiet", "--initial-branch=main")
+    run("config", "user.name", "Operator")
+    run("config", "user.email", "operator@example.com")
+    run("add", ".")
+    run("commit", "--quiet", "--message=first")
+    return run
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def tag(self) -> str:
+        """The entity tag."""
+        return self.headers["etag"]
+
+    def json(self) -> Any:  # noqa: ANN401 - whatever it is
+        """The body as JSON."""
+        import json  # noqa: PLC0415
+
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True)
+class Client:
+    """Asks the application as a server would hand requests over to it."""
+
+    application: Starlette
+    windows: Windows
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def ask(
+        self,
+        method: str,
+        target: str,
+        body: bytes | object = b"",
+        **headers: str,
+    ) -> Answer:
+        """Make a request; what is no bytes is sent as JSON."""
+        import json  # noqa: PLC0415
+
+        sent = {name.replace("_", "-"): text for name, text in {**self.headers, **headers}.items()}
+        if not isinstance(body, bytes):
+            sent.setdefault("content-type", "application/json")
+            body = json.dumps(body).encode()
+        return asyncio.run(self._asked(method, target, body, sent))
+
+    async def _asked(
+        self, method: str, target: str, body: bytes, headers: Mapping[str, str]
+    ) -> Answer:
+        path, _, query = target.partition("?")
+        from urllib.parse import unquote  # noqa: PLC0415
+
+        scope = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": unquote(path),
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "headers": [
+                (b"host", b"127.0.0.1"),
+                *((name.lower().encode(), text.encode()) for name, text in headers.items()),
+            ],
+            "client": ("127.0.0.1", 40000),
+            "server": ("127.0.0.1", 80),
+        }
+        parts = [{"type": "http.request", "body": body, "more_body": False}]
+        sent: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            await asyncio.sleep(0)
+            return parts.pop() if parts else {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:  # noqa: ANN401 - ASGI's
+            await asyncio.sleep(0)
+            sent.append(message)
+
+        await self.application(cast("Any", scope), cast("Any", receive), send)
+        found = {name.decode(): text.decode() for name, text in sent[0]["headers"]}
+        return Answer(
+            sent[0]["status"], found, b"".join(part.get("body", b"") for part in sent[1:])
+        )
+
+
+ADA = Caller("ada", Person("Ada", "ada@example.com"), EVERYTHING)
+Serve = Callable[..., Client]
+
+
+@pytest.fixture
+def serve(repository: Path, git: Git) -> Serve:
+    """Start a service on the repository, with settings."""
+    assert git
+
+    def start(caller: Caller | None = ADA, **settings: Any) -> Client:  # noqa: ANN401
+        windows = Windows(Settings(repository, **settings))
+        return Client(application.make(windows, Access(caller)), windows)
+
+    return start
+
+
+@pytest.fixture
+def client(serve: Serve) -> Client:
+    """A service on the repository, asked by Ada, who may do everything."""
+    return serve()

@@ -1,0 +1,144 @@
+"""Policies changed over HTTP: one commit each, with the caller as author, or nothing at all."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+POLICY_PATH = "/policies/flux-system/week"
+LATER = {"spec": {"windows": {"week": {"closes": "Fri 12:00"}}}}
+WRONG = {"spec": {"windows": {"week": {"closes": "Xri 12:00"}}}}
+MERGE = "application/merge-patch+json"
+Client = Any
+Git = Any
+
+
+def patch(client: Client, body: object, tag: str, query: str = "") -> Any:  # noqa: ANN401
+    """Ask for a change of the policy as it was read."""
+    return client.ask("PATCH", f"{POLICY_PATH}{query}", body, if_match=tag, content_type=MERGE)
+
+
+def read(client: Client) -> Any:  # noqa: ANN401
+    """Read the policy."""
+    return client.ask("GET", POLICY_PATH)
+
+
+def test_a_patch_becomes_one_commit(client: Client, git: Git, repository: Path) -> None:
+    """The caller is its author; one line differs; index and working tree are clean."""
+    before = git("show", "HEAD:clusters/week.yaml")
+    done = patch(client, LATER, read(client).tag, "?reason=Later%20on%20Fridays")
+    assert done.status == 200
+    answer = done.json()
+    assert answer["written"]
+    assert answer["commit"] == git("rev-parse", "main").strip()
+    assert [each["cluster"] for each in answer["differences"]] == ["north", "south"]
+    assert git("log", "-1", "--format=%an <%ae> %s").strip() == (
+        "Ada <ada@example.com> Later on Fridays"
+    )
+    after = git("show", "HEAD:clusters/week.yaml")
+    changed = [line for line in after.splitlines() if line not in before.splitlines()]
+    assert changed == ['    week: {opens: Mon 08:00, closes: "Fri 12:00"} # no deploys on Fridays']
+    assert git("status", "--porcelain") == ""
+    assert (repository / "clusters/week.yaml").read_text() == after
+
+
+def test_what_is_read_is_what_was_written(client: Client) -> None:
+    """The tag of the answer is that of the policy as it is now."""
+    done = patch(client, LATER, read(client).tag)
+    found = read(client)
+    assert found.tag == done.tag
+    assert found.json()["spec"]["windows"]["week"]["closes"] == "Fri 12:00"
+    assert patch(client, LATER, found.tag).json()["written"] is False
+
+
+@pytest.mark.parametrize(("tag", "status"), [(None, 428), ('"0"', 412), ('W/"{}"', 412)])
+def test_another_version_is_not_overwritten(
+    tag: str | None, status: int, client: Client, git: Git
+) -> None:
+    """Whoever does not say which version is meant, or means another one, changes nothing."""
+    headers = {"content_type": MERGE}
+    if tag is not None:
+        headers["if_match"] = tag.format(read(client).tag.strip('"'))
+    done = client.ask("PATCH", POLICY_PATH, LATER, **headers)
+    assert done.status == status
+    assert done.headers["content-type"] == "application/problem+json"
+    assert git("rev-list", "--count", "HEAD").strip() == "1"
+
+
+def test_a_wrong_change_is_refused_with_its_findings(client: Client, git: Git) -> None:
+    """The same rule, file, line and field as from the command."""
+    done = patch(client, WRONG, read(client).tag)
+    assert done.status == 422
+    [found] = done.json()["findings"]
+    assert found["rule"] == "moment-syntax"
+    assert found["field"]["path"] == "spec.windows.week.closes"
+    assert (found["file"], found["line"]) == ("clusters/week.yaml", 11)
+    assert git("rev-list", "--count", "HEAD").strip() == "1"
+    assert git("status", "--porcelain") == ""
+
+
+def test_put_as_json_keeps_comments(client: Client, git: Git) -> None:
+    """Only what differs is written."""
+    found = read(client)
+    policy = found.json()
+    policy["spec"]["timeZone"] = "Europe/Paris"
+    done = client.ask("PUT", POLICY_PATH, policy, if_match=found.tag)
+    assert done.status == 200
+    changed = git("show", "--format=", "--numstat", "HEAD").split()
+    assert changed == ["1", "1", "clusters/week.yaml"]
+
+
+def test_put_as_yaml_is_the_text_of_the_file(client: Client, git: Git) -> None:
+    """What is beside the policy in its file stays."""
+    found = client.ask("GET", POLICY_PATH, accept="application/yaml")
+    text = found.body.decode()
+    assert yaml.safe_load(text)["metadata"]["name"] == "week"
+    text = text.replace("# Ours.", "# Everybody's.")
+    done = client.ask(
+        "PUT", POLICY_PATH, text.encode(), if_match=found.tag, content_type="application/yaml"
+    )
+    assert done.status == 200
+    after = git("show", "HEAD:clusters/week.yaml")
+    assert after.startswith("# Everybody's.\n")
+    assert "# Another object." in after
+    assert git("status", "--porcelain") == ""
+
+
+def test_a_new_policy_gets_a_file(client: Client, git: Git, repository: Path) -> None:
+    """Only where there was none."""
+    policy = read(client).json()
+    policy["metadata"]["name"] = "night"
+    done = client.ask("PUT", "/policies/flux-system/night", policy, if_none_match="*")
+    assert done.status == 201
+    assert (repository / "flux-system-night.yaml").exists()
+    assert git("status", "--porcelain") == ""
+    again = client.ask("PUT", "/policies/flux-system/night", policy, if_none_match="*")
+    assert again.status == 412
+
+
+def test_delete_takes_the_document_alone(client: Client, git: Git) -> None:
+    """What is beside it stays; and where nothing is, the file goes."""
+    done = client.ask("DELETE", POLICY_PATH, if_match=read(client).tag)
+    assert done.status == 200
+    assert "ConfigMap" in git("show", "HEAD:clusters/week.yaml")
+    assert read(client).status == 404
+    assert git("status", "--porcelain") == ""
+
+
+def test_an_override_is_made_listed_and_ended(client: Client, git: Git) -> None:
+    """It has a reason, which is the message of the commit."""
+    wanted = {"state": "open", "for": "2h", "reason": "fix the press", "cluster": "north"}
+    done = client.ask("POST", f"{POLICY_PATH}/overrides", wanted)
+    assert done.status == 201
+    name = done.json()["override"]
+    assert git("log", "-1", "--format=%s").strip() == "fix the press"
+    [listed] = client.ask("GET", f"{POLICY_PATH}/overrides").json()["overrides"]
+    assert (listed["name"], listed["phase"], listed["cluster"]) == (name, "active", "north")
+    state = client.ask("GET", f"{POLICY_PATH}/state?cluster=north").json()
+    assert state["open"]
+    assert state["rule"] == f"overrides.{name}"
+    ended = client.ask("DELETE", f"{POLICY_PATH}/overrides/{name}?cluster=north")
+    assert ended.status == 200
+    assert client.ask("GET", f"{POLICY_PATH}/overrides").json()["overrides"] == []
+    assert git("status", "--porcelain") == ""
