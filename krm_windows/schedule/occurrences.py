@@ -52,18 +52,19 @@ class Occurrences:
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         """Yield begin and end of each occurrence, in order; those that touch are one."""
-        begins = ends = None
+        last: tuple[int, int] | None = None
         for day, minutes in self.days.items():
             midnight = day * bits.DAY
             for first, after in stretches(minutes):
+                begins = midnight + first
                 # One that begins where the last one ended, over midnight too, goes on.
-                if ends != midnight + first:
-                    if begins is not None and ends is not None:
-                        yield begins, ends
-                    begins = midnight + first
-                ends = midnight + after
-        if begins is not None and ends is not None:
-            yield begins, ends
+                if last and last[1] == begins:
+                    begins = last[0]
+                elif last:
+                    yield last
+                last = (begins, midnight + after)
+        if last:
+            yield last
 
     def around(self, minute: int) -> tuple[int, int]:
         """Return begin and end of the occurrence to which a covered minute belongs."""

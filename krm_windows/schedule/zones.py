@@ -61,7 +61,7 @@ def zone(name: str) -> ZoneInfo:
 @cache
 def data(name: str) -> ZoneData:
     """Return what the file of a zone says; raise `LookupError` for an unknown zone."""
-    return _parse(_content(name))
+    return parse(_content(name))
 
 
 def _content(name: str) -> bytes:
@@ -73,11 +73,11 @@ def _content(name: str) -> bytes:
     return content
 
 
-def _parse(content: bytes) -> ZoneData:
+def parse(content: bytes) -> ZoneData:
     """Read the second, 64-bit part of a TZif file (RFC 9636, section 3), and its footer."""
     # The first part has 32-bit moments, and is passed over: `zic -b slim` leaves it empty.
     start = _HEADER.size + _length(content, 0, 4)
-    _, _, utc_flags, walls, leaps, count, kinds, letters = _HEADER.unpack_from(content, start)
+    *_, count, kinds, _ = _HEADER.unpack_from(content, start)
     at = start + _HEADER.size
     # All moments, of eight bytes each, then for each the number of the clock from it on.
     seconds = struct.unpack_from(f">{count}q", content, at)
@@ -91,7 +91,7 @@ def _parse(content: bytes) -> ZoneData:
         name, _, _ = content[names_at + letter :].partition(b"\0")
         clocks.append(Clock(timedelta(seconds=offset), name.decode("ascii")))
     # Leap seconds and flags, which nothing here needs, are before the footer.
-    footer_at = names_at + letters + 12 * leaps + walls + utc_flags
+    footer_at = start + _HEADER.size + _length(content, start, 8)
     footer = content[footer_at:].strip(b"\n").decode("ascii")
     listed = []
     for second, index in zip(seconds, indices, strict=True):

@@ -15,6 +15,10 @@ Vector = dict[str, Any]
 FILE = Path(__file__).parents[2] / "fixtures/vectors/cron.jsonl"
 VECTORS: list[Vector] = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
 FIVE_YEARS = timedelta(days=5 * 366)
+# Go's `unicode.IsSpace` is Unicode's White_Space, and nothing beside that.
+BLANKS = [chr(code) for code in (*range(9, 14), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B))]
+BLANKS += ["\u2028", "\u2029", "\u202f", "\u205f", "\u3000"]
+NO_BLANKS = ["\x08", "\x0e", "\x1c", "\x1d", "\x1e", "\x1f", "\u180e", "\u1fff", "\u200b", "\ufeff"]
 
 
 def runs(recurrence: Recurrence, start: datetime, count: int) -> list[str]:
@@ -90,7 +94,10 @@ def test_fires_when_the_reference_fires(vector: Vector) -> None:
             "50/5 8 * * FRİ",
             Recurrence(frozenset({50, 55}), frozenset({8}), weekdays=frozenset({5})),
         ),
-        ("0\u30008\x85*\u2003*\xa0*", Recurrence(frozenset({0}), frozenset({8}))),
+        *((f"0{blank}8 * * *", Recurrence(frozenset({0}), frozenset({8}))) for blank in BLANKS),
+        # The largest step of Go, and one with zeros before it.
+        ("*/9223372036854775807 8 * * *", Recurrence(frozenset({0}), frozenset({8}))),
+        ("*/00000000000000000000059 8 * * *", Recurrence(frozenset({0, 59}), frozenset({8}))),
         ("@weekly", Recurrence(frozenset({0}), frozenset({0}), weekdays=frozenset({0}))),
         ("@hourly", Recurrence(frozenset({0}))),
     ],
@@ -106,11 +113,13 @@ def test_reads_the_oddities_as_the_reference_does(text: str, same: Recurrence) -
 @pytest.mark.parametrize(
     "text",
     [
-        "0 8 * * *\x1c",
+        *(f"0{blank}8 * * *" for blank in NO_BLANKS),
         "0 8 * * 1/2/3",
         "0 8 * * 1/0",
         "0 8 * * 1/-1",
         "0 8 * * 9223372036854775808",
+        "0 8 * * 1/10000000000000000000",
+        "0 8 * * 1/00000000000000000000",
         "0 8 * * 1/9223372036854775808",
         " @daily",
         "@daily ",
@@ -164,6 +173,21 @@ def test_every_reads_go_durations(text: str, period: timedelta) -> None:
 def test_a_zone_before_the_schedule_is_recognised(text: str, zone: str) -> None:
     """`TZ=` and `CRON_TZ=` are part of the grammar."""
     assert cron.parse(text).time_zone == zone
+
+
+@pytest.mark.parametrize(
+    ("numbers", "want"),
+    [
+        ([], []),
+        ([3], [[3]]),
+        ([1, 2, 3, 5, 7, 8], [[1, 2, 3], [5], [7, 8]]),
+        ([6, 0, 1], [[6], [0, 1]]),
+        ([2, 2], [[2], [2]]),
+    ],
+)
+def test_runs_of_numbers(numbers: list[int], want: list[list[int]]) -> None:
+    """Each number goes on with the run before it only where it is the next one."""
+    assert cron.runs(numbers) == want
 
 
 def test_zones_come_from_the_package() -> None:

@@ -1,0 +1,97 @@
+"""The segments of a span of time: where it begins and ends within a day, and nothing beyond."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import zoned
+
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.timetable import Kind, Rule, Timetable
+from krm_windows.schedule import timeline
+
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+FIRST = datetime(2027, 1, 1, tzinfo=UTC)
+
+
+def daily(length: timedelta) -> Timetable:
+    """Return a timetable with a window at eight of every day, in UTC."""
+    eight = Recurrence(frozenset({0}), frozenset({8}))
+    window = Rule(Kind.WINDOW, "daily", eight, length)
+    return zoned.timetable(time_zone="Etc/UTC", windows=(window,))
+
+
+@pytest.mark.parametrize(
+    ("reason", "start", "length", "want"),
+    [
+        ("nothing", 9 * HOUR, 0 * HOUR, []),
+        ("less than nothing", 9 * HOUR, -HOUR, []),
+        ("the minute before it opens", 8 * HOUR - MINUTE, MINUTE, []),
+        ("its first minute", 8 * HOUR, MINUTE, [(8 * HOUR, MINUTE)]),
+        ("a part of a minute", 8 * HOUR, MINUTE / 2, [(8 * HOUR, MINUTE / 2)]),
+        ("its last minute", 9 * HOUR - MINUTE, MINUTE, [(9 * HOUR - MINUTE, MINUTE)]),
+        ("the minute at which it closes", 9 * HOUR, MINUTE, []),
+        ("two days", timedelta(0), 2 * DAY, [(8 * HOUR, HOUR), (DAY + 8 * HOUR, HOUR)]),
+        (
+            "from within one into the next",
+            8 * HOUR + MINUTE,
+            DAY,
+            [
+                (8 * HOUR + MINUTE, HOUR - MINUTE),
+                (DAY + 8 * HOUR, MINUTE),
+            ],
+        ),
+    ],
+)
+def test_a_span(
+    reason: str,
+    start: timedelta,
+    length: timedelta,
+    want: list[tuple[timedelta, timedelta]],
+) -> None:
+    """What is open of it, cut at both of its ends; the segments cover all of it."""
+    begins, until = FIRST + start, FIRST + start + length
+    wanted = [(FIRST + at, FIRST + at + open_for) for at, open_for in want]
+    policy = daily(HOUR)
+    assert list(timeline.openings(policy, begins, until)) == wanted, reason
+    segments = list(timeline.timeline(policy, begins, until))
+    assert [(each.begins, each.ends) for each in segments if each.open] == wanted, reason
+    edges = [each.begins for each in segments] + [until]
+    assert [each.ends for each in segments] == edges[1:], reason
+    if segments:
+        assert edges[0] == begins, reason
+
+
+def test_what_is_always_open_is_one_segment() -> None:
+    """Over all midnights, and with the rule that opens it."""
+    (segment,) = timeline.timeline(daily(DAY), FIRST, FIRST + 3 * DAY)
+    assert segment == timeline.Segment(FIRST, FIRST + 3 * DAY, open=True, rules=("windows.daily",))
+
+
+def test_rules_are_those_of_the_span() -> None:
+    """A window that opens later has no part in what is open before it."""
+    eight, nine = (Recurrence(frozenset({0}), frozenset({hour})) for hour in (8, 9))
+    windows = (
+        Rule(Kind.WINDOW, "eight", eight, 2 * HOUR),
+        Rule(Kind.WINDOW, "nine", nine, 2 * HOUR),
+    )
+    policy = zoned.timetable(time_zone="Etc/UTC", windows=windows)
+    early = timeline.timeline(policy, FIRST + 8 * HOUR, FIRST + 9 * HOUR)
+    assert [each.rules for each in early] == [("windows.eight",)]
+    both = timeline.timeline(policy, FIRST + 8 * HOUR, FIRST + 11 * HOUR)
+    assert [each.rules for each in both] == [("windows.eight", "windows.nine")]
+    late = timeline.timeline(policy, FIRST + 10 * HOUR, FIRST + 12 * HOUR)
+    assert [each.rules for each in late] == [("windows.nine",), ()]
+
+
+@pytest.mark.parametrize(
+    ("minute", "want"),
+    [
+        (0, FIRST),
+        (1439, FIRST + DAY - MINUTE),
+        (1440, FIRST + DAY),
+        (1501, FIRST + DAY + 61 * MINUTE),
+    ],
+)
+def test_the_instant_of_a_minute(minute: int, want: datetime) -> None:
+    """The end of a day is the midnight of the next one."""
+    assert timeline.instant(FIRST.toordinal(), minute) == want
