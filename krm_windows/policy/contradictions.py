@@ -197,12 +197,13 @@ def _variables(hook: dict[str, Tree], path: str) -> Iterator[Finding]:
     """Yield every variable that does not have exactly one value, from exactly one place."""
     for i, entry in enumerate(_list(hook.get("env"))):
         variable = _map(entry)
-        source = _map(variable.get("valueFrom"))
+        source = variable.get("valueFrom")
         # Both or none: `==` is true of either.
         if ("value" in variable) == ("valueFrom" in variable):
             must = "must have exactly one of `value` and `valueFrom`"
             yield Finding(rules.HOOK_VALUE, must, path=f"{path}.env[{i}]")
-        if source and ("secretKeyRef" in source) == ("configMapKeyRef" in source):
+        # Also `valueFrom: {}`, which comes from nowhere; what is no map is an error of its type.
+        if isinstance(source, dict) and ("secretKeyRef" in source) == ("configMapKeyRef" in source):
             must = "must have exactly one of `secretKeyRef` and `configMapKeyRef`"
             yield Finding(rules.HOOK_VALUE, must, path=f"{path}.env[{i}].valueFrom")
 

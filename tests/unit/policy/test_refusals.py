@@ -62,6 +62,18 @@ def said(field: str, text: str) -> list[tuple[str, str, str | None]]:
             "hook-value",
             "spec.hooks.beforeOpen.env[0].valueFrom",
         ),
+        (
+            "hooks",
+            HOOKS % "{name: A, valueFrom: {}}",
+            "hook-value",
+            "spec.hooks.beforeOpen.env[0].valueFrom",
+        ),
+        (
+            "hooks",
+            HOOKS % "{name: A, valueFrom: secret}",
+            "field-type",
+            "spec.hooks.beforeOpen.env[0].valueFrom",
+        ),
         ("windows", WINDOW % "'0 8 30 2 *'", "cron-never", WINDOW_OPENS),
         ("windows", WINDOW % "'0 22-99 * * 1'", "cron-syntax", WINDOW_OPENS),
         (
