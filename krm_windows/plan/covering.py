@@ -186,14 +186,14 @@ def _smallest(wanted: int, cycle: Calendar) -> Days:
     return min(by_weekday, by_day, key=_runs)
 
 
-def _runs(days: Days) -> float:
-    """Estimate the firing days a year: a twelfth of it a month, a seventh a weekday."""
+def _runs(days: Days) -> int:
+    """Estimate the firing days in seven years: each weekday is one of seven days."""
     # Day 31 fires in seven months only, so a product of the sizes of the sets would be wrong.
-    per_year = 0
+    dates = 0
     for month in days.months:
         length = _length(month)
-        per_year += sum(day <= length for day in days.days)
-    return per_year * len(days.weekdays) / 7
+        dates += sum(day <= length for day in days.days)
+    return dates * len(days.weekdays)
 
 
 def _length(month: int) -> int:
