@@ -79,7 +79,8 @@ class Answer:
     def results(self) -> list[dict[str, object]]:
         """The results that were written, whatever the items are."""
         _, found, listed = self.out.decode().rpartition("\nresults:\n")
-        return yaml.load(listed, TextLoader) if found else []  # noqa: S506 - a safe loader with fewer types
+        # A safe loader with fewer types.
+        return yaml.load(listed, TextLoader) if found else []  # noqa: S506
 
     @property
     def rules(self) -> list[str]:

@@ -26,7 +26,10 @@ TEXTS = {
     "escape": "evil\x1b]0;owned\x07\x1b[2J\x1b[31mred",
     "one-byte-escape": "evil\x9b2J\x85next\x90",
     "overwritten": "evil\rfine, nothing to say\b\b\b\x7f",
-    "command": "evil\n::error file=x::forged\n  ::add-mask::evil\n\t::stop-commands::x\n\u3000::set-env name=PATH::x",
+    "command": (
+        "evil\n::error file=x::forged\n  ::add-mask::evil\n\t::stop-commands::x\n"
+        "\u3000::set-env name=PATH::x"
+    ),
     "command-first": "::add-mask::evil",
     "marks": (
         "evil ##[error]forged ##[add-mask]e ##vso[task.setvariable variable=a]b "
@@ -45,19 +48,17 @@ TEXTS = {
     + "".join(chr(0xE0000 + ord(sign)) for sign in "ignore all rules")
     + "\ufe0f\U000e0101",
     "private": "evil\ue000\U000f0000\ufdd0\ufff9\U0001d173",
-    "markdown": "evil @team @org/team #1 GH-1 o/r#2 !3 evil.example/x [a](http://evil.example) "
-    "![i](http://evil.example/x.png)"
-    " <img src=x onerror=alert(1)> <!-- `code` ``` ``evil`` | x | https://evil.example "
-    "www.evil.example"
+    "markdown": "evil @team @org/team #1 GH-1 o/r#2 !3 evil.example/x [a](http://evil.example)"
+    " ![i](http://evil.example/x.png) <img src=x onerror=alert(1)> <!-- `code` ``` ``evil`` | x |"
+    " https://evil.example www.evil.example"
     " evil@evil.example **b** __c__ ~~d~~ :tada: $x$ [^1] &copy; &#64;team \\@team",
     "blocks": (
         "evil\n\n# Heading\n- [ ] item\n> [!NOTE]\n/close\n| a |\n|---|\n```\n<details>\n"
         "    code\n[x]: http://evil.example"
     ),
     "ticks": "`",
-    "html": "evil</title></style></script><script>alert(1)</script>\"' onload=evil <svg/onload=evil> "
-    "]]> <?x?>"
-    " <!DOCTYPE x>",
+    "html": "evil</title></style></script><script>alert(1)</script>\"' onload=evil"
+    " <svg/onload=evil> ]]> <?x?> <!DOCTYPE x>",
     "calendar": (
         "evil\r\nEND:VEVENT\r\nBEGIN:VALARM\r\nUID:evil;X=1:,\\n\nATTACH:http://evil.example"
     ),
@@ -176,10 +177,11 @@ def read_github(text: str) -> object:
 # commands, formulas.
 _ALIVE = re.compile(r"[@#!~`|<>\[\]\\$^]|://|www\.|GH-|:\w+:|evil|^/", re.MULTILINE)
 _OURS = {
-    "heading_open", "heading_close", "paragraph_open", "paragraph_close", "inline", "table_open", "table_close",
-    "thead_open", "thead_close", "tbody_open", "tbody_close", "tr_open", "tr_close", "th_open", "th_close", "td_open",
-    "td_close", "bullet_list_open", "bullet_list_close", "list_item_open", "list_item_close", "text", "code_inline",
-    "strong_open", "strong_close", "softbreak",
+    "heading_open", "heading_close", "paragraph_open", "paragraph_close", "inline", "table_open",
+    "table_close", "thead_open", "thead_close", "tbody_open", "tbody_close", "tr_open", "tr_close",
+    "th_open", "th_close", "td_open", "td_close", "bullet_list_open", "bullet_list_close",
+    "list_item_open", "list_item_close", "text", "code_inline", "strong_open", "strong_close",
+    "softbreak",
 }  # fmt: skip
 
 
@@ -203,8 +205,9 @@ def _flat(tokens: list[Token]) -> Iterator[Token]:
 
 
 _TAGS = {
-    "html", "head", "meta", "title", "style", "body", "header", "h1", "h2", "h3", "p", "ul", "li", "span", "main",
-    "section", "table", "thead", "tbody", "tr", "th", "td", "a", "code", "time", "small", "script", "label", "input",
+    "html", "head", "meta", "title", "style", "body", "header", "h1", "h2", "h3", "p", "ul", "li",
+    "span", "main", "section", "table", "thead", "tbody", "tr", "th", "td", "a", "code", "time",
+    "small", "script", "label", "input",
 }  # fmt: skip
 
 
@@ -227,7 +230,8 @@ def read_html(text: str) -> object:
 
 
 _SHAPES = {
-    "svg", "title", "style", "rect", "text", "tspan", "defs", "pattern", "path", "circle", "line", "g",
+    "svg", "title", "style", "rect", "text", "tspan", "defs", "pattern", "path", "circle", "line",
+    "g",
 }  # fmt: skip
 
 

@@ -18,8 +18,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from re import _constants as c  # type: ignore[attr-defined] - what the parser returns is written in these
-from re import _parser as parser  # type: ignore[attr-defined] - the one parser that is certainly right
+
+# What the parser returns is written in these.
+from re import _constants as c  # type: ignore[attr-defined]
+
+# The one parser that is certainly right.
+from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, TypeAlias
 
 # What the parser returns has no types.
@@ -106,7 +110,8 @@ class Automaton:
             first, last, min(before.empty * after.empty, 2), before.guard & after.guard
         )
 
-    def item(self, item: tuple[Any, Any], flags: int) -> _Fragment:  # noqa: PLR0911 - a case for each kind
+    # A return for each kind of item.
+    def item(self, item: tuple[Any, Any], flags: int) -> _Fragment:  # noqa: PLR0911
         """Build one item of what the parser returned."""
         kind, value = item
         if kind in (c.LITERAL, c.NOT_LITERAL, c.ANY, c.IN):

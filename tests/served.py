@@ -109,8 +109,13 @@ class Cluster:
 
 def _status(code: int, reason: str, message: str) -> Object:
     return {
-        "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "code": code, "message": message
-    }  # fmt: skip
+        "kind": "Status",
+        "apiVersion": "v1",
+        "status": "Failure",
+        "reason": reason,
+        "code": code,
+        "message": message,
+    }
 
 
 @contextmanager

@@ -55,7 +55,8 @@ def run(text: str, folder: Path) -> list[str]:
     Returns what each printed.
     """
     shutil.copytree(ROOT / "examples", folder / "examples")
-    path = f"{Path(sys.executable).parent}{os.pathsep}{ROOT / '.cache/bin'}{os.pathsep}{os.environ['PATH']}"
+    ours = (str(Path(sys.executable).parent), str(ROOT / ".cache/bin"))
+    path = os.pathsep.join((*ours, os.environ["PATH"]))
     environment = {
         **os.environ,
         "PATH": path,

@@ -78,7 +78,8 @@ def shown(browser: Chrome) -> dict[str, list[tuple[str, ...]]]:
     script = """
     return [...document.querySelectorAll('.words')].flatMap((section) => {
       const listed = [...section.querySelectorAll('.names li')].map((item) => item.textContent);
-      const names = listed.length ? listed : section.querySelector('h3').firstChild.textContent.trim().split(', ');
+      const title = section.querySelector('h3').firstChild.textContent.trim();
+      const names = listed.length ? listed : title.split(', ');
       const facts = [...section.querySelectorAll('tr.open')].map((row) => [
         ...[...row.querySelectorAll('time')].map((time) => time.dateTime),
         ...[...row.querySelectorAll('code')].map((rule) => rule.textContent)]);

@@ -59,7 +59,8 @@ def prepared(api: Api, title: str, tree: Path) -> Iterator[Environment]:
 
     The name is cut, and unique, so that tests can run again in the same cluster.
     """
-    name = f"{re.sub(r'[^a-z0-9]+', '-', title.lower())[:34].strip('-')}-{time.time_ns() // 10**6 % 10**5:05}"
+    words = re.sub(r"[^a-z0-9]+", "-", title.lower())[:34].strip("-")
+    name = f"{words}-{time.time_ns() // 10**6 % 10**5:05}"
     enforce = {"pod-security.kubernetes.io/enforce": "restricted"}
     api.create("namespaces", None, {"metadata": {"name": name, "labels": enforce}})
     repository(name, tree)

@@ -505,16 +505,22 @@ def test_nobody_else_writes_the_annotations(env: Environment, account: Api) -> N
         deed = patch("anna", metadata={"annotations": annotations})
         assert refused(env.api, env, deed) == CLOSED_BY, annotations
     body = env.kustomization("another", "./apps")
+    apply_it = {"apiVersion": KUSTOMIZE, "kind": "Kustomization", "metadata": {"name": APPS}}
     for key in (own, note):
         body["metadata"]["annotations"] = {key: "{}"}
         assert (
             refused(env.api, env, lambda api, space: api.create("kustomizations", space, body))
             == CLOSED_BY
         )
-        apply_it = {"apiVersion": KUSTOMIZE, "kind": "Kustomization", "metadata": {"name": APPS}}
         apply_it["metadata"]["annotations"] = {key: "forged"}
-        deed = lambda api, space, body=apply_it: api.apply("kustomizations", space, body, "anna")  # noqa: E731
-        assert refused(env.api, env, deed) == CLOSED_BY
+        assert (
+            refused(
+                env.api,
+                env,
+                lambda api, space: api.apply("kustomizations", space, apply_it, "anna"),
+            )
+            == CLOSED_BY
+        )
     assert refused(account, env, patch(metadata={"annotations": {note: "{}"}})) == FIELD
     in_git = env.kustomization(APPS, "./apps")
     in_git["metadata"]["annotations"] = {own: '{"policy": "forged"}'}

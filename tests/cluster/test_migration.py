@@ -1,4 +1,7 @@
-"""From CronJobs with kubectl to a policy, where Flux's objects were made by hand and no file has them."""
+"""From CronJobs with kubectl to a policy, where no file has Flux's objects.
+
+They were made by hand.
+"""
 
 import shutil
 import subprocess
@@ -36,7 +39,10 @@ def krm_windows(env: Environment, *arguments: str | Path) -> str:
 
 
 def test_targets_that_git_does_not_have(env: Environment, tmp_path: Path) -> None:
-    """As `flux create kustomization` makes them: what a CronJob closed stays closed, and opens by the policy's word."""
+    """What a CronJob closed stays closed, and opens by the policy's word.
+
+    The targets are as `flux create kustomization` makes them.
+    """
     env.write_version("1")
     far = far_window()
     env.write(

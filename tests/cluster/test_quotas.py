@@ -18,7 +18,8 @@ from test_status import row, status
 from krm_windows.policy.images import DEFAULTS
 
 RESYNC = "windows-resync"
-NOWHERE = f"127.0.0.1:{REGISTRY_PORT}/nowhere/python:3.13"  # the node's containerd asks, and hears that there is none
+# The node's containerd asks for it, and hears that there is none.
+NOWHERE = f"127.0.0.1:{REGISTRY_PORT}/nowhere/python:3.13"
 NOTHING_RAN = ("open", "closed", None)
 IMAGE = "/spec/jobTemplate/spec/template/spec/containers/0/image"
 # What docs/how-to/fit-a-namespace.md says of the gate's Pods.

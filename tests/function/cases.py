@@ -22,9 +22,13 @@ CASES = sorted(path.parent.name for path in FIXTURES.glob("*/config.yaml"))
 
 _SHARED = re.compile(
     r"""
-      ^\ {2}"__main__\.py":\ \|\n (?:.*\n)*? (?=\ {2}timetable\.json:)         # the gate program
-    | ^\ {2}(?:suspend:\ false\n\ {2}concurrencyPolicy|activeDeadlineSeconds|backoffLimit):.*\n (?:\ {2}.*\n)*  # a Job
-    | ^\ +(?:app\.kubernetes\.io/|kustomize\.toolkit\.fluxcd\.io/(?:substitute|force)).*\n  # labels of everything
+      # the gate program
+      ^\ {2}"__main__\.py":\ \|\n (?:.*\n)*? (?=\ {2}timetable\.json:)
+      # a Job
+    | ^\ {2}(?:suspend:\ false\n\ {2}concurrencyPolicy|activeDeadlineSeconds|backoffLimit):.*\n
+      (?:\ {2}.*\n)*
+      # labels of everything
+    | ^\ +(?:app\.kubernetes\.io/|kustomize\.toolkit\.fluxcd\.io/(?:substitute|force)).*\n
     """,
     re.MULTILINE | re.VERBOSE,
 )

@@ -21,8 +21,8 @@ from krm_windows import krm
 def process(resources):
     {body}
 
-raise SystemExit(krm.run(process, argv=sys.argv[1:], stdin=sys.stdin.buffer, stdout=sys.stdout.buffer,
-                         stderr=sys.stderr, environ=os.environ))
+raise SystemExit(krm.run(process, argv=sys.argv[1:], stdin=sys.stdin.buffer,
+                         stdout=sys.stdout.buffer, stderr=sys.stderr, environ=os.environ))
 """
 EARLIER = "results:\n- message: looked fine\n  severity: info\n"
 

@@ -17,7 +17,10 @@ spec:
   timeZone: Europe/Berlin
   targets:
   - {kind: Kustomization, names: [apps], mustExist: true}
-  - {kind: GitRepository, matchLabels: {class: windowed}, apiVersion: source.toolkit.fluxcd.io/v1, namespace: flux}
+  - kind: GitRepository
+    matchLabels: {class: windowed}
+    apiVersion: source.toolkit.fluxcd.io/v1
+    namespace: flux
   - {kind: Thing, names: [t], apiVersion: example.org/v1, resource: things, suspendField: spec.off}
   windows:
     office: {opens: Mon 08:00, closes: Thu 17:00, description: d, cronJobs: {open: o, close: c}}
@@ -26,7 +29,13 @@ spec:
   freezes:
     year: {starts: "2026-12-20", ends: "2027-01-03", reason: r}
   overrides:
-    cve: {state: Open, starts: "2026-12-22T09:00", ends: "12:00", reason: r, requestedBy: me, ticket: T-1}
+    cve:
+      state: Open
+      starts: "2026-12-22T09:00"
+      ends: "12:00"
+      reason: r
+      requestedBy: me
+      ticket: T-1
   closesEarly: 10m
   interval: 15m
   firstApply: Allow

@@ -117,6 +117,7 @@ LINES = [
     ),
 ]
 
+# All have one form: those that take nothing from other texts call these `_others`.
 Mutation = Callable[[bytes, Random, Sequence[bytes]], bytes]
 
 
@@ -127,21 +128,21 @@ def mutate(text: bytes, random: Random, others: Sequence[bytes], most: int = 4) 
     return text[:LONGEST]
 
 
-def _removed(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - one form for all
+def _removed(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
     lines = text.splitlines(keepends=True)
     place = random.randrange(len(lines) + 1)
     del lines[place : place + random.choice((1, 1, 1, 2, 5, 20))]
     return b"".join(lines)
 
 
-def _repeated(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
+def _repeated(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
     lines = text.splitlines(keepends=True)
     place = random.randrange(len(lines) + 1)
     part = lines[place : place + random.choice((1, 1, 3, 12))]
     return b"".join(lines[:place] + part * random.choice((2, 2, 2, 3, 50)) + lines[place:])
 
 
-def _moved(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
+def _moved(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
     lines = text.splitlines(keepends=True)
     if not lines:
         return text
@@ -150,7 +151,7 @@ def _moved(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # no
     return b"".join(lines)
 
 
-def _indented(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
+def _indented(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
     lines = text.splitlines(keepends=True)
     start = random.randrange(len(lines) + 1)
     for index in range(start, min(len(lines), start + random.choice((1, 1, 3)))):
@@ -159,7 +160,7 @@ def _indented(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  #
     return b"".join(lines)
 
 
-def _replaced(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
+def _replaced(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
     """Put another shape behind a colon or a dash."""
     lines = text.split(b"\n")
     places = [
@@ -176,7 +177,7 @@ def _replaced(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  #
     return b"\n".join(lines)
 
 
-def _emptied(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
+def _emptied(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
     """Put a shape behind a key in the place of all that is below it."""
     lines = text.split(b"\n")
     places = [index for index, line in enumerate(lines) if line.endswith(b":")]
@@ -191,7 +192,7 @@ def _emptied(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # 
     return b"\n".join(lines)
 
 
-def _inserted(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
+def _inserted(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
     lines = text.splitlines(keepends=True)
     column = b" " * random.choice((0, 0, 2, 4, 6))
     lines.insert(
@@ -201,7 +202,7 @@ def _inserted(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  #
     return b"".join(lines)
 
 
-def _cut(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
+def _cut(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
     return text[: random.randrange(len(text) + 1)] if random.random() < 0.5 else text.rstrip(b"\n")
 
 
@@ -215,7 +216,7 @@ def _spliced(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:
     return b"".join(lines[:place] + part + lines[place + random.choice((0, len(part))) :])
 
 
-def _bytes(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
+def _bytes(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
     place = random.randrange(len(text) + 1)
     what = random.choice(
         (
@@ -231,7 +232,7 @@ def _bytes(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # no
     return text[:place] + what + text[place + random.choice((0, 1)) :]
 
 
-def _breaks(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
+def _breaks(text: bytes, random: Random, _others: Sequence[bytes]) -> bytes:
     return text.replace(b"\n", random.choice((b"\r\n", b"\r", b"\xc2\x85")), random.choice((1, -1)))
 
 

@@ -62,7 +62,8 @@ spec:
             - |
               set -e; NS=flux-system
               for k in apps infra; do
-                flux resume kustomization "$k" -n $NS || kubectl patch ks $k -p '{"spec":{"suspend":false}}'
+                flux resume kustomization "$k" -n $NS ||
+                  kubectl patch ks $k -p '{"spec":{"suspend":false}}'
               done
 """
 

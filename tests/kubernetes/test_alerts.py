@@ -64,7 +64,8 @@ def job(metric: str, name: str, more: str = "", namespace: str = NAMESPACE) -> s
 def target(metric: str, more: str = "", name: str = "apps") -> str:
     """Write a series of a Kustomization."""
     kind = 'customresource_group="kustomize.toolkit.fluxcd.io",customresource_kind="Kustomization"'
-    return f'krm_windows_target_{metric}{{{kind},target_namespace="{NAMESPACE}",target_name="{name}"{more}}}'
+    of = f'target_namespace="{NAMESPACE}",target_name="{name}"'
+    return f"krm_windows_target_{metric}{{{kind},{of}{more}}}"
 
 
 def failed(name: str, start: int) -> Series:

@@ -30,7 +30,11 @@ KINDS = """\
   - {kind: HelmRelease, names: [old]}
   - {kind: Cluster, names: [one]}
   - {kind: CronJob, names: [nightly]}
-  - {kind: Widget, names: [it], apiVersion: example.com/v1, resource: widgets, suspendField: spec.off}
+  - kind: Widget
+    names: [it]
+    apiVersion: example.com/v1
+    resource: widgets
+    suspendField: spec.off
 """
 PATH = {"type": "array", "items": {"type": "string"}, "minItems": 1}
 LABELS = {"type": "object", "additionalProperties": PATH}

@@ -131,7 +131,8 @@ def _compare(shape: str, timetable: Timetable, year: int) -> Tally:
     got = b"".join(
         bytes([each.open]) * (minute(each.ends) - minute(each.begins)) for each in segments
     )
-    picked = random.Random(f"{shape} {timetable.time_zone} {year}").sample(range(count), DECISIONS)  # noqa: S311 - no secret
+    seed = f"{shape} {timetable.time_zone} {year}"
+    picked = random.Random(seed).sample(range(count), DECISIONS)  # noqa: S311 - no secret
     wrong = [at for at in picked if decide(timetable, utc(start + at)).open != want[at]]
     wrong += (
         [next((at for at in range(count) if got[at : at + 1] != want[at : at + 1]), count)]

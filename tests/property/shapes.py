@@ -39,8 +39,8 @@ RECURRING = {
     "first half hour": "windows: {w: {opens: daily 00:00, closes: '00:30'}}",
     "across midnight": "windows: {w: {opens: daily 23:30, closes: '00:30'}}",
     "until midnight": (
-        "windows: {w: {opens: Sat 22:00, closes: '24:00'}, "
-        "v: {opens: daily 23:15, closes: '24:00'}}"
+        "windows: {w: {opens: Sat 22:00, closes: '24:00'},"
+        " v: {opens: daily 23:15, closes: '24:00'}}"
     ),
     "a day around": "windows: {w: {opens: Sat 03:00, closes: '03:00'}}",
     "longer than a day": "windows: {w: {opens: Fri-Sun 23:00, duration: 1d1h}}",
@@ -65,8 +65,8 @@ RECURRING = {
     "a fifth Sunday": "windows: {w: {opens: 5th Sun 00:30, duration: 2d}}",
     "second Sunday on": "windows: {w: {opens: 2nd Sun 02:15, closes: Tue 02:15}}",
     "windows that touch": (
-        "windows: {w: {opens: daily 00:30, closes: '02:30'}, "
-        "v: {opens: daily 2:30, closes: '5:00'}}"
+        "windows: {w: {opens: daily 00:30, closes: '02:30'},"
+        " v: {opens: daily 2:30, closes: '5:00'}}"
     ),
     "windows that overlap": (
         "windows: {w: {opens: Sat 12:00, closes: Mon 02:30}, v: {opens: Sun 1:30, closes: '8:00'}}"
@@ -75,12 +75,12 @@ RECURRING = {
         "outsideWindows: Open, freezes: {f: {starts: Sun 01:30, ends: '02:30', reason: r}}"
     ),
     "nth freeze": (
-        "outsideWindows: Open, freezes: {f: {starts: last Sun 00:00, ends: last Sun 03:00, "
-        "reason: r}}"
+        "outsideWindows: Open, freezes: {f: {starts: last Sun 00:00, ends: last Sun 03:00,"
+        " reason: r}}"
     ),
     "freeze in windows": "windows: {w: {opens: daily 00:00, closes: '06:00'}},"
-    " freezes: {f: {starts: Sat 02:00, ends: Sun 02:30, reason: r}, "
-    "g: {starts: '@monthly', duration: 3h, reason: r}}",
+    " freezes: {f: {starts: Sat 02:00, ends: Sun 02:30, reason: r},"
+    " g: {starts: '@monthly', duration: 3h, reason: r}}",
     "closes early": "closesEarly: 30m, windows: {w: {opens: Mon-Fri 08:00, closes: '17:00'}}",
     "closes early at night": (
         "closesEarly: 45m, windows: {w: {opens: daily 22:00, closes: '02:30'}}"
@@ -106,18 +106,19 @@ DATED = {
     "frozen by instants": (
         "outsideWindows: Open, freezes: {f: {starts: $before, ends: $since, reason: r}}"
     ),
-    "frozen until it recurs": "outsideWindows: Open, freezes: {f: {starts: $before, ends: 'daily 03:00', reason: r},"
+    "frozen until it recurs": "outsideWindows: Open,"
+    " freezes: {f: {starts: $before, ends: 'daily 03:00', reason: r},"
     " g: {starts: ${eve}T12:00, ends: '0 13 * * *', reason: r}}",
     "opened over it": "windows: {w: {opens: Mon-Fri 08:00, closes: '17:00'}}, overrides:"
     " {o: {state: Open, starts: $before, ends: $gone, reason: r}}",
     "shut since ever": "windows: {w: {opens: daily 00:00, closes: '24:00'}}, overrides:"
-    " {c: {state: Closed, ends: $gone, reason: r}, "
-    "o: {state: Open, starts: $at, ends: ${morrow}T12:00, reason: r}}",
+    " {c: {state: Closed, ends: $gone, reason: r},"
+    " o: {state: Open, starts: $at, ends: ${morrow}T12:00, reason: r}}",
     "shut after opened": "windows: {w: {opens: Sat 10:00, closes: Mon 10:00}}, overrides:"
-    " {c: {state: Closed, starts: $gone, ends: $since, reason: r}, "
-    "o: {state: Open, ends: ${day}T23:00, reason: r}}",
-    "dated windows": "windows: {w: {opens: $eve, closes: '24:00'}, "
-    "v: {opens: '${day}T01:00', closes: '${day}T03:30'},"
+    " {c: {state: Closed, starts: $gone, ends: $since, reason: r},"
+    " o: {state: Open, ends: ${day}T23:00, reason: r}}",
+    "dated windows": "windows: {w: {opens: $eve, closes: '24:00'},"
+    " v: {opens: '${day}T01:00', closes: '${day}T03:30'},"
     " u: {opens: $morrow, duration: 90m}}",
     "windows at instants": (
         "windows: {w: {opens: $before, duration: 3h}, v: {opens: $eve, duration: 90m}}"
@@ -129,17 +130,18 @@ DATED = {
         "windows: {w: {opens: $gone, duration: 10m}, v: {opens: $gone, closes: $since}}"
     ),
     "closes early, dated": "closesEarly: 45m, windows: {w: {opens: $eve, closes: $gone}}",
-    "closes early over all": "closesEarly: 25m, windows: {w: {opens: daily 00:00, closes: '24:00'}},"
+    "closes early over all": "closesEarly: 25m,"
+    " windows: {w: {opens: daily 00:00, closes: '24:00'}},"
     " freezes: {f: {starts: $gone, ends: $since, reason: r}},"
     " overrides: {o: {state: Open, starts: $at, ends: ${morrow}T01:00, reason: r},"
     " c: {state: Closed, starts: ${day}T12:00, ends: ${day}T12:30, reason: r}}",
-    "opened where it closes early": "closesEarly: 1h, windows: {w: {opens: daily 08:00, closes: '17:00'}}, overrides:"
-    " {o: {state: Open, starts: ${day}T17:00, ends: ${day}T17:20, reason: r}}",
+    "opened where it closes early": "closesEarly: 1h,"
+    " windows: {w: {opens: daily 08:00, closes: '17:00'}},"
+    " overrides: {o: {state: Open, starts: ${day}T17:00, ends: ${day}T17:20, reason: r}}",
     "every rank": "closesEarly: 15m,"
-    " windows: {w: {opens: Sat 00:00, closes: Tue 00:00}, "
-    "v: {opens: '@daily', duration: 3h}}, freezes:"
-    " {f: {starts: '${eve}T23:30', ends: $since, reason: r}, "
-    "g: {starts: last Sun 01:00, ends: '02:30', reason: r}},"
+    " windows: {w: {opens: Sat 00:00, closes: Tue 00:00}, v: {opens: '@daily', duration: 3h}},"
+    " freezes: {f: {starts: '${eve}T23:30', ends: $since, reason: r},"
+    " g: {starts: last Sun 01:00, ends: '02:30', reason: r}},"
     " overrides: {o: {state: Open, starts: $gone, ends: ${morrow}T00:30, reason: r},"
     " c: {state: Closed, starts: $at, ends: $since, reason: r}}",
 }
@@ -169,9 +171,10 @@ def dates(change: Change) -> dict[str, str]:
     day = change.wall.date()
     days = {"eve": day - timedelta(days=1), "day": day, "morrow": day + timedelta(days=1)}
     instants = {name: change.utc + timedelta(minutes=later) for name, later in INSTANTS.items()}
+    gone = change.wall + timedelta(minutes=change.after - change.before) / 2
     return {
         "zone": change.zone,
-        "gone": f"{change.wall + timedelta(minutes=change.after - change.before) / 2:%Y-%m-%dT%H:%M}",
+        "gone": f"{gone:%Y-%m-%dT%H:%M}",
         **{name: f"{each:%Y-%m-%d}" for name, each in days.items()},
         **{name: f"{each:%Y-%m-%dT%H:%MZ}" for name, each in instants.items()},
     }

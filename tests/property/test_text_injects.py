@@ -407,7 +407,8 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             ("plain", "--classes", "classes.yaml", "-o", f"split-{name}"),
             ("plain", "--classes", "classes.yaml", "-o", "split"),
             ("plain", "--classes", "classes.yaml", "-o", "empty", "--check"),
-            ("plain", "--classes", "classes.yaml", "-o", "split", "--flux-kustomization", "kustomization.flux.yaml"),
+            ("plain", "--classes", "classes.yaml", "-o", "split",
+             "--flux-kustomization", "kustomization.flux.yaml"),
             ("base", "--classes", "bad-classes.yaml", "--plan"),
             (argument, "--classes", argument, "--plan"),
         ],
@@ -418,7 +419,8 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
         ],
         "check": [
             ("policy.yaml", "--from", "2026-12-14", "--years", "1", "--strict"),
-            (f"{name}.yaml", "--from", "2026-12-14", "--years", "1", "--all-clusters", "--resources", "resources"),
+            (f"{name}.yaml", "--from", "2026-12-14", "--years", "1",
+             "--all-clusters", "--resources", "resources"),
             *((each, "--from", "2026-12-14", "--years", "1") for each in wrongs),
             ("policy.yaml", "--from", argument),
             ("--repo", "repo", "--no-cache"),
@@ -452,7 +454,8 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             ("policy.yaml", argument, *DAYS),
         ],
         "set": [
-            ("policy.yaml", "--patch", '{"spec": {"windows": {"office": {"opens": "Tue 08:00"}}}}', "--dry-run"),
+            ("policy.yaml", "--dry-run",
+             "--patch", '{"spec": {"windows": {"office": {"opens": "Tue 08:00"}}}}'),
             ("policy.yaml", "--patch", json.dumps({"spec": {"freezes": {name: {"reason": text}}}})),
             ("policy.yaml", "--patch", json.dumps({text: text}), *target),
             ("wrong.yaml", "--patch", "{}"),
@@ -460,7 +463,8 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             (argument, "--patch", "{}"),
         ],
         "override": [
-            ("policy.yaml", "open", "--for", "2h", "--reason", argument, "--ticket", argument, "--dry-run"),
+            ("policy.yaml", "open", "--for", "2h",
+             "--reason", argument, "--ticket", argument, "--dry-run"),
             ("policy.yaml", "closed", "--until", "2098-01-01", "--reason", argument, "--name", "o"),
             ("policy.yaml", "open", "--until", argument, "--reason", argument, "--name", argument),
             ("policy.yaml", "--list"),
@@ -480,14 +484,18 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             ("DE", "--subdivision", argument, "--language", argument),
             ("DE", "--years", argument),
         ],
-        "import-ics": [("company.ics", "--years", "2026"), ("broken.ics", "--years", "2026"), (argument,)],
+        "import-ics": [
+            ("company.ics", "--years", "2026"), ("broken.ics", "--years", "2026"), (argument,),
+        ],
         "migrate": [
             ("jobs", "-o", "migrated"),
             ("jobs", "-o", f"migrated-{name}"),
             (argument, "-o", "m", "--adopt-until", argument),
         ],
         "schema": [(), ("--kind", argument)],
-        "install": [("--plugin-home", f"plugins-{name}"), ("--plugin-home", "policy.yaml"), (argument,)],
+        "install": [
+            ("--plugin-home", f"plugins-{name}"), ("--plugin-home", "policy.yaml"), (argument,),
+        ],
     }  # fmt: skip
 
 

@@ -98,6 +98,7 @@ def _text(value: object) -> bytes:
 
 def _send(method: str, address: str, content: bytes, kind: str) -> str:
     """Send a request, and return the `Location` that is answered."""
-    request = Request(address, data=content, method=method, headers={"Content-Type": kind})  # noqa: S310 - loopback
+    headers = {"Content-Type": kind}
+    request = Request(address, content, headers, method=method)  # noqa: S310 - loopback
     with urlopen(request, timeout=30) as answer:  # noqa: S310 - loopback
         return str(answer.headers["Location"] or "")

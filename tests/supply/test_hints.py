@@ -23,19 +23,23 @@ from krm_windows.cli import holidays, import_ics
 
 # What installs by name from a public index; each is followed by the words of its line.
 INSTALLS = re.compile(
-    r"\b(?P<tool>pip3?|pipx|uv|uvx|npm|npx|pnpm|yarn|poetry|pdm|conda|cargo|gem|go|brew|helm|krew|apt|apt-get|dnf|apk)\s+"
-    r"(?P<verb>install|i|add|run|exec|repo add|tool install|tool run|pip install|get)\s(?P<rest>[^|;&`\n]*)"
+    r"\b(?P<tool>pip3?|pipx|uv|uvx|npm|npx|pnpm|yarn|poetry|pdm|conda|cargo|gem|go|brew|helm|krew"
+    r"|apt|apt-get|dnf|apk)\s+"
+    r"(?P<verb>install|i|add|run|exec|repo add|tool install|tool run|pip install|get)\s"
+    r"(?P<rest>[^|;&`\n]*)"
 )
 # uvx, npx and the like have no verb.
 RUNS = re.compile(r"(?<![\w/.-])(?P<tool>uvx|npx|bunx|pipx run)\s+(?P<rest>[^|;&`\n]*)")
 PULLS = re.compile(
-    r"\b(?:docker|podman|nerdctl|crictl|ctr|crane|skopeo)\b[^|;&`\n]*?\b(?:pull|run|copy)\b(?P<rest>[^|;&`\n]*)"
+    r"\b(?:docker|podman|nerdctl|crictl|ctr|crane|skopeo)\b[^|;&`\n]*?\b(?:pull|run|copy)\b"
+    r"(?P<rest>[^|;&`\n]*)"
 )
 PIPED = re.compile(r"\b(?:curl|wget)\b[^\n]*\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b")
 USES = re.compile(r"^\s*-?\s*uses:\s*(?P<action>\S+)(?P<comment>.*)$", re.MULTILINE)
 IMAGES = re.compile(
-    r"(?<![\w.@/-])(?P<registry>docker\.io|ghcr\.io|quay\.io|gcr\.io|[a-z0-9.-]+\.gcr\.io|registry\.k8s\.io|mcr\.microsoft\.com"
-    r"|public\.ecr\.aws|registry\.gitlab\.com|lscr\.io)/(?P<repository>[a-z0-9._/-]+)"
+    r"(?<![\w.@/-])(?P<registry>docker\.io|ghcr\.io|quay\.io|gcr\.io|[a-z0-9.-]+\.gcr\.io"
+    r"|registry\.k8s\.io|mcr\.microsoft\.com|public\.ecr\.aws|registry\.gitlab\.com|lscr\.io)"
+    r"/(?P<repository>[a-z0-9._/-]+)"
 )
 
 # Our image under a name that another machine than this one answers for.
@@ -244,7 +248,10 @@ def test_a_command_without_its_packages_says_so(
 
     One line, exit code 1, and the packages by their own names.
     """
-    hide = f"import sys; sys.modules['{package}'] = None; from krm_windows.cli import main; sys.exit(main())"
+    hide = (
+        f"import sys; sys.modules['{package}'] = None; "
+        "from krm_windows.cli import main; sys.exit(main())"
+    )
     start = [sys.executable, "-c", hide, *command]
     done = subprocess.run(
         start, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False

@@ -111,7 +111,10 @@ def test_an_option_is_no_requirement() -> None:
         ("", False),
     ],
 )
-def test_a_licence_is_on_the_list_or_refused(expression: str, is_allowed: bool) -> None:  # noqa: FBT001 - a table
+def test_a_licence_is_on_the_list_or_refused(
+    expression: str,
+    is_allowed: bool,  # noqa: FBT001 - a table
+) -> None:
     """One of the choices must be allowed, with all its parts.
 
     What is not understood is not allowed.

@@ -11,14 +11,17 @@ from releases import ROOT
 # Each with what would be loosened by it.
 LOOSE = {
     "Go's checksum database": re.compile(
-        r"GO(?:NOSUMDB|NOSUMCHECK|INSECURE|PRIVATE|NOPROXY)\b|GOSUMDB=off|GONOSUM|-mod=mod\b|\s-insecure\b"
+        r"GO(?:NOSUMDB|NOSUMCHECK|INSECURE|PRIVATE|NOPROXY)\b|GOSUMDB=off|GONOSUM|-mod=mod\b"
+        r"|\s-insecure\b"
     ),
     "signatures of Debian": re.compile(
-        r"--allow-unauthenticated|--allow-insecure-repositories|--force-yes|--no-check-gpg|trusted=yes|AllowInsecure"
+        r"--allow-unauthenticated|--allow-insecure-repositories|--force-yes|--no-check-gpg"
+        r"|trusted=yes|AllowInsecure"
     ),
     "certificates": re.compile(
-        r"--trusted-host|--no-check-certificate|--no-verify\b|curl\b[^\n]*\s(?:-k|--insecure)\b|verify=False"
-        r"|CERT_NONE|_create_unverified_context|--tls-verify=false|sslVerify=false|PYTHONHTTPSVERIFY=0"
+        r"--trusted-host|--no-check-certificate|--no-verify\b|curl\b[^\n]*\s(?:-k|--insecure)\b"
+        r"|verify=False|CERT_NONE|_create_unverified_context|--tls-verify=false|sslVerify=false"
+        r"|PYTHONHTTPSVERIFY=0"
     ),
 }
 # Where such words stand as data: this test, what it is about, and tests of the refusal.

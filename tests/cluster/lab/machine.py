@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from lab.processes import LabError, alive, run, start, until
@@ -237,7 +238,7 @@ def destroy() -> None:
         until("every process of the lab ended", lambda: not alive(inner))
     for tree in _cgroups():
         for folder in sorted(tree.glob("**/"), reverse=True):
-            until(f"{folder} is empty", lambda folder=folder: _removed(folder))  # type: ignore[misc]
+            until(f"{folder} is empty", partial(_removed, folder))
     _return_controllers()
     shutil.rmtree(RUN, ignore_errors=True)
 

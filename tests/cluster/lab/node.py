@@ -15,8 +15,9 @@ version = 2
 root = "{_NODE}/containerd"
 state = "{_NODE}/containerd-state"
 disabled_plugins = [
-  "io.containerd.internal.v1.opt", "io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs",
-  "io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.devmapper",
+  "io.containerd.internal.v1.opt", "io.containerd.snapshotter.v1.btrfs",
+  "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.aufs",
+  "io.containerd.snapshotter.v1.devmapper",
 ]
 [grpc]
   address = "{_SOCKET}"

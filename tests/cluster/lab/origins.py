@@ -135,6 +135,8 @@ def _send(
     method: str, address: str, body: bytes = b"", kind: str = "application/octet-stream"
 ) -> Mapping[str, str]:
     """Send a request and return the headers of the answer; raises `OSError` for a refusal."""
-    request = urllib.request.Request(address, body, {"Content-Type": kind}, method=method)  # noqa: S310 - loopback
+    headers = {"Content-Type": kind}
+    # Both are asked on the loopback.
+    request = urllib.request.Request(address, body, headers, method=method)  # noqa: S310
     with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - likewise
         return dict(answer.headers)

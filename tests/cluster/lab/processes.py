@@ -29,7 +29,9 @@ class LabError(Exception):
 
 def run(*command: str | Path, **options: object) -> str:
     """Run a command to its end and return what it printed; raise `LabError` with its complaint."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
+    done = subprocess.run(  # type: ignore[call-overload]
+        command, capture_output=True, text=True, check=False, **options
+    )
     if done.returncode != 0:
         raise LabError(
             f"{' '.join(map(str, command))}: {(done.stderr or done.stdout).strip()[-2000:]}"

@@ -14,7 +14,8 @@ PIDS = RUN / "pids"
 PKI = RUN / "pki"
 GIT = RUN / "git"
 TEMPORARY = RUN / "temporary"
-CGROUP = f"lab-{sha256(bytes(ROOT)).hexdigest()[:8]}"  # two kubelets in one would remove each other's Pods
+# Two kubelets in one would remove each other's Pods.
+CGROUP = f"lab-{sha256(bytes(ROOT)).hexdigest()[:8]}"
 GO = Path(__file__).resolve().parent / "go"
 
 ADMIN = RUN / "admin.kubeconfig"

@@ -18,8 +18,9 @@ from lab.settings import CGROUP
 
 # Parameters that are counters, or that the kernel itself adjusts.
 _COUNTERS = re.compile(
-    r"fs\.(dentry-state|file-nr|inode-nr|inode-state|aio-nr|quota\..*)|kernel\.(ns_last_pid|pty\.nr|random\..*|tainted)"
-    r"|kernel\.perf_event_max_sample_rate|net\..*conntrack_count|net\.ipv4\.route\.flush|vm\.stat_refresh"
+    r"fs\.(dentry-state|file-nr|inode-nr|inode-state|aio-nr|quota\..*)"
+    r"|kernel\.(ns_last_pid|pty\.nr|random\..*|tainted)|kernel\.perf_event_max_sample_rate"
+    r"|net\..*conntrack_count|net\.ipv4\.route\.flush|vm\.stat_refresh"
 )
 _SYSTEM = (
     "/etc",

@@ -125,7 +125,8 @@ def unconfined(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 
 
 HARMLESS = {
-    "base/kustomization.yaml": "resources: [../other, a.yaml]\nnamePrefix: x-\nlabels: [{pairs: {a: b}}]\n"
+    "base/kustomization.yaml": "resources: [../other, a.yaml]\nnamePrefix: x-\n"
+    "labels: [{pairs: {a: b}}]\n"
     "configMapGenerator: [{name: g, files: [key=text.txt], envs: [a.env]}]\n"
     "patches: [{path: patch.yaml}]\n",
     "base/a.yaml": CONFIG_MAP % "a",

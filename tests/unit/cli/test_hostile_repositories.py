@@ -21,7 +21,11 @@ FLUX = """\
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {{name: {name}, namespace: flux-system}}
-spec: {{path: ./{path}, prune: true, interval: 10m, sourceRef: {{kind: GitRepository, name: flux-system}}}}
+spec:
+  path: ./{path}
+  prune: true
+  interval: 10m
+  sourceRef: {{kind: GitRepository, name: flux-system}}
 """
 POLICY = """\
 apiVersion: krm-windows.dev/v1alpha1

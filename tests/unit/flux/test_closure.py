@@ -143,7 +143,10 @@ transformers: [replace.yaml]
 
 
 @pytest.mark.parametrize("inline", [True, False])
-def test_a_policy_among_the_plugins_is_read_and_not_run(write: Write, inline: bool) -> None:  # noqa: FBT001
+def test_a_policy_among_the_plugins_is_read_and_not_run(
+    write: Write,
+    inline: bool,  # noqa: FBT001
+) -> None:
     """What is left is plain."""
     entry = "\n  - |\n    " + policy().replace("\n", "\n    ") if inline else " [policy.yaml]"
     files = {

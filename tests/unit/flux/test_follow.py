@@ -143,8 +143,10 @@ def test_components_sops_files_and_values_of_charts_are_what_they_are(follow: Fo
     )
     files = {
         NORTH: kustomization("apps", "  components: [../part]\n"),
-        "apps/kustomization.yaml": "resources: [secret.yaml]\nconfigMapGenerator: [{name: v, files: [values.yaml]}]\n"
-        "generatorOptions: {disableNameSuffixHash: true}\n",
+        "apps/kustomization.yaml": (
+            "resources: [secret.yaml]\nconfigMapGenerator: [{name: v, files: [values.yaml]}]\n"
+            "generatorOptions: {disableNameSuffixHash: true}\n"
+        ),
         "apps/secret.yaml": encrypted,
         "apps/values.yaml": "replicas: 3\n",
         "part/kustomization.yaml": (
@@ -275,7 +277,10 @@ def test_a_root_is_built_as_its_own_kustomization_changes_it(follow: Followed) -
 
 
 @pytest.mark.parametrize("ignored", [True, False])
-def test_components_that_are_not_there_may_be_ignored(ignored: bool, follow: Followed) -> None:  # noqa: FBT001
+def test_components_that_are_not_there_may_be_ignored(
+    ignored: bool,  # noqa: FBT001
+    follow: Followed,
+) -> None:
     """Where the Kustomization says so (Flux 2.7)."""
     spec = f"  components: [../gone, ../part]\n  ignoreMissingComponents: {str(ignored).lower()}\n"
     part = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: a-\n"

@@ -101,7 +101,10 @@ spec:
     ---
     apiVersion: v1
     kind: ConfigMap
-    metadata: {name: left, namespace: shop, annotations: {fluxcd.controlplane.io/reconcile: disabled}}
+    metadata:
+      name: left
+      namespace: shop
+      annotations: {fluxcd.controlplane.io/reconcile: disabled}
 """
     (north,) = follow({NORTH: text}).clusters
     assert [str(item) for item in north.first.objects if item.made_by] == ["ConfigMap shop/blue"]

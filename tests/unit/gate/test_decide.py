@@ -515,7 +515,8 @@ def test_rules_that_are_all_different_are_one_sum(*, lasting: bool) -> None:
             if lasting
             else at((number * 3 + 3) % 1440 // 60, (number * 3 + 3) % 60)
         )
-        half = frozenset(random.Random(number).sample(range(1, 32), 15))  # noqa: S311 - nobody guesses
+        chosen = random.Random(number)  # noqa: S311 - nobody guesses
+        half = frozenset(chosen.sample(range(1, 32), 15))
         for name, days in (("a", half), ("b", EVERY_DAY - half)):
             begins = replace(at(number * 3 // 60, number * 3 % 60), days=days)
             rules.append(Rule(Kind.WINDOW, f"{name}{number}", begins, ends))

@@ -296,7 +296,12 @@ def test_a_hook_taken_out(lab: Lab) -> None:
 
 @pytest.mark.parametrize("fault", [status(403), status(404), status(422)])
 @pytest.mark.parametrize(("aborts", "opens"), [(True, False), (False, True)])
-def test_a_hook_that_cannot_be_started(lab: Lab, fault: Fault, aborts: bool, opens: bool) -> None:  # noqa: FBT001
+def test_a_hook_that_cannot_be_started(
+    lab: Lab,
+    fault: Fault,
+    aborts: bool,  # noqa: FBT001
+    opens: bool,  # noqa: FBT001
+) -> None:
     """It is a failure, but there is nothing to roll back, and the next run tries again."""
     lab.api.fault("POST", "jobs", fault)
     assert lab.run(text=file("beforeOpen", "rollback", aborts=aborts)) == opens
@@ -603,7 +608,8 @@ def test_a_freeze_makes_two_of_one_window(lab: Lab) -> None:
 def test_what_was_never_applied_starts_without(lab: Lab) -> None:
     """A new cluster can start."""
     lab.api.add("apps", {})
-    lab.api.object("apps")["metadata"]["creationTimestamp"] = "2026-11-20T07:30:00Z"  # type: ignore[index]
+    created = "2026-11-20T07:30:00Z"
+    lab.api.object("apps")["metadata"]["creationTimestamp"] = created  # type: ignore[index]
     lab.clock.time = NOON - 4.1 * HOUR
     assert lab.run(text=file("beforeOpen"))
     assert (lab.open(), lab.kinds()) == (True, [])
@@ -788,7 +794,8 @@ def test_what_is_open_to_be_applied_first_is_not_waited_for(lab: Lab) -> None:
     """A target that came an hour ago at most, and was never applied, stays open after the close."""
     lab.run()
     lab.api.add("infra", {})
-    lab.api.object("infra")["metadata"]["creationTimestamp"] = "2026-11-20T11:30:00Z"  # type: ignore[index]
+    created = "2026-11-20T11:30:00Z"
+    lab.api.object("infra")["metadata"]["creationTimestamp"] = created  # type: ignore[index]
     lab.clock.time = NOON
     began = monotonic()
     assert lab.run(BOTH)
@@ -916,7 +923,10 @@ def test_hooks_that_moved_are_others(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("opens_later", [False, True])
-def test_a_hold_that_ends_in_the_middle_of_a_run(lab: Lab, opens_later: bool) -> None:  # noqa: FBT001
+def test_a_hold_that_ends_in_the_middle_of_a_run(
+    lab: Lab,
+    opens_later: bool,  # noqa: FBT001
+) -> None:
     """Nothing was to be opened when it began, so no hook has run, and nothing is.
 
     The next run does that first.
@@ -999,7 +1009,12 @@ def test_a_note_that_cannot_be_read(lab: Lab, text: str) -> None:
     ("stage", "well", "kinds"),
     [("Breaking", False, ["rollback"]), ("Closing", True, ["after-close", "before-open"])],
 )
-def test_a_gate_that_died_at_the_end(lab: Lab, stage: str, well: bool, kinds: list[str]) -> None:  # noqa: FBT001
+def test_a_gate_that_died_at_the_end(
+    lab: Lab,
+    stage: str,
+    well: bool,  # noqa: FBT001
+    kinds: list[str],
+) -> None:
     """What was due then is made good, before anything is opened."""
     note = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": stage, "job": "gone"}
     lab.api.add(

@@ -741,7 +741,12 @@ def test_a_token_that_is_gone_for_a_moment(api: Api, account: Path, port: int) -
         ([], False),
     ],
 )
-def test_what_is_young(api: Api, run_once: RunOnce, created: object, stays_open: bool) -> None:  # noqa: FBT001
+def test_what_is_young(
+    api: Api,
+    run_once: RunOnce,
+    created: object,
+    stays_open: bool,  # noqa: FBT001
+) -> None:
     """A target that was never applied stays open for an hour.
 
     One that is yet to be created does not.

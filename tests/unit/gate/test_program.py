@@ -117,7 +117,8 @@ def test_zone_data_of_the_image(
     held = replace(SHUT, time_zone="Europe/Berlin", zone_rules=moved, targets=(APPS,))
     for days in (0, 1, 150, 151):
         now = NOON + timedelta(days=days, minutes=7 * days)
-        gate = Gate(held, partial(decide, held), lambda: now).compared()  # noqa: B023 - called at once
+        # Its clock is called at once.
+        gate = Gate(held, partial(decide, held), lambda: now).compared()  # noqa: B023
         assert gate.run(Cluster("127.0.0.1", str(port), account, 5), allow_missing=False)
     written = [read(text) for text in _annotations(api)]
     assert [said.zone_data.partition(") ")[2][:30] for said in written if said] == [

@@ -86,7 +86,10 @@ def settle(
     return change.patch, change.words
 
 
-def patch(annotations: Annotations, suspend: bool | None = None) -> dict[str, object]:  # noqa: FBT001
+def patch(
+    annotations: Annotations,
+    suspend: bool | None = None,  # noqa: FBT001
+) -> dict[str, object]:
     """The patch that is expected: nothing but what differs."""
     metadata = (
         {"resourceVersion": "7", "annotations": annotations}

@@ -125,7 +125,10 @@ def test_P12_a_stream_comes_back_with_what_is_no_document(text: str, tmp_path: P
 
 
 @pytest.mark.parametrize(("depth", "given_back"), [(150, False), (300, True), (200_000, True)])
-def test_P12_what_is_too_deep_to_be_read_is_given_back(depth: int, given_back: bool) -> None:  # noqa: FBT001 - a table
+def test_P12_what_is_too_deep_to_be_read_is_given_back(
+    depth: int,
+    given_back: bool,  # noqa: FBT001 - a table
+) -> None:
     """Brackets without an end.
 
     No YAML where that is seen within the limits, and beyond them nobody knows.

@@ -16,7 +16,8 @@ def done(script: str) -> list[str]:
 
 def _said(action: Action) -> str:
     verb = "suspend" if action.suspends else "resume"
-    return f"{verb} {action.row.kind} {action.namespace}/{'*' if action.names is None else ','.join(action.names)}"
+    names = "*" if action.names is None else ",".join(action.names)
+    return f"{verb} {action.row.kind} {action.namespace}/{names}"
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,10 @@ def _said(action: Action) -> str:
             "suspend Kustomization jobs/a,b",
         ),
         (
-            """kubectl patch hr db --type json -p '[{"op":"replace","path":"/spec/suspend","value":false}]'""",
+            (
+                "kubectl patch hr db --type json -p "
+                """'[{"op":"replace","path":"/spec/suspend","value":false}]'"""
+            ),
             "resume HelmRelease jobs/db",
         ),
         (
@@ -133,12 +137,18 @@ def test_several_commands_are_split_as_a_shell_does(script: str) -> None:
         """kubectl patch ks apps --type=merge -p '{"spec":{"suspend":true,"path":"./b"}}'""",
         """kubectl patch ks apps --type=merge -p '{"spec":{"suspend":"$STATE"}}'""",
         f"kubectl patch ks {MERGE}",
-        """kubectl patch ks a --type json -p '[{"op":"test","path":"/spec/suspend","value":true}]'""",
+        (
+            "kubectl patch ks a --type json -p "
+            """'[{"op":"test","path":"/spec/suspend","value":true}]'"""
+        ),
         """kubectl patch ks a --type json -p '[{"op":"remove","path":"/spec"}]'""",
         "kubectl annotate ks a kustomize.toolkit.fluxcd.io/reconcile=disabled",
         "kubectl scale deployment kustomize-controller --replicas=0 -n flux-system",
         "kubectl apply -f kustomization-suspended.yaml -f suspend",
-        """curl -X PATCH https://kubernetes/apis/kustomize.toolkit.fluxcd.io/v1/a -d '{"spec":{"suspend":true}}'""",
+        (
+            "curl -X PATCH https://kubernetes/apis/kustomize.toolkit.fluxcd.io/v1/a -d "
+            """'{"spec":{"suspend":true}}'"""
+        ),
     ],
 )
 def test_a_command_that_may_do_something_else_is_refused(script: str) -> None:

@@ -61,7 +61,13 @@ def test_a_policy_as_in_the_design() -> None:
   freezes:
     christmas: {starts: "2026-12-20", ends: "2027-01-03", reason: Year-end change freeze}
   overrides:
-    cve: {state: Open, starts: "2026-12-22T09:00", ends: "12:00", reason: Patch, ticket: 4711, requestedBy: on-call}
+    cve:
+      state: Open
+      starts: "2026-12-22T09:00"
+      ends: "12:00"
+      reason: Patch
+      ticket: 4711
+      requestedBy: on-call
   closesEarly: 10m
   adoptUntil: "2026-12-31"
   formerNames: [flux-system/old]

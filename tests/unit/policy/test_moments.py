@@ -207,7 +207,11 @@ def test_two_recurrences_meet(one: str, other: str, day: date | None) -> None:
         ("2026-03-29T01:00Z", "2026-03-29T02:30", False),
     ],
 )
-def test_an_end_comes_after_its_beginning(begins: str, ends: str, ordered: bool) -> None:  # noqa: FBT001 - a table
+def test_an_end_comes_after_its_beginning(
+    begins: str,
+    ends: str,
+    ordered: bool,  # noqa: FBT001 - a table
+) -> None:
     """An instant and a wall clock are compared in Berlin, the missing hour of March included."""
     first, last = moments.parse(begins, Role.BEGIN), moments.parse(ends, Role.END)
     assert [f.rule.id for f in occurrences.check(first, last, "ends", "Europe/Berlin")] == [

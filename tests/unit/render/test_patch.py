@@ -59,4 +59,5 @@ def test_a_patch_says_what_changes(
 def test_what_would_merge_is_replaced_as_a_whole(wanted: dict[str, object]) -> None:
     """Kubernetes merges such lists by a key, so an entry that went would stay."""
     base = pod(GATE, imagePullSecrets=[{"name": "a"}])
-    assert difference(base, wanted) == {"spec": {"$patch": "replace", **wanted["spec"]}}  # type: ignore[dict-item]
+    replaced = {"$patch": "replace", **wanted["spec"]}  # type: ignore[dict-item]
+    assert difference(base, wanted) == {"spec": replaced}

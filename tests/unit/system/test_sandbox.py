@@ -339,7 +339,8 @@ def _lives(group: int) -> bool:
         os.killpg(group, 0)
     except ProcessLookupError:
         return False
-    states = [Path("/proc", name, "stat") for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - names
+    numbers = filter(str.isdigit, os.listdir("/proc"))  # noqa: PTH208 - names are asked for
+    states = [Path("/proc", number, "stat") for number in numbers]
     return any(_is_running(path, group) for path in states)
 
 
