@@ -3,14 +3,16 @@
 ARG BASE=docker.io/library/python:3.13-slim-trixie
 
 FROM ${BASE} AS build
-# Where a proxy with its own certificate stands between pip and its index: its bundle, mounted at build time.
+# Where a proxy with its own certificate stands between pip and its index: its bundle, mounted at
+# build time.
 ARG PIP_CERT=
 # Bytecode is compiled below, once, in an order of sets that is the same every time.
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0
 WORKDIR /source
 RUN python3 -m venv /opt/build && python3 -m venv --without-pip /opt/krm-windows
 COPY requirements requirements
-RUN /opt/build/bin/pip install --quiet --require-hashes --no-deps --only-binary :all: -r requirements/build.txt \
+RUN /opt/build/bin/pip install --quiet --require-hashes --no-deps --only-binary :all: \
+    -r requirements/build.txt \
  && /opt/build/bin/pip --python /opt/krm-windows/bin/python3 install --quiet --no-compile \
     --require-hashes --no-deps --only-binary :all: -r requirements/image.txt
 # The time that is written into what is built, so that the same sources give the same bytes.
@@ -18,14 +20,18 @@ ARG SOURCE_DATE_EPOCH=1580601600
 COPY pyproject.toml README.md LICENSE ./
 COPY krm_windows krm_windows
 COPY .ci/supply .ci/supply
-RUN /opt/build/bin/pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir /wheels . \
- && /opt/build/bin/pip --python /opt/krm-windows/bin/python3 install --quiet --no-index --no-deps --no-compile /wheels/*.whl \
- && /opt/krm-windows/bin/python3 -m compileall -q --invalidation-mode unchecked-hash /opt/krm-windows/lib \
+RUN /opt/build/bin/pip wheel --quiet --no-index --no-deps --no-build-isolation \
+    --wheel-dir /wheels . \
+ && /opt/build/bin/pip --python /opt/krm-windows/bin/python3 install --quiet --no-compile \
+    --no-index --no-deps /wheels/*.whl \
+ && /opt/krm-windows/bin/python3 -m compileall -q --invalidation-mode unchecked-hash \
+    /opt/krm-windows/lib \
  && PYTHONPATH=.ci /opt/build/bin/python3 -m supply.sbom --system / \
     --site /opt/krm-windows/lib/python3.*/site-packages /opt/krm-windows/share/krm-windows.cdx.json
 
 FROM ${BASE}
-# First, since what it copies has the time in it (in the SBOM): a layer that was kept from a build with another time is not taken.
+# First, since what it copies has the time in it (in the SBOM): a layer that was kept from a build
+# with another time is not taken.
 COPY --from=build /opt/krm-windows /opt/krm-windows
 ARG BASE
 ARG CREATED=2020-02-02T00:00:00Z

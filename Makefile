@@ -4,33 +4,36 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+PIP_INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 export PATH := $(CURDIR)/.cache/bin:$(PATH)
-# Python on every machine alike: no packages of the user's own, text is UTF-8, bytecode and examples lie in the cache.
+# Python on every machine alike: no packages of the user's own, text is UTF-8, bytecode and examples
+# lie in the cache.
 export PYTHONNOUSERSITE := 1
 export PYTHONUTF8 := 1
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
-# Empty is unset: without bytecode each program that a test starts is compiled anew, which takes a second.
+# Empty is unset: without bytecode each program that a test starts is compiled anew, which takes a
+# second.
 export PYTHONDONTWRITEBYTECODE :=
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all coverage fuzz laws-full e2e cluster-up cluster-down check bench-cluster bench image format generate clean \
-	dist requirements renew-images audit mutants
+.PHONY: help demo test test-all coverage mutants fuzz laws-full e2e cluster-up cluster-down check \
+	format generate bench bench-cluster image dist requirements renew-images audit clean
 
 help:
 	@echo 'make demo      build examples/no-deploy-friday and show its coming week'
-	@echo 'make test      run the quick tests (TESTS=…: some of them); what a machine lacks is named and skipped'
+	@echo 'make test      run the quick tests (TESTS=…: some); what a machine lacks is skipped'
 	@echo 'make test-all  run the slow tests, too, and every property with all its examples'
-	@echo 'make coverage  lines and branches that the quick tests run through, room by room; none may have less than it had'
-	@echo 'make mutants   change one operator at a time; the tests of the room have to notice (MUTANTS=schedule: one target)'
-	@echo 'make fuzz      read inputs changed at random, for FUZZ_SECONDS (300), or FUZZ_INPUT alone; see tests/fuzz'
+	@echo 'make coverage  what the quick tests run through, room by room: no less than it was'
+	@echo 'make mutants   change one operator at a time; tests have to notice (MUTANTS=room)'
+	@echo 'make fuzz      read inputs changed at random, for FUZZ_SECONDS (300), or FUZZ_INPUT alone'
 	@echo 'make laws-full walk ten years of all zones minute by minute, which takes half an hour'
-	@echo 'make e2e       run the end-to-end tests of tests/cluster on a real control plane and Flux (as root, after .ci/setup cluster)'
+	@echo 'make e2e       run tests/cluster on a real control plane (as root, after .ci/setup cluster)'
 	@echo 'make check     lint, types, layers, generated files, rules of the repository'
 	@echo 'make format    format the sources'
-	@echo 'make generate  write schema, function definition, field reference and expected results again'
-	@echo 'make bench     time, memory and start-up, beside a minimal Go function, as a calendar, as a fleet (BENCH=function: only that)'
-	@echo 'make bench-cluster  edge to patched, and what a run of the gate costs, on the cluster of make e2e'
+	@echo 'make generate  write schema, definition, field reference and expected results again'
+	@echo 'make bench     time, memory and start-up, beside a Go function (BENCH=function: only that)'
+	@echo 'make bench-cluster  edge to patched, and what a run of the gate costs, as in make e2e'
 	@echo 'make image     the container image, with podman or docker'
 	@echo 'make dist      wheel, source archive, SBOM and checksums of the commit, in dist/'
 	@echo 'make requirements  resolve and hash requirements/ again, from constraints.txt'
@@ -39,10 +42,12 @@ help:
 	@echo 'make clean     remove .venv and .cache'
 
 $(READY): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'krm-windows needs Python 3.11 or later: make PYTHON=python3.13 …'; exit 1; }
-	@$(PYTHON) -m venv .venv || { echo 'python3 lacks venv (Debian: apt install python3-venv)'; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo 'krm-windows needs Python 3.11 or later: make PYTHON=python3.13 …'; exit 1; }
+	@$(PYTHON) -m venv .venv || \
+	  { echo 'python3 lacks venv (Debian: apt install python3-venv)'; exit 1; }
 	@echo 'setting up .venv'
-	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@$(PIP_INSTALL) --editable '.[dev]'
 	@touch $@
 
 demo: $(READY)
@@ -58,24 +63,26 @@ test-all: $(READY)
 	@echo 'the quick tests, then the slow ones, with all examples: some fifteen minutes on two cores'
 	@$(PYTEST) --hypothesis-profile full $(TESTS)
 
-# Whether the tests pass is what the two above are for: traced, a test that measures time or memory may not.
+# Whether the tests pass is what the two above are for: traced, a test that measures time or memory
+# may not.
 coverage: $(READY)
 	@mkdir -p .cache/coverage
 	@-$(PYTEST) --quiet --no-summary -m 'not slow' --cov --cov-report=
 	@$(BIN)/python .ci/covered.py
 
-# `make mutants MUTANTS='schedule --all'` takes every mutant of one target; without, a sample of each.
+# `make mutants MUTANTS='schedule --all'` takes every mutant of one target; without, some of each.
 mutants: $(READY)
 	@$(BIN)/python .ci/mutants.py $(MUTANTS)
 
-# `make fuzz FUZZ_TARGET=policy` reads into one way in alone; `FUZZ_INPUT=file` shows a finding again.
+# `make fuzz FUZZ_TARGET=policy` reads into one way in; `FUZZ_INPUT=file` shows a finding again.
 FUZZ_SECONDS ?= 300
 FUZZ_TARGET ?= all
 FUZZ_INPUT ?=
 
 fuzz: $(READY)
-	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,fuzz]'
-	@PYTHONPATH=tests:tests/property:tests/fuzz $(BIN)/python tests/fuzz/run.py --seconds $(FUZZ_SECONDS) --target $(FUZZ_TARGET) $(FUZZ_INPUT)
+	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(PIP_INSTALL) --editable '.[dev,fuzz]'
+	@PYTHONPATH=tests:tests/property:tests/fuzz $(BIN)/python tests/fuzz/run.py \
+	  --seconds $(FUZZ_SECONDS) --target $(FUZZ_TARGET) $(FUZZ_INPUT)
 
 laws-full: $(READY)
 	@$(BIN)/python tests/property/laws_full.py
@@ -126,8 +133,8 @@ $(TOOLS)/ready: requirements/tools.txt
 	@rm -rf $(TOOLS)
 	@$(PYTHON) -m venv $(TOOLS)
 	@echo 'setting up $(TOOLS)'
-	@$(TOOLS)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: \
-	  --requirement requirements/tools.txt
+	@$(TOOLS)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
+	  --only-binary :all: --requirement requirements/tools.txt
 	@touch $@
 
 dist: $(READY)

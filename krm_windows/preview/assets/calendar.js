@@ -1,16 +1,22 @@
-// The page is whole without this: it makes a picture one stop of the Tab key, in which the arrow keys move, and lets
-// one look for a cluster.
+// The page is whole without this: it makes a picture one stop of the Tab key, in which the arrow
+// keys move, and lets one look for a cluster.
 "use strict";
 const bars = (row) => [...row.querySelectorAll(".bar")];
-const rows = () => [...document.querySelectorAll("tr[data-row]:not([hidden])")].filter((row) => bars(row).length);
-const middle = (bar) => { const box = bar.getBoundingClientRect(); return box.left + box.width / 2; };
+const shown = () => [...document.querySelectorAll("tr[data-row]:not([hidden])")];
+const rows = () => shown().filter((row) => bars(row).length);
+
+function middle(bar) {
+  const box = bar.getBoundingClientRect();
+  return box.left + box.width / 2;
+}
 
 function stop(table, bar) {
   table.querySelectorAll(".bar").forEach((other) => { other.tabIndex = other === bar ? 0 : -1; });
 }
 
 function nearest(row, bar) {
-  return bars(row).reduce((a, b) => (Math.abs(middle(b) - middle(bar)) < Math.abs(middle(a) - middle(bar)) ? b : a));
+  const distance = (other) => Math.abs(middle(other) - middle(bar));
+  return bars(row).reduce((a, b) => (distance(b) < distance(a) ? b : a));
 }
 
 function neighbour(bar, key) {
@@ -30,7 +36,9 @@ function neighbour(bar, key) {
 
 document.querySelectorAll(".band").forEach((table) => {
   stop(table, table.querySelector(".bar"));
-  table.addEventListener("focusin", ({ target }) => { if (target.matches(".bar")) stop(table, target); });
+  table.addEventListener("focusin", ({ target }) => {
+    if (target.matches(".bar")) stop(table, target);
+  });
   table.addEventListener("keydown", (event) => {
     const next = event.target.matches(".bar") && neighbour(event.target, event.key);
     if (next) { event.preventDefault(); next.focus(); }
@@ -42,8 +50,10 @@ search.closest("p").hidden = document.querySelectorAll(".words").length < 2;
 search.addEventListener("input", () => {
   const wanted = search.value.trim().toLowerCase();
   document.querySelectorAll(".words").forEach((words, i) => {
-    const names = (words.querySelector(".names") || words.querySelector("h3")).textContent.toLowerCase();
-    words.hidden = !names.includes(wanted);
-    document.querySelectorAll(`tr[data-row="${i}"]`).forEach((row) => { row.hidden = words.hidden; });
+    const names = words.querySelector(".names") || words.querySelector("h3");
+    words.hidden = !names.textContent.toLowerCase().includes(wanted);
+    document.querySelectorAll(`tr[data-row="${i}"]`).forEach((row) => {
+      row.hidden = words.hidden;
+    });
   });
 });
