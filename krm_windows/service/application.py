@@ -42,7 +42,12 @@ class _Dispatch:
         self._door = door
         self._operations = operations
 
-    async def __call__(self, scope, receive, send) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    async def __call__(  # type: ignore[no-untyped-def]
+        self,
+        scope,  # noqa: ANN001
+        receive,  # noqa: ANN001
+        send,  # noqa: ANN001
+    ) -> None:
         request = Request(scope, receive, send)
         method = request.method
         if method == "HEAD":
