@@ -42,6 +42,9 @@ def _owners(gated: GatedCluster) -> dict[Identity, list[Owned]]:
     """Return who applies each object that several do."""
     several: dict[Identity, list[Owned]] = {}
     for key, found in _all(gated).items():
+        # Most have one owner, and are not read for it.
+        if len(found) == 1:
+            continue
         acting = _acting(found)
         # A name with a variable is one that only the cluster knows.
         is_known = not any("${" in part for part in key)

@@ -1,4 +1,4 @@
-"""A build that merges patches of Flux' objects only reads no schema.
+"""A build that merges patches of Flux' objects, or without lists, reads no schema.
 
 It yields what it yields with one.
 """
@@ -33,6 +33,8 @@ spec:
   values: {list: [{name: b, y: 2}], keep: null}
 """
 DEPLOYMENT = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
+CONTAINER = DEPLOYMENT + "spec: {template: {spec: {containers: [{name: web, image: a:2}]}}}\n"
+REPLICAS = DEPLOYMENT + "spec: {replicas: 3}\n"
 JSON = "- {op: add, path: /spec/suspend, value: true}\n"
 
 
@@ -57,15 +59,27 @@ FILES = {
         (patched(MERGED), True),
         (patched(JSON), True),
         (patched(MERGED, "Kustomization"), True),
-        (patched(DEPLOYMENT), False),
-        (patched(JSON, "Deployment"), False),
+        (patched(JSON, "Deployment"), True),
         (patched(MERGED, ".*"), False),
+        (patched(CONTAINER, "Deployment"), False),
+        (patched(CONTAINER, None), False),
+        (patched(REPLICAS, "Deployment"), True),
+        (patched(REPLICAS, ".*"), True),
+        (patched(REPLICAS, None), True),
+        # What follows takes something away, or says itself how it is merged.
+        (patched(f"{DEPLOYMENT}spec: null\n", None), False),
+        (
+            patched(f"{DEPLOYMENT}spec: {{strategy: {{$retainKeys: type, type: Recreate}}}}\n"),
+            False,
+        ),
+        (patched(f"{DEPLOYMENT}$patch: delete\n", None), False),
+        (patched(f"{REPLICAS}---\n{CONTAINER}", None), False),
         (patched(JSON, None), False),
         ({**patched(MERGED), "replacements": [{"source": {"kind": "ConfigMap"}}]}, False),
         ({"namespace": "other"}, False),
     ],
 )
-def test_only_patches_of_flux_objects_are_spared_the_schema(
+def test_only_patches_that_need_no_keys_of_lists_are_spared_the_schema(
     changes: dict[str, object],
     spares: bool,  # noqa: FBT001
     write: Write,
@@ -90,3 +104,62 @@ def test_what_is_built_is_the_same(
         outputs.append([item.item.span for item in builds.done[request].objects])
     assert outputs[0] == outputs[1]
     assert any(b"x-web-y" in text for text in outputs[0])
+
+
+OWN_KINDS = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop, finalizers: [b, a], labels: {a: b}}
+spec:
+  strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}
+  template:
+    spec:
+      containers:
+      - name: web
+        ports: [{containerPort: 53, protocol: UDP}, {containerPort: 53, protocol: TCP}]
+        env: [{name: b, value: c}, {name: a, value: ""}]
+        args: [b, a]
+      - {name: second, resources: {limits: {memory: 1Gi}}}
+      volumes: [{name: v, emptyDir: {}}]
+      tolerations: [{key: b}, {key: a}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec: {ports: [{port: 80, name: a}, {port: 443, name: b}]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: web}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
+---
+"""
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "metadata: {name: web}\nspec: {replicas: 3}",
+        "metadata: {name: web, labels: {c: d}, annotations: {e: '1'}}",
+        "metadata: {name: web}\nspec: {strategy: {type: Recreate}}",
+        "metadata: {name: web}\nspec: {strategy: {rollingUpdate: {maxSurge: 50%}}, paused: true}",
+        "metadata: {name: web}\nspec: {template: {spec: {nodeSelector: {k: v}, hostIPC: yes}}}",
+        "metadata: {name: web}\nspec: {template: {metadata: {labels: {x: y}}, spec: {}}}",
+    ],
+)
+@pytest.mark.parametrize("kind", ["Deployment", "Service", "ClusterRole", ".*"])
+def test_patches_without_lists_merge_alike(
+    kind: str, patch: str, write: Write, builder: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lists of the object itself stay as they are, whatever kind it is and the patch says it is."""
+    text = f"apiVersion: apps/v1\nkind: Deployment\n{patch}\n"
+    request = Request.of("apps", patched(text, kind))  # type: ignore[arg-type]
+    files = {**FILES, "base/a.yaml": OWN_KINDS + config_map()}
+    outputs = []
+    for spared in (schemas.spared, lambda _: None):
+        monkeypatch.setattr(schemas, "spared", spared)
+        builds = Builds(write(files), builder, 1, lambda _, __: None)
+        builds.build([request])
+        assert not builds.done[request].notices
+        outputs.append([item.item.span for item in builds.done[request].objects])
+    assert outputs[0] == outputs[1]
