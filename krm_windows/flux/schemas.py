@@ -9,12 +9,12 @@ object is merged. An empty document says as much where every patch is one of the
   schema (kyaml, yaml/merge2), and lists that only the object has stay as they are.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from posixpath import dirname
 
 from krm_windows.flux.closure import Closure, joined
 from krm_windows.flux.objects import parsed
-from krm_windows.krm import InputError, Value
+from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.krm.nodes import value
 
 FIELD = "openapi"
@@ -99,6 +99,11 @@ def _is_known(closure: Closure, place: str, patch: Value) -> bool:
         return False
     if all(_is_listless(value(item.node)) for item in items):
         return True
+    return _is_for_flux(target, items)
+
+
+def _is_for_flux(target: Value, items: Iterable[KubeObject]) -> bool:
+    """Whether a patch selects objects of Flux only."""
     # Without a kind it may select any of Kubernetes' own.
     if isinstance(target, dict) and target.get("kind") not in _ALL_KINDS:
         return False
