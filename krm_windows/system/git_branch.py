@@ -228,7 +228,7 @@ class Branch:
         `expected` is empty for a ref that must be new. Raises MovedError where the remote has
         moved, RemoteError where it refuses or is out of reach.
         """
-        arguments = ["push", "--porcelain", "--no-verify", "--no-follow-tags"]
+        arguments = ["push", "--porcelain", "--no-follow-tags"]
         if expected is not None:
             arguments.append(f"--force-with-lease={ref}:{expected}")
         ended = self.run(*arguments, "--", remote, f"{commit}:{ref}")
@@ -243,7 +243,7 @@ class Branch:
 
     def remove(self, remote: str, ref: str) -> None:
         """Remove a ref of a remote; what cannot be removed is left."""
-        self.run("push", "--porcelain", "--no-verify", "--", remote, f":{ref}")
+        self.run("push", "--porcelain", "--", remote, f":{ref}")
 
     def fetch(self, remote: str) -> str:
         """Fetch the branch from a remote; return the commit that it has there."""
