@@ -7,7 +7,7 @@ output, a ResourceList, does not pass here.
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
@@ -55,6 +55,12 @@ def is_terminal() -> bool:
 def log(message: str) -> None:
     """Say on standard error, in one line, why something was not done."""
     _say(f"krm-windows: {escape.line(message)}")
+
+
+def log_record(record: Mapping[str, object]) -> None:
+    """Say on standard error, as JSON in one line, what was done and by whom."""
+    _say(escape.json_line(dict(record)))
+    sys.stderr.flush()
 
 
 def log_results(results: Sequence["Result"]) -> None:

@@ -2,13 +2,27 @@
 
 import argparse
 import ipaddress
+import re
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from krm_windows.cli import output
+from krm_windows.cli import output, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
 
+if TYPE_CHECKING:
+    from krm_windows.service.access import Ways
+    from krm_windows.service.proposals import PullRequests
+    from krm_windows.service.settings import Settings
+    from krm_windows.system.git_branch import Person
+
 _PORT = 8080
+_MOST_PORT = 65535
+_LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
+_PERSON = re.compile(r"([^<>]+?)\s*<([^<>\s]+)>")
+_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +30,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repo",
         type=Path,
-        required=True,
         metavar="DIR",
         help="a directory of a Git working tree: the policies below it are served",
     )
@@ -24,13 +37,110 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--branch", metavar="NAME", help="the branch (default: the one that is checked out)"
     )
     parser.add_argument(
+        "--new-file",
+        default="{namespace}-{name}.yaml",
+        metavar="PATH",
+        help="below DIR, where a policy that is new is put (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--committer", type=_person, metavar="'NAME <EMAIL>'", help="who makes the commits"
+    )
+    parser.add_argument(
+        "--rate",
+        type=_rate,
+        default=600,
+        metavar="N",
+        help="changes a minute of each caller, 0 for any number (default: %(default)s)",
+    )
+    _remote(parser)
+    _address(parser)
+    _access(parser)
+
+
+def _remote(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("a remote")
+    group.add_argument(
         "--push", metavar="REMOTE", help="push every change there first; what it refuses is undone"
     )
-    parser.add_argument(
-        "--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (%(default)s)"
+    group.add_argument(
+        "--fetch-every",
+        type=_seconds,
+        default=30,
+        metavar="SECONDS",
+        help="how often to take over what the remote has (default: %(default)s)",
     )
-    parser.add_argument(
-        "--port", type=int, default=_PORT, metavar="N", help="0: any that is free (%(default)s)"
+    group.add_argument(
+        "--propose",
+        metavar="URL",
+        help="open a pull request for each change, and leave the branch alone: the address of "
+        "the repository in the REST interface of GitHub, Gitea or Forgejo",
+    )
+    group.add_argument("--propose-token", type=Path, metavar="FILE", help="the token for it")
+    group.add_argument(
+        "--propose-command",
+        metavar="PROGRAM",
+        help="open it with a program, called with branch, base, title and text",
+    )
+
+
+def _address(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("where to listen")
+    group.add_argument(
+        "--host", type=_host, default="127.0.0.1", metavar="ADDRESS", help="default: %(default)s"
+    )
+    group.add_argument(
+        "--port", type=_port, default=_PORT, metavar="N", help="default: %(default)s; 0: any"
+    )
+    group.add_argument("--tls-cert", type=Path, metavar="FILE", help="the certificate, as PEM")
+    group.add_argument("--tls-key", type=Path, metavar="FILE", help="its key, as PEM")
+    group.add_argument(
+        "--tls-by-proxy", action="store_true", help="a proxy in front of it has the certificate"
+    )
+    group.add_argument(
+        "--public-url", metavar="URL", help="what browsers know it by, such as https://windows.test"
+    )
+
+
+def _access(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("who may call")
+    group.add_argument("--tokens", type=Path, metavar="FILE", help="a file with lines of tokens")
+    group.add_argument(
+        "--new-token",
+        metavar="NAME",
+        help="print a new token, and the line for that file that has its hash; serve nothing",
+    )
+    group.add_argument(
+        "--scopes", default="read", metavar="LIST", help="of the new token: read,write,override"
+    )
+    group.add_argument("--author", metavar="'NAME <EMAIL>'", help="of the commits of the new token")
+    group.add_argument("--oidc-issuer", metavar="URL", help="take JSON Web Tokens of this issuer")
+    group.add_argument("--oidc-audience", metavar="TEXT", help="that are for this audience")
+    group.add_argument(
+        "--oidc-jwks", metavar="URL|FILE", help="its keys (default: as it publishes them)"
+    )
+    group.add_argument(
+        "--oidc-claim", default="scope", metavar="NAME", help="what scopes come from (%(default)s)"
+    )
+    group.add_argument(
+        "--proxy-user", metavar="HEADER", help="take callers from this header of a proxy"
+    )
+    group.add_argument("--proxy-email", metavar="HEADER", help="and their addresses from this one")
+    group.add_argument("--proxy-groups", metavar="HEADER", help="and their groups from this one")
+    group.add_argument(
+        "--proxy-from",
+        type=_network,
+        action="append",
+        default=[],
+        metavar="CIDR",
+        help="where that proxy calls from",
+    )
+    group.add_argument(
+        "--grant",
+        action="append",
+        default=[],
+        metavar="VALUE=SCOPES",
+        help="what a value of the claim, or a group, may do; * is everybody who is known "
+        "(default: krm-windows:read, krm-windows:write and krm-windows:override)",
     )
 
 
@@ -39,23 +149,223 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     try:
         # The extra `server`: no other command needs it.
         from krm_windows.service import access, application, server  # noqa: PLC0415
-        from krm_windows.service.settings import Settings  # noqa: PLC0415
+        from krm_windows.service.log import Log  # noqa: PLC0415
         from krm_windows.service.windows import Windows  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise InputError(
-            f"{error.name} is not installed: serve needs the extra `server` "
-            "(see docs/how-to/run-the-service.md)"
+            f"{error.name} is not installed: serve needs the extra `server` of this package"
         ) from None
-    if not ipaddress.ip_address(arguments.host).is_loopback:
-        raise InputError("--host must be an address of this machine alone, such as 127.0.0.1")
-    settings = Settings(directory=arguments.repo, branch=arguments.branch, remote=arguments.push)
-    windows = Windows(settings)
-    person = settings.committer
-    anonymous = access.Caller("local", person, access.EVERYTHING)
-    made = application.make(windows, access.Access(anonymous))
-    server.run(made, server.Address(arguments.host, arguments.port), _started)
+    if arguments.new_token is not None:
+        return _new_token(arguments)
+    _check(arguments)
+    ways = _ways(arguments)
+    windows = Windows(_settings(arguments, ways))
+    if ways.anonymous is not None:
+        person = windows.branch.person() or ways.anonymous.person
+        ways = replace(ways, anonymous=replace(ways.anonymous, person=person))
+    made = application.make(windows, access.Access(ways), Log(output.log_record))
+    address = server.Address(arguments.host, arguments.port, arguments.tls_cert, arguments.tls_key)
+    scheme = "http"
+    if arguments.tls_cert is not None:
+        scheme = "https"
+
+    def started(host: str, port: int) -> None:
+        shown = host
+        # RFC 3986, 3.2.2.
+        if ":" in host:
+            shown = f"[{host}]"
+        output.log(f"serving on {scheme}://{shown}:{port}")
+
+    server.run(made, address, windows.settings.limits.connections, started)
     return ExitCode.FINE
 
 
-def _started(host: str, port: int) -> None:
-    output.log(f"serving on http://{host}:{port}")
+def _new_token(arguments: argparse.Namespace) -> ExitCode:
+    """Print a token for whoever is to have it, and the line that knows it."""
+    from krm_windows.service import access  # noqa: PLC0415 - the extra `server`
+
+    name = arguments.new_token
+    if not re.fullmatch(r"[\w.@+-]{1,100}", name, re.ASCII):
+        raise InputError("--new-token must be a name of letters, digits and . _ @ + -")
+    author = arguments.author or ""
+    if author:
+        _person(author)
+    token = access.new_token()
+    try:
+        line = access.token_line(name, arguments.scopes, token, author)
+    except ValueError:
+        raise InputError("--scopes must be a list out of read,write,override") from None
+    # The line can go into a file as it is printed; the token into nothing but a safe place.
+    output.log(f"the token, which is shown only here: {token}")
+    output.show(f"{line}\n")
+    return ExitCode.FINE
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Refuse a call that would let everybody in, or send secrets for everybody to read."""
+    if arguments.repo is None:
+        raise InputError("say which repository: --repo DIR")
+    if (arguments.tls_cert is None) is not (arguments.tls_key is None):
+        raise InputError("--tls-cert and --tls-key belong together")
+    if arguments.oidc_issuer is not None and not arguments.oidc_audience:
+        raise InputError("--oidc-issuer needs --oidc-audience: a token for others is none for us")
+    if arguments.proxy_user is not None and not arguments.proxy_from:
+        raise InputError("--proxy-user needs --proxy-from: anybody can send a header")
+    _check_proposals(arguments)
+    if ipaddress.ip_address(arguments.host).is_loopback:
+        return
+    if not _has_access(arguments):
+        raise InputError(
+            f"{arguments.host} can be reached by others: say who may call, by --tokens, "
+            "--oidc-issuer or --proxy-user"
+        )
+    if arguments.tls_cert is None and not arguments.tls_by_proxy:
+        raise InputError(
+            f"{arguments.host} can be reached by others: give --tls-cert and --tls-key, or say "
+            "--tls-by-proxy"
+        )
+
+
+def _check_proposals(arguments: argparse.Namespace) -> None:
+    if arguments.propose and arguments.propose_command:
+        raise InputError("--propose and --propose-command are two ways for one thing")
+    if not (arguments.propose or arguments.propose_command):
+        return
+    if arguments.push is None:
+        raise InputError("a pull request is for a branch at a remote: give --push REMOTE")
+    if arguments.propose and arguments.propose_token is None:
+        raise InputError("--propose needs --propose-token FILE")
+
+
+def _has_access(arguments: argparse.Namespace) -> bool:
+    ways = (arguments.tokens, arguments.oidc_issuer, arguments.proxy_user)
+    return any(way is not None for way in ways)
+
+
+def _ways(arguments: argparse.Namespace) -> "Ways":
+    from krm_windows.service import access  # noqa: PLC0415 - the extra `server`
+    from krm_windows.service.settings import SERVICE  # noqa: PLC0415 - likewise
+
+    anonymous = None
+    if not _has_access(arguments):
+        anonymous = access.Caller("local", SERVICE, access.EVERYTHING)
+    provider = None
+    if arguments.oidc_issuer is not None:
+        provider = access.Provider(
+            arguments.oidc_issuer,
+            arguments.oidc_audience,
+            arguments.oidc_jwks,
+            arguments.oidc_claim,
+        )
+    proxy = None
+    if arguments.proxy_user is not None:
+        proxy = access.Proxy(
+            arguments.proxy_user,
+            tuple(arguments.proxy_from),
+            arguments.proxy_groups,
+            arguments.proxy_email,
+        )
+    return access.Ways(anonymous, arguments.tokens, provider, proxy, _granted(arguments.grant))
+
+
+def _granted(given: list[str]) -> Mapping[str, frozenset]:  # type: ignore[type-arg]
+    from krm_windows.service import access  # noqa: PLC0415 - the extra `server`
+
+    if not given:
+        return {f"krm-windows:{scope.value}": frozenset({scope}) for scope in access.Scope}
+    found = {}
+    for each in given:
+        value, _, scopes = each.rpartition("=")
+        try:
+            found[value] = access.scopes(scopes)
+        except ValueError:
+            raise InputError(
+                f"--grant must be VALUE=SCOPES, such as ops=read,override, got {each!r}"
+            ) from None
+    return found
+
+
+def _settings(arguments: argparse.Namespace, ways: "Ways") -> "Settings":
+    from krm_windows.service.settings import SERVICE, Limits, Settings  # noqa: PLC0415
+
+    if not arguments.repo.is_dir():
+        raise InputError(f"{arguments.repo}: no such directory")
+    try:
+        arguments.new_file.format(namespace="a", name="b")
+    except (KeyError, IndexError, ValueError):
+        raise InputError("--new-file takes {namespace} and {name}, and nothing else") from None
+    hosts = None
+    if ways.anonymous is not None:
+        hosts = _LOCAL
+    return Settings(
+        directory=arguments.repo,
+        branch=arguments.branch,
+        committer=arguments.committer or SERVICE,
+        created=arguments.new_file,
+        remote=arguments.push,
+        pull_requests=_pull_requests(arguments),
+        public_url=arguments.public_url,
+        hosts=hosts,
+        secure=arguments.tls_cert is not None or arguments.tls_by_proxy,
+        fetch_seconds=arguments.fetch_every,
+        limits=Limits(writes_a_minute=arguments.rate),
+    )
+
+
+def _pull_requests(arguments: argparse.Namespace) -> "PullRequests | None":
+    from krm_windows.service import proposals  # noqa: PLC0415 - the extra `server`
+    from krm_windows.system import programs  # noqa: PLC0415 - likewise
+
+    if arguments.propose:
+        return proposals.forge(arguments.propose, arguments.propose_token)
+    if arguments.propose_command:
+        program = arguments.propose_command
+        if not Path(program).is_absolute():
+            program = programs.find(program)
+        if program is None:
+            raise InputError(f"{arguments.propose_command}: no such program")
+        return proposals.Command(program)
+    return None
+
+
+def _person(text: str) -> "Person":
+    from krm_windows.system.git_branch import Person  # noqa: PLC0415 - `--help` needs none
+
+    found = _PERSON.fullmatch(text)
+    if found is None or not text.isprintable():
+        raise argparse.ArgumentTypeError(f"must be 'NAME <EMAIL>', got {text!r}")
+    return Person(found[1], found[2])
+
+
+def _host(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be an address such as 127.0.0.1 or ::, got {text!r}"
+        ) from None
+
+
+def _network(text: str) -> _Network:
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be addresses such as 10.0.0.0/8, got {text!r}"
+        ) from None
+
+
+def _port(text: str) -> int:
+    if text == "0":
+        return 0
+    return times.count(text, "a port", _MOST_PORT)
+
+
+def _seconds(text: str) -> int:
+    return times.count(text, "seconds", 86400)
+
+
+def _rate(text: str) -> int:
+    if text == "0":
+        return 0
+    return times.count(text, "changes", 10**6)

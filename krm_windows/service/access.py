@@ -1,11 +1,39 @@
-"""Who calls, and what they may do."""
+"""Who calls, and what they may do: by a token, a JSON Web Token, or what a trusted proxy says."""
 
-from dataclasses import dataclass
+import hashlib
+import hmac
+import ipaddress
+import json
+import re
+import secrets
+import threading
+import time
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from http import HTTPStatus
+from pathlib import Path
 
 from starlette.requests import Request
 
+from krm_windows.service.keys import Keys, UntrustedError
+from krm_windows.service.problems import Problem
+from krm_windows.system import bounded
+from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Person
+
+COOKIE = "krm-windows-session"
+# A working day: whoever closes the browser has to say again who they are.
+_SESSION_SECONDS = 8 * 3600
+_MOST = 1 << 20
+# A file of tokens is looked at again after so long.
+_FRESH_SECONDS = 1.0
+# What a name in a commit cannot have (git-commit(1)): it would end there.
+_UNNAMED = re.compile(r"[<>\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_LONGEST = 200
+_HASH = re.compile(r"sha256:([0-9a-f]{64})")
+_LINE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)(?:\s+(.+?)\s*<([^<>]+)>)?\s*")
 
 
 class Scope(StrEnum):
@@ -21,20 +49,322 @@ EVERYTHING = frozenset(Scope)
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who calls: `name` is unique, `person` is the author of their commits."""
+    """Somebody who calls: `name` is unique, `person` is the author of their commits.
+
+    `by_cookie` is for one whom a browser names by itself, so that a form has to prove that it is
+    ours.
+    """
 
     name: str
     person: Person
     scopes: frozenset[Scope]
+    by_cookie: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """An identity provider whose JSON Web Tokens are taken; `claim` has what scopes are made of."""
+
+    issuer: str
+    audience: str
+    keys: str | None = None
+    claim: str = "scope"
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """A proxy that says who calls, and is believed only where it calls from."""
+
+    user_header: str
+    networks: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
+    groups_header: str | None = None
+    email_header: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """The ways in which callers may say who they are.
+
+    `anonymous` is whom everybody is taken for, for a service that only its own machine can reach.
+    `granted` are the scopes that a value of a claim, or a group, gives.
+    """
+
+    anonymous: Caller | None = None
+    tokens: Path | None = None
+    provider: Provider | None = None
+    proxy: Proxy | None = None
+    granted: Mapping[str, frozenset[Scope]] = field(default_factory=dict)
+
+
+def scopes(text: str) -> frozenset[Scope]:
+    """Read `read,write`; raises ValueError for an unknown one."""
+    return frozenset(Scope(part) for part in text.split(","))
+
+
+def token_line(name: str, granted: str, token: str, author: str = "") -> str:
+    """Return the line of a file of tokens for a token: without it, as its hash."""
+    scopes(granted)
+    return f"{name} {granted} sha256:{_digest(token)} {author}".rstrip()
+
+
+def new_token() -> str:
+    """Return a token that nobody can guess."""
+    # 256 bits: a plain hash of it can be published, as there is nothing to be tried.
+    return f"kw_{secrets.token_urlsafe(32)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    caller: Caller
+    digest: str
 
 
 class Access:
     """Tells who calls."""
 
-    def __init__(self, anonymous: Caller | None) -> None:
-        """Take everybody for one caller; None lets nobody in who does not say who they are."""
-        self._anonymous = anonymous
+    def __init__(self, ways: Ways) -> None:
+        """Take callers in some ways; raises WorkspaceError for a file that cannot be read."""
+        self._ways = ways
+        self._tokens = _TokenFile(ways.tokens) if ways.tokens is not None else None
+        self._keys = Keys(ways.provider.issuer, ways.provider.keys) if ways.provider else None
+        # Whoever has a session has to begin a new one after a restart.
+        self._secret = secrets.token_bytes(32)
 
-    def caller(self, request: Request) -> Caller | None:  # noqa: ARG002
-        """Return who makes a request; None where that is not known."""
-        return self._anonymous
+    def caller(self, request: Request) -> Caller | None:
+        """Return who makes a request; None where they do not say.
+
+        Raises Problem for who is not who they say. May look at files and at the keys of the
+        provider: call it in a thread, unless `is_quick` says otherwise.
+        """
+        header = request.headers.get("authorization")
+        if header is not None:
+            return self._bearer(header)
+        proxied = self._proxied(request)
+        if proxied is not None:
+            return proxied
+        cookie = request.cookies.get(COOKIE)
+        if cookie is not None and self._tokens is not None:
+            return self._session(cookie) or self._ways.anonymous
+        return self._ways.anonymous
+
+    def is_quick(self, request: Request) -> bool:
+        """Say whether `caller` answers at once, so that it needs no thread."""
+        return self._keys is None or "authorization" not in request.headers
+
+    def begin_session(self, token: str) -> str:
+        """Return the value of a cookie for whoever has a token; raises Problem for a wrong one."""
+        found = self._tokens.find(token) if self._tokens is not None else None
+        if found is None:
+            raise _unknown()
+        content = {"name": found.caller.name, "until": int(time.time()) + _SESSION_SECONDS}
+        body = urlsafe_b64encode(json.dumps(content).encode()).decode()
+        return f"{body}.{self._signature('session', body)}"
+
+    def form_token(self, caller: Caller) -> str:
+        """Return what a form of ours has, and a form of another site cannot know."""
+        return self._signature("form", caller.name)
+
+    def is_form_token(self, caller: Caller, token: str) -> bool:
+        """Say whether a form is ours."""
+        return hmac.compare_digest(token.encode(), self.form_token(caller).encode())
+
+    def _bearer(self, header: str) -> Caller:
+        kind, _, token = header.partition(" ")
+        token = token.strip()
+        if kind.lower() != "bearer" or not token:
+            raise _unknown()
+        # A JWT has three parts (RFC 7519, 3); a token of ours has no dot.
+        if self._keys is not None and token.count(".") == 2:  # noqa: PLR2004
+            return self._from_claims(self._keys, token)
+        found = self._tokens.find(token) if self._tokens is not None else None
+        if found is None:
+            raise _unknown()
+        return found.caller
+
+    def _from_claims(self, keys: Keys, token: str) -> Caller:
+        provider = self._ways.provider
+        if provider is None:
+            raise _unknown()
+        try:
+            claims = keys.claims(token, provider.audience)
+        except UntrustedError as error:
+            raise _unknown(str(error)) from None
+        subject = _named(claims, "email", "preferred_username", "sub")
+        if not subject:
+            raise _unknown("the token names nobody")
+        name = _named(claims, "name") or subject
+        email = _named(claims, "email") or subject
+        values = claims.get(provider.claim)
+        granted = self._granted(_values(values))
+        return Caller(subject, Person(name, email), granted)
+
+    def _proxied(self, request: Request) -> Caller | None:
+        proxy = self._ways.proxy
+        if proxy is None or request.client is None:
+            return None
+        if not _is_from(request.client.host, proxy):
+            return None
+        users = request.headers.getlist(proxy.user_header)
+        if not users:
+            return None
+        # Two of them: one is the caller's own, and nobody knows which.
+        if len(users) > 1 or not users[0].strip():
+            raise _unknown()
+        name = clean(users[0])
+        email = name
+        if proxy.email_header is not None:
+            email = clean(request.headers.get(proxy.email_header, name))
+        groups: list[str] = []
+        if proxy.groups_header is not None:
+            for header in request.headers.getlist(proxy.groups_header):
+                groups += [part.strip() for part in header.split(",")]
+        # A browser behind a proxy of this kind sends its cookie by itself.
+        return Caller(name, Person(name, email), self._granted(groups), by_cookie=True)
+
+    def _granted(self, values: Iterable[str]) -> frozenset[Scope]:
+        # `*` is for everybody who is known.
+        found: set[Scope] = set(self._ways.granted.get("*", ()))
+        for each in values:
+            found |= self._ways.granted.get(each, frozenset())
+        return frozenset(found)
+
+    def _session(self, cookie: str) -> Caller | None:
+        body, _, signature = cookie.partition(".")
+        if not hmac.compare_digest(
+            signature.encode(errors="replace"), self._signature("session", body).encode()
+        ):
+            return None
+        content = json.loads(urlsafe_b64decode(body))
+        if content["until"] < time.time() or self._tokens is None:
+            return None
+        # By name, so that a token that is taken out of the file ends its sessions.
+        found = self._tokens.named(content["name"])
+        if found is None:
+            return None
+        caller = found.caller
+        return Caller(caller.name, caller.person, caller.scopes, by_cookie=True)
+
+    def _signature(self, purpose: str, text: str) -> str:
+        message = f"{purpose}\n{text}".encode(errors="replace")
+        return hmac.new(self._secret, message, hashlib.sha256).hexdigest()
+
+
+class _TokenFile:
+    """A file with a line for each token: name, scopes, hash, and the author of its commits."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._looked = 0.0
+        self._seen: tuple[int, int, int] | None = None
+        self._tokens: tuple[_Token, ...] = ()
+        self._load()
+
+    def find(self, token: str) -> _Token | None:
+        """Return what a token is for, in a time that says nothing about any."""
+        digest = _digest(token)
+        found: _Token | None = None
+        for each in self._current():
+            # All of them, whichever it is.
+            if hmac.compare_digest(each.digest, digest):
+                found = each
+        return found
+
+    def named(self, name: str) -> _Token | None:
+        for each in self._current():
+            if each.caller.name == name:
+                return each
+        return None
+
+    def _current(self) -> tuple[_Token, ...]:
+        """Return the tokens as the file has them now; as it had them, where it is broken now."""
+        if time.monotonic() - self._looked > _FRESH_SECONDS:
+            with self._lock:
+                try:
+                    self._load()
+                except (WorkspaceError, OSError):
+                    # Half written, or gone for a moment: whoever was known is known.
+                    self._looked = time.monotonic()
+        return self._tokens
+
+    def _load(self) -> None:
+        self._looked = time.monotonic()
+        state = self._path.stat()
+        seen = (state.st_mtime_ns, state.st_size, state.st_ino)
+        if seen == self._seen:
+            return
+        text = bounded.read_file(self._path, most=_MOST).decode(errors="replace")
+        self._tokens = tuple(_token_lines(self._path, text))
+        self._seen = seen
+
+
+def _token_lines(path: Path, text: str) -> Iterable[_Token]:
+    names: set[str] = set()
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        found = _LINE.fullmatch(line.strip())
+        if found is None:
+            raise _bad_line(path, number, "must be: NAME SCOPES sha256:HASH [AUTHOR <EMAIL>]")
+        name, granted, hashed, author, email = found.groups()
+        digest = _HASH.fullmatch(hashed)
+        if digest is None:
+            # The line itself may hold a token that was not hashed: it is not repeated.
+            raise _bad_line(path, number, "has no hash: make the line with --new-token")
+        if name in names:
+            raise _bad_line(path, number, f"has the name {clean(name)!r} again")
+        names.add(name)
+        try:
+            allowed = scopes(granted)
+        except ValueError:
+            raise _bad_line(path, number, "must have scopes out of read,write,override") from None
+        person = Person(clean(author or name), clean(email or f"{name}@krm-windows"))
+        yield _Token(Caller(clean(name), person, allowed), digest[1])
+
+
+def _bad_line(path: Path, number: int, why: str) -> WorkspaceError:
+    return WorkspaceError(f"{path}:{number}: {why}")
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
+
+
+def _is_from(host: str, proxy: Proxy) -> bool:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return any(address in network for network in proxy.networks)
+
+
+def clean(text: str) -> str:
+    """Return a text as a name in a commit, and in a line of a log, may be."""
+    # A name of nothing but `.` or spaces is none to Git.
+    found = _UNNAMED.sub("", text).strip(" .,;:\"'\\")[:_LONGEST]
+    return found or "unknown"
+
+
+def _named(claims: Mapping[str, object], *names: str) -> str:
+    for name in names:
+        found = claims.get(name)
+        if isinstance(found, str) and found.strip():
+            return clean(found)
+    return ""
+
+
+def _values(claim: object) -> list[str]:
+    """Return the values of a claim: a list, or words with spaces between (RFC 8693, 4.2)."""
+    if isinstance(claim, str):
+        return claim.split()
+    if isinstance(claim, list):
+        return [each for each in claim if isinstance(each, str)]
+    return []
+
+
+def _unknown(why: str = "the token is not known here") -> Problem:
+    return Problem(
+        HTTPStatus.UNAUTHORIZED,
+        why,
+        headers={"WWW-Authenticate": 'Bearer realm="krm-windows", error="invalid_token"'},
+    )

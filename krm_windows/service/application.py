@@ -1,178 +1,81 @@
-"""The application: operations behind one door, where caller, parameters and body are checked."""
+"""The application: the operations of the table behind one door, and what goes on beside them."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
-from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from krm_windows.service.access import Access, Caller
-from krm_windows.service.calls import Call, Operation, Parameter, bad_request
-from krm_windows.service.problems import MEDIA_TYPE, Problem
-from krm_windows.service.routes import OPERATIONS
+from krm_windows.service.access import Access
+from krm_windows.service.calls import Operation
+from krm_windows.service.door import Door
+from krm_windows.service.guard import Guard
+from krm_windows.service.log import Log
+from krm_windows.service.problems import Problem, as_response
+from krm_windows.service.routes import OPERATIONS, SESSIONS
 from krm_windows.service.windows import Windows
-from krm_windows.service.writing import Writer
 from krm_windows.system.errors import WorkspaceError
 
 
-def make(windows: Windows, access: Access) -> Starlette:
+def make(
+    windows: Windows,
+    access: Access,
+    log: Log | None = None,
+    operations: Iterable[Operation] = (*OPERATIONS, *SESSIONS),
+) -> ASGIApp:
     """Make the application that serves some policies."""
-    door = Door(windows, access)
+    door = Door(windows, access, log or Log())
     routes: dict[str, dict[str, Operation]] = {}
-    for operation in OPERATIONS:
+    for operation in operations:
         routes.setdefault(operation.path, {})[operation.method] = operation
-    return Starlette(
+    application = Starlette(
         routes=[Route(path, _Dispatch(door, every)) for path, every in routes.items()],
         lifespan=lambda _: _polling(windows),
-        exception_handlers={404: _not_found},
+        exception_handlers={HTTPStatus.NOT_FOUND.value: _not_found},
     )
+    # `/policies/` is another path than `/policies`: nobody is sent elsewhere.
+    application.router.redirect_slashes = False
+    settings = windows.settings
+    return Guard(application, settings.limits, secure=settings.secure)
 
 
 class _Dispatch:
     """What answers on one path, whatever the method."""
 
-    def __init__(self, door: "Door", operations: dict[str, Operation]) -> None:
+    def __init__(self, door: Door, operations: dict[str, Operation]) -> None:
         self._door = door
         self._operations = operations
 
-    async def __call__(  # type: ignore[no-untyped-def]
-        self,
-        scope,  # noqa: ANN001
-        receive,  # noqa: ANN001
-        send,  # noqa: ANN001
-    ) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer."""
         request = Request(scope, receive, send)
         method = request.method
         if method == "HEAD":
             method = "GET"
         operation = self._operations.get(method)
         if operation is None:
-            allowed = ", ".join(self._operations)
-            problem = Problem(
-                HTTPStatus.METHOD_NOT_ALLOWED,
-                f"{request.method[:20]} is not for this path",
-                headers={"Allow": allowed},
-            )
-            response = as_response(problem)
+            response = self._refused(request)
         else:
             response = await self._door.answer(operation, request)
         await response(scope, receive, send)
 
-
-class Door:
-    """Lets calls in: one place for what holds for every operation."""
-
-    def __init__(self, windows: Windows, access: Access) -> None:
-        """Let callers in to the policies."""
-        self._windows = windows
-        self._writer = Writer(windows)
-        self._access = access
-
-    async def answer(self, operation: Operation, request: Request) -> Response:
-        """Answer a request, whatever it is."""
-        show = operation.problem or as_response
-        try:
-            return await operation.handler(await self._call(operation, request))
-        except Problem as problem:
-            return show(problem)
-        except WorkspaceError as error:
-            return show(Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)))
-
-    async def _call(self, operation: Operation, request: Request) -> Call:
-        caller = self._caller(operation, request)
-        values = dict(_query(operation, request))
-        values.update(_headers(operation, request))
-        body, media_type = b"", ""
-        if operation.body is not None:
-            media_type = _media_type(operation, request)
-            body = await self._body(request)
-        return Call(request, self._windows, self._writer, caller, values, body, media_type)
-
-    def _caller(self, operation: Operation, request: Request) -> Caller:
-        caller = self._access.caller(request)
-        if caller is None:
-            raise Problem(
-                HTTPStatus.UNAUTHORIZED,
-                "say who you are",
-                headers={"WWW-Authenticate": 'Bearer realm="krm-windows"'},
-            )
-        if operation.scope is not None and operation.scope not in caller.scopes:
-            raise Problem(
-                HTTPStatus.FORBIDDEN, f"{caller.name} has no scope {operation.scope.value!r}"
-            )
-        return caller
-
-    async def _body(self, request: Request) -> bytes:
-        limits = self._windows.settings.limits
-        body = bytearray()
-        try:
-            async with asyncio.timeout(limits.receive_seconds):
-                async for part in request.stream():
-                    body += part
-                    if len(body) > limits.body:
-                        raise Problem(
-                            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                            f"a body has at most {limits.body} bytes",
-                        )
-        except TimeoutError:
-            raise Problem(HTTPStatus.REQUEST_TIMEOUT, "the body did not come in time") from None
-        except ClientDisconnect:
-            raise bad_request("the body did not come to its end") from None
-        return bytes(body)
-
-
-def _query(operation: Operation, request: Request) -> Iterable[tuple[str, object]]:
-    """Yield the parameters of a query; an unknown one is a typing error, and refused."""
-    known = {each.name: each for each in operation.parameters if each.place == "query"}
-    seen: set[str] = set()
-    try:
-        pairs = parse_qsl(
-            request.url.query, keep_blank_values=True, errors="strict", max_num_fields=50
+    def _refused(self, request: Request) -> Response:
+        allowed = list(self._operations)
+        if "GET" in allowed:
+            allowed.append("HEAD")
+        problem = Problem(
+            HTTPStatus.METHOD_NOT_ALLOWED,
+            f"{request.method[:20]} is not for this path",
+            headers={"Allow": ", ".join(allowed)},
         )
-    except ValueError:
-        raise bad_request("the query cannot be read") from None
-    for name, text in pairs:
-        if name not in known:
-            raise bad_request(f"there is no parameter {name[:100]!r}")
-        if name in seen:
-            raise bad_request(f"{name} is given twice")
-        seen.add(name)
-        yield name, _read(known[name], text)
-
-
-def _headers(operation: Operation, request: Request) -> Iterable[tuple[str, object]]:
-    for parameter in operation.parameters:
-        text = request.headers.get(parameter.name)
-        if parameter.place == "header" and text is not None:
-            yield parameter.name, _read(parameter, text)
-
-
-def _read(parameter: Parameter, text: str) -> object:
-    try:
-        return parameter.read(text)
-    except ValueError as error:
-        raise bad_request(f"{parameter.name} {error}") from None
-
-
-def _media_type(operation: Operation, request: Request) -> str:
-    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if operation.body is None or given not in operation.body.content:
-        taken = ", ".join(operation.body.content if operation.body else ())
-        raise Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body must be one of {taken}")
-    return given
-
-
-def as_response(problem: Problem) -> Response:
-    """Answer with problem details."""
-    body = json.dumps(problem.record(), ensure_ascii=True).encode()
-    return Response(body, problem.status.value, dict(problem.headers), MEDIA_TYPE)
+        self._door.log.count("none", problem.status.value, 0.0)
+        return as_response(problem)
 
 
 async def _not_found(_: Request, __: Exception) -> Response:

@@ -5,13 +5,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import ParamSpec, TypeVar
+from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from krm_windows.krm import InputError, KubeObject, Value, documents
-from krm_windows.service.access import Caller, Scope
+from krm_windows.service.access import Access, Caller, Scope
+from krm_windows.service.log import Log
 from krm_windows.service.policies import NO_NAMESPACE
 from krm_windows.service.problems import Problem
 from krm_windows.service.windows import Windows
@@ -28,6 +30,7 @@ HTML = "text/html"
 FORM = "application/x-www-form-urlencoded"
 
 Schema = dict[str, object]
+_MOST_FIELDS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +87,13 @@ class Operation:
 
     @property
     def changes(self) -> bool:
-        """Whether it may change anything, so that it is logged."""
-        return self.method not in ("GET", "HEAD")
+        """Whether it changes anything, so that it is logged."""
+        return self.scope in (Scope.WRITE, Scope.OVERRIDE)
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether it takes an audit or a commit, so that nobody may ask it often."""
+        return self.method != "GET"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +105,11 @@ class Call:
     writer: Writer
     caller: Caller
     values: Mapping[str, object]
-    body: bytes = b""
-    media_type: str = ""
+    body: bytes
+    media_type: str
+    told: dict[str, object]
+    access: Access
+    log: Log
 
     @property
     def place(self) -> Place:
@@ -126,6 +137,23 @@ class Call:
             urgent=urgent,
             strict=self.values.get("strict") is True,
         )
+
+    def form(self) -> dict[str, str]:
+        """Return the fields of a form; raises Problem for one that cannot be read."""
+        try:
+            pairs = parse_qsl(
+                self.body.decode(),
+                keep_blank_values=True,
+                errors="strict",
+                max_num_fields=_MOST_FIELDS,
+            )
+        except ValueError:
+            raise bad_request("the form cannot be read") from None
+        return dict(pairs)
+
+    def form_token(self) -> str:
+        """Return what a form of ours has in its field `form-token`."""
+        return self.access.form_token(self.caller)
 
     def json(self) -> Value:
         """Return the body as JSON; raises Problem where it is none."""

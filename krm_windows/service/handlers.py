@@ -1,5 +1,6 @@
 """The handlers of the REST interface: each takes a call that is checked, and answers it."""
 
+import hashlib
 import json
 from dataclasses import replace
 from datetime import date, datetime
@@ -73,11 +74,11 @@ async def put_policy(call: Call) -> Response:
     if call.text("If-None-Match") == "*":
         order = call.order(f"Add windows {call.place.title}")
         made = await call.run(call.writer.create, call.place, new, order)
-        return written(made, HTTPStatus.CREATED)
+        return written(call, made, HTTPStatus.CREATED)
     _require_match(call)
     change = _replaced(new, is_text=call.media_type == YAML)
     order = call.order(f"Replace windows {call.place.title}")
-    return written(await call.run(call.writer.change, call.place, change, order))
+    return written(call, await call.run(call.writer.change, call.place, change, order))
 
 
 async def patch_policy(call: Call) -> Response:
@@ -85,14 +86,14 @@ async def patch_policy(call: Call) -> Response:
     _require_match(call)
     change = _patch(call)
     order = call.order(f"Change windows {call.place.title}")
-    return written(await call.run(call.writer.change, call.place, change, order))
+    return written(call, await call.run(call.writer.change, call.place, change, order))
 
 
 async def delete_policy(call: Call) -> Response:
     """Take a policy out of its file."""
     _require_match(call)
     order = call.order(f"Remove windows {call.place.title}")
-    return written(await call.run(call.writer.remove, call.place, order))
+    return written(call, await call.run(call.writer.remove, call.place, order))
 
 
 async def preview(call: Call) -> Response:
@@ -170,8 +171,11 @@ async def add_override(call: Call) -> Response:
     name = wanted.name or overrides.default_name(wanted.state, now)
     change = partial(overrides.made, wanted=replace(wanted, name=name), at=now)
     order = call.order(wanted.reason, urgent=True)
+    digest = hashlib.sha256(call.request.url.path.encode() + b"\n" + call.body).hexdigest()
+    key = call.text("Idempotency-Key")
+    order = replace(order, key=key, digest=digest, override=name)
     outcome = await call.run(call.writer.change, call.place, change, order)
-    return written(outcome, HTTPStatus.CREATED, {"override": name, **_turned(outcome)})
+    return written(call, outcome, HTTPStatus.CREATED)
 
 
 async def end_override(call: Call) -> Response:
@@ -179,8 +183,8 @@ async def end_override(call: Call) -> Response:
     name = call.request.path_params["override"]
     change = partial(overrides.ended, name=name, cluster=call.text("cluster"))
     order = call.order(f"End override {name} of {call.place.title}", urgent=True)
-    outcome = await call.run(call.writer.change, call.place, change, order)
-    return written(outcome, extra={"override": name, **_turned(outcome)})
+    order = replace(order, override=name)
+    return written(call, await call.run(call.writer.change, call.place, change, order))
 
 
 async def get_fleet(call: Call) -> Response:
@@ -191,15 +195,21 @@ async def get_fleet(call: Call) -> Response:
 
 
 def written(
+    call: Call,
     outcome: Outcome,
     status: HTTPStatus = HTTPStatus.OK,
-    extra: dict[str, object] | None = None,
 ) -> Response:
     """Answer with what became of a change."""
+    call.told["commit"] = outcome.commit
     headers: dict[str, str] = {}
+    if outcome.pull_request is not None:
+        # It may be made one day, and is not made yet.
+        status = HTTPStatus.ACCEPTED
     if outcome.stored is not None:
         headers["ETag"] = entity_tag(outcome.stored, json=True)
-    return as_json({**outcome.record(), **(extra or {})}, status, headers)
+    if outcome.is_replayed:
+        headers["Idempotency-Replayed"] = "true"
+    return as_json(outcome.record(), status, headers)
 
 
 def preferred(call: Call, offered: tuple[str, ...]) -> str:
@@ -378,12 +388,6 @@ def _length(text: str | None):  # type: ignore[no-untyped-def]  # noqa: ANN202
     if not found:
         raise bad_request("for must be longer than nothing")
     return found
-
-
-def _turned(outcome: Outcome) -> dict[str, object]:
-    if outcome.proposal is None:
-        return {}
-    return {"says": outcome.proposal.spoken_turns}
 
 
 def _listed(stored: Stored) -> dict[str, object]:

@@ -1,8 +1,11 @@
 """Problem details (RFC 9457): every answer that is none, with the findings behind it."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
+
+from starlette.responses import Response
 
 from krm_windows.checks import report
 from krm_windows.krm import KubeObject
@@ -65,3 +68,9 @@ def _finding(result: Result, policy: KubeObject | None, file: str | None) -> Rec
     if policy is not None:
         record["line"] = report.line(policy, result.path)
     return record
+
+
+def as_response(problem: Problem) -> Response:
+    """Answer with problem details."""
+    body = json.dumps(problem.record(), ensure_ascii=True).encode()
+    return Response(body, problem.status.value, dict(problem.headers), MEDIA_TYPE)

@@ -4,9 +4,10 @@ Routes and the OpenAPI document are made from it, so that neither has what the o
 """
 
 from krm_windows.preview import asked
-from krm_windows.service import handlers
+from krm_windows.service import handlers, operations
 from krm_windows.service.access import Scope
 from krm_windows.service.calls import (
+    FORM,
     HTML,
     ICS,
     JSON,
@@ -94,11 +95,19 @@ REASON = Parameter(
 )
 STRICT = Parameter("strict", "Refuse for a warning, too.", {"type": "boolean"}, _flag)
 IF_MATCH = Parameter("If-Match", "The ETag of the policy as it was read.", _TEXT, place="header")
+IDEMPOTENCY_KEY = Parameter(
+    "Idempotency-Key",
+    "What is asked for again under the same key happens once.",
+    {"type": "string", "minLength": 1, "maxLength": _LINE},
+    _line,
+    place="header",
+)
 IF_NONE_MATCH = Parameter(
     "If-None-Match", "`*` to make a policy that is not there.", _TEXT, place="header"
 )
 _TAGGED = ("ETag",)
 _CHANGED = Answer("What became of it.", {JSON: _ref("Change")}, _TAGGED)
+_PROPOSED = Answer("It is proposed, and not made.", {JSON: _ref("Change")})
 _UNCHANGED = Answer("The caller has it already.", headers=_TAGGED)
 _POLICY_BODY = {JSON: _ref("WindowPolicy"), YAML: _TEXT}
 
@@ -130,7 +139,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Replace a policy (If-Match), or make one (If-None-Match: *).",
         handlers.put_policy,
         Scope.WRITE,
-        {200: _CHANGED, 201: _CHANGED},
+        {200: _CHANGED, 201: _CHANGED, 202: _PROPOSED},
         (FILE, REASON, STRICT, IF_MATCH, IF_NONE_MATCH),
         Body(_POLICY_BODY, "The policy: JSON keeps the comments of the file, YAML is its text."),
     ),
@@ -141,7 +150,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Change a policy by a JSON merge patch, of the whole object or of its spec on a cluster.",
         handlers.patch_policy,
         Scope.WRITE,
-        {200: _CHANGED},
+        {200: _CHANGED, 202: _PROPOSED},
         (FILE, CLUSTER, REASON, STRICT, IF_MATCH),
         Body({MERGE_PATCH: {"type": "object"}}, "A merge patch (RFC 7396)."),
     ),
@@ -152,7 +161,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Take a policy out of its file.",
         handlers.delete_policy,
         Scope.WRITE,
-        {200: _CHANGED},
+        {200: _CHANGED, 202: _PROPOSED},
         (FILE, REASON, IF_MATCH),
     ),
     Operation(
@@ -209,8 +218,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "Open or close at once, until a moment, for a reason.",
         handlers.add_override,
         Scope.OVERRIDE,
-        {201: _CHANGED},
-        (FILE, IF_MATCH),
+        {201: _CHANGED, 202: _PROPOSED},
+        (FILE, IF_MATCH, IDEMPOTENCY_KEY),
         Body({JSON: _ref("Override")}, "The override."),
         tag="overrides",
     ),
@@ -221,7 +230,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "End an override: take it out of the file.",
         handlers.end_override,
         Scope.OVERRIDE,
-        {200: _CHANGED},
+        {200: _CHANGED, 202: _PROPOSED},
         (FILE, CLUSTER, REASON, IF_MATCH),
         tag="overrides",
     ),
@@ -235,5 +244,70 @@ OPERATIONS: tuple[Operation, ...] = (
         {200: Answer("A page of rows.", {JSON: _ref("Fleet")})},
         (LIMIT, CONTINUE),
         tag="fleet",
+    ),
+    Operation(
+        "GET",
+        "/healthz",
+        "getHealth",
+        "Whether the service lives.",
+        operations.get_health,
+        None,
+        {200: Answer("It does.", {JSON: _ref("Health")})},
+        tag="operations",
+    ),
+    Operation(
+        "GET",
+        "/readyz",
+        "getReadiness",
+        "Whether the repository can be read and written.",
+        operations.get_readiness,
+        None,
+        {200: Answer("It can.", {JSON: _ref("Health")})},
+        tag="operations",
+    ),
+    Operation(
+        "GET",
+        "/metrics",
+        "getMetrics",
+        "Counts for Prometheus.",
+        operations.get_metrics,
+        None,
+        {200: Answer("The counts.", {"text/plain": _TEXT})},
+        tag="operations",
+    ),
+    Operation(
+        "GET",
+        "/openapi.json",
+        "getDescription",
+        "This document.",
+        operations.get_description,
+        None,
+        {200: Answer("The document.", {JSON: {"type": "object"}})},
+        tag="operations",
+    ),
+)
+
+SESSIONS: tuple[Operation, ...] = (
+    Operation(
+        "POST",
+        "/ui/login",
+        "beginSession",
+        "Let a browser in.",
+        operations.begin_session,
+        None,
+        {303: Answer("It has a cookie now.")},
+        body=Body({FORM: {"type": "object"}}, "The token."),
+        tag="pages",
+    ),
+    Operation(
+        "POST",
+        "/ui/logout",
+        "endSession",
+        "Forget a browser.",
+        operations.end_session,
+        None,
+        {303: Answer("It has no cookie any more.")},
+        body=Body({FORM: {"type": "object"}}, "Nothing."),
+        tag="pages",
     ),
 )

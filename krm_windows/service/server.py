@@ -1,40 +1,110 @@
 """The server: the application on an address, until it is told to stop."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
 
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+# A request's line and headers have to be here after so long, at first and after each answer: who
+# sends a byte now and then would hold a connection for ever.
+_HEADER_SECONDS = 10.0
+_IDLE_SECONDS = 20.0
+_GRACE_SECONDS = 10
+# Bytes of the line and the headers of a request.
+_MOST_HEADER = 32 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to listen; port 0 is any that is free."""
+    """Where to listen, and the certificate and key for it; port 0 is any that is free."""
 
     host: str
     port: int
+    certificate: Path | None = None
+    key: Path | None = None
+
+
+class Protocol(H11Protocol):
+    """HTTP/1.1 with a limit on how long a connection may wait for a request."""
+
+    most: ClassVar[int] = 512
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request; one connection too many is closed."""
+        super().connection_made(transport)
+        self._timer: asyncio.TimerHandle | None = None
+        if len(self.connections) > self.most:
+            transport.close()
+            return
+        self._wait(_HEADER_SECONDS)
+
+    def handle_events(self) -> None:
+        """Wait no more once a request is here: from then on the application has limits."""
+        super().handle_events()
+        # None before the first request, which uvicorn's annotation does not say.
+        cycle: RequestResponseCycle | None = getattr(self, "cycle", None)
+        if cycle is not None and not cycle.response_complete:
+            self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        self._wait(_IDLE_SECONDS)
+        super().on_response_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait(self, seconds: float) -> None:
+        self._stop_waiting()
+        self._timer = self.loop.call_later(seconds, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 def run(
-    application: Starlette,
+    application: ASGIApp,
     address: Address,
+    connections: int,
     started: Callable[[str, int], None],
 ) -> None:
     """Serve until a signal comes; `started` is told host and port once it listens."""
+    Protocol.most = connections
     config = uvicorn.Config(
         application,
         host=address.host,
         port=address.port,
-        http="h11",
+        http=Protocol,
         ws="none",
+        lifespan="on",
+        ssl_certfile=_text(address.certificate),
+        ssl_keyfile=_text(address.key),
+        h11_max_incomplete_event_size=_MOST_HEADER,
+        # A header that names another caller counts only as `access` says.
+        proxy_headers=False,
         # Our own lines say what was changed by whom; uvicorn's would repeat what callers send.
-        log_level="warning",
+        log_config=None,
+        log_level="critical",
         access_log=False,
         server_header=False,
-        date_header=True,
-        timeout_graceful_shutdown=10,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
     )
     socket = config.bind_socket()
     host, port = socket.getsockname()[:2]
     started(host, port)
     uvicorn.Server(config).run(sockets=[socket])
+
+
+def _text(path: Path | None) -> str | None:
+    if path is None:
+        return None
+    return str(path)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from krm_windows.service.proposals import PullRequests
 from krm_windows.system.git_branch import Person
 
 SERVICE = Person("krm-windows", "krm-windows@localhost")
@@ -20,8 +21,8 @@ class Limits:
     concurrency: int = 64
     connections: int = 512
     # Of each caller, over a minute: reading, and what costs an audit or a commit.
-    reads_a_minute: int = 6000
-    writes_a_minute: int = 120
+    reads_a_minute: int = 60_000
+    writes_a_minute: int = 600
     # Days of a calendar; rows of a page of a list.
     days: int = 400
     rows: int = 1000
@@ -41,6 +42,14 @@ class Settings:
     committer: Person = SERVICE
     created: str = "{namespace}-{name}.yaml"
     remote: str | None = None
+    # Changes are proposed at the remote, and not made.
+    pull_requests: PullRequests | None = None
+    # What browsers know the service by, `https://windows.example.com`; None is whatever they say.
+    public_url: str | None = None
+    # The names by which it may be called; None is any.
+    hosts: frozenset[str] | None = None
+    # Whether callers come over TLS, be it ours or a proxy's.
+    secure: bool = False
     # How often the branch is looked at, and its remote fetched, in seconds.
     poll_seconds: float = 1.0
     fetch_seconds: float = 30.0

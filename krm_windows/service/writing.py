@@ -1,8 +1,10 @@
 """Changes of policies: what a pull request does, then one commit with the caller as author."""
 
+import hashlib
 import re
+from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
 
@@ -13,8 +15,10 @@ from krm_windows.preview.calendar import Period
 from krm_windows.results import fails
 from krm_windows.service.policies import Snapshot, Stored, title
 from krm_windows.service.problems import Problem, Record, findings
+from krm_windows.service.proposals import PREFIX, Proposed, PullRequests, branch_name
 from krm_windows.service.windows import Windows, one
-from krm_windows.system.git_branch import Edit, MovedError, Person, RemoteError
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.git_branch import Edit, Entry, MovedError, Person, RemoteError
 
 Change = Callable[[KubeObject], KubeObject]
 """Makes the policy that is to be from the one that is; raises InputError where it cannot."""
@@ -22,7 +26,11 @@ Change = Callable[[KubeObject], KubeObject]
 _ATTEMPTS = 5
 # A tag as it is given out: the object of the file, with an ending for another form of it.
 _TAG = re.compile(r'"([0-9a-f]{40,64})(-json)?"')
-TRAILER = "Idempotency-Key"
+# How far back a key is known: in memory, and in the history when the service starts.
+_MOST_KEYS = 1000
+# Trailers of a commit (git-interpret-trailers(1)); the reason above them has one line.
+_KEYED = re.compile(r"^Idempotency-Key: ([0-9a-f]{64})/([0-9a-f]{64})$", re.MULTILINE)
+_OVERRIDE = re.compile(r"^Override: (\S+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,8 @@ class Order:
 
     `if_match` is the header of that name, None for a change that holds for any version. Of what is
     `urgent` only what does not build is refused; of what is `strict`, warnings are refused, too.
+    What has a `key` happens once, however often it is asked for; `digest` tells whether it is the
+    same that is asked for. `override` is the name of the one that is made.
     """
 
     author: Person
@@ -53,6 +63,9 @@ class Order:
     if_match: str | None = None
     urgent: bool = False
     strict: bool = False
+    key: str | None = None
+    digest: str = ""
+    override: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +80,34 @@ class Outcome:
     proposal: Proposal | None
     commit: str | None
     stored: Stored | None
+    override: str | None = None
+    is_replayed: bool = False
+    pull_request: str | None = None
 
     def record(self) -> Record:
         """Return it as JSON says it."""
         return {
             "policy": self.place.title,
             "file": self.file,
-            "written": self.commit is not None,
+            "written": self.commit is not None and self.pull_request is None,
             "commit": self.commit,
+            **self._named(),
+            **self._requested(),
             **proposed(self.proposal, self.file),
         }
+
+    def _requested(self) -> Record:
+        if self.pull_request is None:
+            return {}
+        return {"pullRequest": self.pull_request}
+
+    def _named(self) -> Record:
+        if self.override is None:
+            return {}
+        says = ""
+        if self.proposal is not None:
+            says = self.proposal.spoken_turns
+        return {"override": self.override, "says": says}
 
 
 def proposed(proposal: Proposal | None, file: str) -> Record:
@@ -103,6 +134,8 @@ class Writer:
     def __init__(self, windows: Windows) -> None:
         """Write to the branch of some policies."""
         self._windows = windows
+        # What was asked for under keys; from the history of the branch, and since then.
+        self._known: OrderedDict[str, _Keyed] | None = None
 
     def preview(self, stored: Stored, change: Change, at: datetime) -> Proposal:
         """Say what would come of a change, and write nothing."""
@@ -113,15 +146,19 @@ class Writer:
         windows = self._windows
         with windows.alone():
             stored = one(windows.refresh(), place.namespace, place.name, place.file)
+            replayed = self._replayed(order, place, stored)
+            if replayed is not None:
+                return replayed
             _check(order, stored)
             proposal = self._proposal(stored, change, windows.now())
             self._refuse(proposal, order, stored.file)
             if not proposal.changes_text:
                 return Outcome(place, stored.file, proposal, None, stored)
             edit = Edit(stored.file, proposal.content, stored.mode)
-            commit = self._publish(edit, stored, order, place)
-            now = one(windows.refresh(), place.namespace, place.name, stored.file)
-        return Outcome(place, stored.file, proposal, commit, now)
+            outcome = Outcome(place, stored.file, proposal, None, stored, order.override)
+            outcome = self._published(outcome, edit, stored, order)
+            self._remember(order, outcome)
+        return outcome
 
     def create(self, place: Place, new: KubeObject, order: Order) -> Outcome:
         """Put a policy that is not there into a file of its own."""
@@ -132,9 +169,8 @@ class Writer:
             file = self._new_file(snapshot, place)
             proposal = introduce(new, [], windows.now())
             self._refuse(proposal, order, file)
-            commit = self._publish(Edit(file, proposal.content), None, order, place)
-            now = one(windows.refresh(), place.namespace, place.name, file)
-        return Outcome(place, file, proposal, commit, now)
+            edit = Edit(file, proposal.content)
+            return self._published(Outcome(place, file, proposal, None, None), edit, None, order)
 
     def remove(self, place: Place, order: Order) -> Outcome:
         """Take a policy out of its file, and the file away where nothing else is in it."""
@@ -147,9 +183,56 @@ class Writer:
                 config = stored.config
                 content = config.source[: config.start] + config.source[config.end :]
             edit = Edit(stored.file, content, stored.mode)
-            commit = self._publish(edit, stored, order, place)
-            windows.refresh()
-        return Outcome(place, stored.file, None, commit, None)
+            outcome = Outcome(place, stored.file, None, None, None)
+            return self._published(outcome, edit, stored, order)
+
+    def _replayed(self, order: Order, place: Place, stored: Stored) -> Outcome | None:
+        """Return what became of the same request before; raises Problem for another one."""
+        if order.key is None:
+            return None
+        found = self._keys().get(_key(order))
+        if found is None:
+            return None
+        if found.digest != order.digest:
+            raise Problem(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                "this Idempotency-Key was used for another request",
+            )
+        outcome = found.outcome
+        if outcome is None:
+            outcome = Outcome(place, stored.file, None, found.commit, stored, found.override)
+        return replace(outcome, is_replayed=True)
+
+    def _remember(self, order: Order, outcome: Outcome) -> None:
+        if order.key is None or outcome.commit is None:
+            return
+        known = self._keys()
+        known[_key(order)] = _Keyed(order.digest, outcome.commit, outcome.override, outcome)
+        if len(known) > _MOST_KEYS:
+            known.popitem(last=False)
+
+    def _keys(self) -> "OrderedDict[str, _Keyed]":
+        """Return what was asked for under keys: at first, as the branch's commits tell it."""
+        if self._known is None:
+            self._known = OrderedDict()
+            for entry in reversed(self._history()):
+                found = _KEYED.search(entry.message)
+                if found:
+                    override = _OVERRIDE.search(entry.message)
+                    name = None
+                    if override:
+                        name = override[1]
+                    self._known[found[1]] = _Keyed(found[2], entry.commit, name, None)
+        return self._known
+
+    def _history(self) -> list[Entry]:
+        """Return the commits that may tell of keys: of the branch, or of what was proposed."""
+        windows = self._windows
+        found = windows.branch.log(windows.snapshot.commit, _MOST_KEYS)
+        remote = windows.settings.remote
+        if windows.settings.pull_requests is not None and remote is not None:
+            found += windows.branch.proposed(remote, PREFIX)
+        return found
 
     def _proposal(self, stored: Stored, change: Change, at: datetime) -> Proposal:
         old = stored.config.as_read()
@@ -179,6 +262,58 @@ class Writer:
         if self._windows.branch.is_taken(snapshot.commit, file):
             raise Problem(HTTPStatus.CONFLICT, f"{file} is there already, and is no such policy")
         return file
+
+    def _published(
+        self,
+        outcome: Outcome,
+        edit: Edit,
+        before: Stored | None,
+        order: Order,
+    ) -> Outcome:
+        """Commit a change, or propose it; return what became of it."""
+        windows = self._windows
+        place = outcome.place
+        if windows.settings.pull_requests is not None:
+            commit, address = self._proposed(windows.settings.pull_requests, edit, order, place)
+            return replace(outcome, commit=commit, pull_request=address)
+        commit = self._publish(edit, before, order, place)
+        found = windows.refresh().policies.get((place.namespace, place.name), ())
+        now = None
+        for stored in found:
+            if stored.file == outcome.file:
+                now = stored
+        return replace(outcome, commit=commit, stored=now)
+
+    def _proposed(
+        self,
+        pull_requests: PullRequests,
+        edit: Edit,
+        order: Order,
+        place: Place,
+    ) -> tuple[str, str]:
+        """Push a change to a branch of its own, and open a pull request; return both."""
+        windows = self._windows
+        remote = windows.settings.remote
+        if remote is None:
+            raise WorkspaceError("changes are proposed at a remote, and none is named")
+        message = _message(order, place)
+        base = windows.snapshot.commit
+        committer = windows.settings.committer
+        commit = windows.branch.commit(base, [edit], message, order.author, committer)
+        name = branch_name(place.namespace, place.name, commit)
+        ref = f"refs/heads/{name}"
+        title, _, body = message.partition("\n\n")
+        try:
+            windows.branch.push(remote, commit, ref, expected="")
+            try:
+                proposed = Proposed(name, windows.branch.name, title, body)
+                return commit, pull_requests.open(proposed)
+            except (RemoteError, WorkspaceError):
+                # Nobody would look at a branch without a pull request.
+                windows.branch.remove(remote, ref)
+                raise
+        except (RemoteError, MovedError) as error:
+            raise Problem(HTTPStatus.BAD_GATEWAY, str(error)) from error
 
     def _publish(
         self,
@@ -277,7 +412,24 @@ def _check_absent(snapshot: Snapshot, place: Place) -> None:
         raise Problem(HTTPStatus.PRECONDITION_FAILED, f"{place.title} is there already")
 
 
+@dataclass(frozen=True, slots=True)
+class _Keyed:
+    digest: str
+    commit: str
+    override: str | None
+    outcome: Outcome | None
+
+
+def _key(order: Order) -> str:
+    """Return what a key is known by: each caller has keys of their own."""
+    return hashlib.sha256(f"{order.caller}\n{order.key}".encode()).hexdigest()
+
+
 def _message(order: Order, place: Place) -> str:
     trailers = [f"Policy: {place.title}", f"Requested-through: krm-windows serve ({order.caller})"]
+    if order.override is not None:
+        trailers.append(f"Override: {order.override}")
+    if order.key is not None:
+        trailers.append(f"Idempotency-Key: {_key(order)}/{order.digest}")
     lines = "\n".join(trailers)
     return f"{order.reason}\n\n{lines}\n"

@@ -258,6 +258,19 @@ class Branch:
             raise RemoteError(f"the remote {remote} cannot be fetched: {_said(ended)}")
         return found
 
+    def proposed(self, remote: str, prefix: str) -> list[Entry]:
+        """Fetch the branches of a remote below a prefix; return the latest commit of each."""
+        kept = f"refs/krm-windows/{prefix}"
+        self.run(
+            *("fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head"),
+            *("--no-auto-gc", "--", remote, f"+refs/heads/{prefix}/*:{kept}/*"),
+        )
+        listed = self._done("for-each-ref", "--format=%(objectname)", kept).decode()
+        found: list[Entry] = []
+        for commit in listed.split():
+            found += self.log(commit, 1)
+        return found
+
     def log(self, commit: str, count: int, *paths: str) -> list[Entry]:
         """Return the latest commits that touched some paths, or any, newest first."""
         # NUL behind each field, as no text can hold one.
@@ -275,6 +288,13 @@ class Branch:
         for head, path in zip(fields[::2], fields[1::2], strict=False):
             was, now, before, after, _ = head.removeprefix(":").split()
             yield _side(path, was, before), _side(path, now, after)
+
+    def person(self) -> Person | None:
+        """Return whom Git itself would name in a commit; None where nobody is set."""
+        name, email = self.setting("user.name"), self.setting("user.email")
+        if name is None or email is None:
+            return None
+        return Person(name, email)
 
     def setting(self, name: str) -> str | None:
         """Return a setting of the repository, of the user or of the system."""

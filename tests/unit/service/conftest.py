@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from krm_windows.service import application
-from krm_windows.service.access import EVERYTHING, Access, Caller
+from krm_windows.service.access import EVERYTHING, Access, Caller, Ways
 from krm_windows.service.settings import Settings
 from krm_windows.service.windows import Windows
 from krm_windows.system.git_branch import Person
@@ -95,7 +95,7 @@ class Answer:
 class Client:
     """Asks the application as a server would hand requests over to it."""
 
-    application: Starlette
+    application: ASGIApp
     windows: Windows
     headers: dict[str, str] = field(default_factory=dict)
 
@@ -165,7 +165,7 @@ def serve(repository: Path, git: Git) -> Serve:
 
     def start(caller: Caller | None = ADA, **settings: Any) -> Client:  # noqa: ANN401
         windows = Windows(Settings(repository, **settings))
-        return Client(application.make(windows, Access(caller)), windows)
+        return Client(application.make(windows, Access(Ways(anonymous=caller))), windows)
 
     return start
 

@@ -1,0 +1,298 @@
+"""The door: where every call is checked before a handler sees it, and told of afterwards."""
+
+import asyncio
+import time
+import traceback
+from collections.abc import Iterable
+from http import HTTPStatus
+from urllib.parse import parse_qsl, urlsplit
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from krm_windows.service.access import Access, Caller
+from krm_windows.service.calls import FORM, Call, Operation, Parameter, bad_request
+from krm_windows.service.log import Log
+from krm_windows.service.problems import Problem, as_response
+from krm_windows.service.rates import Rate
+from krm_windows.service.settings import SERVICE
+from krm_windows.service.windows import Windows
+from krm_windows.service.writing import Writer
+from krm_windows.system.errors import WorkspaceError
+
+_SAFE = ("GET", "HEAD")
+_REFUSED = (
+    HTTPStatus.UNAUTHORIZED,
+    HTTPStatus.FORBIDDEN,
+    HTTPStatus.TOO_MANY_REQUESTS,
+)
+FORM_TOKEN = "form-token"  # noqa: S105 - the name of a field
+"""The field of a form that proves that it is ours."""
+# Of who fails to say who they are, from one address: enough for typing errors.
+_FAILURES_A_MINUTE = 60
+_MOST_FIELDS = 200
+
+
+class Door:
+    """Lets calls in: one place for what holds for every operation."""
+
+    def __init__(self, windows: Windows, access: Access, log: Log) -> None:
+        """Let callers in to the policies."""
+        limits = windows.settings.limits
+        self.log = log
+        self._windows = windows
+        self._writer = Writer(windows)
+        self._access = access
+        self._reads = Rate(limits.reads_a_minute)
+        self._writes = Rate(limits.writes_a_minute)
+        self._failures = Rate(_FAILURES_A_MINUTE)
+
+    async def answer(self, operation: Operation, request: Request) -> Response:
+        """Answer a request, whatever it is."""
+        began = time.monotonic()
+        told: dict[str, object] = {}
+        response = await self._answered(operation, request, told)
+        self.log.count(operation.name, response.status_code, time.monotonic() - began)
+        if _is_told(operation, response.status_code):
+            self._tell(operation, request, response.status_code, told)
+        return response
+
+    async def _answered(
+        self,
+        operation: Operation,
+        request: Request,
+        told: dict[str, object],
+    ) -> Response:
+        show = operation.problem or as_response
+        try:
+            call = await self._call(operation, request, told)
+            return await operation.handler(call)
+        except Problem as problem:
+            told["detail"] = problem.detail
+            return show(problem)
+        except WorkspaceError as error:
+            told["detail"] = str(error)
+            return show(Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)))
+        # Whatever it is, the caller gets an answer, and the operator what to look at.
+        except Exception as error:  # noqa: BLE001
+            trace = "".join(traceback.format_exception(error))
+            self.log.tell("failure", operation=operation.name, trace=trace)
+            detail = "the service failed: its log says why"
+            return show(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail))
+
+    async def _call(
+        self,
+        operation: Operation,
+        request: Request,
+        told: dict[str, object],
+    ) -> Call:
+        self._check_host(request)
+        if request.method not in _SAFE:
+            self._check_origin(request)
+        caller = await self._caller(operation, request)
+        told["caller"] = caller.name
+        _check_scope(operation, caller)
+        self._check_rate(operation, caller)
+        values = dict(_query(operation, request))
+        values.update(_headers(operation, request))
+        body, media_type = b"", ""
+        if operation.body is not None:
+            media_type = _media_type(operation, request)
+            body = await self._body(request)
+        call = Call(
+            request,
+            self._windows,
+            self._writer,
+            caller,
+            values,
+            body,
+            media_type,
+            told,
+            self._access,
+            self.log,
+        )
+        if media_type == FORM and operation.scope is not None:
+            self._check_form(call)
+        return call
+
+    async def _caller(self, operation: Operation, request: Request) -> Caller:
+        if operation.scope is None:
+            return EVERYBODY
+        address = "" if request.client is None else request.client.host
+        try:
+            if self._access.is_quick(request):
+                found = self._access.caller(request)
+            else:
+                found = await run_in_threadpool(self._access.caller, request)
+        except Problem:
+            wait = self._failures.take(address)
+            if wait:
+                raise _too_many(wait) from None
+            raise
+        if found is None:
+            raise Problem(
+                HTTPStatus.UNAUTHORIZED,
+                "say who you are: Authorization: Bearer TOKEN",
+                headers={"WWW-Authenticate": 'Bearer realm="krm-windows"'},
+            )
+        return found
+
+    def _check_host(self, request: Request) -> None:
+        """Refuse a name that is not ours: another site could have it lead here (DNS rebinding)."""
+        hosts = self._windows.settings.hosts
+        if hosts is None:
+            return
+        host = urlsplit(f"//{request.headers.get('host', '')}").hostname
+        if host not in hosts:
+            raise Problem(HTTPStatus.FORBIDDEN, "this service has another name")
+
+    def _check_origin(self, request: Request) -> None:
+        """Refuse what a page of another site has a browser send (Fetch Metadata, RFC 6454)."""
+        site = request.headers.get("sec-fetch-site", "none")
+        if site not in ("same-origin", "none"):
+            raise Problem(HTTPStatus.FORBIDDEN, "this comes from another site")
+        origin = request.headers.get("origin")
+        if origin is None:
+            return
+        own = {f"{scheme}://{request.headers.get('host', '')}" for scheme in ("http", "https")}
+        public = self._windows.settings.public_url
+        if public is not None:
+            own = {public.rstrip("/")}
+        if origin not in own:
+            raise Problem(HTTPStatus.FORBIDDEN, "this comes from another site")
+
+    def _check_rate(self, operation: Operation, caller: Caller) -> None:
+        rate = self._reads
+        if operation.is_costly:
+            rate = self._writes
+        if operation.scope is None:
+            return
+        wait = rate.take(caller.name)
+        if wait:
+            raise _too_many(wait)
+
+    def _check_form(self, call: Call) -> None:
+        """Refuse a form that is not ours: a browser sends it with whatever it knows of a caller."""
+        token = call.form().get(FORM_TOKEN, "")
+        if not self._access.is_form_token(call.caller, token):
+            raise Problem(
+                HTTPStatus.FORBIDDEN, "the form is out of date: load the page again, and send it"
+            )
+
+    async def _body(self, request: Request) -> bytes:
+        limits = self._windows.settings.limits
+        body = bytearray()
+        try:
+            async with asyncio.timeout(limits.receive_seconds):
+                async for part in request.stream():
+                    body += part
+                    if len(body) > limits.body:
+                        raise Problem(
+                            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                            f"a body has at most {limits.body} bytes",
+                            headers={"Connection": "close"},
+                        )
+        except TimeoutError:
+            raise Problem(
+                HTTPStatus.REQUEST_TIMEOUT,
+                "the body did not come in time",
+                headers={"Connection": "close"},
+            ) from None
+        except ClientDisconnect:
+            raise bad_request("the body did not come to its end") from None
+        return bytes(body)
+
+    def _tell(
+        self,
+        operation: Operation,
+        request: Request,
+        status: int,
+        told: dict[str, object],
+    ) -> None:
+        event = "changed"
+        if status >= HTTPStatus.BAD_REQUEST:
+            event = "refused"
+        parts = request.path_params
+        policy = None
+        if "name" in parts:
+            policy = f"{parts['namespace']}/{parts['name']}"[:_MOST_FIELDS]
+        address = None
+        if request.client is not None:
+            address = request.client.host
+        self.log.tell(
+            event,
+            operation=operation.name,
+            policy=policy,
+            status=status,
+            address=address,
+            **told,
+        )
+
+
+EVERYBODY = Caller("", SERVICE, frozenset())
+"""Who asks for what everybody may ask."""
+
+
+def _is_told(operation: Operation, status: int) -> bool:
+    """Say whether a line tells of an answer: of every change, and every refusal of one."""
+    if status == HTTPStatus.NOT_MODIFIED:
+        return False
+    return operation.changes or status in _REFUSED
+
+
+def _check_scope(operation: Operation, caller: Caller) -> None:
+    if operation.scope is not None and operation.scope not in caller.scopes:
+        raise Problem(HTTPStatus.FORBIDDEN, f"{caller.name} has no scope {operation.scope.value!r}")
+
+
+def _too_many(wait: float) -> Problem:
+    return Problem(
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "too many requests: come back later",
+        headers={"Retry-After": str(int(wait) + 1)},
+    )
+
+
+def _query(operation: Operation, request: Request) -> Iterable[tuple[str, object]]:
+    """Yield the parameters of a query; an unknown one is a typing error, and refused."""
+    known = {each.name: each for each in operation.parameters if each.place == "query"}
+    seen: set[str] = set()
+    try:
+        pairs = parse_qsl(
+            request.url.query,
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=_MOST_FIELDS,
+        )
+    except ValueError:
+        raise bad_request("the query cannot be read") from None
+    for name, text in pairs:
+        if name not in known:
+            raise bad_request(f"there is no parameter {name[:100]!r}")
+        if name in seen:
+            raise bad_request(f"{name} is given twice")
+        seen.add(name)
+        yield name, _read(known[name], text)
+
+
+def _headers(operation: Operation, request: Request) -> Iterable[tuple[str, object]]:
+    for parameter in operation.parameters:
+        text = request.headers.get(parameter.name)
+        if parameter.place == "header" and text is not None:
+            yield parameter.name, _read(parameter, text)
+
+
+def _read(parameter: Parameter, text: str) -> object:
+    try:
+        return parameter.read(text)
+    except ValueError as error:
+        raise bad_request(f"{parameter.name} {error}") from None
+
+
+def _media_type(operation: Operation, request: Request) -> str:
+    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if operation.body is None or given not in operation.body.content:
+        taken = ", ".join(operation.body.content if operation.body else ())
+        raise Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body must be one of {taken}")
+    return given

@@ -1,0 +1,85 @@
+"""What holds for every answer: headers for browsers, no more work at once than is allowed."""
+
+import asyncio
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from krm_windows.service.problems import MEDIA_TYPE
+from krm_windows.service.settings import Limits
+
+# Pages load what is theirs from here, and nothing from anywhere else (CSP Level 3).
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+_LASTING = "max-age=31536000"
+_BUSY = (
+    b'{"type": "about:blank", "title": "Service Unavailable", "status": 503, '
+    b'"detail": "too many requests at once"}'
+)
+# Whoever takes an answer slower than this does not want it.
+_SEND_SECONDS = 30.0
+# Asked by whoever decides whether the service lives: they are answered however busy it is.
+_ALWAYS = ("/healthz", "/readyz", "/metrics")
+
+
+class Guard:
+    """Stands before an application."""
+
+    def __init__(self, application: ASGIApp, limits: Limits, *, secure: bool) -> None:
+        """Guard an application; `secure` where callers come over TLS."""
+        self._application = application
+        self._left = limits.concurrency
+        self._secure = secure
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request on, or say that there are too many."""
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+        guarded = self._guarded(send)
+        if self._left <= 0 and scope["path"] not in _ALWAYS:
+            await _refuse(guarded)
+            return
+        self._left -= 1
+        try:
+            await self._application(scope, receive, guarded)
+        except TimeoutError:
+            # The answer is not taken: uvicorn ends the connection of one that is not whole.
+            return
+        finally:
+            self._left += 1
+
+    def _guarded(self, send: Send) -> Send:
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, text in HEADERS.items():
+                    headers.setdefault(name, text)
+                headers.setdefault("Cache-Control", "no-store")
+                if self._secure:
+                    headers.setdefault("Strict-Transport-Security", _LASTING)
+            async with asyncio.timeout(_SEND_SECONDS):
+                await send(message)
+
+        return guarded
+
+
+async def _refuse(send: Send) -> None:
+    headers = [
+        (b"content-type", MEDIA_TYPE.encode()),
+        (b"content-length", str(len(_BUSY)).encode()),
+        (b"retry-after", b"1"),
+    ]
+    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.body", "body": _BUSY})

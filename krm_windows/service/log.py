@@ -1,0 +1,73 @@
+"""What a service says of itself: a line for each change and each refusal, and counts of all."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+Record = Mapping[str, object]
+Write = Callable[[Record], None]
+# Upper bounds in seconds: from a cached state to a change that is pushed.
+_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.25, 1.0, 2.5, 10.0)
+
+
+def nobody(_: Record) -> None:
+    """Write nothing."""
+
+
+@dataclass(slots=True)
+class Log:
+    """Lines of an audit log, one for each change and each refusal; and metrics of all requests."""
+
+    write: Write = nobody
+    requests: Counter[tuple[str, int]] = field(default_factory=Counter)
+    buckets: Counter[tuple[str, float]] = field(default_factory=Counter)
+    seconds: Counter[str] = field(default_factory=Counter)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def count(self, operation: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        with self._lock:
+            self.requests[operation, status] += 1
+            self.seconds[operation] += seconds  # type: ignore[assignment]  # a Counter of floats
+            for bound in _BUCKETS:
+                if seconds <= bound:
+                    self.buckets[operation, bound] += 1
+
+    def tell(self, event: str, **parts: object) -> None:
+        """Write a line: what happened, when, and by whom. No token is ever a part of it."""
+        told = {name: part for name, part in parts.items() if part is not None}
+        # RFC 3339, in UTC, to the millisecond.
+        now = time.time()
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
+        self.write({"time": f"{stamp}.{int(now % 1 * 1000):03d}Z", "event": event, **told})
+
+    def metrics(self) -> list[str]:
+        """Return the counts as Prometheus reads them (text format 0.0.4)."""
+        with self._lock:
+            requests = sorted(self.requests.items())
+            buckets = sorted(self.buckets.items())
+            seconds = sorted(self.seconds.items())
+        counted: Counter[str] = Counter()
+        lines = [
+            "# HELP krm_windows_requests_total Requests by operation and status.",
+            "# TYPE krm_windows_requests_total counter",
+        ]
+        for (operation, status), number in requests:
+            counted[operation] += number
+            labels = f'operation="{operation}",status="{status}"'
+            lines.append(f"krm_windows_requests_total{{{labels}}} {number}")
+        name = "krm_windows_request_duration_seconds"
+        lines.append(f"# HELP {name} How long requests took.")
+        lines.append(f"# TYPE {name} histogram")
+        for operation, total in seconds:
+            for (each, bound), number in buckets:
+                if each == operation:
+                    lines.append(
+                        f'{name}_bucket{{operation="{operation}",le="{bound:g}"}} {number}'
+                    )
+            lines.append(f'{name}_bucket{{operation="{operation}",le="+Inf"}} {counted[operation]}')
+            lines.append(f'{name}_sum{{operation="{operation}"}} {total:g}')
+            lines.append(f'{name}_count{{operation="{operation}"}} {counted[operation]}')
+        return lines

@@ -1,0 +1,347 @@
+"""The OpenAPI document (3.1) of the interface, made from the table of operations."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from krm_windows import __version__
+from krm_windows.policy.model import WindowPolicy
+from krm_windows.policy.schema import json_schema
+from krm_windows.service.access import Scope
+from krm_windows.service.calls import Answer, Operation, Parameter, Schema
+from krm_windows.service.problems import MEDIA_TYPE
+from krm_windows.service.routes import OPERATIONS
+
+_PATH = re.compile(r"\{(\w+)\}")
+_TEXT: Schema = {"type": "string"}
+_INSTANT: Schema = {"type": "string", "format": "date-time"}
+_FLAG: Schema = {"type": "boolean"}
+_COUNT: Schema = {"type": "integer", "minimum": 0}
+# What any request may get, whatever it asks.
+_ALWAYS = {
+    400: "The request is not understood.",
+    403: "The caller may not do this, or another site asks.",
+    405: "The method is not for this path.",
+    500: "The service failed; its log says why.",
+    503: "The service, or its repository, is busy: come back later.",
+}
+_PLACE = {
+    404: "There is no such policy, or it has no such cluster.",
+    409: "Several files have the policy, it has errors, or it has changed meanwhile.",
+}
+_IDENTITY = {
+    401: "The caller does not say who they are.",
+    429: "The caller comes too often.",
+}
+_BODY = {
+    408: "The body did not come in time.",
+    413: "The body is too large.",
+    415: "The body is of a type that is not taken here.",
+}
+_CHANGE = {
+    412: "The policy has changed since it was read.",
+    422: "The policy would be wrong: nothing was written; `findings` say why.",
+    502: "The remote could not be reached, or refused: nothing was written.",
+}
+_HEADERS = {
+    "ETag": "What tells this version from any other (RFC 9110, 8.8.3).",
+}
+
+
+@cache
+def document() -> dict[str, object]:
+    """Return the document."""
+    paths: dict[str, dict[str, object]] = {}
+    for operation in OPERATIONS:
+        place = paths.setdefault(operation.path, {})
+        place[operation.method.lower()] = _operation(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "krm-windows",
+            "version": __version__,
+            "description": "The reconciliation windows of a Git repository, read and changed.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": _schemas(),
+            "securitySchemes": {
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "A token of the service, or a JWT of its identity provider; "
+                    "none is needed where the service can be reached from its machine alone.",
+                }
+            },
+        },
+    }
+
+
+def refusals(operation: Operation) -> dict[int, str]:
+    """Return every answer of an operation that is a problem, with what it means."""
+    found = dict(_ALWAYS)
+    if operation.scope is not None:
+        found |= _IDENTITY
+    if _PATH.search(operation.path):
+        found |= _PLACE
+    if operation.body is not None:
+        found |= _BODY
+    if operation.changes:
+        found |= _CHANGE
+    if operation.name == "preview":
+        found[422] = "The change cannot be made."
+    if any(parameter.name == "If-Match" for parameter in operation.parameters):
+        found[428] = "The version that is meant is not said: If-Match is missing."
+    if any(len(answer.content) > 1 for answer in operation.answers.values()):
+        found[406] = "There is no form of it that the caller takes."
+    return found
+
+
+def _operation(operation: Operation) -> dict[str, object]:
+    answers: dict[str, object] = {}
+    for status, answer in operation.answers.items():
+        answers[str(status)] = _answer(answer)
+    for status, text in sorted(refusals(operation).items()):
+        answers[str(status)] = {
+            "description": text,
+            "content": {MEDIA_TYPE: {"schema": _ref("Problem")}},
+        }
+    made: dict[str, object] = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "tags": [operation.tag],
+        "parameters": list(_parameters(operation)),
+        "responses": answers,
+        "security": _security(operation.scope),
+    }
+    if operation.body is not None:
+        made["requestBody"] = {
+            "description": operation.body.description,
+            "required": True,
+            "content": _content(operation.body.content),
+        }
+    return made
+
+
+def _security(scope: Scope | None) -> list[dict[str, list[str]]]:
+    if scope is None:
+        return []
+    # Nothing is needed, or a token: the former where only the machine itself gets here.
+    return [{}, {"token": [scope.value]}]
+
+
+def _parameters(operation: Operation) -> Iterator[dict[str, object]]:
+    for name in _PATH.findall(operation.path):
+        yield {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": {"type": "string", "minLength": 1, "pattern": "^[^/]+$"},
+            "description": _PLACES[name],
+        }
+    for parameter in operation.parameters:
+        yield _parameter(parameter)
+
+
+_PLACES = {
+    "namespace": "The namespace; `-` where the file names none.",
+    "name": "The name of the policy.",
+    "override": "The name of the override.",
+}
+
+
+def _parameter(parameter: Parameter) -> dict[str, object]:
+    return {
+        "name": parameter.name,
+        "in": parameter.place,
+        "required": parameter.required,
+        "schema": parameter.schema,
+        "description": parameter.description,
+    }
+
+
+def _answer(answer: Answer) -> dict[str, object]:
+    made: dict[str, object] = {"description": answer.description}
+    if answer.content:
+        made["content"] = _content(answer.content)
+    if answer.headers:
+        made["headers"] = {
+            name: {"description": _HEADERS[name], "schema": _TEXT} for name in answer.headers
+        }
+    return made
+
+
+def _content(found: object) -> dict[str, object]:
+    if not isinstance(found, dict):
+        raise TypeError("media types with their schemas")
+    return {media_type: {"schema": schema} for media_type, schema in found.items()}
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _object(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
+    return {
+        "type": "object",
+        "properties": {**required, **(optional or {})},
+        "required": sorted(required),
+        "additionalProperties": False,
+    }
+
+
+def _list(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def _or_null(schema: Schema) -> Schema:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _schemas() -> dict[str, Schema]:
+    policy: Schema = {**json_schema(WindowPolicy)}
+    # Of a document of its own; here it is a part of another.
+    policy.pop("$schema", None)
+    policy.pop("$id", None)
+    return {"WindowPolicy": policy, **_records(), **_lists()}
+
+
+def _records() -> dict[str, Schema]:
+    change = _object(
+        {"from": _INSTANT, "until": _INSTANT, "rules": _list(_TEXT), "instead": _list(_TEXT)}
+    )
+    field = _object({"path": _TEXT}, {"currentValue": _TEXT, "proposedValue": _TEXT})
+    reference = _object({"apiVersion": _TEXT, "kind": _TEXT, "name": _TEXT}, {"namespace": _TEXT})
+    outcome: dict[str, Schema] = {
+        "policy": _TEXT,
+        "file": _TEXT,
+        "differences": _list(_ref("Difference")),
+        "findings": _list(_ref("Finding")),
+    }
+    return {
+        "Problem": _object(
+            {"type": _TEXT, "title": _TEXT, "status": {"type": "integer"}, "detail": _TEXT},
+            {"findings": _list(_ref("Finding"))},
+        ),
+        "Finding": _object(
+            {
+                "rule": _TEXT,
+                "severity": {"type": "string", "enum": ["error", "warning", "info"]},
+                "message": _TEXT,
+            },
+            {"field": field, "resourceRef": reference, "file": _TEXT, "line": _COUNT},
+        ),
+        "Difference": _object(
+            {
+                "policy": _TEXT,
+                "cluster": _or_null(_TEXT),
+                "timeZone": _TEXT,
+                "from": _INSTANT,
+                "until": _INSTANT,
+                "opens": _list(change),
+                "closes": _list(change),
+            }
+        ),
+        "Change": _object(
+            {**outcome, "written": _FLAG, "commit": _or_null(_TEXT)},
+            {"override": _TEXT, "says": _TEXT, "pullRequest": _TEXT, "branch": _TEXT},
+        ),
+        "Preview": _object({**outcome, "writable": _FLAG, "changes": _FLAG}),
+        "State": _state({}),
+        "Override": _wanted(),
+        "Calendar": _object(
+            {
+                "policy": _TEXT,
+                "cluster": _or_null(_TEXT),
+                "timeZone": _TEXT,
+                "zoneRelease": _TEXT,
+                "from": _INSTANT,
+                "until": _INSTANT,
+                "intervals": _list(
+                    _object({"opens": _INSTANT, "closes": _INSTANT, "rules": _list(_TEXT)})
+                ),
+            }
+        ),
+    }
+
+
+def _state(more: dict[str, Schema]) -> Schema:
+    return _object(
+        {
+            "policy": _TEXT,
+            "cluster": _or_null(_TEXT),
+            "timeZone": _TEXT,
+            "open": _FLAG,
+            "rule": _or_null(_TEXT),
+            "reason": _TEXT,
+            "since": _or_null(_INSTANT),
+            "until": _or_null(_INSTANT),
+            **more,
+        }
+    )
+
+
+def _wanted() -> Schema:
+    texts = {
+        "until": "Until when: 18:00, 2026-12-24, or an instant with an offset.",
+        "ticket": "Where it was asked for.",
+        "requestedBy": "Who asked for it (default: the caller).",
+        "name": "Its name (default: from state and time).",
+        "cluster": "On this cluster alone (default: on all).",
+    }
+    optional: dict[str, Schema] = {
+        name: {"type": ["string", "null"], "description": text} for name, text in texts.items()
+    }
+    optional["for"] = {
+        "type": ["string", "null"],
+        "description": "How long, from now on: 2h, 90m, 1d.",
+        "examples": ["2h"],
+    }
+    reason: Schema = {"type": "string", "minLength": 1, "maxLength": 500}
+    state: Schema = {"type": "string", "enum": ["open", "closed"]}
+    made = _object({"state": state, "reason": reason}, optional)
+    # Exactly one of the two says when it ends.
+    length: Schema = {"required": ["for"], "properties": {"for": _TEXT}}
+    until: Schema = {"required": ["until"], "properties": {"until": _TEXT}}
+    return {**made, "oneOf": [length, until]}
+
+
+def _lists() -> dict[str, Schema]:
+    more = {"next": _or_null(_TEXT)}
+    listed = _object({"namespace": _TEXT, "name": _TEXT, "file": _TEXT, "etag": _TEXT})
+    unreadable = _object({"file": _TEXT, "detail": _TEXT})
+    override = _object(
+        {
+            "name": _TEXT,
+            "cluster": _or_null(_TEXT),
+            "state": _TEXT,
+            "begins": _or_null(_INSTANT),
+            "ends": _INSTANT,
+            "phase": {"type": "string", "enum": ["coming", "active", "over"]},
+            "reason": _TEXT,
+        }
+    )
+    failed = _object({"policy": _TEXT, "cluster": _or_null(_TEXT), "error": _TEXT})
+    return {
+        "PolicyList": _object(
+            {
+                "commit": _TEXT,
+                "policies": _list(listed),
+                "unreadable": _list(unreadable),
+                **more,
+            }
+        ),
+        "OverrideList": _object({"policy": _TEXT, "overrides": _list(override)}),
+        "Fleet": _object(
+            {
+                "commit": _TEXT,
+                "at": _INSTANT,
+                "count": _COUNT,
+                "rows": _list({"anyOf": [_ref("State"), failed]}),
+                **more,
+            }
+        ),
+        "Health": _object({"status": _TEXT, "commit": _TEXT}),
+    }

@@ -1,0 +1,72 @@
+"""What whoever runs the service asks it: whether it lives, can answer, how much it did."""
+
+from http import HTTPStatus
+
+from starlette.responses import Response
+
+from krm_windows.service.access import COOKIE
+from krm_windows.service.calls import Call
+from krm_windows.service.handlers import as_json
+from krm_windows.service.problems import Problem
+
+METRICS = "text/plain; version=0.0.4; charset=utf-8"
+
+
+async def get_health(call: Call) -> Response:
+    """Say that the service lives."""
+    return as_json({"status": "alive", "commit": call.windows.snapshot.commit})
+
+
+async def get_readiness(call: Call) -> Response:
+    """Say whether the repository can be read and written."""
+    health = call.windows.health()
+    if not health.ready:
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, health.detail)
+    return as_json({"status": "ready", "commit": health.commit})
+
+
+async def get_metrics(call: Call) -> Response:
+    """Answer with counts for Prometheus."""
+    windows = call.windows
+    health = windows.health()
+    count = sum(len(stored) for stored in windows.snapshot.policies.values())
+    gauges = {
+        "krm_windows_policies": ("Policies that are served.", count),
+        "krm_windows_unreadable_files": (
+            "Files that may hold policies and cannot be read.",
+            len(windows.snapshot.unreadable),
+        ),
+        "krm_windows_ready": ("Whether the repository can be read and written.", int(health.ready)),
+    }
+    lines: list[str] = []
+    for name, (text, number) in gauges.items():
+        lines += [f"# HELP {name} {text}", f"# TYPE {name} gauge", f"{name} {number}"]
+    lines += call.log.metrics()
+    body = "\n".join([*lines, ""])
+    return Response(body, headers={"Content-Type": METRICS})
+
+
+async def get_description(_: Call) -> Response:
+    """Answer with the OpenAPI document of this interface."""
+    # It is made from the table, of which this is a row.
+    from krm_windows.service import openapi  # noqa: PLC0415
+
+    return as_json(openapi.document())
+
+
+async def begin_session(call: Call) -> Response:
+    """Let a browser in: a cookie for whoever has a token."""
+    token = call.form().get("token", "").strip()
+    cookie = call.access.begin_session(token)
+    response = Response(status_code=HTTPStatus.SEE_OTHER.value, headers={"Location": "/"})
+    response.set_cookie(
+        COOKIE, cookie, httponly=True, samesite="strict", secure=call.windows.settings.secure
+    )
+    return response
+
+
+async def end_session(call: Call) -> Response:
+    """Forget a browser."""
+    response = Response(status_code=HTTPStatus.SEE_OTHER.value, headers={"Location": "/"})
+    response.delete_cookie(COOKIE, secure=call.windows.settings.secure, httponly=True)
+    return response
