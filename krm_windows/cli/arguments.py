@@ -8,7 +8,6 @@ from typing import NoReturn
 from krm_windows import __version__
 from krm_windows.cli import output
 from krm_windows.exit_codes import ExitCode
-from krm_windows.krm import InputError
 
 DESCRIPTION = """\
 A KRM function: without a command it reads a ResourceList on standard input and writes it back with
@@ -59,6 +58,9 @@ def check_cluster(arguments: argparse.Namespace, *others: str) -> None:
     """Refuse `--cluster` beside any option that names more than one; raises InputError."""
     if arguments.cluster is None:
         return
+    # With it comes YAML, which `--help` does not need.
+    from krm_windows.krm import InputError  # noqa: PLC0415
+
     for option in ("--all-clusters", *others):
         # As argparse names it in the namespace: `--all-clusters` is `all_clusters`.
         if getattr(arguments, option.removeprefix("--").replace("-", "_")):
