@@ -39,7 +39,7 @@ def _lines(spec: Spec, timetable: Timetable) -> Iterator[str]:
     yield from _rules(spec, timetable.zone)
     yield "What wins, from the top:"
     # A list that is read from the top, as the evaluator decides.
-    for place, words in enumerate(_order(timetable), 1):
+    for place, words in enumerate(order(timetable), 1):
         yield f"  {place}. {words}"
     yield from _margin(timetable)
     yield ""
@@ -197,7 +197,7 @@ def _field(
     return f"{name} {', '.join(map(str, sorted(numbers)))}"
 
 
-def _order(timetable: Timetable) -> Iterator[str]:
+def order(timetable: Timetable) -> Iterator[str]:
     """Yield what decides, the strongest first; what the policy does not have is left out."""
     states = {rule.state for rule in timetable.overrides}
     # `spec.state` holds until somebody changes it back.

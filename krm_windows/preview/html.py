@@ -44,20 +44,25 @@ def _asset(name: str) -> str:
 
 
 def _header(picture: Picture) -> Element:
-    swatches: list[Element] = []
-    for kind, words in KINDS.items():
-        # A colour says nothing to a screen reader, the words beside it do.
-        swatch = element("span", class_=f"swatch {kind}", aria_hidden="true")
-        swatches.append(element("li", swatch, words))
     zone = f"Days and hours on top in {picture.zone.key}; each row names its own."
     return element(
         "header",
         element("h1", f"{picture.subject}, ", element("span", picture.days)),
         element("p", f"When changes may reach {_count(picture)}. {zone}"),
-        element("ul", *swatches, class_="legend", aria_label="Legend"),
+        legend(),
         # The script shows the search: without it, it would do nothing.
         element("p", _search(), class_="search", hidden=""),
     )
+
+
+def legend() -> Element:
+    """Return what the colours and patterns mean."""
+    swatches: list[Element] = []
+    for kind, meaning in KINDS.items():
+        # A colour says nothing to a screen reader, the words beside it do.
+        swatch = element("span", class_=f"swatch {kind}", aria_hidden="true")
+        swatches.append(element("li", swatch, meaning))
+    return element("ul", *swatches, class_="legend", aria_label="Legend")
 
 
 def _count(picture: Picture) -> str:
@@ -82,7 +87,7 @@ def _main(picture: Picture) -> Iterator[Element]:
     yield element("h2", "In words")
     # The number of a row is its anchor in the page, `#r0`.
     for number, row in enumerate(picture.rows):
-        yield _words(row, number)
+        yield words(row, number)
 
 
 def _band(picture: Picture, band: Band) -> Element:
@@ -208,7 +213,7 @@ def _label(fact: Fact, width: float) -> Child:
     return ""
 
 
-def _words(row: Row, number: int) -> Element:
+def words(row: Row, number: int) -> Element:
     """Return every fact of a row as a table, and the names of all that it represents."""
     zone = element("small", row.zone.key)
     children: list[Child] = [element("h3", row.title, " ", zone)]

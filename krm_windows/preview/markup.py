@@ -53,8 +53,12 @@ def _shown(words: str) -> str:
 def html(root: Element) -> str:
     """Write a document of HTML."""
     # Without this line browsers lay a page out as those of the nineties did (quirks mode).
-    page = ET.tostring(root, encoding="unicode", method="html")
-    return f"<!DOCTYPE html>\n{page}\n"
+    return f"<!DOCTYPE html>\n{fragment(root)}\n"
+
+
+def fragment(root: Element) -> str:
+    """Write a part of a document of HTML."""
+    return ET.tostring(root, encoding="unicode", method="html")
 
 
 def xml(root: Element) -> str:

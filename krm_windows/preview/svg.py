@@ -38,7 +38,7 @@ def render(every: Sequence[Calendar]) -> str:
         "svg",
         element("title", picture.title),
         element("style", style.decode()),
-        _patterns(),
+        patterns(),
         element("rect", class_="paper", width="100%", height="100%"),
         element("text", picture.title, class_="title", x=MARGIN, y=24),
         *_legend(),
@@ -52,7 +52,8 @@ def render(every: Sequence[Calendar]) -> str:
     return markup.xml(root)
 
 
-def _patterns() -> Element:
+def patterns() -> Element:
+    """Return what shapes are filled with, by their kind."""
     # Patterns repeat: each line is drawn beyond the edges, so that it meets itself in the next
     # tile.
     stripes = element("path", d="M-2 2 4 -4M-1 9 9 -1M4 10 10 4", class_="freeze-ink")
@@ -65,8 +66,8 @@ def _patterns() -> Element:
         ("override-open", 6, dots),
         ("override-closed", 6, cross),
     )
-    patterns = (_pattern(kind, size, ink) for kind, size, ink in sizes)
-    return element("defs", *patterns)
+    made = (_pattern(kind, size, ink) for kind, size, ink in sizes)
+    return element("defs", *made)
 
 
 def _pattern(kind: str, size: int, ink: Element) -> Element:

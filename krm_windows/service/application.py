@@ -17,8 +17,9 @@ from krm_windows.service.calls import Operation
 from krm_windows.service.door import Door
 from krm_windows.service.guard import Guard
 from krm_windows.service.log import Log
+from krm_windows.service.pages.table import PAGES
 from krm_windows.service.problems import Problem, as_response
-from krm_windows.service.routes import OPERATIONS, SESSIONS
+from krm_windows.service.routes import OPERATIONS
 from krm_windows.service.windows import Windows
 from krm_windows.system.errors import WorkspaceError
 
@@ -27,7 +28,7 @@ def make(
     windows: Windows,
     access: Access,
     log: Log | None = None,
-    operations: Iterable[Operation] = (*OPERATIONS, *SESSIONS),
+    operations: Iterable[Operation] = (*OPERATIONS, *PAGES),
 ) -> ASGIApp:
     """Make the application that serves some policies."""
     door = Door(windows, access, log or Log())

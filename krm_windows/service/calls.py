@@ -88,7 +88,7 @@ class Operation:
     @property
     def changes(self) -> bool:
         """Whether it changes anything, so that it is logged."""
-        return self.scope in (Scope.WRITE, Scope.OVERRIDE)
+        return self.method != "GET" and self.scope in (Scope.WRITE, Scope.OVERRIDE)
 
     @property
     def is_costly(self) -> bool:

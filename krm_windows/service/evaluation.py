@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 from krm_windows.gate.decide import Decider, Decision
 from krm_windows.gate.timetable import Timetable
 from krm_windows.policy import load
+from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview import html, ics, records
 from krm_windows.preview.calendar import Calendar, Period, calendars
 from krm_windows.preview.versions import Source
@@ -111,6 +112,13 @@ class Evaluator:
     def clusters(self, stored: Stored) -> tuple[str, ...]:
         """Return the clusters that a policy names."""
         return tuple(self._source(stored).patches)
+
+    def policy(self, stored: Stored, cluster: str | None) -> WindowPolicy:
+        """Return a policy as a cluster has it; raises Problem where it is wrong."""
+        found, _ = self._source(stored).version(cluster)
+        if found is None:
+            raise _wrong(self.version(stored, cluster), stored)
+        return found
 
     def version(self, stored: Stored, cluster: str | None) -> Version:
         """Return a policy for a cluster, or for that which it is built for.

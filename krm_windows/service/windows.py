@@ -14,7 +14,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from krm_windows.service import policies
-from krm_windows.service.evaluation import Evaluator
+from krm_windows.service.evaluation import Evaluator, Recent
 from krm_windows.service.policies import Snapshot, Stored, title
 from krm_windows.service.problems import Problem
 from krm_windows.service.settings import Settings
@@ -26,6 +26,8 @@ from krm_windows.system.git_forward import Forward
 # A change waits for the one before it, which takes a second at most, or for the remote.
 _PATIENCE = 20.0
 _PAUSE = 0.02
+# Commits that are kept for what a page asks: the last change of each file.
+_MOST_LATEST = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class Windows:
         self.forward = Forward(self.branch)
         self.below = _below(settings.directory, self.branch)
         self.evaluator = Evaluator()
+        self._latest: Recent[Entry] = Recent(_MOST_LATEST)
         self._writing = threading.Lock()
         self._reading = threading.Lock()
         self._trouble = ""
@@ -106,6 +109,15 @@ class Windows:
     def history(self, stored: Stored, count: int) -> list[Entry]:
         """Return the latest commits that changed the file of a policy, newest first."""
         return self.branch.log(self._snapshot.commit, count, stored.file)
+
+    def latest(self, stored: Stored) -> Entry | None:
+        """Return the latest commit that changed the file of a policy; it is looked up once."""
+        key = (self._snapshot.commit, stored.file)
+        found = self._latest.get(key)
+        if found is None:
+            for found in self.history(stored, 1):
+                self._latest.put(key, found)
+        return found
 
     def health(self) -> Health:
         """Say whether there is anything in the way of answering."""

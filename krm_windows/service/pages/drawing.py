@@ -1,0 +1,138 @@
+"""The calendar's picture in a page: tracks of SVG whose places are shares of the width.
+
+The pages' Content Security Policy allows no style in an element, so nothing is placed by one.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from markupsafe import Markup
+
+from krm_windows.preview import html, markup, merged_bars, svg
+from krm_windows.preview.calendar import Calendar
+from krm_windows.preview.markup import Element, element, percent
+from krm_windows.preview.picture import Band, Fact, Picture, Row, Tick, draw
+
+# In pixels: what results, and below it what was asked for.
+_LANE = 26
+_OTHER_LANE = 20
+_AXIS = 34
+# A short window in a long band is seen, too.
+_LEAST = 0.002
+# How wide a character is, of the width of a track on a desk.
+_CHARACTER = 0.0085
+
+
+def drawn(every: Sequence[Calendar], now: datetime) -> Markup:
+    """Return the picture of some calendars, and every fact of it in words."""
+    picture = draw(every)
+    parts: list[Element] = [html.legend(), element("svg", svg.patterns(), class_="patterns")]
+    parts += [_band(picture, band, now) for band in picture.bands]
+    parts += [html.words(row, number) for number, row in enumerate(picture.rows)]
+    # Every text in it was escaped as the elements were made.
+    return Markup("").join(Markup(markup.fragment(part)) for part in parts)  # noqa: S704
+
+
+def _band(picture: Picture, band: Band, now: datetime) -> Element:
+    children: list[Element] = []
+    if band.title:
+        children.append(element("h3", band.title))
+    ticks = [_tick(tick, band) for tick in band.ticks if tick.label]
+    axis = element("svg", *ticks, class_="ticks", height=_AXIS, aria_hidden="true")
+    children.append(element("div", element("span"), axis, class_="line"))
+    for number, row in enumerate(picture.rows):
+        children.append(_row(row, number, band, now))
+    return element("section", *children, class_="picture", aria_label=band.title or picture.title)
+
+
+def _tick(tick: Tick, band: Band) -> Element:
+    x = percent(band.left(tick.at))
+    classes = "tick"
+    if tick.major:
+        classes = "tick major"
+    return element(
+        "text",
+        element("tspan", tick.weekday, x=x, dx=3, y=12, class_="weekday"),
+        element("tspan", tick.label, x=x, dx=3, y=28),
+        class_=classes,
+    )
+
+
+def _row(row: Row, number: int, band: Band, now: datetime) -> Element:
+    height = _LANE + _OTHER_LANE * row.lanes_in(band)
+    shapes = list(_shapes(row, band, height, now))
+    track = element(
+        "svg",
+        *shapes,
+        class_="track-svg",
+        height=height,
+        role="img",
+        aria_label=f"{row.title}: drawn here, and told in words below",
+    )
+    name = element("a", row.title, href=f"#r{number}")
+    return element("div", element("span", name, class_="name"), track, class_="line")
+
+
+def _shapes(
+    row: Row,
+    band: Band,
+    height: int,
+    now: datetime,
+) -> Iterator[Element]:
+    yield element("rect", class_="paper", width="100%", height=height)
+    for tick in band.ticks:
+        kind = "grid"
+        if tick.major:
+            kind = "grid major"
+        yield _line(kind, band.left(tick.at), height)
+    for _, fact in merged_bars.bars(row, band):
+        place = band.place(fact.begins, fact.ends)
+        if place is not None:
+            yield _fact(fact, place, height)
+    if band.begins <= now < band.ends:
+        yield element("g", element("title", "now"), _line("now", band.left(now), height))
+
+
+def _line(kind: str, left: float, height: int) -> Element:
+    x = percent(left)
+    return element("line", class_=kind, x1=x, x2=x, y1=0, y2=height)
+
+
+def _fact(fact: Fact, place: tuple[float, float], height: int) -> Element:
+    left, width = place
+    words = element("title", fact.words)
+    if fact.kind == "clock":
+        return element("g", words, _line("clock", left, height))
+    top = 2
+    tall = _LANE - 4
+    if fact.lane:
+        top = _LANE + _OTHER_LANE * (fact.lane - 1)
+        tall = _OTHER_LANE - 3
+    # What is open is plain; the others have a pattern, so that colour is not all that tells them.
+    fill: str | None = f"url(#{fact.kind})"
+    if fact.kind == "open":
+        fill = None
+    bar = element(
+        "rect",
+        class_=f"fact {fact.kind}",
+        fill=fill,
+        x=percent(left),
+        y=top,
+        width=percent(max(width, _LEAST)),
+        height=tall,
+        rx=2,
+    )
+    parts = [words, bar]
+    # On a pattern nobody could read it: the words below name it.
+    if fact.kind == "open" and width > _CHARACTER * len(fact.label):
+        parts.append(
+            element(
+                "text",
+                fact.label,
+                class_="label",
+                x=percent(left),
+                dx=6,
+                y=top + tall - 6,
+            )
+        )
+    return element("g", *parts)

@@ -1,0 +1,148 @@
+"""The first page: what is open now, why, and until when, for all policies and clusters."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from krm_windows.gate.decide import Decision
+from krm_windows.gate.zones import Zone
+from krm_windows.service.calls import Call
+from krm_windows.service.pages.rendering import page, policy_url
+from krm_windows.service.policies import Stored
+from krm_windows.service.problems import Problem
+from krm_windows.system.git_branch import Entry
+
+_ROWS = 50
+# To find the open ones among many, so many are looked at for a page.
+_MOST_LOOKED_AT = 2000
+STATES = ("open", "closed", "wrong")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A policy on a cluster: what holds now; `problem` says why that is not known.
+
+    `url` is the address of its page.
+    """
+
+    stored: Stored
+    cluster: str | None
+    decision: Decision | None
+    zone: Zone | None
+    problem: str = ""
+    change: Entry | None = None
+    url: str = ""
+
+    @property
+    def state(self) -> str:
+        """One of STATES."""
+        if self.decision is None:
+            return "wrong"
+        if self.decision.open:
+            return "open"
+        return "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Rows of a page; `count` is how many there are in all, None where that was not worked out.
+
+    `following` is where the next page begins, None after the last.
+    """
+
+    rows: tuple[Row, ...]
+    count: int | None
+    start: int
+    following: int | None
+
+
+async def overview(call: Call) -> Response:
+    """Show what is open now."""
+    words = call.text("q") or ""
+    state = call.text("state") or ""
+    listing = await call.run(_listing, call, words, state)
+    values = {
+        "words": words,
+        "state": state,
+        "listing": listing,
+        "next_url": _address(words, state, listing.following),
+        "first_url": _address(words, state, 0),
+        "snapshot": call.windows.snapshot,
+    }
+    return page(call, "overview.html", values)
+
+
+def rows_of(call: Call, stored: Stored, now: datetime, most: int) -> tuple[Row, ...]:
+    """Return the first rows of one policy."""
+    clusters = call.windows.evaluator.clusters(stored) or (None,)
+    return tuple(row(call, stored, cluster, now) for cluster in clusters[:most])
+
+
+def row(call: Call, stored: Stored, cluster: str | None, now: datetime) -> Row:
+    """Work out what holds on a cluster."""
+    evaluator = call.windows.evaluator
+    try:
+        decision = evaluator.decide(stored, cluster, now)
+        zone = evaluator.timetable(stored, cluster).zone
+    except Problem as problem:
+        return Row(stored, cluster, None, None, problem.detail)
+    return Row(stored, cluster, decision, zone)
+
+
+def _listing(call: Call, words: str, state: str) -> Listing:
+    now = call.windows.now()
+    start = 0
+    asked = call.values.get("continue")
+    if isinstance(asked, int):
+        start = asked
+    places = list(_places(call, words))
+    found: list[Row] = []
+    following = start
+    for stored, cluster in places[start : start + _MOST_LOOKED_AT]:
+        if len(found) == _ROWS:
+            break
+        following += 1
+        here = row(call, stored, cluster, now)
+        if state in ("", here.state):
+            found.append(_told(call, here))
+    count = None
+    if not state:
+        count = len(places)
+    after = None
+    if following < len(places):
+        after = following
+    return Listing(tuple(found), count, start, after)
+
+
+def _told(call: Call, here: Row) -> Row:
+    stored = here.stored
+    file = None
+    # Of one name in several files, the file says which.
+    if len(call.windows.snapshot.policies[stored.namespace, stored.name]) > 1:
+        file = stored.file
+    url = policy_url(stored.namespace, stored.name, cluster=here.cluster, file=file)
+    return replace(here, change=call.windows.latest(stored), url=url)
+
+
+def _places(call: Call, words: str) -> Iterator[tuple[Stored, str | None]]:
+    """Yield each policy and cluster whose names have all the words that are looked for."""
+    wanted = words.lower().split()
+    for stored in call.windows.snapshot.every():
+        clusters: tuple[str | None, ...] = call.windows.evaluator.clusters(stored) or (None,)
+        left = [word for word in wanted if word not in stored.title.lower()]
+        for cluster in clusters:
+            name = (cluster or "").lower()
+            if all(word in name for word in left):
+                yield stored, cluster
+
+
+def _address(words: str, state: str, start: int | None) -> str:
+    if start is None:
+        return ""
+    query = {"q": words, "state": state}
+    if start:
+        query["continue"] = str(start)
+    return f"/?{urlencode({name: text for name, text in query.items() if text})}"

@@ -1,0 +1,164 @@
+"""The page of a policy: what holds where, its calendar, its rules, and who changed it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, date
+from functools import partial
+
+from markupsafe import Markup
+from starlette.responses import Response
+
+from krm_windows.edit import overrides
+from krm_windows.edit.overrides import Listed
+from krm_windows.gate.zones import Zone
+from krm_windows.krm import InputError
+from krm_windows.policy.model import Spec
+from krm_windows.preview import explanation
+from krm_windows.preview.calendar import Period, calendars
+from krm_windows.service.calls import Call
+from krm_windows.service.pages import drawing, overview
+from krm_windows.service.pages.rendering import page, policy_url
+from krm_windows.service.policies import Stored
+from krm_windows.service.problems import Problem
+from krm_windows.service.writing import entity_tag
+from krm_windows.system.git_branch import Entry
+
+# A policy may name a thousand clusters: more are on the first page, and one at a time here.
+_MOST_CLUSTERS = 50
+_DAYS = 7
+_COMMITS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class RuleWords:
+    """A window, freeze or override in words; `kind` is the field of the spec that has it."""
+
+    kind: str
+    name: str
+    words: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a policy says, and what wins, from the strongest on."""
+
+    rules: tuple[RuleWords, ...]
+    order: tuple[str, ...]
+    zone: Zone
+
+
+async def show(call: Call) -> Response:
+    """Show a policy."""
+    place = call.place
+    stored = call.windows.find(place.namespace, place.name, place.file)
+    values = await call.run(_values, call, stored)
+    return page(call, "policy.html", values)
+
+
+def _values(call: Call, stored: Stored) -> dict[str, object]:
+    cluster = call.text("cluster")
+    now = call.windows.now()
+    clusters = call.windows.evaluator.clusters(stored)
+    shown: tuple[str | None, ...] = clusters[:_MOST_CLUSTERS] or (None,)
+    if cluster is not None:
+        # An unknown one is a problem, and said to be one.
+        call.windows.evaluator.version(stored, cluster)
+        shown = (cluster,)
+    values: dict[str, object] = {
+        "stored": stored,
+        "here": here(call, stored),
+        "cluster": cluster,
+        "clusters": clusters,
+        "rows": [overview.row(call, stored, name, now) for name in shown],
+        "history": call.windows.history(stored, _COMMITS),
+        "saved": _saved(call, stored),
+        "etag": entity_tag(stored, json=False),
+        "wrong": None,
+        "rules": None,
+        "calendar": "",
+        "listed": [],
+        "days": _days(call),
+        "zone": UTC,
+        "windows": _names(stored),
+    }
+    try:
+        rules = _rules(call, stored, shown[0])
+        values["rules"] = rules
+        values["zone"] = rules.zone
+        values["calendar"] = _calendar(call, stored, shown)
+        values["listed"] = listed(call, stored)
+    except Problem as problem:
+        values["wrong"] = problem
+    return values
+
+
+def here(call: Call, stored: Stored) -> Callable[..., str]:
+    """Return a function that makes addresses of a policy's pages, of the same file."""
+    return partial(policy_url, stored.namespace, stored.name, file=call.text("file"))
+
+
+def listed(call: Call, stored: Stored) -> list[Listed]:
+    """Return the overrides of a policy; raises Problem where it is wrong."""
+    try:
+        return overrides.listed(stored.config, call.windows.now())
+    except InputError:
+        # The problem of the policy says it with file and line.
+        call.windows.evaluator.timetable(stored, None)
+        raise
+
+
+def _saved(call: Call, stored: Stored) -> Entry | None:
+    """Return the commit that the address names, if it did change this policy's file."""
+    commit = call.text("saved")
+    if commit is None:
+        return None
+    for entry in call.windows.history(stored, _COMMITS):
+        if entry.commit == commit:
+            return entry
+    return None
+
+
+def _days(call: Call) -> int:
+    days = call.values.get("days")
+    if isinstance(days, int):
+        return days
+    return _DAYS
+
+
+def _calendar(call: Call, stored: Stored, shown: tuple[str | None, ...]) -> Markup:
+    evaluator = call.windows.evaluator
+    now = call.windows.now()
+    start = call.values.get("from")
+    if not isinstance(start, date):
+        start = evaluator.today(stored, shown[0], now)
+    timetables = [evaluator.timetable(stored, name) for name in shown]
+    return drawing.drawn(calendars(timetables, Period(start, _days(call))), now)
+
+
+def _names(stored: Stored) -> list[str]:
+    """Return the names of a policy's windows, however wrong it is otherwise."""
+    windows = stored.config.get("spec", "windows")
+    if isinstance(windows, dict):
+        return list(windows)
+    return []
+
+
+def _rules(call: Call, stored: Stored, cluster: str | None) -> Rules:
+    timetable = call.windows.evaluator.timetable(stored, cluster)
+    policy = call.windows.evaluator.policy(stored, cluster)
+    order = tuple(explanation.order(timetable))
+    return Rules(tuple(_words(policy.spec)), order, timetable.zone)
+
+
+def _words(spec: Spec) -> Iterator[RuleWords]:
+    # By name, as a map in YAML has no order.
+    for name, window in sorted(spec.windows.items()):
+        words = f"open {window.words()}"
+        yield RuleWords("windows", name, words, window.description.strip())
+    for name, freeze in sorted(spec.freezes.items()):
+        yield RuleWords("freezes", name, f"closed {freeze.words()}", freeze.reason)
+    for name, override in sorted(spec.overrides.items()):
+        state = override.state.lower()
+        words = f"{state} {override.words()}, whatever windows and freezes say"
+        yield RuleWords("overrides", name, words, override.reason)

@@ -1,0 +1,200 @@
+"""Pages from templates: every text is escaped, and every asset is named by its content."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import cache
+from http import HTTPStatus
+from pkgutil import get_data
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.responses import Response
+
+from krm_windows.escape import visible
+from krm_windows.preview.clock import shown, stamp
+from krm_windows.preview.text import span
+from krm_windows.service.access import Scope
+from krm_windows.service.calls import HTML, Call
+from krm_windows.service.policies import NO_NAMESPACE
+from krm_windows.service.problems import Problem
+
+_ASSETS = {
+    "calendar.css": "krm_windows.preview",
+    "page.css": "krm_windows.service",
+    "page.js": "krm_windows.service",
+    "icon.svg": "krm_windows.service",
+}
+_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+# A problem's status in the words of who reads the page.
+_TITLES = {
+    HTTPStatus.BAD_REQUEST: "This was not understood",
+    HTTPStatus.UNAUTHORIZED: "Sign in first",
+    HTTPStatus.FORBIDDEN: "You may not do this",
+    HTTPStatus.NOT_FOUND: "There is no such page",
+    HTTPStatus.CONFLICT: "This does not fit what is there now",
+    HTTPStatus.PRECONDITION_FAILED: "Somebody else was faster",
+    HTTPStatus.PRECONDITION_REQUIRED: "The form is incomplete",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "This is too much text",
+    HTTPStatus.UNPROCESSABLE_ENTITY: "The policy would be wrong",
+    HTTPStatus.TOO_MANY_REQUESTS: "Too many requests",
+    HTTPStatus.BAD_GATEWAY: "The remote repository refused the change",
+    HTTPStatus.SERVICE_UNAVAILABLE: "The service is busy",
+}
+# What somebody can do about it, where that is known.
+_ADVICE = {
+    HTTPStatus.FORBIDDEN: "Ask whoever runs this service for the scope that is missing.",
+    HTTPStatus.CONFLICT: "Go back, load the page again, and look at what is there now.",
+    HTTPStatus.PRECONDITION_FAILED: "Nothing was saved. Load the page again, then repeat it.",
+    HTTPStatus.TOO_MANY_REQUESTS: "Wait a minute, then load the page again.",
+    HTTPStatus.BAD_GATEWAY: "Nothing was saved. Try again once the remote can be reached.",
+    HTTPStatus.SERVICE_UNAVAILABLE: "Nothing was saved. Try again in a few seconds.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file that pages load; `name` has the digest of its content, so it may be kept for ever."""
+
+    name: str
+    body: bytes
+    media_type: str
+
+
+def page(
+    call: Call,
+    template: str,
+    values: Mapping[str, object],
+    status: HTTPStatus = HTTPStatus.OK,
+) -> Response:
+    """Answer with a page."""
+    common: dict[str, object] = {
+        "caller": call.caller,
+        "can_write": Scope.WRITE in call.caller.scopes,
+        "can_override": Scope.OVERRIDE in call.caller.scopes,
+        "form_token": call.form_token(),
+        "now": call.windows.now(),
+    }
+    return _html(template, status, {}, {**common, **values})
+
+
+def refused(problem: Problem) -> Response:
+    """Answer with a page that says why there is none."""
+    template = "problem.html"
+    if problem.status is HTTPStatus.UNAUTHORIZED:
+        template = "login.html"
+    values: dict[str, object] = {
+        "caller": None,
+        "problem": problem,
+        "title": _TITLES.get(problem.status, problem.status.phrase),
+        "advice": _ADVICE.get(problem.status, ""),
+    }
+    return _html(template, problem.status, problem.headers, values)
+
+
+def _html(
+    template: str,
+    status: HTTPStatus,
+    headers: Mapping[str, str],
+    values: Mapping[str, object],
+) -> Response:
+    body = environment().get_template(template).render(values)
+    return Response(body, status.value, dict(headers), f"{HTML}; charset=utf-8")
+
+
+async def asset(call: Call) -> Response:
+    """Answer with a file that pages load."""
+    name = call.request.path_params["asset"]
+    for each in assets().values():
+        if each.name == name:
+            headers = {"Cache-Control": "public, max-age=31536000, immutable"}
+            return Response(each.body, headers=headers, media_type=each.media_type)
+    raise Problem(HTTPStatus.NOT_FOUND, "there is no such file")
+
+
+@cache
+def assets() -> Mapping[str, Asset]:
+    """Return the files that pages load, by the names they have in the package."""
+    found: dict[str, Asset] = {}
+    for name, package in _ASSETS.items():
+        body = get_data(package, f"assets/{name}") or b""
+        stem, _, ending = name.rpartition(".")
+        digest = hashlib.sha256(body).hexdigest()[:16]
+        found[name] = Asset(f"{stem}-{digest}.{ending}", body, _TYPES[ending])
+    return found
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates, and the functions that they use."""
+    made = Environment(
+        loader=PackageLoader("krm_windows.service"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_seen,
+    )
+    made.filters["time"] = time
+    made.filters["span"] = span
+    made.filters["typed"] = typed
+    made.filters["utc"] = _utc
+    made.globals["asset"] = _asset
+    made.globals["policy_url"] = policy_url
+    made.globals["away"] = away
+    made.globals["zone_utc"] = UTC
+    return made
+
+
+def _seen(value: object) -> object:
+    """Return what a template writes: of a text, the code of every character that nobody sees."""
+    if value is None:
+        return ""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return visible(value)
+    return value
+
+
+def typed(text: str) -> Markup:
+    """Return what somebody typed as it was, to be sent again by the same form."""
+    return escape(text)
+
+
+def time(at: datetime, zone: tzinfo) -> Markup:
+    """Return an instant as a reader wants it, and as a program does (HTML, 4.5.14)."""
+    return Markup('<time datetime="{}">{}</time>').format(stamp(at, zone), shown(at, zone))
+
+
+def away(at: datetime, now: datetime) -> str:
+    """Say how far an instant is from now: `in 3 h 20 m`, `2 d ago`."""
+    distance = _rough(abs(at - now))
+    if at >= now:
+        return f"in {span(distance)}"
+    return f"{span(distance)} ago"
+
+
+def _rough(length: timedelta) -> timedelta:
+    # Of days, nobody wants the minutes.
+    if length >= timedelta(days=2):
+        return length - length % timedelta(hours=1)
+    return length
+
+
+def _utc(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _asset(name: str) -> str:
+    return f"/ui/assets/{assets()[name].name}"
+
+
+def policy_url(namespace: str, name: str, *below: str, **query: str | None) -> str:
+    """Return the address of a policy's page, or of one below it, with a query."""
+    parts = (namespace or NO_NAMESPACE, name, *below)
+    path = "/".join(quote(part, safe="") for part in parts)
+    given = {key: text for key, text in query.items() if text}
+    if not given:
+        return f"/ui/policies/{path}"
+    return f"/ui/policies/{path}?{urlencode(given)}"

@@ -1,0 +1,132 @@
+"""The table of pages: rows as those of the REST interface, with refusals as pages."""
+
+from dataclasses import replace
+
+from krm_windows.service import routes
+from krm_windows.service.access import Scope
+from krm_windows.service.calls import FORM, HTML, Answer, Body, Handler, Operation, Parameter
+from krm_windows.service.pages import overview, policy, rendering, window
+
+_POLICY = "/ui/policies/{namespace}/{name}"
+_TEXT: dict[str, object] = {"type": "string"}
+_PAGE = {200: Answer("A page.", {HTML: _TEXT})}
+_FORM = Body({FORM: {"type": "object"}}, "The fields of the form.")
+_FOUND = Parameter("q", "Words that the names of a policy and its cluster have.", _TEXT)
+_WINDOW = Parameter("window", "The name of a window.", _TEXT)
+_SAVED = Parameter("saved", "The commit that was made.", _TEXT)
+
+
+def _state(text: str) -> str:
+    if text and text not in overview.STATES:
+        raise ValueError(f"must be one of {', '.join(overview.STATES)}")
+    return text
+
+
+_STATE = Parameter("state", "Only what is so now.", _TEXT, _state)
+
+
+def _get(
+    path: str,
+    name: str,
+    summary: str,
+    handler: Handler,
+    *parameters: Parameter,
+    scope: Scope | None = Scope.READ,
+) -> Operation:
+    return Operation(
+        "GET",
+        path,
+        name,
+        summary,
+        handler,
+        scope,
+        _PAGE,
+        parameters,
+        problem=rendering.refused,
+        tag="pages",
+    )
+
+
+def _post(
+    path: str,
+    name: str,
+    summary: str,
+    handler: Handler,
+    *parameters: Parameter,
+    scope: Scope | None,
+) -> Operation:
+    return Operation(
+        "POST",
+        path,
+        name,
+        summary,
+        handler,
+        scope,
+        _PAGE,
+        parameters,
+        _FORM,
+        problem=rendering.refused,
+        tag="pages",
+    )
+
+
+PAGES: tuple[Operation, ...] = (
+    _get(
+        "/",
+        "showOverview",
+        "What is open now.",
+        overview.overview,
+        _FOUND,
+        _STATE,
+        routes.CONTINUE,
+    ),
+    _get(
+        _POLICY,
+        "showPolicy",
+        "A policy: its state, its calendar, its rules, and who changed it.",
+        policy.show,
+        routes.FILE,
+        routes.CLUSTER,
+        routes.FROM,
+        routes.DAYS,
+        _SAVED,
+    ),
+    _get(
+        f"{_POLICY}/window",
+        "showWindowForm",
+        "A form that changes a window.",
+        window.show,
+        routes.FILE,
+        routes.CLUSTER,
+        _WINDOW,
+        scope=Scope.WRITE,
+    ),
+    _post(
+        f"{_POLICY}/window",
+        "saveWindow",
+        "Save a change of a window.",
+        window.save,
+        routes.FILE,
+        routes.CLUSTER,
+        _WINDOW,
+        scope=Scope.WRITE,
+    ),
+    _post(
+        f"{_POLICY}/window/preview",
+        "previewWindow",
+        "Show what would come of a change of a window.",
+        window.preview,
+        routes.FILE,
+        routes.CLUSTER,
+        _WINDOW,
+        scope=Scope.READ,
+    ),
+    _get(
+        "/ui/assets/{asset}",
+        "getAsset",
+        "A style sheet, script or picture of the pages.",
+        rendering.asset,
+        scope=None,
+    ),
+    *(replace(operation, problem=rendering.refused) for operation in routes.SESSIONS),
+)

@@ -1,0 +1,231 @@
+"""The form that changes a window: a preview of the hours, then one commit."""
+
+from dataclasses import replace
+from http import HTTPStatus
+
+from starlette.responses import RedirectResponse, Response
+
+from krm_windows.edit.patches import patched, patched_cluster
+from krm_windows.edit.proposal import Proposal
+from krm_windows.krm import KubeObject, Value
+from krm_windows.krm.merge_patch import merge
+from krm_windows.service import routes
+from krm_windows.service.calls import Call, bad_request
+from krm_windows.service.pages import forms, policy
+from krm_windows.service.pages.forms import Form, Found
+from krm_windows.service.pages.rendering import page, policy_url
+from krm_windows.service.policies import Stored
+from krm_windows.service.problems import Problem
+from krm_windows.service.writing import Change, Outcome, entity_tag
+
+FIELDS = ("opens", "closes", "duration", "description")
+"""The fields of a window that the form changes."""
+
+
+async def show(call: Call) -> Response:
+    """Show the form with the window as it is."""
+    stored = _stored(call)
+    window = _window(call)
+    texts = _texts(stored, window, call.text("cluster"))
+    if window and not any(texts.values()):
+        raise Problem(HTTPStatus.NOT_FOUND, f"{stored.title} has no window {window!r}")
+    seen = await call.run(forms.latest, call, stored)
+    form = Form({"reason": "", "name": window, **texts}, texts, _tag(stored), seen)
+    return _answer(call, stored, form, None)
+
+
+async def preview(call: Call) -> Response:
+    """Say what would come of the change."""
+    stored = _stored(call)
+    form = _sent_form(call, stored)
+    proposal = await call.run(_preview, call, stored, form)
+    return _answer(call, stored, form, proposal, "preview")
+
+
+async def save(call: Call) -> Response:
+    """Save the change, or say why not."""
+    stored = _stored(call)
+    form = _sent_form(call, stored)
+    _check_reason(form)
+    if not form.fails:
+        outcome = await call.run(_save, call, form)
+        if outcome is not None and outcome.commit is not None:
+            return _done(call, stored, outcome.commit)
+        if outcome is not None:
+            form.general.append(Found("There is nothing to save: the policy says this already."))
+    stored = _stored(call)
+    if form.is_conflict:
+        await call.run(_take_over, call, stored, form)
+    proposal = await call.run(_preview, call, stored, form)
+    return _answer(call, stored, form, proposal, "save")
+
+
+def _sent_form(call: Call, stored: Stored) -> Form:
+    sent = call.form()
+    texts = {name: sent.get(name, "").strip() for name in (*FIELDS, "reason", "remove")}
+    texts["name"] = _window(call) or sent.get("name", "").strip()
+    was = {name: sent.get(f"was-{name}", "") for name in FIELDS}
+    etag = sent.get("etag", "")
+    if not etag:
+        raise bad_request("the form does not say which version it is about")
+    form = Form(texts, was, etag, sent.get("seen", ""))
+    if not texts["name"]:
+        form.add("name", "A window needs a name, such as working-week.")
+    elif not _window(call) and any(_texts(stored, texts["name"], call.text("cluster")).values()):
+        form.add("name", "There is a window of this name already.")
+    return form
+
+
+def _check_reason(form: Form) -> None:
+    try:
+        form.texts["reason"] = str(routes.REASON.read(form.texts["reason"]))
+    except ValueError:
+        form.add("reason", "Say why in one line: it becomes the message of the commit.")
+
+
+def _save(call: Call, form: Form) -> Outcome | None:
+    order = replace(call.order(form.texts["reason"]), if_match=form.etag)
+    return forms.try_change(call, form, _change(call, form), order)
+
+
+def _preview(call: Call, stored: Stored, form: Form) -> Proposal | None:
+    """Work out what would come of the change, and put what is found beside the fields."""
+    if form.found.get("name"):
+        return None
+    try:
+        proposal = call.writer.preview(stored, _change(call, form), call.windows.now())
+    except Problem as problem:
+        form.general.append(Found(problem.detail))
+        return None
+    form.place(proposal.results, _paths(call, form.texts["name"]))
+    return proposal
+
+
+def _change(call: Call, form: Form) -> Change:
+    cluster = call.text("cluster")
+    window: Value = None
+    if not form.texts.get("remove"):
+        window = _changed(form)
+    part: Value = {"windows": {form.texts["name"]: window}}
+
+    def change(config: KubeObject) -> KubeObject:
+        if cluster is None:
+            return patched(config, {"spec": part})
+        return patched_cluster(config, cluster, part)
+
+    return change
+
+
+def _changed(form: Form) -> dict[str, Value]:
+    """Return a merge patch of what somebody typed: what they left alone may have changed."""
+    patch: dict[str, Value] = {}
+    for name in FIELDS:
+        text = form.texts[name]
+        if text == form.was[name]:
+            continue
+        # What is empty is taken out (RFC 7386).
+        patch[name] = text or None
+    return patch
+
+
+def _take_over(call: Call, stored: Stored, form: Form) -> None:
+    """Begin again from the version that is there now, and keep what was typed."""
+    form.meanwhile = forms.since(call, stored, form.seen)
+    now = _texts(stored, form.texts["name"], call.text("cluster"))
+    for name in FIELDS:
+        if form.texts[name] == form.was[name]:
+            form.texts[name] = now[name]
+        elif now[name] != form.was[name]:
+            said = f"Somebody changed this meanwhile: it is {now[name] or 'empty'!r} now."
+            form.add(name, said)
+    form.was = now
+    form.etag = _tag(stored)
+    form.seen = forms.latest(call, stored)
+
+
+def _texts(stored: Stored, window: str, cluster: str | None) -> dict[str, str]:
+    """Return the fields of a window as the file has them, on a cluster with what it changes."""
+    spec = stored.config.get("spec")
+    if cluster is not None:
+        own = stored.config.get("spec", "clusters", cluster)
+        if own is not None:
+            spec = merge(spec, own)
+    found = _at(_at(spec, "windows"), window)
+    texts: dict[str, str] = {}
+    for name in FIELDS:
+        text = _at(found, name)
+        texts[name] = ""
+        if text is not None:
+            texts[name] = str(text).strip()
+    return texts
+
+
+def _at(value: Value, name: str) -> Value:
+    if isinstance(value, dict):
+        return value.get(name)
+    return None
+
+
+def _paths(call: Call, window: str) -> dict[str, str]:
+    """Return the paths at which something may be found, with the field of the form they mean."""
+    cluster = call.text("cluster")
+    places = [f"spec.windows.{window}"]
+    if cluster is not None:
+        places.append(f"spec.clusters.{cluster}.windows.{window}")
+    paths: dict[str, str] = {}
+    for place in places:
+        # A finding about the window as a whole is most often about its end.
+        paths[place] = "closes"
+        for name in FIELDS:
+            paths[f"{place}.{name}"] = name
+    return paths
+
+
+def _answer(
+    call: Call,
+    stored: Stored,
+    form: Form,
+    proposal: Proposal | None,
+    action: str = "",
+) -> Response:
+    status = HTTPStatus.OK
+    if form.is_conflict:
+        status = HTTPStatus.CONFLICT
+    elif form.fails:
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+    changes: list[object] = []
+    if proposal is not None:
+        changes = list(forms.differences(proposal))
+    values = {
+        "stored": stored,
+        "cluster": call.text("cluster"),
+        "window": _window(call),
+        "form": form,
+        "action": action,
+        "proposal": proposal,
+        "changes": changes,
+        "time_zone": str(stored.config.get("spec", "timeZone") or "UTC"),
+        "days": call.windows.settings.days_compared,
+        "here": policy.here(call, stored),
+    }
+    return page(call, "window.html", values, status)
+
+
+def _done(call: Call, stored: Stored, commit: str) -> Response:
+    query = {"file": call.text("file"), "saved": commit}
+    url = policy_url(stored.namespace, stored.name, **query)
+    # Sent again as GET, so that a reload saves nothing twice (RFC 9110, 15.4.4).
+    return RedirectResponse(url, HTTPStatus.SEE_OTHER)
+
+
+def _stored(call: Call) -> Stored:
+    place = call.place
+    return call.windows.find(place.namespace, place.name, place.file)
+
+
+def _window(call: Call) -> str:
+    return call.text("window") or ""
+
+
+def _tag(stored: Stored) -> str:
+    return entity_tag(stored, json=False)
