@@ -205,13 +205,9 @@ def _check(arguments: argparse.Namespace) -> None:
     """Refuse a call that would let everybody in, or send secrets for everybody to read."""
     if arguments.repo is None:
         raise InputError("say which repository: --repo DIR")
-    if (arguments.tls_cert is None) is not (arguments.tls_key is None):
-        raise InputError("--tls-cert and --tls-key belong together")
-    if arguments.oidc_issuer is not None and not arguments.oidc_audience:
-        raise InputError("--oidc-issuer needs --oidc-audience: a token for others is none for us")
-    if arguments.proxy_user is not None and not arguments.proxy_from:
-        raise InputError("--proxy-user needs --proxy-from: anybody can send a header")
     _check_proposals(arguments)
+    _check_access(arguments)
+    # Only this machine gets to its own loopback addresses.
     if ipaddress.ip_address(arguments.host).is_loopback:
         return
     if not _has_access(arguments):
@@ -224,6 +220,16 @@ def _check(arguments: argparse.Namespace) -> None:
             f"{arguments.host} can be reached by others: give --tls-cert and --tls-key, or say "
             "--tls-by-proxy"
         )
+
+
+def _check_access(arguments: argparse.Namespace) -> None:
+    """Refuse ways of access of which a half is missing."""
+    if (arguments.tls_cert is None) is not (arguments.tls_key is None):
+        raise InputError("--tls-cert and --tls-key belong together")
+    if arguments.oidc_issuer is not None and not arguments.oidc_audience:
+        raise InputError("--oidc-issuer needs --oidc-audience: a token for others is none for us")
+    if arguments.proxy_user is not None and not arguments.proxy_from:
+        raise InputError("--proxy-user needs --proxy-from: anybody can send a header")
 
 
 def _check_proposals(arguments: argparse.Namespace) -> None:

@@ -214,12 +214,9 @@ class Access:
         email = name
         if proxy.email_header is not None:
             email = clean(request.headers.get(proxy.email_header, name))
-        groups: list[str] = []
-        if proxy.groups_header is not None:
-            for header in request.headers.getlist(proxy.groups_header):
-                groups += [part.strip() for part in header.split(",")]
+        granted = self._granted(_groups(request, proxy))
         # A browser behind a proxy of this kind sends its cookie by itself.
-        return Caller(name, Person(name, email), self._granted(groups), by_cookie=True)
+        return Caller(name, Person(name, email), granted, by_cookie=True)
 
     def _granted(self, values: Iterable[str]) -> frozenset[Scope]:
         # `*` is for everybody who is known.
@@ -343,6 +340,15 @@ def clean(text: str) -> str:
     # A name of nothing but `.` or spaces is none to Git.
     found = _UNNAMED.sub("", text).strip(" .,;:\"'\\")[:_LONGEST]
     return found or "unknown"
+
+
+def _groups(request: Request, proxy: Proxy) -> list[str]:
+    """Return the groups that a proxy says a caller is in: `ops,dev`, in one header or several."""
+    groups: list[str] = []
+    if proxy.groups_header is not None:
+        for header in request.headers.getlist(proxy.groups_header):
+            groups += [part.strip() for part in header.split(",")]
+    return groups
 
 
 def _named(claims: Mapping[str, object], *names: str) -> str:

@@ -74,6 +74,11 @@ class Door:
         except WorkspaceError as error:
             told["detail"] = str(error)
             return show(Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)))
+        except OSError as error:
+            # A full disk, or a volume that is gone: it may be back soon.
+            told["detail"] = str(error)
+            detail = f"the repository cannot be used now: {error.strerror}"
+            return show(Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail))
         # Whatever it is, the caller gets an answer, and the operator what to look at.
         except Exception as error:  # noqa: BLE001
             trace = "".join(traceback.format_exception(error))

@@ -297,6 +297,7 @@ def _wanted() -> Schema:
     optional["for"] = {
         "type": ["string", "null"],
         "description": "How long, from now on: 2h, 90m, 1d.",
+        "pattern": r"^(?=\d)(\d{1,2}d)?(\d{1,3}h)?(\d{1,5}m)?$",
         "examples": ["2h"],
     }
     reason: Schema = {"type": "string", "minLength": 1, "maxLength": 500}

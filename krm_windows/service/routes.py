@@ -62,13 +62,18 @@ CLUSTER = Parameter("cluster", "A cluster that the policy names.", _TEXT)
 AT = Parameter(
     "at",
     "The instant to decide for (default: now).",
-    {"type": "string", "format": "date-time"},
+    # Years from 1970 to 2999, as zone rules go no further back.
+    {
+        "type": "string",
+        "format": "date-time",
+        "pattern": r"^(19[7-9]\d|2\d{3})-\d{2}-\d{2}T\d{2}:\d{2}",
+    },
     asked.instant,
 )
 FROM = Parameter(
     "from",
     "The first day, or an instant from which on a day is 24 hours (default: today).",
-    {"type": "string"},
+    {"type": "string", "format": "date", "pattern": r"^(19[7-9]\d|2\d{3})-\d{2}-\d{2}$"},
     asked.day_or_instant,
 )
 DAYS = Parameter(
@@ -94,6 +99,9 @@ REASON = Parameter(
     "reason", "Why: the message of the commit.", {"type": "string", "maxLength": _LINE}, _line
 )
 STRICT = Parameter("strict", "Refuse for a warning, too.", {"type": "boolean"}, _flag)
+MUST_MATCH = Parameter(
+    "If-Match", "The ETag of the policy as it was read.", _TEXT, place="header", required=True
+)
 IF_MATCH = Parameter("If-Match", "The ETag of the policy as it was read.", _TEXT, place="header")
 IDEMPOTENCY_KEY = Parameter(
     "Idempotency-Key",
@@ -151,7 +159,7 @@ OPERATIONS: tuple[Operation, ...] = (
         handlers.patch_policy,
         Scope.WRITE,
         {200: _CHANGED, 202: _PROPOSED},
-        (FILE, CLUSTER, REASON, STRICT, IF_MATCH),
+        (FILE, CLUSTER, REASON, STRICT, MUST_MATCH),
         Body({MERGE_PATCH: {"type": "object"}}, "A merge patch (RFC 7396)."),
     ),
     Operation(
@@ -162,7 +170,7 @@ OPERATIONS: tuple[Operation, ...] = (
         handlers.delete_policy,
         Scope.WRITE,
         {200: _CHANGED, 202: _PROPOSED},
-        (FILE, REASON, IF_MATCH),
+        (FILE, REASON, MUST_MATCH),
     ),
     Operation(
         "POST",

@@ -324,6 +324,13 @@ class Writer:
     ) -> str:
         """Make the commit, push it, move the branch, bring the working tree forward."""
         windows = self._windows
+        # Whoever commits that file next would take the change back without knowing.
+        if not windows.forward.is_untouched(edit.path):
+            raise Problem(
+                HTTPStatus.CONFLICT,
+                f"{edit.path} has changes in the working tree that are not committed: commit or "
+                "restore them first",
+            )
         tip = windows.snapshot.commit
         base = tip
         for _ in range(_ATTEMPTS):

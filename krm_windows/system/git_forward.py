@@ -75,6 +75,14 @@ class Forward:
         with suppress(WorkspaceError, OSError):
             self.finish()
 
+    def is_untouched(self, path: str) -> bool:
+        """Say whether nobody has changed a file of the tree, nor staged a change of it."""
+        # Another branch, or none, is checked out: then the tree has nothing to do with this one.
+        if self.branch.head() != self.branch.name:
+            return True
+        ended = self.branch.run("status", "--porcelain", "--untracked-files=all", "--", path)
+        return ended.code == 0 and not ended.output.strip()
+
     def pending(self) -> Move | None:
         """Return the move that was begun and not ended; None where there is none."""
         try:

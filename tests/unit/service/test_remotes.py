@@ -1,0 +1,239 @@
+"""A branch that is pushed: the remote comes first, and what it refuses never happened."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+POLICY = "/policies/flux-system/week"
+MERGE = "application/merge-patch+json"
+Client = Any
+Git = Callable[..., str]
+
+
+@pytest.fixture
+def remote(git: Git, repository: Path, tmp_path: Path) -> Path:
+    """A bare repository that the branch is pushed to."""
+    place = tmp_path / "remote.git"
+    git("clone", "--quiet", "--bare", str(repository), str(place))
+    git("remote", "add", "origin", str(place))
+    return place
+
+
+def at(place: Path, *arguments: str) -> str:
+    """Run Git elsewhere."""
+    command = ["git", "-C", str(place), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def other(remote: Path, tmp_path: Path) -> Path:
+    """Somebody else's clone."""
+    place = tmp_path / "other"
+    at(tmp_path, "clone", "--quiet", str(remote), str(place))
+    at(place, "config", "user.name", "Other")
+    at(place, "config", "user.email", "other@example.com")
+    return place
+
+
+def push(other: Path, file: str, content: str) -> str:
+    """Have somebody else change a file at the remote; return the commit."""
+    path = other / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(content)
+    at(other, "add", ".")
+    at(other, "commit", "--quiet", "--message=theirs")
+    at(other, "push", "--quiet")
+    return at(other, "rev-parse", "HEAD")
+
+
+def patch(client: Client, closes: str) -> Any:  # noqa: ANN401 - an answer
+    """Change when the policy closes."""
+    tag = client.ask("GET", POLICY).tag
+    body = {"spec": {"windows": {"week": {"closes": closes}}}}
+    return client.ask("PATCH", POLICY, body, if_match=tag, content_type=MERGE)
+
+
+def is_clean(git: Git, remote: Path) -> bool:
+    """Say whether branch, tree and remote are at one commit."""
+    return git("status", "--porcelain") == "" and git("rev-parse", "main").strip() == at(
+        remote, "rev-parse", "main"
+    )
+
+
+def test_a_change_is_pushed(serve: Any, git: Git, remote: Path) -> None:  # noqa: ANN401
+    """The remote has the commit when the caller has the answer."""
+    done = patch(serve(remote="origin"), "Fri 12:00")
+    assert done.status == 200
+    assert at(remote, "rev-parse", "main") == done.json()["commit"]
+    assert is_clean(git, remote)
+
+
+def test_what_the_remote_refuses_never_happened(
+    serve: Any,  # noqa: ANN401
+    git: Git,
+    remote: Path,
+) -> None:
+    """No commit, no change of the tree, no journal; and the next one is tried anew."""
+    hook = remote / "hooks/pre-receive"
+    hook.write_text("#!/bin/sh\necho no changes in December >&2\nexit 1\n")
+    hook.chmod(0o755)
+    client = serve(remote="origin")
+    before = git("rev-parse", "main")
+    done = patch(client, "Fri 12:00")
+    assert done.status == 502
+    assert "no changes in December" in done.json()["detail"]
+    assert git("rev-parse", "main") == before
+    assert is_clean(git, remote)
+    assert client.windows.forward.pending() is None
+    hook.unlink()
+    assert patch(client, "Fri 12:00").status == 200
+
+
+def test_a_remote_out_of_reach(serve: Any, git: Git, remote: Path) -> None:  # noqa: ANN401
+    """Is no reason to change anything here."""
+    remote.rename(remote.with_name("gone"))
+    assert patch(serve(remote="origin"), "Fri 12:00").status == 502
+    assert git("rev-list", "--count", "main").strip() == "1"
+    assert git("status", "--porcelain") == ""
+
+
+def test_a_remote_that_moved_elsewhere_is_built_upon(
+    serve: Any,  # noqa: ANN401
+    git: Git,
+    remote: Path,
+    other: Path,
+    repository: Path,
+) -> None:
+    """The file itself is the same there: the change comes after theirs."""
+    client = serve(remote="origin")
+    theirs = push(other, "apps/new.yaml", "a: b\n")
+    done = patch(client, "Fri 12:00")
+    assert done.status == 200
+    assert git("rev-parse", "main^").strip() == theirs
+    assert (repository / "apps/new.yaml").read_text() == "a: b\n"
+    assert is_clean(git, remote)
+
+
+def test_a_file_that_changed_at_the_remote_is_a_conflict(
+    serve: Any,  # noqa: ANN401
+    git: Git,
+    remote: Path,
+    other: Path,
+) -> None:
+    """What they wrote is not lost, and is what is read next."""
+    client = serve(remote="origin")
+    text = (other / "clusters/week.yaml").read_text()
+    theirs = push(other, "clusters/week.yaml", text.replace("Mon 08:00", "Mon 06:00"))
+    assert patch(client, "Fri 12:00").status == 409
+    assert git("rev-parse", "main").strip() == theirs
+    assert is_clean(git, remote)
+    found = client.ask("GET", POLICY).json()
+    assert found["spec"]["windows"]["week"]["opens"] == "Mon 06:00"
+    assert patch(client, "Fri 12:00").status == 200
+
+
+def test_branches_that_went_apart_are_left(
+    serve: Any,  # noqa: ANN401
+    git: Git,
+    remote: Path,
+    other: Path,
+    repository: Path,
+) -> None:
+    """Which of the two is right is for a person to say."""
+    assert remote
+    push(other, "apps/new.yaml", "a: b\n")
+    (repository / "here.txt").write_text("ours\n")
+    git("add", ".")
+    git("commit", "--quiet", "--message=ours")
+    before = git("rev-parse", "main")
+    client = serve(remote="origin")
+    done = patch(client, "Fri 12:00")
+    assert done.status == 409
+    assert "apart" in done.json()["detail"]
+    assert git("rev-parse", "main") == before
+
+
+def test_what_comes_at_the_remote_is_taken_over(
+    serve: Any,  # noqa: ANN401
+    git: Git,
+    remote: Path,
+    other: Path,
+    repository: Path,
+) -> None:
+    """Files come, change and go; what a person has changed in the tree stays."""
+    client = serve(remote="origin")
+    (repository / "note.txt").write_text("mine")
+    push(other, "apps/new.yaml", "a: b\n")
+    text = (other / "clusters/week.yaml").read_text()
+    push(other, "clusters/week.yaml", text.replace("Thu 17:00", "Thu 15:00"))
+    client.windows.fetch()
+    assert client.ask("GET", POLICY).json()["spec"]["windows"]["week"]["closes"] == "Thu 15:00"
+    assert git("status", "--porcelain") == "?? note.txt\n"
+    assert git("rev-parse", "main").strip() == at(remote, "rev-parse", "main")
+
+
+def test_a_pull_request_changes_nothing(
+    serve: Any,  # noqa: ANN401
+    git: Git,
+    remote: Path,
+    tmp_path: Path,
+) -> None:
+    """It is proposed on a branch of its own, with the address that the program printed."""
+    from krm_windows.service.proposals import Command  # noqa: PLC0415
+
+    program = tmp_path / "propose"
+    program.write_text(
+        f'#!{sys.executable}\nimport sys\nprint("https://forge.test/1?" + sys.argv[1])\n'
+    )
+    program.chmod(0o755)
+    client = serve(remote="origin", pull_requests=Command(str(program)))
+    before = git("rev-parse", "main").strip()
+    done = patch(client, "Fri 12:00")
+    assert done.status == 202
+    answer = done.json()
+    assert answer["written"] is False
+    name = answer["pullRequest"].partition("?")[2]
+    assert at(remote, "rev-parse", name) == answer["commit"]
+    assert at(remote, "log", "-1", "--format=%an", name) == "Ada"
+    assert at(remote, "rev-parse", "main") == before
+    assert git("rev-parse", "main").strip() == before
+    assert git("status", "--porcelain") == ""
+
+
+def test_a_pull_request_that_fails_leaves_no_branch(
+    serve: Any,  # noqa: ANN401
+    git: Git,
+    remote: Path,
+    tool: Callable[[str], Path],
+) -> None:
+    """Nobody would look at it."""
+    from krm_windows.service.proposals import Command  # noqa: PLC0415
+
+    assert git
+    client = serve(remote="origin", pull_requests=Command(str(tool("false"))))
+    assert patch(client, "Fri 12:00").status == 502
+    assert at(remote, "branch", "--list").split() == ["*", "main"]
+
+
+def test_a_key_is_known_of_what_was_proposed(
+    serve: Any,  # noqa: ANN401
+    git: Git,
+    remote: Path,
+    tool: Callable[[str], Path],
+) -> None:
+    """After a restart, too: one pull request."""
+    from krm_windows.service.proposals import Command  # noqa: PLC0415
+
+    assert git
+    body = {"state": "open", "for": "2h", "reason": "fix"}
+    commits = set()
+    for _ in range(2):
+        client = serve(remote="origin", pull_requests=Command(str(tool("true"))))
+        done = client.ask("POST", f"{POLICY}/overrides", body, idempotency_key="k1")
+        commits.add(done.json()["commit"])
+    assert len(commits) == 1
+    assert len(at(remote, "branch", "--list").splitlines()) == 2
