@@ -140,7 +140,8 @@ def _expansions(root: Spot, patches: list[Patch]) -> Iterator[Patch]:
 
 
 def _touches(patch: Patch, spot: Spot) -> bool:
-    return patch.start <= spot.end and patch.end >= spot.start
+    # What is added behind the last entry is still a part of it; what is before the anchor is none.
+    return patch.start <= spot.end and patch.end > spot.start
 
 
 def _covers(patch: Patch, spot: Spot) -> bool:

@@ -189,3 +189,51 @@ def test_a_deep_object_is_edited_at_its_bottom() -> None:
     text = "".join(f"{'  ' * level}k:\n" for level in range(depth)) + "  " * depth + "k: 1\n"
     after = edits.set_value(text, ("k",) * (depth + 1), 2)
     assert after == text.replace("k: 1", "k: 2")
+
+
+@pytest.mark.parametrize(("levels", "kept"), [(3, 3), (16, 16), (17, 16), (25, 16)])
+def test_what_cannot_be_edited_far_below(levels: int, kept: int) -> None:
+    """From the seventeenth level on all is written anew, and has no comments any more."""
+    above = "".join(f"{'  ' * level}k: # stays\n" for level in range(levels))
+    text = f"{above}{'  ' * levels}- ? x\n{'  ' * levels}- w\n"
+    after = edits.set_value(text, (*("k",) * levels, 0, "x"), 1)
+    assert after.count("# stays") == kept
+    assert yaml.safe_load(after) != yaml.safe_load(text)
+
+
+@pytest.mark.parametrize(
+    ("reason", "text", "path", "content", "after"),
+    [
+        (
+            "an entry behind the last one",
+            "a: &k # top\n  p: 1\nb: *k\n",
+            ("a", "q"),
+            2,
+            'a: &k # top\n  p: 1\n  q: 2\nb: {"p": 1}\n',
+        ),
+        (
+            "an item behind the last one",
+            "a: &k [p]\nb: *k\n",
+            ("a", 1),
+            "q",
+            'a: &k [p, "q"]\nb: ["p"]\n',
+        ),
+    ],
+)
+def test_what_is_added_to_an_anchor(
+    reason: str, text: str, path: Path, content: object, after: str
+) -> None:
+    """Its alias keeps the value that it had."""
+    assert edits.set_value(text, path, content) == after, reason
+
+
+def test_what_goes_before_an_anchor() -> None:
+    """It is none of the anchor's, so the alias stays."""
+    assert edits.remove("a: {p: 1, &k q: 2, r: *k}\n", ("a", "p")) == "a: {&k q: 2, r: *k}\n"
+    assert edits.remove("a:\n- p\n- &k q\n- *k\n", ("a", 0)) == "a:\n- &k q\n- *k\n"
+
+
+def test_what_cannot_be_edited_at_all() -> None:
+    """A map whose tag is on the line of the marker has no column; the text stays as it is."""
+    with pytest.raises(EditError, match="laid out in a way that cannot be edited"):
+        edits.set_value("--- !!map\n? x\n", ("x",), 1)
