@@ -35,7 +35,7 @@ class CrossReference:
     to: Placement
 
     @property
-    def unsettled(self) -> bool:
+    def is_pending(self) -> bool:
         """Whether kustomize is still going to change the name in the reference.
 
         It does if it finds what the reference is to.
@@ -56,7 +56,7 @@ def check(spec: Spec, partition: Partition) -> tuple[list[Result], list[Finding]
         is_lost = False
         # The other half is dropped before kustomize renames it, whoever has acknowledged that.
         if spec.keep is not None:
-            is_lost = reference.unsettled
+            is_lost = reference.is_pending
         if is_lost or not acknowledged:
             results.append(_result(reference, lost=is_lost))
     return results, list(_unused(spec, used, partition))

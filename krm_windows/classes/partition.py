@@ -66,7 +66,7 @@ def divide(spec: Spec, items: Iterable[KubeObject]) -> Partition:
     first = [_place(spec, resource) for resource in resources]
     # A Namespace goes with the first that is put into it, a CRD with its first object.
     needs = _earliest(first)
-    placed = [_settled(placement, needs) for placement in first]
+    placed = [_adjusted(placement, needs) for placement in first]
     results = [
         *_unknown(spec, resources),
         *_lists(resources),
@@ -136,7 +136,7 @@ def _provides(resource: Resource) -> Key | None:
     return None
 
 
-def _settled(placement: Placement, needs: dict[Key, Placement]) -> Placement:
+def _adjusted(placement: Placement, needs: dict[Key, Placement]) -> Placement:
     """Return a placement no later than what needs it, and with that where nothing else was said."""
     key = _provides(placement.resource)
     if key is None:

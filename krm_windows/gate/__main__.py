@@ -16,7 +16,7 @@ from krm_windows.gate.clocks import APART, seconds_of
 from krm_windows.gate.decide import Decider, Decision
 from krm_windows.gate.image import difference
 from krm_windows.gate.kubernetes import REFUSED, UNANSWERED, ApiError, Cluster
-from krm_windows.gate.target import Action, Change, Seen, observe, settle
+from krm_windows.gate.target import Action, Change, Observed, due_change, observe
 from krm_windows.gate.timetable import Target, Timetable, load, salvage
 
 _TRIES = 5  # to write a target: others write it, too, Flux its status
@@ -40,11 +40,11 @@ def _log(**fields: object) -> None:
 class Report:
     """What is done to a target at an instant, or why nothing is.
 
-    `seen` is what the target is then.
+    `observed` is what the target is then.
     """
 
     target: Target
-    seen: Seen
+    observed: Observed
     change: Change
     at: datetime
 
@@ -68,7 +68,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Gate:
-    """A timetable at work: `decides` and `settles` say what should be, `now` tells the time.
+    """A timetable at work: `decides` and `due_change` say what should be, `now` gives the time.
 
     `log` takes records; `reports` is called with what was done to a target, or why it was left to
     somebody else, and `warns` with what has failed for all of them. `backwards` begins with the
@@ -79,7 +79,7 @@ class Gate:
     decides: Callable[[datetime], Decision]
     now: Callable[[], datetime]
     log: Callable[..., None] = _log
-    settles: Callable[[Timetable, Target, Seen, Decision, datetime], Change] = settle
+    due_change: Callable[[Timetable, Target, Observed, Decision, datetime], Change] = due_change
     reports: Callable[[Report], None] = _ignore
     warns: Callable[[str], None] = _ignore
     backwards: bool = False
@@ -129,10 +129,10 @@ class Gate:
         of the two is wrong.
         """
         cluster.renew(len(self.all_targets))
-        statuses = self._settle_all(cluster, self.all_targets)
+        statuses = self._update_all(cluster, self.all_targets)
         # Once more, with what time the others have left.
         unanswered = [target for target, status in statuses.items() if status == UNANSWERED]
-        statuses |= self._settle_all(cluster, unanswered)
+        statuses |= self._update_all(cluster, unanswered)
         failed = []
         for target, status in statuses.items():
             if self._is_failure(target, status, allow_missing=allow_missing):
@@ -155,17 +155,17 @@ class Gate:
             return not (allow_missing or target in self.timetable.released)
         return status is not None
 
-    def _settle_all(
+    def _update_all(
         self,
         cluster: Cluster,
         targets: Sequence[Target],
     ) -> dict[Target, int | None]:
-        """Settle targets, several at once; give the status of each failure.
+        """Update targets, several at once; give the status of each failure.
 
         They are reported in their order, whichever ends first.
         """
         statuses: dict[Target, int | None] = {}
-        for target, outcome in cluster.each(targets, self._settle):
+        for target, outcome in cluster.each(targets, self._update):
             for report in outcome.reports:
                 change = report.change
                 self.log(target=str(target), **{change.action.log_key: change.words})
@@ -175,11 +175,11 @@ class Gate:
             statuses[target] = outcome.status
         return statuses
 
-    def _settle(self, cluster: Cluster, target: Target) -> Outcome:
-        """Settle one target; any fault is its own, and of no other."""
+    def _update(self, cluster: Cluster, target: Target) -> Outcome:
+        """Update one target; any fault is its own, and of no other."""
         outcome = Outcome()
         try:
-            self._settle_reporting(cluster, target, outcome.reports)
+            self._update_reporting(cluster, target, outcome.reports)
         except ApiError as error:
             outcome.error = words_of(error)
             outcome.status = error.status
@@ -188,7 +188,7 @@ class Gate:
             outcome.status = REFUSED
         return outcome
 
-    def _settle_reporting(
+    def _update_reporting(
         self,
         cluster: Cluster,
         target: Target,
@@ -200,13 +200,13 @@ class Gate:
             if not due.change.patch:
                 break
             # It is judged by the answer, as a webhook of the cluster may have changed the patch.
-            seen = self._patched(cluster, due)
-            if seen is None:
+            observed = self._patched(cluster, due)
+            if observed is None:
                 # A conflict (409): it is another version now, which is judged anew.
-                seen = cluster.get(target, observe)
+                observed = cluster.get(target, observe)
             elif due.change.action is not Action.NOT_OPENED:  # which the next round reports
-                reports.append(replace(due, seen=seen))
-            due = self._due(cluster, target, seen)
+                reports.append(replace(due, observed=observed))
+            due = self._due(cluster, target, observed)
         if due.change.patch:
             raise ApiError(REFUSED, f"not as it should be after {_TRIES} tries")
         if due.change.words:
@@ -214,7 +214,7 @@ class Gate:
         if due.change.action is Action.NOT_OPENED:
             raise ApiError(REFUSED, due.change.words)
 
-    def _patched(self, cluster: Cluster, due: Report) -> Seen | None:
+    def _patched(self, cluster: Cluster, due: Report) -> Observed | None:
         """Patch a target; None if somebody else has changed it since it was read."""
         try:
             return cluster.patch(due.target, due.change.patch, observe)
@@ -227,17 +227,17 @@ class Gate:
         self,
         cluster: Cluster,
         target: Target,
-        seen: Seen,
+        observed: Observed,
     ) -> Report:
         """Say what is due by this node's clock; where it and the API server's are apart, by both.
 
         What either of them says is closed; what only one of them says is not opened.
         """
-        mine = self._due_at(self.now(), target, seen)
+        mine = self._due_at(self.now(), target, observed)
         skew = cluster.clocks.skew
         if skew is None or not cluster.clocks.are_apart:
             return mine
-        theirs = self._due_at(mine.at - skew, target, seen)
+        theirs = self._due_at(mine.at - skew, target, observed)
         both = (mine, theirs)
         for each in both:
             if each.change.suspend is True:
@@ -245,22 +245,22 @@ class Gate:
         if all(each.change.suspend is None for each in both):
             return mine
         # One of them would open it.
-        change = self._kept_closed(target, seen, mine.at)
+        change = self._kept_closed(target, observed, mine.at)
         return replace(mine, change=change)
 
     def _due_at(
         self,
         now: datetime,
         target: Target,
-        seen: Seen,
+        observed: Observed,
     ) -> Report:
-        change = self.settles(self.timetable, target, seen, self.decides(now), now)
-        return Report(target, seen, change, now)
+        change = self.due_change(self.timetable, target, observed, self.decides(now), now)
+        return Report(target, observed, change, now)
 
     def _kept_closed(
         self,
         target: Target,
-        seen: Seen,
+        observed: Observed,
         now: datetime,
     ) -> Change:
         """Leave closed what would be opened, and have its annotation say why.
@@ -269,7 +269,7 @@ class Gate:
         decided: here it is annotated as any other target is.
         """
         held = replace(self.timetable, released=(), first_apply="Wait")
-        change = settle(held, target, seen, shut(APART), now)
+        change = due_change(held, target, observed, shut(APART), now)
         # Of what is closed that changes the annotation, and no more.
         return Change(change.patch, Action.NOT_OPENED, f"not opened: {APART}")
 
@@ -294,7 +294,7 @@ def main(
 ) -> int:
     """Run the gate and give its exit code: 0 if every target is as it should be, else 1.
 
-    `run` is what settles the targets, `clock` tells the time. With `--leave-to-next` it tries again
+    `run` is what updates the targets, `clock` gives the time. With `--leave-to-next` it tries again
     after each of the `pauses`, in seconds; what cannot be done then is logged, and no failure: the
     next run does it, or fails (docs/decisions/0028-the-apply-job-does-not-fail.md). With `--digest`
     it waits so many seconds, at most `patience`, for the files that it is to decide by.

@@ -21,7 +21,7 @@ DIGITS = 16  # 64 bits: fewer were made to collide within seconds
 AHEAD = timedelta(minutes=10)  # the clock of another node, at most
 
 # The names under which the API server itself keeps who wrote a field, for writers that it does
-# not tell apart any more (k8s.io/apimachinery, util/managedfields: capmanagers.go,
+# not distinguish any more (k8s.io/apimachinery, util/managedfields: capmanagers.go,
 # skipnonapplied.go).
 _JOINED = ("ancient-changes", "before-first-apply")
 

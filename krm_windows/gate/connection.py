@@ -146,7 +146,7 @@ class Connection:
 
 
 class _Reader(BufferedReader):
-    """Outlives each answer: what is read beyond one of them is seen, instead of lost."""
+    """Outlives each answer: what is read beyond one of them is kept, and not lost."""
 
     def close(self) -> None:
         """Do nothing: `http.client` closes it at the end of an answer."""

@@ -11,7 +11,7 @@ from krm_windows.gate.__main__ import Gate, Report, words_of
 from krm_windows.gate.annotations import annotation, digest, read
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.kubernetes import ApiError, Cluster
-from krm_windows.gate.target import Action, Seen, observe
+from krm_windows.gate.target import Action, Observed, observe
 from krm_windows.gate.timetable import Target
 
 
@@ -43,12 +43,12 @@ _ZONE_DATA = Kind("WindowZoneDataDiffers", "Warning")
 
 @dataclass(frozen=True)
 class Record:
-    """What an Event says of a target, as it was `seen` (None: it is yet to be read).
+    """What an Event says of a target, as it was `observed` (None: it is yet to be read).
 
     `decision` is what held `at` that instant.
     """
 
-    seen: Seen | None
+    observed: Observed | None
     kind: Kind
     words: str
     at: datetime
@@ -81,7 +81,7 @@ class Recorder:
         if kind is None:
             return
         decision = self._gate.decides(report.at)
-        record = Record(report.seen, kind, report.change.words, report.at, decision)
+        record = Record(report.observed, kind, report.change.words, report.at, decision)
         self.records[report.target].append(record)
 
 
@@ -98,7 +98,7 @@ def run(
         recorder.about_all(_ZONE_DATA, gate.timetable.image_zones)
     recording = replace(gate, reports=recorder.reports, warns=recorder.warns)
     well = around(recording, cluster, allow_missing=allow_missing)
-    # Only now, so that whatever becomes of Events, targets are settled.
+    # Only now, so that whatever becomes of Events, targets are up to date.
     records = {target: found for target, found in recorder.records.items() if found}
     cluster.renew(len(records))
 
@@ -139,27 +139,27 @@ def _write(
     target: Target,
     record: Record,
 ) -> None:
-    seen = record.seen or cluster.get(target, observe)
+    observed = record.observed or cluster.get(target, observe)
     time = record.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     event: dict[str, object] = {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {
             # As client-go has it: the target's name and digits, 253 characters at most.
-            "name": f"{target.name[:200]}.{_digits(gate, seen, record)}",
+            "name": f"{target.name[:200]}.{_digits(gate, observed, record)}",
             "namespace": target.namespace,
         },
         "involvedObject": {
-            "apiVersion": seen.api_version,
+            "apiVersion": observed.api_version,
             "kind": target.kind,
             "namespace": target.namespace,
             "name": target.name,
-            "uid": seen.uid,
-            "resourceVersion": seen.version,
+            "uid": observed.uid,
+            "resourceVersion": observed.version,
         },
         "type": record.kind.type,
         "reason": record.kind.reason,
-        "message": _message(gate, seen, record)[:1024],  # as long as events.k8s.io/v1 takes
+        "message": _message(gate, observed, record)[:1024],  # as long as events.k8s.io/v1 takes
         # Of core v1, which kubectl describe shows beside those of Flux.
         "source": {"component": "krm-windows"},
         "firstTimestamp": time,
@@ -169,27 +169,27 @@ def _write(
     cluster.ask("POST", f"/api/v1/namespaces/{target.namespace}/events", event)
 
 
-def _digits(gate: Gate, seen: Seen, record: Record) -> str:
+def _digits(gate: Gate, observed: Observed, record: Record) -> str:
     """Give the same digits for the same message: the API server refuses a second Event of it."""
     occasion = str(record.decision.since)  # once in each window
     if record.kind.is_repeated:
-        occasion = seen.version
-    return digest(json.dumps([gate.timetable.policy, seen.uid, record.words, occasion]))
+        occasion = observed.version
+    return digest(json.dumps([gate.timetable.policy, observed.uid, record.words, occasion]))
 
 
-def _message(gate: Gate, seen: Seen, record: Record) -> str:
+def _message(gate: Gate, observed: Observed, record: Record) -> str:
     """Say what happened, by which policy, until when and why then."""
     message = f"{record.words}, by {gate.timetable.policy}"
     if record.decision.until:
         until = record.decision.until.astimezone(gate.timetable.zone)
         message += f" until {until:%a %Y-%m-%d %H:%M %Z}"
-    return f"{message}: {_reason(gate, seen, record)}"
+    return f"{message}: {_reason(gate, observed, record)}"
 
 
-def _reason(gate: Gate, seen: Seen, record: Record) -> str:
+def _reason(gate: Gate, observed: Observed, record: Record) -> str:
     """Say why; what hooks keep closed although the window is open says why in its annotation."""
     if record.kind is _CLOSED and record.decision.open:
-        said = read(seen.annotations.get(annotation(gate.timetable.policy), ""))
+        said = read(observed.annotations.get(annotation(gate.timetable.policy), ""))
         if said:
             return said.reason
     return record.decision.reason

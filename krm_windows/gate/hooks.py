@@ -15,7 +15,7 @@ from krm_windows.gate.clocks import APART
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.kubernetes import REFUSED, ApiError, Cluster, dig
 from krm_windows.gate.notes import ENDING, Found, Note, Notes, Stage, Transition, When
-from krm_windows.gate.target import Change, Seen, settle, true_of
+from krm_windows.gate.target import Change, Observed, due_change, true_of
 from krm_windows.gate.timetable import Target, Timetable
 
 _KEPT = timedelta(days=1)  # a Job that ended; one that began before that is never started again
@@ -51,8 +51,8 @@ class Permission:
 
 
 @dataclass(frozen=True)
-class Settling:
-    """Settles as the gate does, within a permission.
+class WithinPermission:
+    """Says what is due as the gate does, within a permission.
 
     It closes what may not be open, and opens nothing that no hook has run for.
     """
@@ -64,15 +64,15 @@ class Settling:
         self,
         timetable: Timetable,
         target: Target,
-        seen: Seen,
+        observed: Observed,
         decision: Decision,
         now: datetime,
     ) -> Change:
-        """Say what to change, as `settle` does; raise `ApiError` for what would open too early."""
+        """Say what to change, as `due_change` does; raise `ApiError` for what opens too early."""
         if self._shuts(decision):
             reason = self.permission.problem or _DUE
             decision = replace(decision, open=False, reason=reason)
-        change = settle(timetable, target, seen, decision, now)
+        change = due_change(timetable, target, observed, decision, now)
         if not decision.open or target in timetable.released:
             return change  # hooks are for what a window opens
         if change.suspend is False and self.permission.may is not May.OPEN:
@@ -150,9 +150,9 @@ class Hooks:
             permission = self._permission(began)
             if permission.problem:
                 self.gate.log(left=permission.problem)
-            gate = replace(self.gate, settles=Settling(began, permission))
-            settled = gate.run(self.cluster, allow_missing=allow_missing)
-            well = settled and not permission.problem
+            gate = replace(self.gate, due_change=WithinPermission(began, permission))
+            updated = gate.run(self.cluster, allow_missing=allow_missing)
+            well = updated and not permission.problem
             ended = permission.may is May.SHUT and self._ends(began)
             if not self._lasts(began):
                 continue  # the calendar has changed meanwhile
@@ -242,27 +242,27 @@ class Hooks:
     def _any_opens(self, found: Found) -> bool:
         """Say whether a run would open any of these."""
         decision = replace(self._decision(), open=True)
-        for target, seen in found.items():
-            if seen and self._suspends(target, seen, decision) is False:
+        for target, observed in found.items():
+            if observed and self._suspends(target, observed, decision) is False:
                 return True
         return False
 
     def _any_closes(self, found: Found) -> bool:
         """Say whether a run would close any of these; what cannot be read may be open."""
         decision = replace(self._decision(), open=False)
-        for target, seen in found.items():
-            if seen is None or self._suspends(target, seen, decision):
+        for target, observed in found.items():
+            if observed is None or self._suspends(target, observed, decision):
                 return True
         return False
 
     def _suspends(
         self,
         target: Target,
-        seen: Seen,
+        observed: Observed,
         decision: Decision,
     ) -> bool | None:
         """Say what would be written into a target's field; None if nothing would be."""
-        change = settle(self.gate.timetable, target, seen, decision, self.gate.now())
+        change = due_change(self.gate.timetable, target, observed, decision, self.gate.now())
         return change.suspend
 
     def _has_to_end(
@@ -546,7 +546,7 @@ class _Job:
 
 def _any_reconciles(found: Found) -> bool:
     """Say whether a controller is at work on any of these, as kstatus has it by `Reconciling`."""
-    reasons = [seen.conditions.get("Reconciling") for seen in found.values() if seen]
+    reasons = [observed.conditions.get("Reconciling") for observed in found.values() if observed]
     return any(reason not in _AT_REST for reason in reasons)
 
 

@@ -18,7 +18,7 @@ from operator import attrgetter
 from krm_windows.gate.__main__ import Gate, words_of
 from krm_windows.gate.annotations import AHEAD, HOOKS, UNREADABLE, Writer, annotation, instant
 from krm_windows.gate.kubernetes import ApiError, Cluster, parse
-from krm_windows.gate.target import Seen, observe
+from krm_windows.gate.target import Observed, observe
 from krm_windows.gate.timetable import Target
 
 
@@ -65,7 +65,7 @@ _ORDER = list(Stage)
 _JOB = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?|")  # a name of Kubernetes, or none
 _TRIES = 5
 _PROGRESS = attrgetter("progress")
-Found = dict[Target, Seen | None]
+Found = dict[Target, Observed | None]
 Written = Enum("Written", ["YES", "NO", "UNKNOWN"])
 
 
@@ -111,24 +111,24 @@ class Notes:
         targets = self.gate.timetable.targets
         self.cluster.renew(len(targets))
         found: Found = {}
-        for target, (seen, error) in self.cluster.each(targets, _see):
+        for target, (observed, error) in self.cluster.each(targets, _observed):
             if isinstance(error, ApiError) and error.status == HTTPStatus.NOT_FOUND:
                 continue
             if error:
                 self.gate.log(target=str(target), error=words_of(error))
-            found[target] = seen
+            found[target] = observed
         return found
 
     def latest(self, found: Found) -> Note:
         """Give the latest note of all; one of its own kind if there is none."""
-        notes = [self._read(seen) for seen in found.values() if seen]
+        notes = [self._read(observed) for observed in found.values() if observed]
         return max(notes, key=_PROGRESS, default=Note())
 
-    def _read(self, seen: Seen) -> Note:
+    def _read(self, observed: Observed) -> Note:
         notes = [Note()]
         for key in self._keys:
-            note = _parse(seen.annotations.get(key, ""))
-            if note and self._believes(note, seen.writers[key]):
+            note = _parse(observed.annotations.get(key, ""))
+            if note and self._believes(note, observed.writers[key]):
                 notes.append(note)
         return max(notes, key=_PROGRESS)
 
@@ -178,35 +178,35 @@ class Notes:
         self,
         cluster: Cluster,
         target: Target,
-        seen: Seen | None,
+        observed: Observed | None,
         note: Note,
         after: Note,
     ) -> tuple[Written, str]:
         """Write a note on a target; say whether it has it, and not another one, or why not."""
         for _ in range(_TRIES):
             try:
-                if seen is None:
-                    seen = cluster.get(target, observe)
-                found = self._read(seen)
+                if observed is None:
+                    observed = cluster.get(target, observe)
+                found = self._read(observed)
                 if found == note or found.progress > after.progress:
                     return _is_same(found, note), ""
-                cluster.patch(target, self._patch(seen, note), observe)
+                cluster.patch(target, self._patch(observed, note), observe)
             except Exception as error:  # noqa: BLE001 - as in `_see`
-                seen = None
+                observed = None
                 if not isinstance(error, ApiError) or error.status != HTTPStatus.CONFLICT:
                     return Written.UNKNOWN, words_of(error)
             else:
                 return Written.YES, ""
         return Written.UNKNOWN, ""
 
-    def _patch(self, seen: Seen, note: Note) -> dict[str, object]:
+    def _patch(self, observed: Observed, note: Note) -> dict[str, object]:
         """Write a note in place of what is there under all names."""
         annotations: dict[str, str | None] = {}
         for key in self._keys:
-            if key in seen.annotations:
+            if key in observed.annotations:
                 annotations[key] = None
         annotations[self._keys[0]] = json.dumps(asdict(note))
-        return {"metadata": {"resourceVersion": seen.version, "annotations": annotations}}
+        return {"metadata": {"resourceVersion": observed.version, "annotations": annotations}}
 
 
 def _is_same(found: Note, note: Note) -> Written:
@@ -216,7 +216,7 @@ def _is_same(found: Note, note: Note) -> Written:
     return Written.NO
 
 
-def _see(cluster: Cluster, target: Target) -> tuple[Seen | None, Exception | None]:
+def _observed(cluster: Cluster, target: Target) -> tuple[Observed | None, Exception | None]:
     """Read a target, or say why it cannot be read."""
     try:
         return cluster.get(target, observe), None

@@ -60,7 +60,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observed:
     """What an object says that counts here.
 
     `annotations` are those that mean something to gates, `writers` says who wrote them, and
@@ -94,7 +94,7 @@ class Change:
     suspend: bool | None = None
 
 
-def observe(target: Target, thing: object) -> Seen:
+def observe(target: Target, thing: object) -> Observed:
     """Read the object of `target` as the API server gives it; raise `ValueError` for what is none.
 
     It is read strictly, as what is not understood must not be changed. Only the time of its
@@ -106,7 +106,7 @@ def observe(target: Target, thing: object) -> Seen:
             raise ValueError(f"is another object: its {key} is {found!r}")
     annotations = _annotations(thing)
     filled = [_is_filled(thing, key) for key in target.applied]  # each is to be understood
-    return Seen(
+    return Observed(
         version=_find(thing, str, "metadata", "resourceVersion") or "",
         suspended=bool(_find(thing, bool, *target.field)),
         suspended_by=writer(thing, *target.field),
@@ -175,32 +175,32 @@ def true_of(thing: object) -> dict[str, object]:
     return found
 
 
-def believed_annotations(seen: Seen, now: datetime) -> list[ClosedBy]:
+def believed_annotations(observed: Observed, now: datetime) -> list[ClosedBy]:
     """Give what the `closed-by` annotations say that are believed, in the order of their keys."""
     suspended_by = Writer.UNKNOWN  # who lifted a suspension says nothing of who had set it
-    if seen.suspended:
-        suspended_by = seen.suspended_by
+    if observed.suspended:
+        suspended_by = observed.suspended_by
     found = []
-    for key in _closed_by_keys(seen):
-        said = read(seen.annotations[key])
-        if said and is_believed(key, said, seen.writers[key], suspended_by, now):
+    for key in _closed_by_keys(observed):
+        said = read(observed.annotations[key])
+        if said and is_believed(key, said, observed.writers[key], suspended_by, now):
             found.append(said)
     return found
 
 
-def _closed_by_keys(seen: Seen) -> list[str]:
-    return sorted(key for key in seen.annotations if key.startswith(CLOSED_BY))
+def _closed_by_keys(observed: Observed) -> list[str]:
+    return sorted(key for key in observed.annotations if key.startswith(CLOSED_BY))
 
 
-def settle(
+def due_change(
     timetable: Timetable,
     target: Target,
-    seen: Seen,
+    observed: Observed,
     decision: Decision,
     now: datetime,
 ) -> Change:
-    """Say what makes `target`, `seen` as it is, what it should be at the instant `now`."""
-    case = _Case(timetable, target, seen, decision, now)
+    """Say what makes `target`, `observed` as it is, what it should be at the instant `now`."""
+    case = _Case(timetable, target, observed, decision, now)
     return case.left_alone() or case.change()
 
 
@@ -210,7 +210,7 @@ class _Case:
 
     timetable: Timetable
     target: Target
-    seen: Seen
+    observed: Observed
     decision: Decision
     now: datetime
 
@@ -230,20 +230,20 @@ class _Case:
         At most for an hour: what is yet to be created, by the clocks of two machines or by a lie,
         is not young.
         """
-        created = self.seen.created
+        created = self.observed.created
         if self.timetable.first_apply != "Allow" or not self._is_new or created is None:
             return False
         return timedelta(0) <= self.now - created < _FIRST_APPLY
 
     @property
     def _is_new(self) -> bool:
-        """Whether it was never applied; of a kind that does not tell, none is new."""
-        return bool(self.target.applied) and not self.seen.applied
+        """Whether it was never applied; of a kind that does not say, none is new."""
+        return bool(self.target.applied) and not self.observed.applied
 
     @cached_property
     def _policies(self) -> set[str]:
         """The policies that have closed it, by annotations that are believed."""
-        return {said.policy for said in believed_annotations(self.seen, self.now)}
+        return {said.policy for said in believed_annotations(self.observed, self.now)}
 
     @property
     def _is_ours(self) -> bool:
@@ -263,11 +263,11 @@ class _Case:
 
     def left_alone(self) -> Change | None:
         """Say why it is left suspended as it is, if it is."""
-        if not self.seen.suspended:
+        if not self.observed.suspended:
             return None
         # A hold counts before all else, but it closes nothing.
-        if self.opens and HOLD in self.seen.annotations:
-            held = self.seen.annotations[HOLD]  # "ann, until the audit is over"
+        if self.opens and HOLD in self.observed.annotations:
+            held = self.observed.annotations[HOLD]  # "ann, until the audit is over"
             return Change({}, Action.HELD, f"left closed, held: {held}")
         if self._is_ours:
             return None
@@ -287,13 +287,13 @@ class _Case:
     def _left_to_person(self) -> Change:
         words = "left closed by a person"
         keys = map(annotation, self.timetable.own_names)
-        if not self.seen.annotations.keys().isdisjoint(keys):
+        if not self.observed.annotations.keys().isdisjoint(keys):
             words += ", as the closed-by annotation on it is not the gate's"
         return Change({}, Action.LEFT_TO_PERSON, words)
 
     def change(self) -> Change:
         """Write what differs, for the version that was read."""
-        there = self.seen.annotations
+        there = self.observed.annotations
         wanted = self._wanted_annotations().items()
         changed = {key: text for key, text in wanted if there.get(key) != text}
         suspend = self._wanted_suspend()
@@ -301,12 +301,12 @@ class _Case:
         if action is Action.NONE:
             return Change({})
         # With its version the API server refuses the patch if somebody was faster (409).
-        metadata: dict[str, object] = {"resourceVersion": self.seen.version}
+        metadata: dict[str, object] = {"resourceVersion": self.observed.version}
         if changed:
             metadata["annotations"] = changed
         words = _WORDS[action]
         # Our annotation on what is not suspended: somebody lifted the suspension alone.
-        if self._is_ours and not self.seen.suspended:
+        if self._is_ours and not self.observed.suspended:
             words = f"a person resumed it: {words}"
         if action is Action.ANNOTATED:
             return Change({"metadata": metadata}, action, words)
@@ -315,13 +315,13 @@ class _Case:
 
     def _wanted_suspend(self) -> bool:
         """Say what the field should hold: another policy opens what it has closed."""
-        is_kept = self.seen.suspended and self._is_of_others
+        is_kept = self.observed.suspended and self._is_of_others
         return is_kept or not self.opens
 
     def _action(self, *, suspend: bool, annotates: bool) -> Action:
-        if suspend and not self.seen.suspended:
+        if suspend and not self.observed.suspended:
             return Action.CLOSED
-        if self.seen.suspended and not suspend:
+        if self.observed.suspended and not suspend:
             return Action.OPENED
         if annotates:
             return Action.ANNOTATED
@@ -333,9 +333,9 @@ class _Case:
         wanted: dict[str, str | None] = dict.fromkeys(map(annotation, names))  # none of ours
         if not self.opens:
             wanted[annotation(self.timetable.policy)] = self._closed_by()
-        if not self.opens and not self.seen.suspended:
+        if not self.opens and not self.observed.suspended:
             # On what nobody closes those of other policies are stale: they may be gone.
-            for key in _closed_by_keys(self.seen):
+            for key in _closed_by_keys(self.observed):
                 wanted.setdefault(key, None)
         if self._is_released:  # so that nothing of us is left on it
             wanted |= dict.fromkeys(annotation(name, HOOKS) for name in names)
@@ -349,7 +349,7 @@ class _Case:
             "since": self.decision.since,
             "until": self.decision.until,
         }
-        if self.seen.suspended and self.seen.suspended_by is Writer.OTHER:
+        if self.observed.suspended and self.observed.suspended_by is Writer.OTHER:
             said["adopted"] = True  # so that later runs open what somebody else has suspended
         if self.timetable.image_zones:  # for `status` and the alert, which looks for this key
             said[ZONE_DATA] = self.timetable.image_zones

@@ -263,7 +263,7 @@ class Zone(tzinfo):
         return self._clock(dt).name
 
     def dst(self, dt: datetime | None) -> None:  # noqa: ARG002 - the interface of `tzinfo`
-        """Say nothing: the rules tell offsets, and not which of them is for the summer."""
+        """Say nothing: the rules hold offsets, and not which of them is for the summer."""
         return
 
     def fromutc(self, dt: datetime) -> datetime:

@@ -10,7 +10,7 @@ from krm_windows.gate.annotations import HOLD, ClosedBy
 from krm_windows.gate.clocks import APART
 from krm_windows.gate.decide import Decision, decide
 from krm_windows.gate.kubernetes import dig
-from krm_windows.gate.target import Seen, believed_annotations, observe, settle
+from krm_windows.gate.target import Observed, believed_annotations, due_change, observe
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.preview.versions import Version
 from krm_windows.status.failures import Failure, newest
@@ -79,7 +79,7 @@ class Report:
     def as_wanted(self) -> bool:
         """Whether every target is as it should be, and there is one, and runs are started.
 
-        Where nothing was seen, nothing is known.
+        Where nothing was read, nothing is known.
         """
         if not self.rows or self.stopped:
             return False
@@ -174,50 +174,50 @@ class _Judge:
 
     def _row(self, target: Target, thing: Thing) -> Row:
         try:
-            seen = observe(target, thing)
+            observed = observe(target, thing)
         except ValueError as error:
             # What the gate refuses to read it leaves as it is: its field is taken for unset.
             unread = Suspension(f"cannot be read: {error}")
             return Row(target, "open", self._wanted(target), as_wanted=False, suspension=unread)
-        turned = self._turned(target, seen)
-        if not seen.suspended:
+        turned = self._turned(target, observed)
+        if not observed.suspended:
             # A target that the gate leaves open although the policy is closed is being applied for
             # the first time.
             return Row(target, "open", _state(shut=bool(turned)), as_wanted=turned is None)
         wanted = self._wanted(target)
         if turned is not None:
             wanted = _state(shut=turned)
-        by = self._suspension(target, seen)
+        by = self._suspension(target, observed)
         # One of two clocks is wrong: that it stays shut is no sign of health.
         as_wanted = turned is None and not by.clocks_apart
         return Row(target, "closed", wanted, as_wanted, by)
 
-    def _turned(self, target: Target, seen: Seen) -> bool | None:
+    def _turned(self, target: Target, observed: Observed) -> bool | None:
         """Return what would be written into the field now, None where it would be left as it is."""
         if self.runs_gate:
-            return settle(self.timetable, target, seen, self.decision, self.at).suspend
+            return due_change(self.timetable, target, observed, self.decision, self.at).suspend
         # `Kubectl` writes no annotations: what an edge wrote is what should be.
         shut = self._wanted(target) == "closed"
-        if shut == seen.suspended:
+        if shut == observed.suspended:
             return None
         return shut
 
     def _wanted(self, target: Target) -> Literal["open", "closed"]:
         return _state(shut=not self.decision.open and target not in self.timetable.released)
 
-    def _suspension(self, target: Target, seen: Seen) -> Suspension:
+    def _suspension(self, target: Target, observed: Observed) -> Suspension:
         """Say whose a suspension is: a hold's, else that of the policy that closes it now."""
         if not self.runs_gate:
             return Suspension("an edge, or a person")
         # A hold is of a person, and comes before all policies.
-        if HOLD in seen.annotations:
-            return Suspension(f"held: {seen.annotations[HOLD]}")
-        said = believed_annotations(seen, self.at)
+        if HOLD in observed.annotations:
+            return Suspension(f"held: {observed.annotations[HOLD]}")
+        said = believed_annotations(observed, self.at)
         if said:
             return self._by_annotations(said)
         # Without the annotation: `firstApply` or `adoptUntil` would have the gate lift it all the
         # same.
-        change = settle(self.timetable, target, seen, self.decision, self.at)
+        change = due_change(self.timetable, target, observed, self.decision, self.at)
         if change.patch:
             return Suspension("this policy, adopted")
         return Suspension("a person")

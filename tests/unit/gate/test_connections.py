@@ -19,7 +19,7 @@ from api_server import Api, Handler, busy, dropped, followed, kustomization, lef
 from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import AT_ONCE, ApiError, Cluster, dig
-from krm_windows.gate.target import Seen, observe
+from krm_windows.gate.target import Observed, observe
 from krm_windows.gate.timetable import Target, Timetable
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -95,12 +95,12 @@ def test_what_the_server_has_closed_costs_nothing(api: Api, cluster: Cluster) ->
     """Another connection takes its place, and nothing is sent twice."""
     for method in ("get", "patch", "get"):
         api.fault("GET", "apps", left)
-        seen = cluster.get(APPS, observe)
+        observed = cluster.get(APPS, observe)
         wait_for_the_end(api)
         if method == "patch":
             cluster.patch(
                 APPS,
-                {"metadata": {"resourceVersion": seen.version}, "spec": {"suspend": True}},
+                {"metadata": {"resourceVersion": observed.version}, "spec": {"suspend": True}},
                 observe,
             )
     assert api.connections == 3  # two were closed, and the patch's was kept
@@ -108,7 +108,7 @@ def test_what_the_server_has_closed_costs_nothing(api: Api, cluster: Cluster) ->
 
 
 def wait_for_the_end(api: Api) -> None:
-    """Give what the server has closed the time to be seen as closed.
+    """Give what the server has closed the time to be read as closed.
 
     Nothing is judged by how long that takes.
     """
@@ -173,7 +173,7 @@ def test_one_answer_is_read_at_a_time(api: Api, cluster: Cluster) -> None:
     reading: list[Target] = []
     most = 0
 
-    def read(target: Target, thing: object) -> Seen:
+    def read(target: Target, thing: object) -> Observed:
         nonlocal most
         reading.append(target)
         sleep(0.002)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import zoned
-from api_server import GROUP, Api, Fault, closed_by, dropped, status
+from api_server import GROUP, Api, Fault, Handler, closed_by, dropped, status
 
 from krm_windows.gate import events, hooks
 from krm_windows.gate.__main__ import Gate
@@ -265,6 +265,29 @@ def test_what_a_failed_hook_closes_has_an_event(api: Api, run_once: RunOnce) -> 
     assert run_once(NOON - HOUR, around)
     words = "closed, by flux-system/p until Fri 2026-11-20 13:00 CET: hooks.beforeOpen failed"
     assert recorded(api) == [("Normal", "WindowClosed", words)]
+
+
+def test_what_a_webhook_takes_the_annotation_from(api: Api, run_once: RunOnce) -> None:
+    """It is as if a person had closed it; the reason is that of the calendar."""
+
+    def stripped(handler: Handler) -> bool:
+        path = handler.path.partition("?")[0]
+        shut = {**handler.api.objects[path], "spec": {"suspend": True}}
+        handler.reply(200, handler.api.store(path, shut))
+        return True
+
+    failed = Decision(open=False, rules=(), reason="a hook failed", since=None, until=None)
+
+    def around(gate: Gate, cluster: Cluster, *, allow_missing: bool) -> bool:
+        return replace(gate, decides=lambda _: failed).run(cluster, allow_missing=allow_missing)
+
+    api.fault("PATCH", "apps", stripped)
+    assert run_once(NOON - HOUR, around)
+    by = "by flux-system/p until Fri 2026-11-20 13:00 CET: windows.morning"
+    assert recorded(api) == [
+        ("Normal", "WindowClosed", f"closed, {by}"),
+        ("Warning", "WindowLeftToPerson", f"left closed by a person, {by}"),
+    ]
 
 
 def test_a_missing_target(api: Api, run_once: RunOnce) -> None:

@@ -1,6 +1,6 @@
 """An API server that is broken, or means harm.
 
-Whatever it says of one target, the others are settled, and in time.
+Whatever it says of one target, the others are updated, and in time.
 """
 
 import json
@@ -261,7 +261,7 @@ def opened(cluster: Said) -> bool:
 )
 @pytest.mark.parametrize("by", ["krm-windows", "kustomize-controller"])
 def test_any_odd_value_at_any_place(timetable: Timetable, by: str) -> None:
-    """The run ends, the other target is settled, and nothing is opened that would not be anyway.
+    """The run ends, the other target is updated, and nothing is opened that would not be anyway.
 
     That is so of a suspension by the gate itself, and of one whose annotation another writer has
     written.
@@ -281,8 +281,8 @@ def test_any_odd_value_at_any_place(timetable: Timetable, by: str) -> None:
                 True if timetable.outside_windows == "Closed" else None
             )
             assert not opened(cluster) or may_open, (place, value)
-            settled = isinstance(cluster.given, dict) and not cluster.patched_infra()
-            assert not well or settled, (place, value)
+            updated = isinstance(cluster.given, dict) and not cluster.patched_infra()
+            assert not well or updated, (place, value)
 
 
 NOT_JSON = [
@@ -591,7 +591,7 @@ def test_slow_targets_take_nothing_from_the_others(api: Api, run_once: RunOnce) 
     assert monotonic() - began < run_seconds(40, 1.0) + BUSY
 
 
-def test_what_closes_is_settled_first(api: Api, run_once: RunOnce) -> None:
+def test_what_closes_is_updated_first(api: Api, run_once: RunOnce) -> None:
     """A released target, which is only to be opened, waits.
 
     All that have to be closed have their turn before it.

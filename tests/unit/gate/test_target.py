@@ -11,8 +11,7 @@ from api_server import closed_by
 from krm_windows.gate.annotations import HOLD, annotation
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.kubernetes import dig
-from krm_windows.gate.target import observe
-from krm_windows.gate.target import settle as settle_seen
+from krm_windows.gate.target import due_change, observe
 from krm_windows.gate.timetable import Target, Timetable
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -78,11 +77,11 @@ def found(
     }
 
 
-def settle(
+def due(
     policy: Timetable, target: Target, thing: object, decision: Decision, now: datetime
 ) -> tuple[object, str]:
     """The patch, and the words for it."""
-    change = settle_seen(policy, target, observe(target, thing), decision, now)
+    change = due_change(policy, target, observe(target, thing), decision, now)
     return change.patch, change.words
 
 
@@ -141,7 +140,7 @@ def test_whose_suspension_it_is(
     words: str,
 ) -> None:
     """Every cell of the table."""
-    assert settle(POLICY, APPS, found(notes, suspended=suspended), decision, NOW) == (want, words)
+    assert due(POLICY, APPS, found(notes, suspended=suspended), decision, NOW) == (want, words)
 
 
 ADOPTS = replace(POLICY, adopt_until=NOW + timedelta(days=1))
@@ -218,7 +217,7 @@ def test_what_counts_as_ours(
     reason: str, policy: Timetable, decision: Decision, thing: object, want: dict[str, object]
 ) -> None:
     """Taking over from hand-written jobs, and suspensions that Git carries for the first apply."""
-    assert settle(policy, APPS, thing, decision, NOW)[0] == want, reason
+    assert due(policy, APPS, thing, decision, NOW)[0] == want, reason
 
 
 YOUNG, OLDER = timedelta(minutes=59), timedelta(hours=1)
@@ -285,24 +284,24 @@ YOUNG, OLDER = timedelta(minutes=59), timedelta(hours=1)
 )
 def test_first_apply(reason: str, target: Target, thing: object, want: dict[str, object]) -> None:
     """A new cluster can start, whatever the decision says."""
-    assert settle(POLICY, target, thing, CLOSED, NOW)[0] == want, reason
+    assert due(POLICY, target, thing, CLOSED, NOW)[0] == want, reason
 
 
 def test_a_released_target_is_only_opened() -> None:
     """Closed or not, our annotation goes."""
     released = replace(POLICY, released=(APPS,))
-    assert settle(released, APPS, found(ANNOTATED, suspended=True), CLOSED, NOW) == (
+    assert due(released, APPS, found(ANNOTATED, suspended=True), CLOSED, NOW) == (
         patch({OURS: None}, suspend=False),
         "opened",
     )
-    assert settle(released, APPS, found({}, suspended=False), CLOSED, NOW) == ({}, "")
+    assert due(released, APPS, found({}, suspended=False), CLOSED, NOW) == ({}, "")
 
 
 def test_another_field() -> None:
     """Some kinds are paused, and a custom one may keep its switch anywhere."""
     deep = replace(APPS, field=("spec", "sync", "paused"))
     thing = {"metadata": {"resourceVersion": "7"}, "spec": {"sync": {"interval": "1m"}}}
-    assert dig(settle(POLICY, deep, thing, CLOSED, NOW)[0], "spec") == {"sync": {"paused": True}}
+    assert dig(due(POLICY, deep, thing, CLOSED, NOW)[0], "spec") == {"sync": {"paused": True}}
 
 
 def test_keys_of_annotations_are_names() -> None:
@@ -321,12 +320,10 @@ def test_a_long_reason_is_cut(reason: str) -> None:
 
     An annotation that is refused would leave the target open.
     """
-    change, _ = settle(
-        POLICY, APPS, found({}, suspended=False), replace(CLOSED, reason=reason), NOW
-    )
+    change, _ = due(POLICY, APPS, found({}, suspended=False), replace(CLOSED, reason=reason), NOW)
     text = dig(change, "metadata", "annotations", OURS)
     assert isinstance(text, str)
     said = json.loads(text)["reason"]
     assert said == (reason if len(reason) <= 1024 else f"{reason[:1023]}…")
     shut = found({OURS: text}, suspended=True)
-    assert settle(POLICY, APPS, shut, replace(CLOSED, reason=reason), NOW) == ({}, "")
+    assert due(POLICY, APPS, shut, replace(CLOSED, reason=reason), NOW) == ({}, "")

@@ -156,3 +156,13 @@ def test_unknown_zones(name: str) -> None:
     """Whatever is no zone of the database is refused, in the same words."""
     with pytest.raises(LookupError, match="unknown time zone"):
         zone(name)
+
+
+@pytest.mark.parametrize("zone", [zones.zone, zoned.zone])
+def test_an_hour_that_is_no_repetition(zone: Callable[[str], tzinfo]) -> None:
+    """Nuuk made its summer time the standard one, and zoneinfo marks that hour as a second one."""
+    tz = zone("America/Nuuk")
+    end = datetime(2023, 10, 29, 1, tzinfo=UTC)
+    for minutes in range(-120, 120):
+        at = end + MINUTE * minutes
+        assert wall(at, tz) == at.astimezone(tz).replace(tzinfo=None, fold=0)

@@ -1,0 +1,258 @@
+"""The program's own course, in this process: its options, its second tries, its exit codes."""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Timer
+
+import pytest
+import zoned
+from api_server import Api, kustomization, status
+
+from krm_windows.gate import __main__ as program
+from krm_windows.gate.__main__ import Gate
+from krm_windows.gate.kubernetes import Cluster, dig
+from krm_windows.gate.timetable import Kind, Rule, Timetable
+from krm_windows.plan.timetable import dump
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+INFRA, APPS = kustomization("infra"), kustomization("apps")
+SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(INFRA, APPS))
+ALWAYS = replace(SHUT, outside_windows="Open")
+MORNING = replace(SHUT, windows=(Rule(Kind.WINDOW, "morning", NOON - timedelta(hours=4), NOON),))
+
+
+class Program:
+    """The program with its files, called as a Job calls it."""
+
+    def __init__(
+        self,
+        files: Path,
+        account: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """Have its files in a folder."""
+        self.files = files
+        self._account = account
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+        monkeypatch.setattr(program, "FILES", files)
+
+    def put(self, timetable: Timetable | str) -> None:
+        """Write its timetable."""
+        text = timetable if isinstance(timetable, str) else json.dumps(dump(timetable))
+        (self.files / "timetable.json").write_text(text)
+
+    def __call__(
+        self,
+        *flags: str,
+        patience: float = 0.0,
+        **given: Callable[..., object],
+    ) -> tuple[int, list[dict[str, object]]]:
+        """Call it, perhaps with another `run` or `clock`; return its exit code and its log."""
+        arguments = ["gate", "--account", str(self._account), *flags]
+        self._monkeypatch.setattr(sys, "argv", arguments)
+        code = program.main(pauses=(0.01, 0.01), patience=patience, **given)  # type: ignore[arg-type]
+        return code, [json.loads(line) for line in self._capsys.readouterr().out.splitlines()]
+
+
+@pytest.fixture
+def gate(
+    tmp_path: Path,
+    port: int,
+    account: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Program:
+    """The program beside an API server."""
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(port))
+    files = tmp_path / "files"
+    files.mkdir()
+    return Program(files, account, monkeypatch, capsys)
+
+
+def suspended(api: Api) -> list[object]:
+    """Return what the two targets have in their field."""
+    return [dig(api.object(name), "spec", "suspend") for name in ("infra", "apps")]
+
+
+def failures(log: list[dict[str, object]]) -> list[object]:
+    """Return what each of the runs says that has failed."""
+    return [line["failed"] for line in log if "failed" in line]
+
+
+def test_it_closes(api: Api, gate: Program) -> None:
+    """By the clock of the machine, and with exit code 0."""
+    gate.put(SHUT)
+    code, log = gate()
+    assert (code, failures(log), suspended(api)) == (0, [[]], [True, True])
+
+
+def test_the_last_target_comes_first(api: Api, gate: Program) -> None:
+    """Of a run that begins at the end."""
+    gate.put(SHUT)
+    for flags, want in (((), ["infra", "apps"]), (("--backwards",), ["apps", "infra"])):
+        _, log = gate(*flags)
+        named = [str(line["target"]).rpartition("/")[2] for line in log if "target" in line]
+        assert named == want
+        for name in want:
+            api.add(name, {}, status={"lastAppliedRevision": "main@sha1:1"})
+
+
+def test_a_failure_is_its_exit_code(api: Api, gate: Program) -> None:
+    """Once, and without a second try."""
+    gate.put(SHUT)
+    api.fault("PATCH", "infra", status(403))
+    code, log = gate()
+    assert (code, failures(log)) == (1, [["Kustomization flux-system/infra"]])
+
+
+def test_a_missing_target_may_be_none(api: Api, gate: Program) -> None:
+    """For the Job that runs as soon as the policy is applied."""
+    gate.put(SHUT)
+    api.objects.clear()
+    assert gate()[0] == 1
+    assert gate("--allow-missing")[0] == 0
+
+
+@pytest.mark.parametrize(("faults", "runs", "left"), [(0, 1, False), (1, 2, False), (3, 3, True)])
+def test_what_is_left_to_the_next_run(
+    api: Api, gate: Program, faults: int, runs: int, *, left: bool
+) -> None:
+    """It is tried three times, then said, and no failure; one that succeeds ends that."""
+    gate.put(SHUT)
+    api.fault("PATCH", "infra", *[status(403)] * faults)
+    code, log = gate("--leave-to-next")
+    assert (code, len(failures(log))) == (0, runs)
+    assert ({"left": "to the next run"} in log) == left
+
+
+@pytest.mark.parametrize(
+    ("instant", "is_open"),
+    [("2026-11-20T12:59:59+01:00", True), ("2026-11-20T12:00:00Z", False)],
+)
+def test_it_decides_for_an_instant(api: Api, gate: Program, instant: str, *, is_open: bool) -> None:
+    """It says what should be then, and asks the API server nothing."""
+    gate.put(MORNING)
+    code, [decision] = gate("--at", instant)
+    assert (code, decision["open"], api.asked) == (0, is_open, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("soon", "is no instant"),
+        ("2026-11-20T09:00:00", "has no offset from UTC"),
+        ("9000-01-01T00:00:00Z", "is not of the years 1970 to 8999"),
+        ("1969-12-31T23:59:59Z", "is not of the years 1970 to 8999"),
+    ],
+)
+def test_what_is_no_instant(
+    gate: Program, capsys: pytest.CaptureFixture[str], text: str, why: str
+) -> None:
+    """A wrong call, which says why."""
+    with pytest.raises(SystemExit) as ended:
+        gate("--at", text)
+    assert ended.value.code == 2
+    assert f"{text!r} {why}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flags", [(), ("--leave-to-next",)])
+def test_what_cannot_be_decided_is_closed(api: Api, gate: Program, flags: tuple[str, ...]) -> None:
+    """Whatever is around a run, which is left out, and whatever may be left to the next one."""
+    gate.put(json.dumps(dump(ALWAYS) | {"formatVersion": 2}))
+    code, [decision, *log] = gate(*flags, run=broken)
+    assert str(decision["reason"]).startswith("cannot be decided: ")
+    assert (code, failures(log), suspended(api)) == (1, [[]], [True, True])
+    assert gate("--at", "2026-11-20T12:00:00Z")[0] == 1
+
+
+def broken(*_: object, **__: object) -> bool:
+    """Fail before a run, as hooks might."""
+    raise RuntimeError("out of order")
+
+
+@pytest.mark.parametrize(("timetable", "want"), [(SHUT, [True, True]), (ALWAYS, [None, None])])
+def test_what_breaks_around_a_run(
+    api: Api, gate: Program, timetable: Timetable, want: list[object]
+) -> None:
+    """What should be closed is closed all the same; nothing is opened."""
+    gate.put(timetable)
+    code, log = gate(run=broken)
+    assert {"error": "RuntimeError: out of order"} in log
+    assert (code, suspended(api)) == (1, want)
+
+
+def test_an_edge_that_is_near_is_awaited(api: Api, gate: Program) -> None:
+    """It runs at once, and again when the clock says that the edge has come."""
+    gate.put(MORNING)
+    ahead = NOON - timedelta(seconds=0.3) - datetime.now(UTC)
+    code, log = gate(clock=lambda: datetime.now(UTC) + ahead)
+    # The API server's clock says another day than this one: nothing is right before both say so.
+    assert code == 1
+    assert [line["open"] for line in log if "open" in line] == [True, False]
+    assert suspended(api) == [True, True]
+
+
+def test_an_edge_that_is_far_is_not_awaited(gate: Program) -> None:
+    """That is for the CronJob at the edge."""
+    gate.put(MORNING)
+    _, log = gate(clock=lambda: NOON - timedelta(seconds=61))
+    assert [line["open"] for line in log if "open" in line] == [True]
+
+
+class Restarted(Exception):  # noqa: N818 - it is no error
+    """The program begins anew, in place of itself."""
+
+
+def restart(*command: object) -> None:
+    """Take the place of `execv`."""
+    raise Restarted(command)
+
+
+def test_it_begins_anew_with_new_files(gate: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the same command, as the program may be another one, too."""
+    monkeypatch.setattr(program, "execv", restart)
+    digest = gate.files / "digest"
+    digest.write_text("old")
+    timer = Timer(0.2, digest.write_text, ["new"])
+    timer.start()
+    with pytest.raises(Restarted) as begun:
+        gate("--digest", "new", patience=30)
+    timer.join()
+    assert begun.value.args == ((sys.executable, sys.orig_argv),)
+
+
+@pytest.mark.parametrize("found", ["another", None])
+def test_files_that_never_come(gate: Program, found: str | None) -> None:
+    """Another apply has overtaken it: what is there counts, after a while."""
+    gate.put(SHUT)
+    if found:
+        (gate.files / "digest").write_text(found)
+    code, log = gate("--digest", "mine")
+    assert code == 0
+    assert log[:2] == [
+        {"waits": "for the ConfigMap that this Job was made with"},
+        {"runs": "with another ConfigMap than this Job was made with"},
+    ]
+
+
+def test_files_that_are_there(gate: Program) -> None:
+    """Nothing is said of them."""
+    gate.put(SHUT)
+    (gate.files / "digest").write_text("mine")
+    code, [decision, *_] = gate("--digest", "mine")
+    assert (code, decision["open"]) == (0, False)
+
+
+def test_no_time_is_left(api: Api, port: int, account: Path) -> None:
+    """To ask for the version of a group, or for anything: that is said, and nothing is asked."""
+    cluster = Cluster("127.0.0.1", str(port), account, timeout=0)
+    held = Gate(SHUT, lambda _: program.shut("it is a test"), lambda: NOON)
+    assert not held.run(cluster, allow_missing=False)
+    assert api.asked == []
