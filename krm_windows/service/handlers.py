@@ -16,6 +16,7 @@ from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.model import API_VERSION, KIND
+from krm_windows.preview import html
 from krm_windows.preview.calendar import Period
 from krm_windows.service.calls import HTML, ICS, JSON, MERGE_PATCH, YAML, Call, bad_request
 from krm_windows.service.evaluation import Answer, Format
@@ -136,7 +137,12 @@ async def get_state(call: Call) -> Response:
 
 
 async def get_calendar(call: Call) -> Response:
-    """Answer with a policy's calendar."""
+    """Answer with a policy's calendar, in the form that the caller wants most."""
+    return await calendar_as(call, preferred(call, tuple(_FORMATS)))
+
+
+async def calendar_as(call: Call, media_type: str) -> Response:
+    """Answer with a policy's calendar in one form."""
     stored = _stored(call)
     cluster = call.text("cluster")
     evaluator = call.windows.evaluator
@@ -148,10 +154,13 @@ async def get_calendar(call: Call) -> Response:
     days = call.values.get("days")
     if not isinstance(days, int):
         days = _DAYS
-    media_type = preferred(call, tuple(_FORMATS))
     period = Period(start, days)
     answer = await call.run(evaluator.calendar, stored, cluster, period, _FORMATS[media_type])
-    return _unless_known(call, answer.body, media_type, {"ETag": answer.tag})
+    headers = {"ETag": answer.tag}
+    if media_type == HTML:
+        # It carries its own style and script: apart from all else of this origin.
+        headers["Content-Security-Policy"] = f"{html.POLICY}; sandbox allow-scripts"
+    return _unless_known(call, answer.body, media_type, headers)
 
 
 async def list_overrides(call: Call) -> Response:

@@ -4,6 +4,7 @@ The pages' Content Security Policy allows no style in an element, so nothing is 
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from markupsafe import Markup
@@ -17,18 +18,32 @@ from krm_windows.preview.picture import Band, Fact, Picture, Row, Tick, draw
 _LANE = 26
 _OTHER_LANE = 20
 _AXIS = 34
+# On a phone there is room for the words of so many.
+_FEW_TICKS = 8
 # A short window in a long band is seen, too.
 _LEAST = 0.002
 # How wide a character is, of the width of a track on a desk.
 _CHARACTER = 0.0085
 
 
-def drawn(every: Sequence[Calendar], now: datetime) -> Markup:
-    """Return the picture of some calendars, and every fact of it in words."""
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The picture of some calendars, and every fact of it in words."""
+
+    picture: Markup
+    words: Markup
+
+
+def drawn(every: Sequence[Calendar], now: datetime) -> Drawn:
+    """Draw some calendars."""
     picture = draw(every)
     parts: list[Element] = [html.legend(), element("svg", svg.patterns(), class_="patterns")]
     parts += [_band(picture, band, now) for band in picture.bands]
-    parts += [html.words(row, number) for number, row in enumerate(picture.rows)]
+    words = [html.words(row, number) for number, row in enumerate(picture.rows)]
+    return Drawn(_markup(parts), _markup(words))
+
+
+def _markup(parts: Sequence[Element]) -> Markup:
     # Every text in it was escaped as the elements were made.
     return Markup("").join(Markup(markup.fragment(part)) for part in parts)  # noqa: S704
 
@@ -38,7 +53,10 @@ def _band(picture: Picture, band: Band, now: datetime) -> Element:
     if band.title:
         children.append(element("h3", band.title))
     ticks = [_tick(tick, band) for tick in band.ticks if tick.label]
-    axis = element("svg", *ticks, class_="ticks", height=_AXIS, aria_hidden="true")
+    classes = "ticks"
+    if len(ticks) > _FEW_TICKS:
+        classes = "ticks many"
+    axis = element("svg", *ticks, class_=classes, height=_AXIS, aria_hidden="true")
     children.append(element("div", element("span"), axis, class_="line"))
     for number, row in enumerate(picture.rows):
         children.append(_row(row, number, band, now))

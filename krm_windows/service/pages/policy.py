@@ -5,19 +5,20 @@ from dataclasses import dataclass
 from datetime import UTC, date
 from functools import partial
 
-from markupsafe import Markup
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
-from krm_windows.edit.overrides import Listed
+from krm_windows.edit.overrides import Listed, Phase
 from krm_windows.gate.zones import Zone
 from krm_windows.krm import InputError
 from krm_windows.policy.model import Spec
 from krm_windows.preview import explanation
 from krm_windows.preview.calendar import Period, calendars
-from krm_windows.service.calls import Call
+from krm_windows.service import handlers
+from krm_windows.service.calls import ICS, JSON, Call
 from krm_windows.service.pages import drawing, overview
-from krm_windows.service.pages.rendering import page, policy_url
+from krm_windows.service.pages.drawing import Drawn
+from krm_windows.service.pages.rendering import address, page, policy_url
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
 from krm_windows.service.writing import entity_tag
@@ -56,6 +57,16 @@ async def show(call: Call) -> Response:
     return page(call, "policy.html", values)
 
 
+async def calendar_json(call: Call) -> Response:
+    """Answer with a policy's calendar as JSON, whatever a browser would rather have."""
+    return await handlers.calendar_as(call, JSON)
+
+
+async def calendar_ics(call: Call) -> Response:
+    """Answer with a policy's calendar as iCalendar, whatever a browser would rather have."""
+    return await handlers.calendar_as(call, ICS)
+
+
 def _values(call: Call, stored: Stored) -> dict[str, object]:
     cluster = call.text("cluster")
     now = call.windows.now()
@@ -76,18 +87,22 @@ def _values(call: Call, stored: Stored) -> dict[str, object]:
         "etag": entity_tag(stored, json=False),
         "wrong": None,
         "rules": None,
-        "calendar": "",
+        "calendar": None,
         "listed": [],
+        "over": 0,
         "days": _days(call),
         "zone": UTC,
         "windows": _names(stored),
+        "rest": _rest(call, stored),
     }
     try:
         rules = _rules(call, stored, shown[0])
         values["rules"] = rules
         values["zone"] = rules.zone
         values["calendar"] = _calendar(call, stored, shown)
-        values["listed"] = listed(call, stored)
+        found = listed(call, stored)
+        values["listed"] = found
+        values["over"] = sum(each.phase is Phase.OVER for each in found)
     except Problem as problem:
         values["wrong"] = problem
     return values
@@ -126,7 +141,7 @@ def _days(call: Call) -> int:
     return _DAYS
 
 
-def _calendar(call: Call, stored: Stored, shown: tuple[str | None, ...]) -> Markup:
+def _calendar(call: Call, stored: Stored, shown: tuple[str | None, ...]) -> Drawn:
     evaluator = call.windows.evaluator
     now = call.windows.now()
     start = call.values.get("from")
@@ -134,6 +149,12 @@ def _calendar(call: Call, stored: Stored, shown: tuple[str | None, ...]) -> Mark
         start = evaluator.today(stored, shown[0], now)
     timetables = [evaluator.timetable(stored, name) for name in shown]
     return drawing.drawn(calendars(timetables, Period(start, _days(call))), now)
+
+
+def _rest(call: Call, stored: Stored) -> Callable[..., str]:
+    """Return a function that makes addresses of the REST interface."""
+    file = call.text("file")
+    return partial(address, "/policies", stored.namespace, stored.name, file=file)
 
 
 def _names(stored: Stored) -> list[str]:

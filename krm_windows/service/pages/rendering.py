@@ -104,6 +104,11 @@ def _html(
     return Response(body, status.value, dict(headers), f"{HTML}; charset=utf-8")
 
 
+async def login(call: Call) -> Response:
+    """Show the form to sign in."""
+    return page(call, "login.html", {"problem": None})
+
+
 async def asset(call: Call) -> Response:
     """Answer with a file that pages load."""
     name = call.request.path_params["asset"]
@@ -192,9 +197,14 @@ def _asset(name: str) -> str:
 
 def policy_url(namespace: str, name: str, *below: str, **query: str | None) -> str:
     """Return the address of a policy's page, or of one below it, with a query."""
+    return address("/ui/policies", namespace, name, *below, **query)
+
+
+def address(start: str, namespace: str, name: str, *below: str, **query: str | None) -> str:
+    """Return an address of a policy; of the query, what is empty is left out."""
     parts = (namespace or NO_NAMESPACE, name, *below)
     path = "/".join(quote(part, safe="") for part in parts)
     given = {key: text for key, text in query.items() if text}
     if not given:
-        return f"/ui/policies/{path}"
-    return f"/ui/policies/{path}?{urlencode(given)}"
+        return f"{start}/{path}"
+    return f"{start}/{path}?{urlencode(given)}"

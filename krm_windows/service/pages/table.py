@@ -5,7 +5,7 @@ from dataclasses import replace
 from krm_windows.service import routes
 from krm_windows.service.access import Scope
 from krm_windows.service.calls import FORM, HTML, Answer, Body, Handler, Operation, Parameter
-from krm_windows.service.pages import overview, policy, rendering, window
+from krm_windows.service.pages import override, overview, policy, rendering, window
 
 _POLICY = "/ui/policies/{namespace}/{name}"
 _TEXT: dict[str, object] = {"type": "string"}
@@ -14,6 +14,10 @@ _FORM = Body({FORM: {"type": "object"}}, "The fields of the form.")
 _FOUND = Parameter("q", "Words that the names of a policy and its cluster have.", _TEXT)
 _WINDOW = Parameter("window", "The name of a window.", _TEXT)
 _SAVED = Parameter("saved", "The commit that was made.", _TEXT)
+
+
+_OPEN_OR_CLOSED = Parameter("state", "What to begin the form with: open or closed.", _TEXT)
+_CALENDAR = (routes.FILE, routes.CLUSTER, routes.FROM, routes.DAYS)
 
 
 def _state(text: str) -> str:
@@ -121,6 +125,64 @@ PAGES: tuple[Operation, ...] = (
         _WINDOW,
         scope=Scope.READ,
     ),
+    _get(
+        f"{_POLICY}/override",
+        "showOverrideForm",
+        "A form that opens or closes for a while.",
+        override.show,
+        routes.FILE,
+        routes.CLUSTER,
+        _OPEN_OR_CLOSED,
+        scope=Scope.OVERRIDE,
+    ),
+    _post(
+        f"{_POLICY}/override/check",
+        "checkOverride",
+        "Show what an override would do.",
+        override.check,
+        routes.FILE,
+        scope=Scope.READ,
+    ),
+    _post(
+        f"{_POLICY}/override",
+        "makeOverride",
+        "Open or close until a moment.",
+        override.make,
+        routes.FILE,
+        scope=Scope.OVERRIDE,
+    ),
+    _post(
+        f"{_POLICY}/override/end",
+        "endOverrideOnPage",
+        "End an override.",
+        override.end,
+        routes.FILE,
+        routes.CLUSTER,
+        scope=Scope.OVERRIDE,
+    ),
+    _post(
+        f"{_POLICY}/override/prune",
+        "pruneOverrides",
+        "Take away the overrides that are over.",
+        override.prune,
+        routes.FILE,
+        scope=Scope.OVERRIDE,
+    ),
+    _get(
+        f"{_POLICY}/calendar.json",
+        "showCalendarJson",
+        "The calendar as JSON.",
+        policy.calendar_json,
+        *_CALENDAR,
+    ),
+    _get(
+        f"{_POLICY}/calendar.ics",
+        "showCalendarIcs",
+        "The calendar as iCalendar.",
+        policy.calendar_ics,
+        *_CALENDAR,
+    ),
+    _get("/ui/login", "showLogin", "A form to sign in.", rendering.login, scope=None),
     _get(
         "/ui/assets/{asset}",
         "getAsset",

@@ -8,6 +8,9 @@ from urllib.parse import urlencode
 import pytest
 import yaml
 
+from krm_windows.service.access import Caller, Scope
+from krm_windows.system.git_branch import Person
+
 Client = Any
 Git = Any
 PAGE = "/ui/policies/flux-system/week"
@@ -222,3 +225,120 @@ def test_a_refusal_is_a_page(client: Client, target: str, status: int) -> None:
     assert page.status == status
     assert page.headers["content-type"].startswith("text/html")
     assert "/" in page.links
+
+
+OVERRIDE = {
+    "state": "open",
+    "for": "2h",
+    "until": "",
+    "reason": "CVE-2026-1 <script>",
+    "ticket": "OPS-7",
+    "requested-by": "Ada",
+    "cluster": "",
+}
+
+
+def ask(client: Client, **changed: str) -> Page:
+    """Fill the form of an override in, and go on."""
+    form = get(client, f"{PAGE}/override")
+    token = {"form-token": form.fields["form-token"]}
+    return send(client, f"{PAGE}/override/check", {**token, **OVERRIDE, **changed})
+
+
+def test_an_override_is_confirmed_first(client: Client, git: Git) -> None:
+    """With the targets that open, and until when."""
+    page = ask(client)
+    assert page.status == 200
+    assert "Kustomization flux-system/apps" in page.text
+    assert "CVE-2026-1 <script>" in page.text
+    assert "in 2 h" in page.text or "in 1 h 59 m" in page.text
+    assert git("rev-list", "--count", "HEAD").strip() == "1"
+
+
+def test_what_was_confirmed_is_made(client: Client, git: Git) -> None:
+    """One commit, until the moment that was shown; then it is on the page, with a way to end it."""
+    confirm = ask(client, cluster="south")
+    answer = send(client, f"{PAGE}/override", confirm.fields)
+    assert answer.status == 303
+    [policy, _] = yaml.safe_load_all(git("show", "HEAD:clusters/week.yaml"))
+    [(name, made)] = policy["spec"]["clusters"]["south"]["overrides"].items()
+    assert made["ends"] == confirm.fields["until"]
+    assert made["state"] == "Open"
+    assert made["ticket"] == "OPS-7"
+    assert git("log", "-1", "--format=%an %s").strip() == "Ada CVE-2026-1 <script>"
+    page = get(client, answer.headers["location"])
+    assert name in page.text
+    assert "<script>" not in page.source.partition("</head>")[2]
+    ended = send(
+        client,
+        f"{PAGE}/override/end?cluster=south",
+        {"form-token": page.fields["form-token"], "override": name},
+    )
+    assert ended.status == 303
+    assert git("rev-list", "--count", "HEAD").strip() == "3"
+    assert "overrides" not in git("show", "HEAD:clusters/week.yaml")
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        ({"reason": ""}, "reason"),
+        ({"for": ""}, "for"),
+        ({"for": "soon"}, "for"),
+        ({"for": "0m"}, "for"),
+        ({"until": "18:00"}, "for"),
+        ({"for": "", "until": "someday"}, "until"),
+        ({"for": "", "until": "2020-01-01"}, "until"),
+        ({"state": "ajar"}, "state"),
+    ],
+)
+def test_a_wrong_override_is_told_beside_its_field(
+    client: Client, git: Git, changed: dict[str, str], field: str
+) -> None:
+    """Nothing is confirmed, and what was typed is kept."""
+    page = ask(client, **changed)
+    assert page.status == 422
+    assert f"#{field}" in page.links
+    assert page.fields["ticket"] == "OPS-7"
+    assert git("rev-list", "--count", "HEAD").strip() == "1"
+
+
+def test_a_confirmation_leads_back_to_the_form(client: Client) -> None:
+    """With everything that was typed."""
+    page = ask(client)
+    again = send(client, f"{PAGE}/override/check", {**page.fields, "edit": "yes"})
+    assert again.status == 200
+    assert again.fields["reason"] == OVERRIDE["reason"]
+
+
+def test_what_a_scope_does_not_allow_is_not_offered(serve: Any) -> None:  # noqa: ANN401
+    """A reader finds no form, and none is shown or taken."""
+    reader = serve(Caller("bob", Person("Bob", "bob@example.com"), frozenset({Scope.READ})))
+    page = get(reader, PAGE)
+    assert page.status == 200
+    assert not [link for link in page.links if "/window" in link or "/override" in link]
+    assert not [tag for tag, _ in page.tags if tag == "button"]
+    for target in (f"{PAGE}/window?window=week", f"{PAGE}/override"):
+        assert get(reader, target).status == 403
+        assert send(reader, target, {}).status == 403
+
+
+def test_who_is_unknown_may_sign_in(serve: Any) -> None:  # noqa: ANN401
+    """The refusal is the form to do it."""
+    page = get(serve(None), "/")
+    assert page.status == 401
+    assert any(found.get("action") == "/ui/login" for _, found in page.tags)
+    assert get(serve(None), "/ui/login").status == 200
+
+
+def test_a_form_of_another_site_is_refused(client: Client, git: Git) -> None:
+    """Without the token of our own form, or from another origin."""
+    form = get(client, f"{PAGE}/window?window=week").fields
+    fields = {**form, "closes": "Fri 12:00", "reason": "Evil"}
+    target = f"{PAGE}/window?window=week"
+    assert send(client, target, {**fields, "form-token": "x"}).status == 403
+    body = urlencode(fields).encode()
+    answer = client.ask("POST", target, body, content_type=FORM, origin="https://evil.example")
+    assert answer.status == 403
+    assert answer.headers["content-type"].startswith("text/html")
+    assert git("rev-list", "--count", "HEAD").strip() == "1"

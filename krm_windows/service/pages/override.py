@@ -1,0 +1,248 @@
+"""The form that opens or closes for a while: checked, confirmed, and ended again."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+from http import HTTPStatus
+
+from starlette.responses import RedirectResponse, Response
+
+from krm_windows.edit import overrides
+from krm_windows.edit.overrides import Wanted
+from krm_windows.edit.proposal import Proposal, Turn
+from krm_windows.gate.decide import Decision
+from krm_windows.gate.zones import Zone
+from krm_windows.policy import moments
+from krm_windows.policy.findings import RefusedError
+from krm_windows.results import Result, fails
+from krm_windows.service import routes
+from krm_windows.service.calls import Call, bad_request
+from krm_windows.service.pages import forms, policy
+from krm_windows.service.pages.forms import Form, Found
+from krm_windows.service.pages.rendering import page, policy_url
+from krm_windows.service.policies import Stored
+from krm_windows.service.problems import Problem
+from krm_windows.service.writing import Change, Order, Outcome
+
+FIELDS = ("state", "for", "until", "reason", "ticket", "requested-by", "cluster")
+"""The fields of the form."""
+# So many fit a list to choose from; of more, the name is typed.
+MOST_CHOICES = 100
+_DEFAULT_LENGTH = "2h"
+# Where the policy has what the fields say.
+_PATHS = {
+    "state": "state",
+    "ends": "until",
+    "reason": "reason",
+    "ticket": "ticket",
+    "requestedBy": "requested-by",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What an override makes hold, on clusters where it makes the same hold."""
+
+    clusters: tuple[str, ...]
+    targets: tuple[str, ...]
+    was: Decision
+    now: Decision
+    zone: Zone
+
+
+async def show(call: Call) -> Response:
+    """Show the form."""
+    stored = _stored(call)
+    form = Form(dict.fromkeys(FIELDS, ""), {}, "", "")
+    form.texts["for"] = _DEFAULT_LENGTH
+    form.texts["requested-by"] = call.caller.person.name
+    form.texts["cluster"] = call.text("cluster") or ""
+    form.texts["state"] = call.text("state") or "open"
+    return _answer(call, stored, form)
+
+
+async def check(call: Call) -> Response:
+    """Show what an override would do, to be confirmed; or the form, with what is wrong."""
+    stored = _stored(call)
+    form = _sent_form(call)
+    if call.form().get("edit"):
+        return _answer(call, stored, form)
+    now = call.windows.now()
+    wanted = _wanted(call, stored, form, now)
+    if wanted is None:
+        return _answer(call, stored, form)
+    proposal = await call.run(_proposal, call, stored, form, wanted)
+    if proposal is None or form.fails:
+        return _answer(call, stored, form)
+    values = {
+        "stored": stored,
+        "here": policy.here(call, stored),
+        "form": form,
+        "wanted": wanted,
+        "effects": _effects(proposal, wanted.cluster),
+    }
+    return page(call, "confirm.html", values)
+
+
+async def make(call: Call) -> Response:
+    """Make the override that was confirmed."""
+    stored = _stored(call)
+    form = _sent_form(call)
+    now = call.windows.now()
+    wanted = _wanted(call, stored, form, now)
+    if wanted is None:
+        return _answer(call, stored, form)
+    order = replace(call.order(wanted.reason, urgent=True), override=wanted.name)
+    change = partial(overrides.made, wanted=wanted, at=now)
+    outcome = await call.run(_changed, call, form, change, order)
+    if outcome is None:
+        await call.run(_proposal, call, _stored(call), form, wanted)
+        return _answer(call, stored, form)
+    return _done(outcome)
+
+
+async def end(call: Call) -> Response:
+    """End an override, or take one away that is over."""
+    name = call.form().get("override", "")
+    if not name:
+        raise bad_request("the form does not say which override to end")
+    change = partial(overrides.ended, name=name, cluster=call.text("cluster"))
+    reason = f"End override {name} of {call.place.title}"
+    order = replace(call.order(reason, urgent=True), override=name)
+    outcome = await call.run(call.writer.change, call.place, change, order)
+    call.told["commit"] = outcome.commit
+    return _done(outcome)
+
+
+async def prune(call: Call) -> Response:
+    """Take all overrides away that are over."""
+    change = partial(overrides.pruned, at=call.windows.now())
+    order = call.order(f"Remove overrides of {call.place.title} that are over", urgent=True)
+    outcome = await call.run(call.writer.change, call.place, change, order)
+    call.told["commit"] = outcome.commit
+    return _done(outcome)
+
+
+def _sent_form(call: Call) -> Form:
+    sent = call.form()
+    texts = {name: sent.get(name, "").strip() for name in FIELDS}
+    return Form(texts, {}, "", "")
+
+
+def _wanted(call: Call, stored: Stored, form: Form, now: datetime) -> Wanted | None:
+    """Return the override that the form asks for; None where the form says what is wrong."""
+    texts = form.texts
+    if texts["state"] not in overrides.STATES:
+        form.add("state", "Say whether to open or to close.")
+    length = _length(form)
+    ends = texts["until"]
+    if length is not None:
+        # An instant from here on: what is confirmed is what is made.
+        zone = call.windows.evaluator.timetable(stored, texts["cluster"] or None).zone
+        ends = overrides.until(now, length).astimezone(zone).isoformat(timespec="minutes")
+    try:
+        reason = str(routes.REASON.read(texts["reason"]))
+    except ValueError:
+        form.add("reason", "Say why in one line: everybody who waits will read it.")
+    if form.fails:
+        return None
+    return Wanted(
+        state=texts["state"],
+        reason=reason,
+        until=ends,
+        ticket=texts["ticket"] or None,
+        requested_by=texts["requested-by"] or None,
+        name=overrides.default_name(texts["state"], now),
+        cluster=texts["cluster"] or None,
+    )
+
+
+def _length(form: Form) -> timedelta | None:
+    """Return for how long; None where the form has a moment instead, or says what is wrong."""
+    text, until = form.texts["for"], form.texts["until"]
+    if until and text:
+        form.add("for", "Give a length of time or an end, and leave the other empty.")
+        return None
+    if until:
+        return None
+    try:
+        length = moments.duration(text)
+    except RefusedError:
+        form.add("for", "Give a length of time such as 2h or 1h30m, or an end below.")
+        return None
+    if not length:
+        form.add("for", "It has to last for a minute at least.")
+    return length
+
+
+def _proposal(call: Call, stored: Stored, form: Form, wanted: Wanted) -> Proposal | None:
+    """Work out what would come of it, and put what is in its way beside the fields."""
+    now = call.windows.now()
+    try:
+        proposal = call.writer.preview(stored, partial(overrides.made, wanted=wanted, at=now), now)
+    except Problem as problem:
+        form.general.append(Found(problem.detail))
+        return None
+    # It is urgent: no finding of an audit of years to come is in its way.
+    errors = [result for result in proposal.compiled if fails([result])]
+    form.place(errors, _paths(wanted, errors))
+    return proposal
+
+
+def _paths(wanted: Wanted, errors: list[Result]) -> dict[str, str]:
+    paths: dict[str, str] = {}
+    for error in errors:
+        place, _, name = error.path.rpartition(".")
+        if place.endswith(f"overrides.{wanted.name}") and name in _PATHS:
+            paths[error.path] = _PATHS[name]
+    return paths
+
+
+def _changed(call: Call, form: Form, change: Change, order: Order) -> Outcome | None:
+    return forms.try_change(call, form, change, order)
+
+
+def _effects(proposal: Proposal, cluster: str | None) -> list[Effect]:
+    groups: dict[Effect, list[str]] = {}
+    for turn in _turns(proposal, cluster):
+        timetable = turn.succession.new.timetable
+        targets = tuple(map(str, timetable.targets))
+        effect = Effect((), targets, turn.was, turn.now, timetable.zone)
+        groups.setdefault(effect, []).append(timetable.cluster or "")
+    return [
+        replace(effect, clusters=tuple(name for name in names if name))
+        for effect, names in groups.items()
+    ]
+
+
+def _turns(proposal: Proposal, cluster: str | None) -> Iterator[Turn]:
+    for turn in proposal.turns:
+        if cluster in (None, turn.succession.new.timetable.cluster):
+            yield turn
+
+
+def _answer(call: Call, stored: Stored, form: Form) -> Response:
+    status = HTTPStatus.OK
+    if form.fails:
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+    values = {
+        "stored": stored,
+        "here": policy.here(call, stored),
+        "form": form,
+        "clusters": call.windows.evaluator.clusters(stored),
+        "most_choices": MOST_CHOICES,
+        "time_zone": str(stored.config.get("spec", "timeZone") or "UTC"),
+    }
+    return page(call, "override.html", values, status)
+
+
+def _done(outcome: Outcome) -> Response:
+    place = outcome.place
+    url = policy_url(place.namespace, place.name, file=place.file, saved=outcome.commit)
+    return RedirectResponse(url, HTTPStatus.SEE_OTHER)
+
+
+def _stored(call: Call) -> Stored:
+    place = call.place
+    return call.windows.find(place.namespace, place.name, place.file)
