@@ -235,7 +235,7 @@ def test_what_only_a_cluster_says_is_said_each_time(
     assert contents(Path("tree")) == before
 
 
-def test_an_error_in_one_cluster_is_told_with_its_name(
+def test_an_error_in_one_cluster_is_reported_with_its_name(
     run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """That cluster keeps its files, and all others are rendered."""

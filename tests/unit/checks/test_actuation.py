@@ -128,7 +128,7 @@ def window(opens: str, ends: str, zone: str) -> Plan | None:
     st.sampled_from([0, 1, 2, 3, 8, 23]),
     st.sampled_from(["duration: 30m", "duration: 5h", "closes: '02:20'", "closes: '17:05'"]),
 )
-def test_a_fault_is_told_if_and_only_if_there_is_one(
+def test_a_fault_is_reported_if_and_only_if_there_is_one(
     zone: str, days: str, hour: int, ends: str
 ) -> None:
     """Over two years, the controller does what the evaluator says, or it is refused.

@@ -282,7 +282,7 @@ def test_one_source_that_moves_is_one_finding(
     assert "and 2 more)" in found[0]["message"]
 
 
-def test_a_source_that_is_not_followed_is_told_once(
+def test_a_source_that_is_not_followed_is_reported_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """However many Kustomizations apply it."""

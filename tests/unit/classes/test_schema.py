@@ -139,7 +139,7 @@ def test_schema_and_model_accept_the_same(spec: dict[str, object]) -> None:
         ("names: []", "spec.rules[0].names: must not be empty"),
     ],
 )
-def test_mistakes_are_told_in_words(text: str, said: str) -> None:
+def test_mistakes_are_reported_in_words(text: str, said: str) -> None:
     """Where it is, what must hold, what is known."""
     spec = {
         "classes": [{"name": "live"}],

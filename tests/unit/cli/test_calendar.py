@@ -137,7 +137,7 @@ def test_state_answers_with_its_exit_code(policy: str, capsys: pytest.CaptureFix
     assert printed(capsys, "state", policy, "--at", "2026-12-15T12:00Z", "--exit-code")
 
 
-def test_a_wrong_policy_is_told_and_nothing_shown(
+def test_a_wrong_policy_is_reported_and_nothing_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Half a picture would be taken for a whole one."""

@@ -36,7 +36,7 @@ def test_a_wrong_call_says_what_is_wrong(
     assert said in capsys.readouterr().err
 
 
-def test_a_pattern_that_finds_nothing_is_told_where_clusters_may_lie(
+def test_a_pattern_that_finds_nothing_shows_where_clusters_may_lie(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And how to name them."""
@@ -113,7 +113,7 @@ def test_json_has_the_results_of_the_functions_specification(
     assert result["file"] == {"path": f"{FIRES}/windowed/both.yaml", "index": 0}
 
 
-def test_a_finding_of_many_clusters_is_told_once(
+def test_a_finding_of_many_clusters_is_reported_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the first few of them."""

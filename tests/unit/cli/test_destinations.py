@@ -104,7 +104,7 @@ def test_these_are_all() -> None:
 
 
 @pytest.mark.parametrize("argv", WRITES.values(), ids=WRITES)
-def test_it_writes_where_it_is_told(here: Path, argv: list[str]) -> None:
+def test_it_writes_where_it_is_asked_to(here: Path, argv: list[str]) -> None:
     """So that what is refused below would have been written; a second run changes nothing."""
     assert main([*argv, "deep/out"]) == 0
     written = everything(here / "deep")

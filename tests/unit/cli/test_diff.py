@@ -118,7 +118,7 @@ def test_clusters_are_compared_with_what_they_had(
     assert opened["until"] == "2026-12-17T17:00:00+01:00"
 
 
-def test_a_wrong_policy_is_told_and_nothing_compared(
+def test_a_wrong_policy_is_reported_and_nothing_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On either side."""

@@ -60,7 +60,7 @@ def test_a_release_that_changes_nothing_changes_no_file(
     assert contents(Path("out")) == before
 
 
-def test_rules_that_changed_are_told(call: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_changed_rules_are_reported(call: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """A reviewer sees the transition in the diff, and why it is there."""
     assert main(call) == 0
     wanted = contents(Path("out"))

@@ -151,7 +151,7 @@ def test_a_given_name_is_taken_as_it_is() -> None:
     assert names.cron_job(plan("a-open-b"), trigger) == "the-name"
 
 
-def test_a_cut_name_is_stable_and_told_from_its_neighbours() -> None:
+def test_a_cut_name_is_stable_and_differs_from_its_neighbours() -> None:
     """Cut at the same place, two long names still differ.
 
     Neither ends in a dot or a dash before its hash.

@@ -115,7 +115,7 @@ def test_a_policy_of_another_cluster_or_kustomization_is_not_taken_for_loose(
     assert not gates(found)
 
 
-def test_clusters_are_told_apart_by_their_paths(write: Write) -> None:
+def test_clusters_are_distinguished_by_their_paths(write: Write) -> None:
     """Where their directories have one name; a policy names any part of the path."""
     flux = kustomization("live") + kustomization("windowed")
     tree = write(

@@ -60,7 +60,7 @@ def run(tmp_path: Path, port: int, account: Path) -> Run:
     return program
 
 
-def test_it_runs_a_hook_opens_and_tells(api: Api, run: Run) -> None:
+def test_it_runs_a_hook_opens_and_reports(api: Api, run: Run) -> None:
     """One Job, one target opened, one Event."""
     api.add(
         "apps",

@@ -83,7 +83,7 @@ def test_P12_what_exhausts_is_refused_and_the_items_come_back(
 
 
 @pytest.mark.parametrize("tool", ["explain", "calendar", "state", "check"])
-def test_a_bomb_in_a_file_is_told_with_the_file(tool: str, tmp_path: object) -> None:
+def test_a_bomb_in_a_file_is_reported_with_the_file(tool: str, tmp_path: object) -> None:
     """A command names the file and the line, and ends with 1."""
     path = f"{tmp_path}/policy.yaml"
     with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123 - one line

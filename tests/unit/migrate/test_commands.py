@@ -160,7 +160,7 @@ def test_a_command_that_may_do_something_else_is_refused(script: str) -> None:
         done(script)
 
 
-def test_what_else_a_script_does_is_told() -> None:
+def test_what_else_a_script_does_is_reported() -> None:
     """A message to a chat is no window, but somebody will miss it."""
     read = actions.read(
         shell.split("flux suspend ks a; curl -s https://chat.example; flux reconcile ks a"), "jobs"

@@ -230,7 +230,7 @@ def test_refusals(windows: str, path: str, words: str) -> None:
     assert "Gate" in line or "leave no minute closed" in line
 
 
-def test_names_that_cannot_be_told_apart() -> None:
+def test_names_that_cannot_be_distinguished() -> None:
     """Two CronJobs of one name would be one."""
     both = (
         "a: {opens: '0 8,20 * * *', duration: 1h}, b: {opens: Mon 08:30, closes: '10:00'}, "

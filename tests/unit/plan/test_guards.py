@@ -23,7 +23,7 @@ def test_a_window_that_is_open_once_has_no_minutes_of_every_day() -> None:
 
 
 @pytest.mark.parametrize("shift", [0, 1])
-def test_days_that_no_schedule_says_are_not_told_by_fields(shift: int) -> None:
+def test_days_that_no_schedule_says_are_not_given_by_fields(shift: int) -> None:
     """An nth weekday, or a day that is moved."""
     nth = None if shift else 2
     found = Recurrence(

@@ -3,6 +3,7 @@
 import pytest
 
 from krm_windows.krm import KubeObject
+from krm_windows.policy import clusters
 from krm_windows.policy.load import Loaded, load, read
 
 BASE = """
@@ -147,7 +148,7 @@ def test_a_list_of_clusters_is_shown_as_a_map() -> None:
     assert message.endswith("such as `clusters: {plant-7: {}, plant-8: {}}`")
 
 
-def test_a_mistake_of_the_policy_is_told_once() -> None:
+def test_a_mistake_of_the_policy_is_reported_once() -> None:
     """What is wrong without any patch is not repeated for every cluster."""
     document = (
         BASE.replace("Mon 08:00", "Mno 08:00") + "    {e: {interval: 5m}, f: {interval: 10m}}\n"
@@ -174,3 +175,51 @@ def test_a_base_that_only_its_clusters_complete() -> None:
     east, results = both.for_cluster("east")
     assert east is not None
     assert results == ()
+
+
+@pytest.mark.parametrize(
+    ("patch", "lines"),
+    [
+        ("spec: {interval: 5m}", []),
+        ("spec: none", []),
+        ("spec: {clusters: none}", []),
+        ("spec:\n  clusters:\n    edge: null\n", []),
+        ("spec:\n  clusters:\n    edge: {freezes: null}\n", [("edge.freezes", 3)]),
+        (
+            "spec:\n  clusters:\n    a:\n      windows:\n        week: ~\n    b:\n      state:\n",
+            [("a.windows.week", 5), ("b.state", 7)],
+        ),
+    ],
+)
+def test_nulls_that_a_merge_drops(patch: str, lines: list[tuple[str, int]]) -> None:
+    """Below a cluster, at any depth, with their lines; null for a cluster removes it, as meant."""
+    node = KubeObject.parse(f"{patch}\n".encode()).node
+    assert list(clusters.dropped(node)) == [(f"spec.clusters.{path}", line) for path, line in lines]
+
+
+def test_why_a_null_is_dropped() -> None:
+    """It names what the cluster would keep, below its own name."""
+    assert "the cluster would keep windows.week;" in clusters.why_dropped(
+        "spec.clusters.edge.windows.week"
+    )
+
+
+@pytest.mark.parametrize("document", ["{}", "spec: none", "spec: {clusters: []}"])
+def test_what_is_no_policy_forgets_no_cluster(document: str) -> None:
+    """It has no clusters; what is wrong with it are other findings."""
+    source = read(KubeObject.parse(f"{document}\n".encode()).node)
+    assert source.patches == {}
+    assert source.lasting == ()
+    policy, results = source.version("edge")
+    assert policy is None
+    assert results
+
+
+def test_a_cluster_without_a_patch_has_the_policy() -> None:
+    """So has none."""
+    source = read(KubeObject.parse(f"{BASE}    {{edge: {{interval: 5m}}}}\n".encode()).node)
+    assert source.version("other") == source.version(None) == (source.policy, ())
+    policy, _ = source.version("edge")
+    assert policy is not None
+    assert source.policy is not None
+    assert policy.spec.interval != source.policy.spec.interval

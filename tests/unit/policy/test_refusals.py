@@ -12,6 +12,9 @@ TARGET = (
 )
 FROM_SECRET = "secretKeyRef: {name: a, key: b}"  # noqa: S105 - a reference
 FROM_CONFIG = "configMapKeyRef: {name: a, key: b}"
+COMMAND = "{namespace: h, beforeOpen: {image: 'a:1', timeout: 1m, command: %s}}"
+API = "{apiServer: [{cidr: %s, port: %s}]}"
+API_PATH = "spec.networkPolicy.apiServer[0]"
 WINDOW_OPENS, WINDOW_LENGTH = "spec.windows.w.opens", "spec.windows.w.duration"
 
 
@@ -74,6 +77,10 @@ def said(field: str, text: str) -> list[tuple[str, str, str | None]]:
             "field-type",
             "spec.hooks.beforeOpen.env[0].valueFrom",
         ),
+        ("hooks", COMMAND % "[null]", "field-type", "spec.hooks.beforeOpen.command[0]"),
+        ("hooks", COMMAND % "[{a: b}]", "field-type", "spec.hooks.beforeOpen.command[0]"),
+        ("hooks", COMMAND % "[[a]]", "field-type", "spec.hooks.beforeOpen.command[0]"),
+        ("extras", "Events", "field-type", "spec.extras"),
         ("windows", WINDOW % "'0 8 30 2 *'", "cron-never", WINDOW_OPENS),
         ("windows", WINDOW % "'0 22-99 * * 1'", "cron-syntax", WINDOW_OPENS),
         (
@@ -150,3 +157,28 @@ def test_the_nearest_interval_is_proposed(text: str, proposed: str) -> None:
 def test_a_variable_has_one_value(env: str) -> None:
     """From one place."""
     assert said("hooks", HOOKS % env) == []
+
+
+@pytest.mark.parametrize(
+    ("cidr", "port", "field"),
+    [
+        ("10.0.0.1/8", "443", "cidr"),
+        ("api.example.org", "443", "cidr"),
+        *(
+            ("10.0.0.1/32", port, "port")
+            for port in ("0", "65536", "-1", "http", "'4 43'", "'\u0661'", f"'{'9' * 5000}'")
+        ),
+        ("10.0.0.1", "'443'", None),
+        ("2001:db8::/64", "65535", None),
+    ],
+)
+def test_where_the_api_server_is(cidr: str, port: str, field: str | None) -> None:
+    """A block of addresses without bits behind its length, and a port in ASCII digits."""
+    fields = {"extras": "[NetworkPolicy]", "networkPolicy": API % (cidr, port)}
+    results = call(wire(config=spec(**fields))).results
+    found = [
+        (each["tags"]["rule"], each["field"]["path"])
+        for each in results
+        if each["tags"]["rule"] != "target-unseen"
+    ]
+    assert found == ([("field-value", f"{API_PATH}.{field}")] if field else [])

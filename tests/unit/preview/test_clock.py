@@ -53,7 +53,7 @@ def test_a_change_belongs_to_the_interval_that_begins_with_it() -> None:
     assert changes(BERLIN, datetime(2027, 3, 27, tzinfo=UTC), change.at) == ()
 
 
-def test_a_repeated_hour_is_told_apart() -> None:
+def test_a_repeated_hour_is_distinguished() -> None:
     """Only there the offset is shown."""
     instants = (datetime(2027, 10, 31, hour, 30, tzinfo=UTC) for hour in (0, 1, 2))
     assert [shown(at, BERLIN) for at in instants] == [

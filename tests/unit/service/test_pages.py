@@ -133,7 +133,7 @@ def test_a_preview_says_which_hours_open(client: Client, git: Git) -> None:
     assert git("rev-list", "--count", "HEAD").strip() == "1"
 
 
-def test_a_wrong_field_is_told_beside_it(client: Client, git: Git) -> None:
+def test_a_wrong_field_is_reported_beside_it(client: Client, git: Git) -> None:
     """The field names what was found of it, and what was typed is kept."""
     form = get(client, f"{PAGE}/window?window=week")
     page = send(
@@ -196,7 +196,7 @@ def test_what_changed_meanwhile_is_shown_and_nothing_typed_is_lost(
     assert policy["spec"]["windows"]["week"] == {"opens": "Tue 06:00", "closes": "Fri 12:00"}
 
 
-def test_a_field_that_both_changed_is_told(client: Client) -> None:
+def test_a_field_that_both_changed_is_reported(client: Client) -> None:
     """With what it is now, beside what was typed."""
     target = f"{PAGE}/window?window=week"
     form = get(client, target)

@@ -56,7 +56,7 @@ def test_what_the_work_raises_is_raised() -> None:
     assert printed("return {}[item]") == "KeyError 0"
 
 
-def test_a_process_that_is_killed_is_told() -> None:
+def test_a_process_that_is_killed_is_reported() -> None:
     """Nobody waits for it."""
     assert "run it again" in printed(
         "item == 4 and os.kill(os.getpid(), signal.SIGKILL); return item"
