@@ -24,6 +24,10 @@ _POLICY = "/policies/{namespace}/{name}"
 _MOST_DAYS = 400
 _MOST_ROWS = 1000
 _TEXT: Schema = {"type": "string"}
+# From 2024 to 2999: see `asked.YEARS`.
+_YEAR = r"^(202[4-9]|20[3-9]\d|2[1-9]\d{2})"
+# A text of one line, without what nobody sees.
+_WORDS = r"^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$"
 
 
 def _ref(name: str) -> Schema:
@@ -46,7 +50,7 @@ def _rows(text: str) -> int:
 
 def _from(text: str) -> int:
     # As `next` of the page before gives it.
-    return asked.count(text, "rows", 10**9)
+    return asked.count(text, "rows", 10**8)
 
 
 def _line(text: str) -> str:
@@ -62,18 +66,18 @@ CLUSTER = Parameter("cluster", "A cluster that the policy names.", _TEXT)
 AT = Parameter(
     "at",
     "The instant to decide for (default: now).",
-    # Years from 1970 to 2999, as zone rules go no further back.
+    # Zone rules go no further back than 2024.
     {
         "type": "string",
         "format": "date-time",
-        "pattern": r"^(19[7-9]\d|2\d{3})-\d{2}-\d{2}T\d{2}:\d{2}",
+        "pattern": _YEAR + r"-\d{2}-\d{2}T\d{2}:\d{2}",
     },
     asked.instant,
 )
 FROM = Parameter(
     "from",
     "The first day, or an instant from which on a day is 24 hours (default: today).",
-    {"type": "string", "format": "date", "pattern": r"^(19[7-9]\d|2\d{3})-\d{2}-\d{2}$"},
+    {"type": "string", "format": "date", "pattern": _YEAR + r"-\d{2}-\d{2}$"},
     asked.day_or_instant,
 )
 DAYS = Parameter(
@@ -91,7 +95,7 @@ LIMIT = Parameter(
 CONTINUE = Parameter(
     "continue",
     "`next` of the page before.",
-    {"type": "integer", "minimum": 1, "maximum": 10**9},
+    {"type": "integer", "minimum": 1, "maximum": 10**8},
     _from,
 )
 NAMESPACE = Parameter("namespace", "Only policies of this namespace.", _TEXT)

@@ -83,11 +83,15 @@ class Windows:
         """Look at the branch, and bring the working tree forward if it had to wait."""
         try:
             self.refresh()
+            # A move that is under way is no move that had to wait: only who writes may look.
             if self.forward.pending() is not None:
-                self._finish()
+                with self.alone():
+                    self._finish()
             self._trouble = ""
         except (WorkspaceError, OSError) as error:
             self._trouble = str(error)
+        except Problem as problem:
+            self._trouble = problem.detail
 
     def fetch(self) -> None:
         """Take over what the remote has more than the branch."""

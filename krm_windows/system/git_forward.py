@@ -230,10 +230,14 @@ class _Index:
         if not self.lines:
             return
         index = self.branch.layout.own / "index"
-        with suppress(FileNotFoundError):
-            shutil.copyfile(index, self.copy)
-        entries = "".join(self.lines).encode(errors="surrogateescape")
         extra = {"GIT_INDEX_FILE": str(self.copy)}
+        try:
+            shutil.copyfile(index, self.copy)
+        except FileNotFoundError:
+            # With an empty one, every other file would count as removed.
+            self.copy.unlink(missing_ok=True)
+            self.branch.run("read-tree", self.branch.ref, extra=extra)
+        entries = "".join(self.lines).encode(errors="surrogateescape")
         ended = self.branch.run("update-index", "-z", "--index-info", stdin=entries, extra=extra)
         if ended.code != 0:
             raise WorkspaceError(f"git update-index failed: {ended.last_line}")
