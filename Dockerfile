@@ -1,4 +1,5 @@
-# The function as an image: no shell is needed, no network, no writable root, any user.
+# The function as an image: no shell is needed, no network, no writable root, any user. And the same
+# with the service (`--target server`), which besides has Git, and wants one volume to write to.
 # What it is made from is pinned: the base in versions.toml, the packages by hash in requirements/.
 ARG BASE=docker.io/library/python:3.13-slim-trixie
 
@@ -29,7 +30,19 @@ RUN /opt/build/bin/pip wheel --quiet --no-index --no-deps --no-build-isolation \
  && PYTHONPATH=.ci /opt/build/bin/python3 -m supply.sbom --system / \
     --site /opt/krm-windows/lib/python3.*/site-packages /opt/krm-windows/share/krm-windows.cdx.json
 
-FROM ${BASE}
+# What the extra `server` adds: each file that is in no layer of the function's image.
+FROM build AS addition
+ARG PIP_CERT=
+WORKDIR /
+RUN find opt/krm-windows ! -type d | sort > function.list \
+ && /opt/build/bin/pip --python /opt/krm-windows/bin/python3 install --quiet --no-compile \
+    --require-hashes --no-deps --only-binary :all: -r source/requirements/server.txt \
+ && /opt/krm-windows/bin/python3 -m compileall -q --invalidation-mode unchecked-hash \
+    /opt/krm-windows/lib \
+ && find opt/krm-windows ! -type d | sort | comm -13 function.list - > addition.list \
+ && mkdir addition && tar --create --files-from addition.list | tar --extract --directory addition
+
+FROM ${BASE} AS function
 # First, since what it copies has the time in it (in the SBOM): a layer that was kept from a build
 # with another time is not taken.
 COPY --from=build /opt/krm-windows /opt/krm-windows
@@ -46,3 +59,34 @@ ENV PYTHONDONTWRITEBYTECODE=1
 USER 65534:65534
 WORKDIR /
 ENTRYPOINT ["/opt/krm-windows/bin/krm-windows"]
+
+# Debian's Git, of the day: its security fixes come under new versions, and the old ones go. The
+# bill of materials says which it is.
+FROM function AS system
+USER 0:0
+RUN apt-get update --quiet=2 \
+ && DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends \
+    git openssh-client >/dev/null \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/ldconfig/* /var/cache/debconf/* \
+    /var/log/*
+USER 65534:65534
+
+FROM system AS bill
+USER 0:0
+COPY --from=addition /opt/build /opt/build
+COPY --from=addition /opt/krm-windows /opt/krm-windows
+COPY --from=addition /source/.ci/supply /source/supply
+ARG SOURCE_DATE_EPOCH=1580601600
+RUN PYTHONPATH=/source /opt/build/bin/python3 -m supply.sbom --system / --extra server \
+    --site /opt/krm-windows/lib/python3.*/site-packages /krm-windows.cdx.json
+
+FROM system AS server
+COPY --from=addition /addition /
+COPY --from=bill /krm-windows.cdx.json /opt/krm-windows/share/krm-windows.cdx.json
+LABEL org.opencontainers.image.title="krm-windows-server" \
+      org.opencontainers.image.description="Reconciliation windows for GitOps, over HTTP"
+EXPOSE 8080
+ENTRYPOINT ["/opt/krm-windows/bin/krm-windows", "serve"]
+
+# What a build without a target makes.
+FROM function

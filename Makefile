@@ -18,7 +18,7 @@ export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all coverage mutants fuzz laws-full e2e cluster-up cluster-down check \
-	format generate bench bench-cluster image dist requirements renew-images audit clean
+	format generate bench bench-cluster image image-server dist requirements renew-images audit clean
 
 help:
 	@echo 'make demo      build examples/no-deploy-friday and show its coming week'
@@ -35,6 +35,7 @@ help:
 	@echo 'make bench     time, memory and start-up, beside a Go function (BENCH=function: only that)'
 	@echo 'make bench-cluster  edge to patched, and what a run of the gate costs, as in make e2e'
 	@echo 'make image     the container image, with podman or docker'
+	@echo 'make image-server  the image of krm-windows serve: that one, with Git in it'
 	@echo 'make dist      wheel, source archive, SBOM and checksums of the commit, in dist/'
 	@echo 'make requirements  resolve and hash requirements/ again, from constraints.txt'
 	@echo 'make renew-images  look up the digests of the images that are named here, and write them'
@@ -123,6 +124,9 @@ bench: $(READY)
 
 image:
 	@bash .ci/image
+
+image-server:
+	@bash .ci/image server
 
 # What goes into a release, and how it is pinned: docs/how-to/supply-chain.md.
 SUPPLY = PYTHONPATH=.ci $(BIN)/python -m supply

@@ -18,6 +18,7 @@ MEASUREMENTS = (
     "missed_runs",
     "repositories",
     "migrations",
+    "service",
 )
 
 

@@ -83,11 +83,24 @@ def image(podman: Path, pins: dict[str, dict[str, str]]) -> str:
     One worker builds, the others wait for it.
     """
     assert podman
+    build_image()
+    return pins["image"]["tag"]
+
+
+@pytest.fixture(scope="session")
+def server_image(podman: Path, pins: dict[str, dict[str, str]]) -> str:
+    """The image of the service, built from the sources as they are."""
+    assert podman
+    build_image("server")
+    return pins["image"]["server_tag"]
+
+
+def build_image(*target: str) -> None:
+    """Build an image, while nobody else does."""
     CACHE.mkdir(exist_ok=True)
     with (CACHE / "image.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        subprocess.run(["bash", ROOT / ".ci/image"], check=True, capture_output=True)
-    return pins["image"]["tag"]
+        subprocess.run(["bash", ROOT / ".ci/image", *target], check=True, capture_output=True)
 
 
 @pytest.fixture(scope="session")

@@ -98,7 +98,11 @@ def _unmet(found: list[Entry], wanted: list[str], source: str) -> Iterator[str]:
 def _incomplete() -> Iterator[str]:
     """Compare the versions for development with those that the image and the build install."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    roots = {"image": ["krm-windows"], "build": project["build-system"]["requires"]}
+    roots = {
+        "image": ["krm-windows"],
+        "server": ["krm-windows[server]"],
+        "build": project["build-system"]["requires"],
+    }
     for name, wanted in roots.items():
         needed: set[NormalizedName] = set()
         for requirement in wanted:

@@ -1,8 +1,9 @@
 """`make requirements`: pin what images and releases are made from, in requirements/.
 
-Every file is pinned by its hash. `image.txt` is what the function needs at run time, `build.txt`
-what builds its wheel, `tools.txt` what renews and audits the two. Each is resolved once for all
-platforms, at the versions of constraints.txt.
+Every file is pinned by its hash. `image.txt` is what the function needs at run time, `server.txt`
+what `krm-windows serve` needs, those of the function included, `build.txt` what builds the wheel,
+`tools.txt` what renews and audits them. Each is resolved once for all platforms, at the versions of
+constraints.txt.
 """
 
 import argparse
@@ -28,8 +29,11 @@ def sources() -> Mapping[str, tuple[str, list[str]]]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     versions = tomllib.loads((ROOT / "versions.toml").read_text())
     tools = [f"{name}=={version}" for name, version in sorted(versions["python"].items())]
+    needed = project["project"]["dependencies"]
+    server = project["project"]["optional-dependencies"]["server"]
     return {
-        "image": ("pyproject.toml, dependencies", project["project"]["dependencies"]),
+        "image": ("pyproject.toml, dependencies", needed),
+        "server": ("pyproject.toml, dependencies and the extra server", [*needed, *server]),
         "build": ("pyproject.toml, build-system", project["build-system"]["requires"]),
         "tools": ("versions.toml, python", tools),
     }

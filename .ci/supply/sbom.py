@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
@@ -25,12 +25,12 @@ OWN = canonicalize_name("krm-windows")
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://krm-windows.dev/sbom")
 
 
-def bom(site: Path, system: Path | None) -> Tree:
+def bom(site: Path, system: Path | None, extras: Sequence[str] = ()) -> Tree:
     """Return the bill of materials of a `site-packages` and of a Debian system.
 
-    The first holds the function; the second is the tree below a folder.
+    The first holds the function, and what its extras need; the second is the tree below a folder.
     """
-    found = packages.closure(site, OWN)
+    found = packages.closure(site, f"{OWN}[{','.join(extras)}]")
     own = found.pop(OWN)
     components: list[Tree] = [_component(package) for package in found.values()]
     dependencies = [
@@ -155,9 +155,14 @@ def main() -> int:
     parser.add_argument(
         "--system", type=Path, help="the root of a Debian system, whose packages are listed too"
     )
+    parser.add_argument(
+        "--extra", action="append", default=[], metavar="NAME", help="an extra that is in it"
+    )
     parser.add_argument("output", type=Path)
     arguments = parser.parse_args()
-    text = json.dumps(bom(arguments.site, arguments.system), indent=2, ensure_ascii=False)
+    text = json.dumps(
+        bom(arguments.site, arguments.system, arguments.extra), indent=2, ensure_ascii=False
+    )
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(text + "\n")
     return 0

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from krm_windows.krm import endings, layout
+from krm_windows.krm import boundaries, endings, layout
 from krm_windows.krm.endings import Ending
+from krm_windows.krm.errors import InputError
 from krm_windows.krm.kube_object import KubeObject
 from krm_windows.krm.listings import Chunk, framed, newline
 from krm_windows.krm.nodes import Node
@@ -21,6 +22,7 @@ _MARKER = re.compile(rb"(?:^|(?<=\n))---(?=[ \t\r\n]|\Z)")
 # A comment is taken whole (`*+`): a line end of two characters could be shared in two ways, for
 # each line.
 _LINE = rb"(?:---|\.\.\.)?[ \t]*+(?:#[^\n]*+)?"
+_HEADING = frozenset({"apiVersion", "kind", "metadata"})
 _NOTHING = re.compile(rb"(?:\xef\xbb\xbf)?(?:%b\r?\n)*%b\Z" % (_LINE, _LINE))
 
 
@@ -74,6 +76,34 @@ def documents(data: bytes) -> list[KubeObject]:
         if not _NOTHING.match(data[start:end]):
             objects.append(KubeObject(data, start, end))
     return objects
+
+
+def heading(item: KubeObject) -> KubeObject:
+    """Give an object with nothing but what tells it from others: version, kind and metadata.
+
+    The rest is read by libyaml, but no node is built of it, which takes most of the time. Where
+    these fields cannot be taken out of the text, it is the object itself.
+    """
+    text = item.span
+    try:
+        shape = boundaries.read(text)
+    except InputError:
+        # The object itself says where it is wrong.
+        return item
+    if shape.kind != "mapping" or shape.flow or shape.column:
+        return item
+    # A key that occurs twice, and one that merges another mapping, are for a whole reading to see.
+    if len(set(shape.names)) < len(shape.names) or "<<" in shape.names:
+        return item
+    named = zip(shape.names, shape.spans, strict=True)
+    fields = [text[start:end] for name, (start, end) in named if name in _HEADING]
+    head = KubeObject.parse(b"\n".join(fields))
+    try:
+        head.get()
+    except InputError:
+        # A reference to something in another field.
+        return item
+    return head
 
 
 def parse(text: str) -> Node:

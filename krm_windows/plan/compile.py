@@ -41,13 +41,7 @@ def compile_policy(
     """
     spec = policy.spec
     home = policy.metadata.namespace
-    selections = _selected(spec.targets, "spec.targets", home, inventory)
-    released = _selected(spec.released, "spec.released", home, inventory)
-    early, results = _closes_early(spec, selections, inventory)
-    for selection in selections:
-        results += _check(spec, selection, inventory)
-    results += _check_released(selections, released, inventory)
-    timetable = _timetable(policy, cluster, early, _unique(selections), _unique(released))
+    timetable, results = compile_timetable(policy, cluster, inventory)
     found = _triggers(spec, timetable)
     plan = Plan(
         # What is opened for good takes the same right to patch as what is gated.
@@ -65,6 +59,24 @@ def compile_policy(
         api_servers=spec.network_policy.api_server if spec.network_policy else (),
     )
     return plan, [*results, *found.results]
+
+
+def compile_timetable(
+    policy: WindowPolicy,
+    cluster: str | None,
+    inventory: Inventory,
+) -> tuple[Timetable, list[Result]]:
+    """Compile when a policy is open, without the CronJobs that see to it: half of the work."""
+    spec = policy.spec
+    home = policy.metadata.namespace
+    selections = _selected(spec.targets, "spec.targets", home, inventory)
+    released = _selected(spec.released, "spec.released", home, inventory)
+    early, results = _closes_early(spec, selections, inventory)
+    for selection in selections:
+        results += _check(spec, selection, inventory)
+    results += _check_released(selections, released, inventory)
+    timetable = _timetable(policy, cluster, early, _unique(selections), _unique(released))
+    return timetable, results
 
 
 def _selected(

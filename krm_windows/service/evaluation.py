@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 
 from krm_windows.gate.decide import Decider, Decision
 from krm_windows.gate.timetable import Timetable
+from krm_windows.krm import InputError
 from krm_windows.policy import load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview import html, ics, records
@@ -199,9 +200,17 @@ class Evaluator:
     def _source(self, stored: Stored) -> load.Source:
         found = self._sources.get(stored.identity)
         if found is None:
-            found = load.read(stored.config.node)
+            found = _read(stored)
             self._sources.put(stored.identity, found)
         return found
+
+
+def _read(stored: Stored) -> load.Source:
+    try:
+        # As it was read: the nodes, which take most of the memory, are not kept with the policy.
+        return load.read(stored.config.as_read().node)
+    except InputError as error:
+        raise Problem(HTTPStatus.CONFLICT, f"{stored.file}: {error}") from error
 
 
 def state_record(stored: Stored, version: Version, decision: Decision) -> dict[str, object]:
@@ -228,7 +237,7 @@ def _refuse(stored: Stored, cluster: str, source: load.Source) -> None:
 def _version(stored: Stored, source: load.Source, cluster: str | None) -> Version:
     policy, found = source.version(cluster)
     whole = Source(stored.config, [])
-    versions, results = whole.compile([(cluster, policy, found)])
+    versions, results = whole.compile([(cluster, policy, found)], planned=False)
     if not versions:
         return Version(None, None, tuple(results))
     timetable = versions[0].timetable

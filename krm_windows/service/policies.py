@@ -1,9 +1,9 @@
 """The policies of a commit: each file parsed once for its content, and kept for the next commit."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from krm_windows.krm import InputError, KubeObject, documents
+from krm_windows.krm import InputError, KubeObject, documents, heading
 from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.system.git_branch import Branch, File
 from krm_windows.system.reading import SUFFIXES
@@ -143,15 +143,18 @@ def _parsed(content: bytes) -> Parsed:
     if KIND.encode() not in content or API_VERSION.encode() not in content:
         return _NOTHING
     try:
-        items = [item for item in documents(content) if _is_policy(item)]
-        policies = [(item.namespace, item.name, item) for item in items]
+        policies = tuple(_policies(documents(content)))
     except InputError as error:
         return Parsed(detail=str(error))
-    return Parsed(tuple(policies))
+    return Parsed(policies)
 
 
-def _is_policy(item: KubeObject) -> bool:
-    return item.kind == KIND and item.api_version == API_VERSION
+def _policies(items: Iterable[KubeObject]) -> Iterator[tuple[str, str, KubeObject]]:
+    for item in items:
+        # A fleet of a thousand clusters is read when somebody asks for it, and here only its name.
+        head = heading(item)
+        if head.kind == KIND and head.api_version == API_VERSION:
+            yield head.namespace, head.name, item
 
 
 def _add(found: _Found, file: File, parsed: Parsed) -> None:
