@@ -6,7 +6,7 @@ import pytest
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.krm import KubeObject
-from krm_windows.policy.images import DEFAULTS
+from krm_windows.policy.images import DEFAULTS, Image
 from krm_windows.policy.load import Loaded, load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import File, Result
@@ -77,11 +77,35 @@ def test_a_policy_as_in_the_design() -> None:
     assert spec.windows["nights"].ends == timedelta(hours=4)
     assert spec.windows["nights"].words() == "Monday to Friday 22:00 for 4 hours"
     assert spec.freezes["christmas"].ends_at == datetime(2027, 1, 4)
+    assert spec.freezes["christmas"].words() == "2026-12-20 to 2027-01-03"
     assert spec.overrides["cve"].ends_at == time(12)
+    assert spec.overrides["cve"].words() == "2026-12-22 09:00 until 12:00"
     assert spec.overrides["cve"].ticket == "4711"
     assert spec.adopt_until is not None
     assert spec.adopt_until.value == datetime(2027, 1, 1)
     assert spec.closes_early == timedelta(minutes=10)
+
+
+def test_hooks_with_their_paths() -> None:
+    """Those that there are, in the order in which they run."""
+    hook = "{image: 'registry.example.org/a:1', timeout: 1m"
+    opening = f"beforeOpen: {hook}, rollback: {hook}}}}}"
+    hooks = {
+        f"afterClose: {hook}}}": ["afterClose"],
+        f"beforeOpen: {hook}}}": ["beforeOpen"],
+        f"{opening}, afterClose: {hook}}}": ["beforeOpen", "beforeOpen.rollback", "afterClose"],
+    }
+    for text, paths in hooks.items():
+        found = policy(f"{HEAD}{SPEC}  hooks: {{namespace: line, {text}}}\n").spec.hooks
+        assert found is not None
+        assert [path for path, _ in found.each()] == paths
+
+
+def test_an_image_with_its_digest() -> None:
+    """Which is what counts; before a registry was asked, the tag stands alone."""
+    digest = f"sha256:{'0' * 64}"
+    assert Image("example.org/a:1", digest).reference == f"example.org/a:1@{digest}"
+    assert Image("example.org/a:1", "").reference == "example.org/a:1"
 
 
 def test_defaults() -> None:

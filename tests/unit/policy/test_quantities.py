@@ -107,3 +107,8 @@ def test_a_processor_has_a_thousand_parts() -> None:
     assert str(quantities.processors("0.001")) == "1m"
     with pytest.raises(RefusedError, match="thousandth"):
         quantities.processors("500u")
+
+
+def test_what_no_suffix_divides_has_none() -> None:
+    """1025 bytes, however they were written."""
+    assert str(quantities.read("1.0009765625Ki")) == "1025"

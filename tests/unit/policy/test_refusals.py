@@ -3,6 +3,9 @@
 import pytest
 from calls import call, spec, wire
 
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.policy import schedules
+
 HOOKS = "{namespace: h, beforeOpen: {image: 'a:1', timeout: 1m, env: [%s]}}"
 WINDOW = "{w: {opens: %s, duration: 1h}}"
 LENGTH = "{w: {opens: Mon 08:00, duration: %s}}"
@@ -81,6 +84,12 @@ def said(field: str, text: str) -> list[tuple[str, str, str | None]]:
         ("hooks", COMMAND % "[{a: b}]", "field-type", "spec.hooks.beforeOpen.command[0]"),
         ("hooks", COMMAND % "[[a]]", "field-type", "spec.hooks.beforeOpen.command[0]"),
         ("extras", "Events", "field-type", "spec.extras"),
+        (
+            "actuator",
+            "{resources: {requests: {cpu: 0.1m}}}",
+            "quantity-syntax",
+            "spec.actuator.resources.requests.cpu",
+        ),
         ("windows", WINDOW % "'0 8 30 2 *'", "cron-never", WINDOW_OPENS),
         ("windows", WINDOW % "'0 22-99 * * 1'", "cron-syntax", WINDOW_OPENS),
         (
@@ -116,6 +125,16 @@ def test_what_is_refused(field: str, text: str, rule: str, path: str) -> None:
         ("0 8 8-14 3 2", "cron-either-day", None),
         ("0 8,9 8-14 * 2", "cron-either-day", None),
         ("0 8 9-15 * 2", "cron-either-day", None),
+        ("0 8 * * FRI#2", "cron-extension", "2nd Fri 08:00"),
+        ("0 8 * * 5#9", "cron-extension", None),
+        ("H 8 * * 1", "cron-extension", None),
+        ("0 0 8 * * 1", "cron-fields", "0 8 * * 1"),
+        ("0 0 99 * * 1", "cron-fields", None),
+        ("a-b 8 * * 1", "cron-syntax", None),
+        ("0 8 * * 99-2", "cron-syntax", None),
+        ("0 8 31 2,4 *", "cron-never", None),
+        ("daly 25:00", "moment-syntax", None),
+        ("Munday nonsense", "moment-syntax", None),
         ("Mon 8pm", "moment-syntax", "Mon 20:00"),
         ("Mon 8:30PM", "moment-syntax", "Mon 20:30"),
         ("Mon 12am", "moment-syntax", "Mon 00:00"),
@@ -182,3 +201,34 @@ def test_where_the_api_server_is(cidr: str, port: str, field: str | None) -> Non
         if each["tags"]["rule"] != "target-unseen"
     ]
     assert found == ([("field-value", f"{API_PATH}.{field}")] if field else [])
+
+
+def test_an_unknown_time_zone_alone_is_refused() -> None:
+    """An instant and a wall clock cannot be compared in it, which is no error of theirs."""
+    freeze = "{f: {starts: '2027-01-01T10:00Z', ends: '2027-01-01T09:00', reason: r}}"
+    results = call(wire(config=spec(timeZone="X", freezes=freeze))).results
+    assert [each["tags"]["rule"] for each in results if each["severity"] == "error"] == [
+        "time-zone"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("recurrence", "fires"),
+    [
+        (Recurrence(), True),
+        (Recurrence(minutes=frozenset()), False),
+        (Recurrence(hours=frozenset()), False),
+        (Recurrence(months=frozenset()), False),
+        (Recurrence(days=frozenset()), False),
+        (Recurrence(weekdays=frozenset()), False),
+        (Recurrence(days=frozenset(), either=True), True),
+        (Recurrence(days=frozenset({30, 31}), months=frozenset({2})), False),
+        (Recurrence(days=frozenset({29, 31}), months=frozenset({2})), True),
+        (Recurrence(days=frozenset({31}), months=frozenset({2, 4, 6, 9, 11})), False),
+        (Recurrence(days=frozenset({31}), months=frozenset({4, 5})), True),
+        (Recurrence(days=frozenset({30}), months=frozenset({2}), either=True), True),
+    ],
+)
+def test_a_schedule_that_fires(recurrence: Recurrence, *, fires: bool) -> None:
+    """At some time: a field of no values, or a date that never comes, keeps it from that."""
+    assert schedules.fires(recurrence) == fires
