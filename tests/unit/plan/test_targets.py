@@ -23,6 +23,8 @@ def rules(items: list[str], **fields: str) -> list[str]:
 
 
 RELEASE = item(HELM, "HelmRelease", "web")
+HELD = "suspendField: spec.held, trueMeans: Closed"
+OWN = "apiVersion: example.org/v1, resource: resourcesets"
 CRON = "{schedule: '* * * * *', startingDeadlineSeconds: 9}"
 
 
@@ -55,6 +57,9 @@ CRON = "{schedule: '* * * * *', startingDeadlineSeconds: 9}"
             [APPS.replace("metadata:\n", f"metadata:\n  {RENAMED}\n")],
             ["target-renamed"],
         ),
+        # What has no field that could hold it.
+        ("kind: Provider, names: [p]", [], ["target-refused"]),
+        (f"kind: ResourceSet, names: [r], mustExist: false, {OWN}, {HELD}", [], []),
         # What delivers the windows themselves.
         (
             "kind: Kustomization, names: [flux-system]",
@@ -154,3 +159,33 @@ def targets_of(items: list[dict[str, object]]) -> list[str]:
     [entry] = timetable(items)["targets"]
     [[_, *names]] = entry["objects"]
     return names
+
+
+@pytest.mark.parametrize(
+    ("said", "group", "resource", "field"),
+    [
+        ("", "kustomize.toolkit.fluxcd.io", "kustomizations", None),
+        ("resource: overlays", "kustomize.toolkit.fluxcd.io", "overlays", None),
+        (
+            f"apiVersion: example.org/v1, resource: overlays, {HELD}",
+            "example.org",
+            "overlays",
+            ["held"],
+        ),
+    ],
+)
+def test_a_kind_as_the_policy_describes_it(
+    said: str, group: str, resource: str, field: list[str] | None
+) -> None:
+    """What it does not say is as in the table of kinds."""
+    targets = f"[{{kind: Kustomization, names: [apps], mustExist: false, {said}}}]"
+    answer = call(wire(config=spec(targets=targets)))
+    timetable = json.loads(answer.of("ConfigMap")[0]["data"]["timetable.json"])
+    (found,) = timetable["targets"]
+    assert (found["group"], found["resource"]) == (group, resource)
+    assert found.get("field") == (["spec", *field] if field else None)
+
+
+def test_a_kind_that_may_not_be_released() -> None:
+    """It could not be opened either."""
+    assert "target-refused" in rules([APPS], released="[{kind: Provider, names: [p]}]")

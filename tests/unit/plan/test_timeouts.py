@@ -76,6 +76,14 @@ def test_a_kustomization(fields: str, want: str) -> None:
     )
 
 
+def test_what_cannot_be_known() -> None:
+    """A target that is not there, and a kind that has no timeout."""
+    assert early("Kustomization", "infra", APPS) == "timeout-unknown, target-missing"
+    image = "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageRepository\n"
+    item = f"{image}metadata: {{name: web, namespace: flux-system}}\nspec: {{timeout: 3m}}\n"
+    assert early("ImageRepository", "web", item) == "timeout-unknown"
+
+
 @pytest.mark.parametrize(("fields", "want"), [("{}", "PT300S"), ("{timeout: 12m}", "PT720S")])
 def test_a_helm_release(fields: str, want: str) -> None:
     """Five minutes unless it says otherwise."""
