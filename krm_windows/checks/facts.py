@@ -8,11 +8,12 @@ dated or recurs by the month, and beside clock changes.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from krm_windows.checks.clock_changes import ClockChange, clock_changes
 from krm_windows.gate import bits, coverage, wallclock
 from krm_windows.gate.decide import Days
+from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.gate.zones import Zone
 from krm_windows.plan import zone_rules
@@ -75,8 +76,7 @@ class Facts:
     @cached_property
     def changes(self) -> tuple[ClockChange, ...]:
         """The clock changes in the audited years."""
-        begins, ends = self.years.edges
-        return tuple(clock_changes(self.zone, begins, ends))
+        return _changes(self.zone, *self.years.edges)
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
@@ -239,10 +239,40 @@ class Facts:
             yield Span(change.at - MARGIN, change.at + MARGIN)
         held = self.timetable
         every = (*held.windows, *held.freezes, *held.overrides)
-        dated = [rule for rule in every if not is_weekly(rule)]
-        rest = bare(held, *dated)
-        for begins, ends in openings(rest, first - MARGIN, last + MARGIN):
+        around = Span(first - MARGIN, last + MARGIN)
+        recurring: list[Rule] = []
+        for rule in every:
+            if isinstance(rule.begins, Recurrence):
+                recurring.append(rule)
+                continue
+            # A dated rule says itself where it holds: no day has to be looked at for it.
+            yield from _held(rule, self.zone, around)
+        rest = [rule for rule in recurring if not is_weekly(rule)]
+        if not rest:
+            return
+        for begins, ends in openings(bare(held, *rest), *around.edges):
             yield Span(begins - MARGIN, ends + MARGIN)
+
+
+def _held(rule: Rule, zone: Zone, within: Span) -> Iterator[Span]:
+    """Yield where a dated rule holds within a span, and what is around that; nothing where not."""
+    begins, ends = coverage.interval(rule, zone)
+    # Compared as minutes: what has no end has no date.
+    begins = max(begins, coverage.minute(within.begins))
+    ends = min(ends, coverage.minute(within.ends))
+    if begins < ends:
+        span = span_of((begins, ends))
+        yield Span(span.begins - MARGIN, span.ends + MARGIN)
+
+
+# Most policies are in one of a few zones, and audited from today on.
+@lru_cache(maxsize=64)
+def _changes(
+    zone: Zone,
+    begins: datetime,
+    ends: datetime,
+) -> tuple[ClockChange, ...]:
+    return tuple(clock_changes(zone, begins, ends))
 
 
 def span_of(occurrence: tuple[int, int]) -> Span:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from functools import cache
+from functools import lru_cache
 
 from krm_windows.gate import wallclock
 from krm_windows.gate.timetable import Timetable
@@ -91,7 +91,8 @@ def _calendar(timetable: Timetable, period: Period) -> Calendar:
     return Calendar(timetable, begins, ends, intervals)
 
 
-@cache
+# As many as a fleet has calendars that differ; a service goes on for years.
+@lru_cache(maxsize=2048)
 def _intervals(
     timetable: Timetable,
     begins: datetime,

@@ -1,7 +1,7 @@
 """Instants as a policy's clocks show them, and the moments at which those clocks change."""
 
 from datetime import UTC, datetime, timedelta, tzinfo
-from functools import cache
+from functools import lru_cache
 
 from krm_windows.checks.clock_changes import ClockChange, clock_changes
 from krm_windows.gate.zones import Zone
@@ -36,7 +36,7 @@ def shown(at: datetime, zone: tzinfo) -> str:
     return f"{moment} {local.isoformat()[-6:]}"
 
 
-@cache
+@lru_cache(maxsize=2048)
 def changes(
     zone: tzinfo,
     begins: datetime,

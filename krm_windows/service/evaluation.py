@@ -177,6 +177,25 @@ class Evaluator:
             self._states.put((stored.identity, cluster), answer)
         return answer
 
+    def is_ready(self, stored: Stored, cluster: str | None) -> bool:
+        """Say whether a policy has been read for a cluster, so that `today` takes no time."""
+        source = self._sources.get(stored.identity)
+        if source is None:
+            return False
+        if cluster is None:
+            cluster = source.build_for
+        return self._versions.get((stored.identity, cluster)) is not None
+
+    def calendar_known(
+        self,
+        stored: Stored,
+        cluster: str | None,
+        period: Period,
+        form: Format,
+    ) -> Answer | None:
+        """Return a calendar that was drawn before; None if it was not."""
+        return self._calendars.get((stored.identity, cluster, period, form))
+
     def calendar(
         self,
         stored: Stored,

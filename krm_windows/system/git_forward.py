@@ -73,7 +73,7 @@ class Forward:
         """
         self.branch.move(new, old)
         with suppress(WorkspaceError, OSError):
-            self.finish()
+            self._finish(Move(self.branch.name, old, new), new)
 
     def is_untouched(self, path: str) -> bool:
         """Say whether nobody has changed a file of the tree, nor staged a change of it."""
@@ -102,7 +102,9 @@ class Forward:
         move = self.pending()
         if move is None:
             return True
-        tip = self.branch.tip()
+        return self._finish(move, self.branch.tip())
+
+    def _finish(self, move: Move, tip: str | None) -> bool:
         # A move that the branch has not made never happened; one that was followed by others is
         # part of theirs.
         if move.branch == self.branch.name and tip is not None and self._reached(move.new, tip):
