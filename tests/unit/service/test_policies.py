@@ -5,7 +5,7 @@ from typing import Any
 
 Serve = Any
 Git = Any
-# The name can be read, and its syntax is right, but the spec refers to what is not there.
+# The name can be read, and the syntax is right, but the spec refers to what is not there.
 DOUBTFUL = """\
 apiVersion: krm-windows.dev/v1alpha1
 kind: WindowPolicy
@@ -28,7 +28,7 @@ def test_a_file_that_is_no_yaml_is_named(serve: Serve, repository: Path, git: Gi
     assert [each["name"] for each in found["policies"]] == ["week"]
     [unreadable] = found["unreadable"]
     assert unreadable["file"] == "clusters/broken.yaml"
-    assert "line 5" in unreadable["detail"]
+    assert "line 4" in unreadable["detail"]
 
 
 def test_a_policy_that_cannot_be_read_as_a_whole_is_a_conflict(
