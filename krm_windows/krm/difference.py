@@ -46,8 +46,13 @@ class Difference(NamedTuple):
 
     def of_document(self, root: Spot, wanted: Value) -> list[Patch]:
         """Give the patches for a document; of a list with one entry, only the entry changes."""
-        if isinstance(root, Row) and not root.flow and isinstance(wanted, list):
-            # An entry of the items: a list of one, whose dash stays.
+        # An entry of the items: a list of one, whose dash stays.
+        if (
+            isinstance(root, Row)
+            and isinstance(wanted, list)
+            and not root.flow
+            and len(root.items) == len(wanted) == 1
+        ):
             slot = next(self._elements(root))
             entry = root.items[0]
             return self._of_node(entry, (meaning(entry), wanted[0]), slot, 0)

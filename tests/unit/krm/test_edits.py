@@ -21,6 +21,25 @@ LISTS = "a:\n- x: 1\n- x: 2\n- [p, q]\n"
         (LISTS, ("a", 3, "b", "c"), 1, LISTS + "- b:\n    c: 1\n"),
         ("a:\n", ("a", "b", "c"), 1, "a:\n  b:\n    c: 1\n"),
         ("a: 1\n", (), {"a": 2}, "a: 2\n"),
+        # Nothing of it stays.
+        ("# top\na: 1\n", (), {"z": 1}, "# top\nz: 1\n"),
+        ("a: 1\n", (), {}, "{}\n"),
+        ("{}\n", (), {"a": 1}, '{"a": 1}\n'),
+        ("a: {p: 1}\n", ("a",), {"q": 1}, "a:\n  q: 1\n"),
+        ("a: {b}\n", ("a", "c"), 2, "a:\n  b: null\n  c: 2\n"),
+        # What is merged goes with its merge key.
+        ("a: {<<: {x: 1}, b: 2}\n", ("a", "b"), 3, "a:\n  x: 1\n  b: 3\n"),
+        (
+            "a:\n  <<: {x: 1, z: 3}\n  b: 2\n",
+            ("a",),
+            {"b": 2, "z": 3},
+            "a:\n  b: 2\n  z: 3\n",
+        ),
+        # A list at the top.
+        ("- x: 1\n", (0, "x"), 2, "- x: 2\n"),
+        ("- x\n- w # stays\n", (0,), "z", "- z\n- w # stays\n"),
+        ("- x\n", (1,), "z", "- x\n- z\n"),
+        ("- x\n", (), [], "[]\n"),
     ],
 )
 def test_a_value_is_set(text: str, path: Path, content: object, after: str) -> None:
@@ -40,6 +59,15 @@ def test_a_value_is_set(text: str, path: Path, content: object, after: str) -> N
         (LISTS, ("a", 2, 1), "a:\n- x: 1\n- x: 2\n- [p]\n"),
         ("a: 1\nb: {c: 2, d: 3}\n", ("b", "c"), "a: 1\nb: {d: 3}\n"),
         ("a: 1\nb: {c: 2, d: 3}\n", ("b",), "a: 1\n"),
+        # The first line, with the break behind it; also where that has two characters, or none.
+        ("a: 1\nb: 2 # stays\n", ("a",), "b: 2 # stays\n"),
+        ("a: 1\r\nb: 2\r\nc: 3\r\n", ("a",), "b: 2\r\nc: 3\r\n"),
+        ("a: 1\r\nb: 2\r\nc: 3\r\n", ("b",), "a: 1\r\nc: 3\r\n"),
+        ("a: 1\nb: 2", ("b",), "a: 1"),
+        ("a: 1\n", ("a",), "{}\n"),
+        ("- x\n- w # stays\n", (0,), "- w # stays\n"),
+        # A dash stands before it on its line.
+        ("a:\n- - x\n  - w\n- 1 # stays\n", ("a", 0, 0), "a:\n- - w\n- 1 # stays\n"),
     ],
 )
 def test_an_entry_is_removed(text: str, path: Path, after: str) -> None:

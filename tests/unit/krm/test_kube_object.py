@@ -239,3 +239,56 @@ def test_an_unreadable_object_names_its_place_in_the_input() -> None:
         krm.InputError, match=r"^line 6, column 6: \*nowhere has no anchor in this object$"
     ):
         item.get("a")
+
+
+def test_a_node_at_a_path() -> None:
+    """By keys and numbers; None for whatever is not there."""
+    obj = item()
+    second = obj.node_at("spec", "args", 1)
+    assert second is not None
+    assert obj.get("spec", "args", 1) == "b"
+    for path in (("spec", "args", 2), ("spec", "args", -1), ("spec", "args", "a"), ("kind", "a")):
+        assert obj.node_at(*path) is None, path
+
+
+def test_an_object_as_it_was_read() -> None:
+    """An edit is of one object alone."""
+    obj = item()
+    obj.set("front", "metadata", "labels", "app")
+    assert (obj.as_read().span.decode(), obj.as_read().edited) == (TEXT, False)
+    assert obj.edited
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "where"),
+    [
+        ("- a\n", 0, "line 3, column 3: an object must be a mapping"),
+        ("- ''\n", 0, "line 3, column 3: an object must be a mapping"),
+        ("- a: [\n", 0, "line 4, column 1: "),
+        ("[a]\n", None, "line 3, column 1: an object must be a mapping"),
+        ("# nothing\n", None, "there is no document"),
+    ],
+)
+def test_what_is_no_object(text: str, column: int | None, where: str) -> None:
+    """Where it is in the whole input, if that is known."""
+    data = f"# head\nx: 1\n{text}".encode()
+    obj = krm.KubeObject(data, len(data) - len(text), len(data), column=column)
+    with pytest.raises(krm.InputError) as refused:
+        obj.get()
+    assert str(refused.value).startswith(where)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{"kind": "A", "spec": {}}', "A"),
+        ('{"spec": {"kind": "B"}, "kind": "A"}', "A"),
+        ('{"spec": {"kind": "B"}}', ""),
+        ('{"kind": null}', ""),
+        ('{"kind": 5}', "5"),
+    ],
+)
+def test_a_kind_in_json(text: str, kind: str) -> None:
+    """Of the object itself, whatever is in it."""
+    data = text.encode()
+    assert krm.KubeObject(data, 0, len(data), json=True).kind == kind

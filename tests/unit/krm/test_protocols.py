@@ -177,7 +177,13 @@ def test_P11_our_own_failure_is_one_line() -> None:
 
 @pytest.mark.parametrize(
     "failure",
-    [LookupError("x"), krm.InputError("x", 3, 4), krm.ConfigurationError("x"), RecursionError()],
+    [
+        LookupError("x"),
+        krm.InputError("x", 3, 4),
+        krm.EditError("x"),
+        krm.ConfigurationError("x"),
+        RecursionError(),
+    ],
 )
 def test_P12_every_failure_gives_the_items_as_they_came(failure: Exception) -> None:
     """Whatever was done to them until then; the failure is among the results."""
@@ -189,7 +195,11 @@ def test_P12_every_failure_gives_the_items_as_they_came(failure: Exception) -> N
     answer = call(HEAD + ITEMS, fail)
     assert answer.out.decode().startswith(HEAD + ITEMS)
     assert answer.value["results"]
-    assert answer.code == {krm.ConfigurationError: 3, krm.InputError: 1}.get(type(failure), 2)
+    assert answer.code == {
+        krm.ConfigurationError: 3,
+        krm.InputError: 1,
+        krm.EditError: 1,
+    }.get(type(failure), 2)
 
 
 def test_P12_an_error_among_the_results_changes_no_item() -> None:
