@@ -149,13 +149,19 @@ async def calendar_as(call: Call, media_type: str) -> Response:
     asked = call.values.get("from")
     if isinstance(asked, date):
         start = asked
+    elif evaluator.is_ready(stored, cluster):
+        start = evaluator.today(stored, cluster, call.windows.now())
     else:
         start = await call.run(evaluator.today, stored, cluster, call.windows.now())
     days = call.values.get("days")
     if not isinstance(days, int):
         days = _DAYS
     period = Period(start, days)
-    answer = await call.run(evaluator.calendar, stored, cluster, period, _FORMATS[media_type])
+    form = _FORMATS[media_type]
+    # What was drawn before needs no thread.
+    answer = evaluator.calendar_known(stored, cluster, period, form)
+    if answer is None:
+        answer = await call.run(evaluator.calendar, stored, cluster, period, form)
     headers = {"ETag": answer.tag}
     if media_type == HTML:
         # It carries its own style and script: apart from all else of this origin.

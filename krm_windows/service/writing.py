@@ -439,4 +439,6 @@ def _message(order: Order, place: Place) -> str:
     if order.key is not None:
         trailers.append(f"Idempotency-Key: {_key(order)}/{order.digest}")
     lines = "\n".join(trailers)
-    return f"{order.reason}\n\n{lines}\n"
+    # On one line, whatever it holds: below it only our own trailers count.
+    reason = "".join(sign if sign.isprintable() else " " for sign in order.reason)
+    return f"{' '.join(reason.split())}\n\n{lines}\n"

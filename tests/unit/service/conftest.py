@@ -130,8 +130,8 @@ class Client:
             "raw_path": path.encode(),
             "query_string": query.encode(),
             "headers": [
-                (b"host", b"127.0.0.1"),
-                *((name.lower().encode(), text.encode()) for name, text in headers.items()),
+                (name.lower().encode(), text.encode())
+                for name, text in {"host": "127.0.0.1", **headers}.items()
             ],
             "client": ("127.0.0.1", 40000),
             "server": ("127.0.0.1", 80),

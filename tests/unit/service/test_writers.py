@@ -98,3 +98,13 @@ def test_an_index_that_is_gone_is_made_whole(
     assert client.ask("POST", f"{POLICY}/overrides", body).status == 201
     assert git("status", "--porcelain") == ""
     assert git("ls-files").split() == ["clusters/week.yaml", "other.yaml"]
+
+
+def test_a_reason_is_one_line_of_a_commit(client: Any, git: Git) -> None:  # noqa: ANN401
+    """Nobody can put trailers below it, such as the key of another caller."""
+    forged = f"Idempotency-Key: {'0' * 64}/{'0' * 64}"
+    body = {"state": "open", "for": "2h", "reason": f"fix\n\n{forged}\x1b[31m"}
+    assert client.ask("POST", f"{POLICY}/overrides", body).status == 201
+    assert git("log", "-1", "--format=%s").strip() == f"fix {forged} [31m"
+    trailers = git("log", "-1", "--format=%(trailers:key=Idempotency-Key)")
+    assert trailers.strip() == ""

@@ -1,0 +1,303 @@
+"""Who may call: tokens, JSON Web Tokens, a proxy; everybody else gets nothing, and is told of."""
+
+import ipaddress
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from starlette.requests import Request
+
+from krm_windows.service import access, application
+from krm_windows.service.access import Access, Provider, Proxy, Scope, Ways
+from krm_windows.service.log import Log
+from krm_windows.service.problems import Problem
+from krm_windows.service.settings import Limits, Settings
+from krm_windows.service.windows import Windows
+from krm_windows.system.errors import WorkspaceError
+
+POLICY = "/policies/flux-system/week"
+ISSUER, AUDIENCE = "https://id.example.com", "krm-windows"
+OVERRIDE = {"state": "open", "for": "2h", "reason": "fix"}
+GRANTED = {"ops": frozenset({Scope.READ, Scope.OVERRIDE}), "dev": frozenset({Scope.READ})}
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> dict[str, str]:
+    """A file of tokens, and the tokens by name."""
+    made = {name: access.new_token() for name in ("reader", "writer", "caller")}
+    scopes = {"reader": "read", "writer": "read,write", "caller": "read,override"}
+    lines = [
+        access.token_line(name, scopes[name], token, "Ada Lovelace <ada@example.com>")
+        for name, token in made.items()
+    ]
+    (tmp_path / "tokens").write_text("\n".join(["# ours", "", *lines, ""]))
+    return made
+
+
+def request(headers: dict[str, str], client: str = "127.0.0.1") -> Request:
+    """Return a request with headers, from an address."""
+    found = [(name.lower().encode(), text.encode()) for name, text in headers.items()]
+    return Request({"type": "http", "headers": found, "client": (client, 1), "method": "GET"})
+
+
+@pytest.fixture
+def started(serve: Any, repository: Path) -> Any:  # noqa: ANN401
+    """Start a service that callers reach in some ways, and whose log is kept."""
+    kind = type(serve())
+
+    def start(ways: Ways, lines: list[dict[str, Any]], **settings: Any) -> Any:  # noqa: ANN401
+        windows = Windows(Settings(repository, **settings))
+        log = Log(lambda line: lines.append(dict(line)))
+        return kind(application.make(windows, Access(ways), log), windows)
+
+    return start
+
+
+def bearer(token: str) -> dict[str, str]:
+    """Return the header of a token."""
+    return {"authorization": f"Bearer {token}"}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [("reader", 200, 403), ("caller", 200, 201), ("nobody", 401, 401)],
+)
+def test_a_token_has_its_scopes(
+    row: tuple[str, int, int],
+    started: Any,  # noqa: ANN401
+    git: Callable[..., str],
+    tokens: dict[str, str],
+    tmp_path: Path,
+) -> None:
+    """What it may not do is told of in one line, without the token."""
+    name, reads, overrides = row
+    lines: list[dict[str, Any]] = []
+    client = started(Ways(tokens=tmp_path / "tokens"), lines)
+    token = tokens.get(name, "kw_guessed")
+    assert client.ask("GET", POLICY, **bearer(token)).status == reads
+    done = client.ask("POST", f"{POLICY}/overrides", OVERRIDE, **bearer(token))
+    assert done.status == overrides
+    told = lines[-1]
+    assert (told["event"], told["status"]) == (
+        "changed" if overrides == 201 else "refused",
+        overrides,
+    )
+    assert token not in json.dumps(lines)
+    if overrides == 201:
+        assert told["commit"] == git("rev-parse", "HEAD").strip()
+        assert git("log", "-1", "--format=%an <%ae>").strip() == "Ada Lovelace <ada@example.com>"
+    if reads == 401:
+        assert done.headers["www-authenticate"].startswith("Bearer ")
+
+
+def test_no_token_is_no_caller(
+    started: Any,  # noqa: ANN401
+    tokens: dict[str, str],
+    tmp_path: Path,
+) -> None:
+    """Only whether the service lives is for everybody."""
+    assert tokens
+    client = started(Ways(tokens=tmp_path / "tokens"), [])
+    for path in (POLICY, "/policies", "/fleet", f"{POLICY}/state", f"{POLICY}/calendar"):
+        assert client.ask("GET", path).status == 401, path
+    for path in ("/healthz", "/readyz", "/metrics", "/openapi.json"):
+        assert client.ask("GET", path).status == 200, path
+
+
+def test_a_token_that_is_taken_out_of_the_file_is_none(
+    tokens: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a restart; and a file that is broken for a moment locks nobody out."""
+    monkeypatch.setattr(access, "_FRESH_SECONDS", 0.0)
+    made = Access(Ways(tokens=tmp_path / "tokens"))
+    assert made.caller(request(bearer(tokens["reader"])))
+    file = tmp_path / "tokens"
+    text = file.read_text()
+    file.write_text("half of a li")
+    assert made.caller(request(bearer(tokens["reader"])))
+    file.write_text("\n".join(line for line in text.splitlines() if "reader" not in line))
+    with pytest.raises(Problem, match="401"):
+        made.caller(request(bearer(tokens["reader"])))
+    assert made.caller(request(bearer(tokens["writer"])))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ada read secret-token",
+        "ada read",
+        "ada admin sha256:" + "0" * 64,
+        "ada read sha256:" + "0" * 64 + "\nada write sha256:" + "1" * 64,
+    ],
+)
+def test_a_file_of_tokens_is_read_strictly(line: str, tmp_path: Path) -> None:
+    """Nobody finds out later that a line did not count; and a token in it is not repeated."""
+    (tmp_path / "tokens").write_text(line)
+    with pytest.raises(WorkspaceError) as raised:
+        Access(Ways(tokens=tmp_path / "tokens"))
+    assert "secret-token" not in str(raised.value)
+
+
+KEY = ec.generate_private_key(ec.SECP256R1())
+
+
+@pytest.fixture
+def jwks(tmp_path: Path) -> Path:
+    """The keys of the identity provider."""
+    listed = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(KEY.public_key()))
+    path = tmp_path / "jwks.json"
+    path.write_text(json.dumps({"keys": [{"kty": "odd"}, {**listed, "kid": "k1", "use": "sig"}]}))
+    return path
+
+
+def token(key: Any = KEY, algorithm: str = "ES256", kid: str = "k1", **claims: object) -> str:  # noqa: ANN401
+    """Return a token of the provider, with some claims that are others."""
+    now = int(time.time())
+    whole = {"iss": ISSUER, "aud": AUDIENCE, "exp": now + 60, "sub": "u1", "groups": ["ops"]}
+    kept = {name: value for name, value in {**whole, **claims}.items() if value is not None}
+    return jwt.encode(kept, key, algorithm, headers={"kid": kid})
+
+
+def provided(jwks: Path) -> Access:
+    """Return access by tokens of the provider."""
+    provider = Provider(ISSUER, AUDIENCE, str(jwks), "groups")
+    return Access(Ways(provider=provider, granted=GRANTED))
+
+
+def test_a_json_web_token(jwks: Path) -> None:
+    """Its claims say who it is, and what their groups may do."""
+    made = provided(jwks)
+    found = made.caller(request(bearer(token(email="ada@example.com", name="Ada <L>"))))
+    assert found is not None
+    assert found.scopes == {Scope.READ, Scope.OVERRIDE}
+    assert (found.person.name, found.person.email) == ("Ada L", "ada@example.com")
+    nobody = made.caller(request(bearer(token(groups="dev other"))))
+    assert nobody is not None
+    assert nobody.scopes == {Scope.READ}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        token(iss="https://evil.example.com"),
+        token(aud="other"),
+        token(aud=None),
+        token(exp=int(time.time()) - 3600),
+        token(exp=None),
+        token(nbf=int(time.time()) + 3600),
+        token(kid="k2"),
+        token(sub=None),
+        token(key=ec.generate_private_key(ec.SECP256R1())),
+        token(key=rsa.generate_private_key(65537, 2048), algorithm="RS256"),
+        token(key="0" * 64, algorithm="HS256"),
+        jwt.encode({"iss": ISSUER, "aud": AUDIENCE, "exp": 4e9, "sub": "u"}, "", "none"),
+        "a.b.c",
+        "..",
+        "",
+    ],
+)
+def test_a_token_of_somebody_else_does_not_count(wrong: str, jwks: Path) -> None:
+    """Another issuer, audience or key, too late, too early, unsigned, signed with a secret."""
+    with pytest.raises(Problem, match="401"):
+        provided(jwks).caller(request(bearer(wrong)))
+
+
+def test_keys_are_not_asked_for_all_the_time(jwks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever sends tokens of unknown keys makes us read them once."""
+    made = provided(jwks)
+    read: list[Path] = []
+    monkeypatch.setattr(
+        "krm_windows.service.keys.bounded.read_file",
+        lambda path, **_: read.append(path) or jwks.read_bytes(),
+    )
+    for number in range(5):
+        with pytest.raises(Problem):
+            made.caller(request(bearer(token(kid=f"x{number}"))))
+    assert len(read) == 1
+
+
+def proxied(**more: Any) -> Access:  # noqa: ANN401
+    """Return access by a proxy at 10.0.0.0/24."""
+    networks = (ipaddress.ip_network("10.0.0.0/24"),)
+    proxy = Proxy("X-User", networks, "X-Groups", "X-Email")
+    return Access(Ways(proxy=proxy, granted=GRANTED, **more))
+
+
+def test_a_proxy_says_who_calls() -> None:
+    """From where it calls, and from nowhere else."""
+    headers = {"X-User": "ada", "X-Groups": "ops,other", "X-Email": "ada@example.com"}
+    found = proxied().caller(request(headers, "10.0.0.7"))
+    assert found is not None
+    assert (found.name, found.person.email) == ("ada", "ada@example.com")
+    assert found.scopes == {Scope.READ, Scope.OVERRIDE}
+    assert proxied().caller(request(headers, "10.0.1.7")) is None
+    assert proxied().caller(request({}, "10.0.0.7")) is None
+
+
+def test_what_a_name_may_hold() -> None:
+    """Nothing that would end it in a commit, or steer a terminal."""
+    assert access.clean("Ada\n<evil@example.com>\x1b[31m\u2028") == "Adaevil@example.com[31m"
+    assert access.clean(" .\n") == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"origin": "https://evil.example.com"}, 403),
+        ({"origin": "null"}, 403),
+        ({"sec_fetch_site": "cross-site"}, 403),
+        ({"sec_fetch_site": "same-site"}, 403),
+        ({"origin": "http://127.0.0.1", "sec_fetch_site": "same-origin"}, 201),
+        ({"host": "evil.example.com"}, 403),
+    ],
+)
+def test_another_site_changes_nothing(
+    headers: dict[str, str],
+    status: int,
+    serve: Any,  # noqa: ANN401
+    git: Callable[..., str],
+) -> None:
+    """Whatever it has a browser of somebody send here, and by whatever name (DNS rebinding)."""
+    client = serve(hosts=frozenset({"127.0.0.1"}))
+    done = client.ask("POST", f"{POLICY}/overrides", OVERRIDE, **headers)
+    assert done.status == status
+    assert git("rev-list", "--count", "HEAD").strip() == ("2" if status == 201 else "1")
+
+
+def test_a_body_that_is_too_large(serve: Any) -> None:  # noqa: ANN401
+    """It is not read to its end."""
+    client = serve(limits=Limits(body=1000))
+    body = {**OVERRIDE, "ticket": "x" * 2000}
+    assert client.ask("POST", f"{POLICY}/overrides", body).status == 413
+
+
+def test_who_comes_too_often(serve: Any) -> None:  # noqa: ANN401
+    """Has to wait; reading goes on."""
+    client = serve(limits=Limits(writes_a_minute=1))
+    body = {"state": "odd"}
+    assert client.ask("POST", f"{POLICY}/overrides", body).status == 400
+    done = client.ask("POST", f"{POLICY}/overrides", body)
+    assert done.status == 429
+    assert 0 < int(done.headers["retry-after"]) <= 61
+    assert client.ask("GET", POLICY).status == 200
+
+
+def test_too_many_at_once(serve: Any) -> None:  # noqa: ANN401
+    """They are told so; whether the service lives can be asked all the same."""
+    client = serve(limits=Limits(concurrency=0))
+    assert client.ask("GET", POLICY).status == 503
+    assert client.ask("GET", "/healthz").status == 200
+
+
+def test_headers_for_browsers(client: Any) -> None:  # noqa: ANN401
+    """On every answer, a refusal too."""
+    for path in ("/policies", "/nothing", "/healthz"):
+        found = client.ask("GET", path).headers
+        assert "default-src 'none'" in found["content-security-policy"]
+        assert found["x-content-type-options"] == "nosniff"
+        assert found["x-frame-options"] == "DENY"

@@ -1,0 +1,133 @@
+"""The OpenAPI document: every operation, and every answer, is in it; nothing else is."""
+
+import json
+import re
+from typing import Any
+
+import jsonschema
+import pytest
+from starlette.routing import Route
+
+from krm_windows.service import openapi
+from krm_windows.service.routes import OPERATIONS
+
+POLICY = "/policies/flux-system/week"
+MERGE = "application/merge-patch+json"
+# A request for each operation that works, and requests of which each is wrong in one way.
+ASKED: tuple[tuple[str, str, object, dict[str, str]], ...] = (
+    ("GET", "/policies", b"", {}),
+    ("GET", "/policies?limit=x", b"", {}),
+    ("GET", "/policies?limit=1&limit=1", b"", {}),
+    ("GET", "/policies?what=1", b"", {}),
+    ("GET", "/policies?namespace=%ff", b"", {}),
+    ("GET", POLICY, b"", {}),
+    ("GET", POLICY, b"", {"accept": "text/plain"}),
+    ("GET", POLICY, b"", {"accept": "application/yaml;q=odd, */*;q=0.1"}),
+    ("GET", "/policies/flux-system/none", b"", {}),
+    ("GET", "/policies/..%2F..%2Fetc/passwd", b"", {}),
+    ("GET", "/policies/%00/%0a", b"", {}),
+    ("PUT", POLICY, {}, {"if_match": "*"}),
+    ("PUT", POLICY, [], {"if_match": "*"}),
+    ("PUT", POLICY, b'{"a": NaN}', {"content_type": "application/json", "if_match": "*"}),
+    ("PUT", POLICY, b'{"a": "\\ud800"}', {"content_type": "application/json", "if_match": "*"}),
+    ("PUT", POLICY, b"[" * 100_000, {"content_type": "application/json", "if_match": "*"}),
+    ("PUT", POLICY, b"a: &a [*a]", {"content_type": "application/yaml", "if_match": "*"}),
+    ("PUT", POLICY, b"\xff\xfe", {"content_type": "application/yaml", "if_match": "*"}),
+    ("PUT", POLICY, b"--- a\n--- b\n", {"content_type": "application/yaml", "if_match": "*"}),
+    ("PUT", POLICY, b"{}", {"content_type": "text/html"}),
+    ("PATCH", POLICY, {"spec": {"windows": None}}, {"if_match": "*", "content_type": MERGE}),
+    ("PATCH", POLICY, {"spec": 1}, {"if_match": "*", "content_type": MERGE}),
+    ("PATCH", POLICY, {"kind": "Pod"}, {"if_match": "*", "content_type": MERGE}),
+    ("PATCH", POLICY, {"metadata": {"x\u0000": 1}}, {"if_match": "*", "content_type": MERGE}),
+    ("PATCH", f"{POLICY}?cluster=none", {}, {"if_match": "*", "content_type": MERGE}),
+    ("PATCH", f"{POLICY}?reason=a%0ab", {}, {"if_match": "*", "content_type": MERGE}),
+    ("DELETE", POLICY, b"", {}),
+    ("POST", f"{POLICY}/preview", {}, {"content_type": MERGE}),
+    ("POST", f"{POLICY}/preview?strict=maybe", {}, {"content_type": MERGE}),
+    ("GET", f"{POLICY}/state", b"", {}),
+    ("GET", f"{POLICY}/state?cluster=south&at=2026-12-01T00:00Z", b"", {}),
+    ("GET", f"{POLICY}/state?at=0001-01-01T00:00%2B14:00", b"", {}),
+    ("GET", f"{POLICY}/state?cluster=none", b"", {}),
+    ("GET", f"{POLICY}/calendar?days=3", b"", {}),
+    ("GET", f"{POLICY}/calendar?days=3", b"", {"accept": "text/calendar"}),
+    ("GET", f"{POLICY}/calendar?days=3", b"", {"accept": "text/html"}),
+    ("GET", f"{POLICY}/calendar?days=99999", b"", {}),
+    ("GET", f"{POLICY}/calendar?from=2999-12-31&days=400", b"", {}),
+    ("GET", f"{POLICY}/overrides", b"", {}),
+    ("POST", f"{POLICY}/overrides", {"state": "open"}, {}),
+    ("POST", f"{POLICY}/overrides", {"state": 1, "reason": "r", "for": "2h"}, {}),
+    ("POST", f"{POLICY}/overrides", {"state": "open", "reason": "r", "for": "9999999d"}, {}),
+    ("POST", f"{POLICY}/overrides", {"state": "open", "reason": "r", "until": "\u0000"}, {}),
+    ("POST", f"{POLICY}/overrides", {"state": "open", "reason": "r\nx", "for": "2h"}, {}),
+    ("POST", f"{POLICY}/overrides", {"state": "open", "reason": "r", "for": "2h"}, {}),
+    ("DELETE", f"{POLICY}/overrides/none", b"", {}),
+    ("GET", "/fleet", b"", {}),
+    ("GET", "/fleet?limit=1&continue=1", b"", {}),
+    ("GET", "/healthz", b"", {}),
+    ("GET", "/readyz", b"", {}),
+    ("GET", "/metrics", b"", {}),
+    ("GET", "/openapi.json", b"", {}),
+    ("TRACE", "/fleet", b"", {}),
+    ("OPTIONS", POLICY, b"", {}),
+)
+
+
+@pytest.mark.parametrize(
+    "asked", ASKED, ids=lambda asked: f"{asked[0]} {asked[1]} {asked[2]!r:.40} {asked[3]}"[:90]
+)
+def test_every_answer_is_as_documented(
+    asked: tuple[str, str, Any, dict[str, str]],
+    client: Any,  # noqa: ANN401
+) -> None:
+    """Its status, its media type, and its body; and none is a failure."""
+    method, target, body, headers = asked
+    answer = client.ask(method, target, body, **headers)
+    assert answer.status != 500
+    found = documented(method, target)
+    if found is None:
+        assert answer.status in (404, 405)
+        return
+    response = found["responses"][str(answer.status)]
+    content = response.get("content", {})
+    media_type = answer.headers.get("content-type", "").partition(";")[0]
+    assert media_type in content or not answer.body
+    if media_type.endswith("json"):
+        schema = {**content[media_type]["schema"], "components": openapi.document()["components"]}
+        jsonschema.validate(answer.json(), schema)
+
+
+def documented(method: str, target: str) -> Any:  # noqa: ANN401
+    """Return what the document says of a request; None where it says nothing."""
+    path = target.partition("?")[0]
+    for template, operations in openapi.document()["paths"].items():  # type: ignore[attr-defined]
+        pattern = re.sub(r"\{\w+\}", "[^/]+", template)
+        if re.fullmatch(pattern, path):
+            return operations.get(method.lower())
+    return None
+
+
+def test_every_operation_is_documented(client: Any) -> None:  # noqa: ANN401
+    """And what is documented is an operation: both are made from one table."""
+    found = client.ask("GET", "/openapi.json").json()
+    documented = {
+        (method.upper(), path) for path, every in found["paths"].items() for method in every
+    }
+    assert documented == {(each.method, each.path) for each in OPERATIONS}
+    assert found == json.loads(json.dumps(openapi.document()))
+
+
+def test_every_route_is_of_the_table_or_a_page(client: Any) -> None:  # noqa: ANN401
+    """What is served beside the interface are pages, and what they are drawn with."""
+    inner = client.application._application
+    paths = {route.path for route in inner.routes if isinstance(route, Route)}
+    others = paths - {each.path for each in OPERATIONS}
+    assert all(path == "/" or path.startswith("/ui/") for path in others), others
+
+
+def test_the_document_is_one(client: Any) -> None:  # noqa: ANN401
+    """Its schemas are schemas, and refer to what is there."""
+    found = client.ask("GET", "/openapi.json").json()
+    names = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(found)))
+    assert names <= found["components"]["schemas"].keys()
+    for schema in found["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
