@@ -21,6 +21,9 @@ def problems() -> Iterator[str]:
     prometheus = f"github.com/prometheus/prometheus v{pins['tools']['promtool']}"
     if prometheus not in (ROOT / ".ci/promtool/go.mod").read_text():
         yield f".ci/promtool/go.mod: {prometheus} is not there"
+    for file in (".ci/axe/package.json", ".ci/axe/package-lock.json"):
+        if f'"axe-core": "{pins["npm"]["axe-core"]}"' not in (ROOT / file).read_text():
+            yield f"{file}: axe-core is not {pins['npm']['axe-core']}"
     for module, pin in _modules(pins["cluster"]).items():
         required = re.compile(rf"^(?:require )?\s*{re.escape(pin)} // indirect$", re.MULTILINE)
         if not required.search((ROOT / f"tests/cluster/lab/go/{module}/go.mod").read_text()):

@@ -229,7 +229,7 @@ def words(row: Row, number: int) -> Element:
 
 
 def _table(row: Row, number: int) -> Element:
-    titles = (element("th", title, scope="col") for title in ("", "from", "until", "for", "by"))
+    titles = (element("th", title, scope="col") for title in ("what", "from", "until", "for", "by"))
     facts = (_fact(row, fact, f"r{number}-{i}") for i, fact in enumerate(row.facts))
     head = element("thead", element("tr", *titles))
     return element("table", head, element("tbody", *facts), class_="facts")

@@ -17,7 +17,8 @@ FLAGS = (
     "--disable-sync",
     "--disable-quic",
     "--no-first-run",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
+    # Nothing but this machine, whose service is looked at.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 
 

@@ -37,7 +37,10 @@ class Drawn:
 def drawn(every: Sequence[Calendar], now: datetime) -> Drawn:
     """Draw some calendars."""
     picture = draw(every)
-    parts: list[Element] = [html.legend(), element("svg", svg.patterns(), class_="patterns")]
+    legend = html.legend()
+    swatch = element("span", class_="swatch line-of-now", aria_hidden="true")
+    legend.append(element("li", swatch, "now"))
+    parts: list[Element] = [legend, element("svg", svg.patterns(), class_="patterns")]
     parts += [_band(picture, band, now) for band in picture.bands]
     words = [html.words(row, number) for number, row in enumerate(picture.rows)]
     return Drawn(_markup(parts), _markup(words))
@@ -65,9 +68,9 @@ def _band(picture: Picture, band: Band, now: datetime) -> Element:
 
 def _tick(tick: Tick, band: Band) -> Element:
     x = percent(band.left(tick.at))
-    classes = "tick"
+    classes = "day"
     if tick.major:
-        classes = "tick major"
+        classes = "day major"
     return element(
         "text",
         element("tspan", tick.weekday, x=x, dx=3, y=12, class_="weekday"),

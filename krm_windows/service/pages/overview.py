@@ -58,6 +58,10 @@ class Listing:
     start: int
     following: int | None
 
+    def counted(self, state: str) -> int:
+        """Return how many rows of the page are in a state."""
+        return sum(row.state == state for row in self.rows)
+
 
 async def overview(call: Call) -> Response:
     """Show what is open now."""

@@ -143,7 +143,7 @@ def environment() -> Environment:
         finalize=_seen,
     )
     made.filters["time"] = time
-    made.filters["span"] = span
+    made.filters["span"] = _unbroken
     made.filters["typed"] = typed
     made.filters["utc"] = _utc
     made.globals["asset"] = _asset
@@ -175,9 +175,16 @@ def time(at: datetime, zone: tzinfo) -> Markup:
 def away(at: datetime, now: datetime) -> str:
     """Say how far an instant is from now: `in 3 h 20 m`, `2 d ago`."""
     distance = _rough(abs(at - now))
+    if distance < timedelta(minutes=1):
+        return "just now"
     if at >= now:
-        return f"in {span(distance)}"
-    return f"{span(distance)} ago"
+        return f"in {_unbroken(distance)}"
+    return f"{_unbroken(distance)} ago"
+
+
+def _unbroken(length: timedelta) -> str:
+    # A number stays with its unit, whatever the width of a screen.
+    return span(length).replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _rough(length: timedelta) -> timedelta:

@@ -1,0 +1,396 @@
+"""The pages of `serve`, used in a real browser as a person does: with scripts and without."""
+
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+import yaml
+from conftest import lacking
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver import Chrome, Keys
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support import expected_conditions
+from selenium.webdriver.support.wait import WebDriverWait
+
+from krm_windows.service import application
+from krm_windows.service.access import EVERYTHING, Access, Caller, Ways
+from krm_windows.service.settings import Settings
+from krm_windows.service.windows import Windows
+from krm_windows.system.git_branch import Person
+
+pytestmark = pytest.mark.slow  # a browser
+
+ROOT = Path(__file__).resolve().parents[2]
+AXE = ROOT / ".cache/npm/node_modules/axe-core/axe.min.js"
+PAGE = "/ui/policies/flux-system/week"
+# A Monday, ten in the morning in Berlin.
+MONDAY = datetime(2026, 11, 23, 9, tzinfo=UTC)
+SCRIPT = "<script>window.stolen=1</script><img src=x onerror=window.stolen=1>"
+POLICY: dict[str, Any] = {
+    "apiVersion": "krm-windows.dev/v1alpha1",
+    "kind": "WindowPolicy",
+    "metadata": {"name": "week", "namespace": "flux-system"},
+    "spec": {
+        "timeZone": "Europe/Berlin",
+        "targets": [{"kind": "Kustomization", "names": ["apps"]}],
+        "windows": {
+            "week": {"opens": "Mon 08:00", "closes": "Thu 17:00", "description": SCRIPT},
+            "nightly": {"opens": "daily 22:00", "duration": "2h"},
+        },
+        "freezes": {"year-end": {"starts": "2026-11-28", "ends": "2026-11-29", "reason": SCRIPT}},
+        "overrides": {
+            "audit": {
+                "state": "Closed",
+                "starts": "2026-11-27T08:00",
+                "ends": "2026-11-27T09:00",
+                "reason": SCRIPT,
+            }
+        },
+        "clusters": {"north": {}, "south": {"windows": {"week": {"opens": "Tue 08:00"}}}},
+    },
+}
+WRONG = {
+    "apiVersion": "krm-windows.dev/v1alpha1",
+    "kind": "WindowPolicy",
+    "metadata": {"name": "bad", "namespace": "x"},
+    "spec": {},
+}
+
+
+class Timed(Windows):
+    """Policies that are looked at at a time that the test sets."""
+
+    time = MONDAY
+
+    def now(self) -> datetime:
+        """The time that is set."""
+        return self.time
+
+
+@dataclass
+class Served:
+    """A service on a repository of its own, and the browser that looks at it."""
+
+    browser: Chrome
+    windows: Timed
+    address: str
+    git: Callable[..., str]
+
+    def open(self, target: str) -> None:
+        """Load a page."""
+        self.browser.get(f"{self.address}{target}")
+
+    def find(self, selector: str) -> WebElement:
+        """Find an element."""
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def type(self, name: str, text: str) -> None:
+        """Type into a field, in place of what is there."""
+        field = self.browser.find_element(By.NAME, name)
+        field.clear()
+        field.send_keys(text)
+
+    def press(self, label: str) -> None:
+        """Press a button."""
+        buttons = self.browser.find_elements(By.TAG_NAME, "button")
+        [button] = [button for button in buttons if button.text == label]
+        self.follow(button)
+
+    def follow(self, element: WebElement) -> None:
+        """Click, and wait for the page that this leads to: a commit takes a moment."""
+        main = self.find("main")
+        element.click()
+        # Asked in the middle of a navigation, the driver may say so in other words.
+        waiting = WebDriverWait(self.browser, 20, ignored_exceptions=[WebDriverException])
+        waiting.until(expected_conditions.staleness_of(main))
+        self.find("main h1")
+
+    def wait(self, selector: str, text: str) -> None:
+        """Wait until an element has a text."""
+        WebDriverWait(self.browser, 20).until(lambda _: text in self.find(selector).text)
+
+    @property
+    def text(self) -> str:
+        """What the page says."""
+        return self.find("main").text
+
+    @property
+    def errors(self) -> list[str]:
+        """What the browser complains of, but for a status that a test asks for."""
+        found: list[dict[str, str]] = self.browser.get_log("browser")  # type: ignore[no-untyped-call]
+        return [each["message"] for each in found if "status of 4" not in each["message"]]
+
+
+@pytest.fixture
+def served(browser: Chrome, tmp_path: Path, tool: Callable[[str], Path]) -> Iterator[Served]:
+    """A service that listens."""
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    (folder / "week.yaml").write_text(yaml.safe_dump(POLICY, sort_keys=False))
+    (folder / "bad.yaml").write_text(yaml.safe_dump(WRONG))
+    program = tool("git")
+
+    def git(*arguments: str) -> str:
+        command = [str(program), "-C", str(folder), *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    git("init", "--quiet", "--initial-branch=main")
+    git("config", "user.name", "Mallory <b>")
+    git("config", "user.email", "mallory@example.com")
+    git("add", ".")
+    git("commit", "--quiet", f"--message={SCRIPT}")
+    windows = Timed(Settings(folder))
+    ada = Caller("ada", Person("Ada", "ada@example.com"), EVERYTHING)
+    made = application.make(windows, Access(Ways(anonymous=ada)))
+    config = uvicorn.Config(made, port=0, log_level="critical", ws="none", http="h11")
+    server = uvicorn.Server(config)
+    socket = config.bind_socket()
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]})
+    thread.start()
+    # What other pages had to complain of is no matter here.
+    browser.get_log("browser")  # type: ignore[no-untyped-call]
+    try:
+        yield Served(browser, windows, f"http://127.0.0.1:{socket.getsockname()[1]}", git)
+    finally:
+        server.should_exit = True
+        browser.get("about:blank")
+        thread.join(20)
+        socket.close()
+
+
+@pytest.fixture
+def scripts(request: pytest.FixtureRequest, browser: Chrome) -> bool:
+    """Whether the browser runs scripts."""
+    runs = bool(request.param)
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not runs})
+    return runs
+
+
+def color_scheme(browser: Chrome, scheme: str, media: str = "screen") -> None:
+    """Have the browser prefer light or dark."""
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
+
+
+def test_a_window_is_changed_with_a_live_preview(served: Served) -> None:
+    """Hours appear while one types, what is wrong beside its field; then it is saved."""
+    served.open("/")
+    served.follow(served.find(f'a[href="{PAGE}?cluster=north"]'))
+    served.find(f'a[href="{PAGE}/window?window=week&cluster=north"]')
+    served.open(PAGE)
+    served.follow(served.find(f'a[href="{PAGE}/window?window=week"]'))
+    served.type("closes", "Xri 12:00")
+    served.wait("#closes-found", "must be a moment")
+    field = served.find("#closes")
+    assert field.get_attribute("aria-invalid") == "true"
+    assert "closes-found" in (field.get_attribute("aria-describedby") or "").split()
+    # Whoever types is not interrupted.
+    assert served.browser.switch_to.active_element == field
+    served.type("closes", "Fri 12:00")
+    served.wait("#preview", "opens Thu 2026-11-26 17:00")
+    assert field.get_attribute("aria-invalid") is None
+    assert served.find("#preview-status").get_attribute("role") == "status"
+    served.type("reason", "Later on Fridays")
+    served.press("Save")
+    commit = served.git("rev-parse", "main").strip()
+    assert served.git("log", "-1", "--format=%an: %s").strip() == "Ada: Later on Fridays"
+    assert served.git("rev-list", "--count", "main").strip() == "2"
+    assert commit[:10] in served.find("#summary").text
+    assert served.browser.switch_to.active_element == served.find("#summary")
+    assert "Fri 12:00" in served.git("show", "main:week.yaml")
+    assert served.errors == []
+
+
+@pytest.mark.parametrize("scripts", [True, False], indirect=True, ids=["scripts", "no scripts"])
+def test_the_form_is_whole(served: Served, scripts: bool) -> None:  # noqa: ARG001, FBT001
+    """Preview, what is wrong, and Save, with no script running."""
+    served.open(f"{PAGE}/window?window=week")
+    served.type("closes", "Fri 12:00")
+    served.press("Preview")
+    assert "Opens" in served.find("#preview-status").text
+    assert "opens Thu 2026-11-26 17:00" in served.find("#preview").text
+    served.press("Save")
+    assert served.browser.title.startswith("Error: ")
+    assert served.browser.switch_to.active_element == served.find("#summary")
+    served.find('#summary a[href="#reason"]').click()
+    served.type("reason", "Later")
+    served.press("Save")
+    assert served.git("log", "-1", "--format=%s").strip() == "Later"
+    assert served.git("rev-parse", "main")[:10] in served.find("#summary").text
+
+
+@pytest.mark.parametrize("scripts", [True, False], indirect=True, ids=["scripts", "no scripts"])
+def test_an_override_is_made_and_is_over_by_itself(served: Served, scripts: bool) -> None:  # noqa: ARG001, FBT001
+    """Confirmed with its targets and its end; once that has passed, the page says so."""
+    served.windows.time = MONDAY - timedelta(hours=8)  # in the middle of the night
+    served.open(PAGE)
+    assert "Closed" in served.find(".now li").text
+    served.follow(served.browser.find_element(By.LINK_TEXT, "Open or close for a while…"))
+    served.type("reason", "CVE-2026-1")
+    served.type("ticket", "OPS-7")
+    served.press("Continue")
+    assert served.git("rev-list", "--count", "main").strip() == "1"
+    assert "Kustomization flux-system/apps" in served.text
+    assert "until Mon 2026-11-23 04:00" in served.text
+    served.press("Open now")
+    assert served.git("log", "-1", "--format=%an: %s").strip() == "Ada: CVE-2026-1"
+    assert "Open\nuntil Mon 2026-11-23 04:00" in served.find(".now li").text
+    assert "in 2 h" in served.find(".overrides .active").text.replace("\N{NO-BREAK SPACE}", " ")
+    served.windows.time += timedelta(hours=2)
+    served.browser.refresh()
+    assert "is over since Mon 2026-11-23 04:00" in served.find(".overrides .over").text
+    assert "Closed" in served.find(".now li").text
+    served.follow(served.find(".overrides .over button"))
+    assert not served.browser.find_elements(By.CSS_SELECTOR, ".overrides .over")
+    assert "CVE-2026-1" not in served.git("show", "main:week.yaml")
+
+
+def test_an_override_is_ended(served: Served) -> None:
+    """By the button beside it, in one commit."""
+    served.open(f"{PAGE}/override?state=closed")
+    served.type("reason", "Stop the line")
+    served.press("Continue")
+    served.press("Close now")
+    assert "Closed\nuntil Mon 2026-11-23 12:00" in served.find(".now li").text
+    served.follow(served.find(".overrides .active button"))
+    assert "Open\nuntil Thu 2026-11-26 17:00" in served.find(".now li").text
+    assert served.git("rev-list", "--count", "main").strip() == "3"
+
+
+def test_two_people_lose_nothing(served: Served) -> None:
+    """The slower one is told what the other one changed, and saves on top of it."""
+    served.open(f"{PAGE}/window?window=week")
+    text = (served.windows.settings.directory / "week.yaml").read_text()
+    (served.windows.settings.directory / "week.yaml").write_text(
+        text.replace("Mon 08:00", "Mon 06:00")
+    )
+    served.git("commit", "--quiet", "--all", "--message=Begin at six")
+    served.type("closes", "Fri 12:00")
+    served.type("reason", "Fridays")
+    served.press("Save")
+    assert "Begin at six" in served.find("#summary").text
+    assert served.find("#opens").get_attribute("value") == "Mon 06:00"
+    assert served.find("#closes").get_attribute("value") == "Fri 12:00"
+    served.press("Save")
+    written = yaml.safe_load(served.git("show", "main:week.yaml"))["spec"]["windows"]["week"]
+    assert (written["opens"], written["closes"]) == ("Mon 06:00", "Fri 12:00")
+
+
+def pages(served: Served) -> Iterator[str]:
+    """Load every page, one after the other."""
+    for name, target in {
+        "first page": "/",
+        "nothing found": "/?q=nothing",
+        "policy": PAGE,
+        "cluster": f"{PAGE}?cluster=south&days=90",
+        "policy with errors": "/ui/policies/x/bad",
+        "window": f"{PAGE}/window?window=week",
+        "new window": f"{PAGE}/window",
+        "override": f"{PAGE}/override",
+        "sign in": "/ui/login",
+        "no such page": "/ui/policies/flux-system/none",
+    }.items():
+        served.open(target)
+        yield name
+    served.open(f"{PAGE}/window?window=week")
+    served.type("closes", "Xri 12:00")
+    served.press("Save")
+    yield "wrong window"
+    served.type("closes", "Wed 12:00")
+    served.press("Preview")
+    yield "preview"
+    served.open(f"{PAGE}/override")
+    served.press("Continue")
+    yield "wrong override"
+    served.type("reason", SCRIPT)
+    served.press("Continue")
+    yield "confirmation"
+    served.press("Open now")
+    yield "made"
+
+
+def test_nothing_stored_is_run(served: Served) -> None:
+    """Descriptions, reasons, messages and names stay texts, and nothing is refused by the CSP."""
+    for name in pages(served):
+        found = served.browser.execute_script("return window.stolen")
+        assert found is None, name
+        assert served.errors == [], name
+    served.browser.find_element(By.TAG_NAME, "summary").click()
+    assert "<script>window.stolen=1</script>" in served.text
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_rule_of_accessibility_is_broken(served: Served, scheme: str, width: int) -> None:
+    """axe-core finds nothing on any page (WCAG 2.2 A and AA, and what it calls best practice)."""
+    if not AXE.exists():
+        lacking("axe-core is not here (.ci/setup fetches it)")
+    axe = AXE.read_text()
+    screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    served.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    color_scheme(served.browser, scheme)
+    count = 0
+    for name in pages(served):
+        served.browser.execute_script(axe)
+        found = served.browser.execute_async_script(
+            "const done = arguments[0]; axe.run().then((found) => done(found))"
+        )
+        broken = [
+            (each["id"], [node["html"] for node in each["nodes"]]) for each in found["violations"]
+        ]
+        assert broken == [], name
+        assert len(found["passes"]) > 15, name
+        count += 1
+    assert count == 15
+
+
+@pytest.mark.parametrize("width", [320, 400, 768])
+def test_pages_fit_a_phone(served: Served, width: int) -> None:
+    """Nothing is wider than the screen."""
+    screen = {"width": width, "height": 640, "deviceScaleFactor": 2, "mobile": True}
+    served.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    for name in pages(served):
+        wide = served.browser.execute_script("return document.documentElement.scrollWidth")
+        assert wide <= width, name
+
+
+def test_pages_are_used_by_keyboard(served: Served) -> None:
+    """The first stop leads past the head; from there on, everything is in reading order."""
+    served.open(f"{PAGE}/window?window=week")
+    body = served.browser.switch_to.active_element
+    body.send_keys(Keys.TAB)
+    skip = served.browser.switch_to.active_element
+    assert skip.text == "Skip to content"
+    skip.send_keys(Keys.ENTER)
+    names: list[str] = []
+    for _ in range(8):
+        served.browser.switch_to.active_element.send_keys(Keys.TAB)
+        active = served.browser.switch_to.active_element
+        names.append(active.get_attribute("name") or active.text)
+    assert names == [
+        "opens",
+        "closes",
+        "duration",
+        "description",
+        "remove",
+        "reason",
+        "Save",
+        "Preview",
+    ]
+
+
+def test_pages_are_printed_on_white(served: Served) -> None:
+    """Without the buttons, also by who prefers dark."""
+    served.open(PAGE)
+    color_scheme(served.browser, "dark", "print")
+    paper = "return getComputedStyle(document.body).backgroundColor"
+    assert served.browser.execute_script(paper) == "rgb(255, 255, 255)"
+    assert not served.find(".actions").is_displayed()
+    assert served.find(".picture").is_displayed()
