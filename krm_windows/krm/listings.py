@@ -15,7 +15,10 @@ Chunk: TypeAlias = bytes | memoryview
 Change: TypeAlias = tuple[int, int, Iterable[Chunk]]
 
 # An empty list or null behind a colon.
-_EMPTY = re.compile(rb"[ \t]*(?:\[[ \t]*\]|null|~)?")
+# The blank before a comment is a part of it: `items:# why` is a text to YAML.
+_EMPTY = re.compile(rb"\A[ \t]*(?:\[[ \t]*\]|null|~|(?=[\r\n]|\Z))")
+# What is between the last entry of a flow sequence and its end.
+_BRACKET = re.compile(rb"\A(?:[ \t\r\n,]|#[^\n]*\n)*+\]")
 # Comments and blank lines above an entry.
 _HEADING = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n)*")
 # A byte order mark, markers of documents on a line of their own, and one before a node (`--- {}`).
@@ -218,11 +221,11 @@ def _emptied(data: bytes, field: Field, listing: Listing) -> bytes:
         if has_brackets:
             return text
         return b" []" + _EMPTY.sub(b"", text, count=1)
+    rest = data[listing.spans[-1][1] : field.end]
     if listing.column is None:
-        return b" []"
+        return b" []" + _BRACKET.sub(b"", rest, count=1)
     # A comment behind `items:` stays on its line.
     line, _, _ = data[field.start : listing.spans[0][0]].partition(b"\n")
-    rest = data[listing.spans[-1][1] : field.end]
     return b" []" + line.rstrip(b"\r") + newline(data) + rest
 
 

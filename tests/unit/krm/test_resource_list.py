@@ -2,6 +2,7 @@
 
 import io
 import random
+import re
 
 import pytest
 
@@ -144,3 +145,123 @@ def test_empty_documents_are_none() -> None:
     assert [
         item.kind for item in krm.documents(b"# top\n---\nkind: A\n---\n---\nkind: B\n---\n")
     ] == ["A", "B"]
+
+
+def emptied(text: str) -> str:
+    """Return a ResourceList without its items."""
+    resources = krm.ResourceList.read(text.encode())
+    resources.items.clear()
+    return written(resources)
+
+
+def filled(text: str) -> str:
+    """Return a ResourceList with one item more."""
+    resources = krm.ResourceList.read(text.encode())
+    resources.items += krm.documents(b"kind: New\n")
+    return written(resources)
+
+
+TOP = HEAD.partition("items:")[0]
+REST = "functionConfig: {kind: C}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("items: # why\n# first\n- kind: A\n- kind: B\n", "items: [] # why\n"),
+        ("items:\n  - kind: A\n", "items: []\n"),
+        ("items: [{kind: A}] # why\n", "items: [] # why\n"),
+        ("items: [\n{kind: A}, # ]\n] # why\n", "items: [] # why\n"),
+        ("items: [] # why\n", "items: [] # why\n"),
+        ("items: # null\n", "items: [] # null\n"),
+        ("items: null # why\n", "items: [] # why\n"),
+        ("items:\n", "items: []\n"),
+    ],
+)
+def test_a_list_that_becomes_empty(before: str, after: str) -> None:
+    """It is an empty list, and not null; a comment behind its key stays."""
+    assert emptied(f"{TOP}{before}{REST}") == f"{TOP}{after}{REST}"
+    assert krm.ResourceList.read(emptied(f"{TOP}{before}{REST}").encode()).items == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("items: # null\n", "items: # null\n- kind: New\n"),
+        ("items: []  # why\n", "items:  # why\n- kind: New\n"),
+        ("items: ~ \n", "items: \n- kind: New\n"),
+        ("items:\n", "items:\n- kind: New\n"),
+        ("items: \n", "items:\n- kind: New\n"),
+        ("items:\n# why\n", "items:\n- kind: New\n# why\n"),
+        ("items:\n- kind: A\n", "items:\n- kind: A\n- kind: New\n"),
+    ],
+)
+def test_a_list_that_was_empty(before: str, after: str) -> None:
+    """Items come below its key, and the comment behind that stays what it is."""
+    assert filled(f"{TOP}{before}{REST}") == f"{TOP}{after}{REST}"
+    assert krm.ResourceList.read(filled(f"{TOP}{before}{REST}").encode()).items[-1].kind == "New"
+
+
+JSON = '{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [{"kind": "A"}]}'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kinds"),
+    [
+        ('"A"', '"A"', ["A"]),
+        ('"A"', '"é"', ["é"]),
+        ('"A"', "NaN", ["NaN"]),
+        ("}]}", "}],}", ["A"]),
+        ('[{"kind": "A"}]', "null", []),
+        ('[{"kind": "A"}]', "[]", []),
+        ('{"kind": "A"}', '{"spec": {"kind": "B"}, "kind": "A"}', ["A"]),
+    ],
+)
+def test_json_and_what_is_nearly_json(old: str, new: str, kinds: list[str]) -> None:
+    """What JSON does not have, and YAML does, is read as YAML."""
+    text = JSON.replace(old, new)
+    assert [item.kind for item in krm.ResourceList.read(text.encode()).items] == kinds
+    again = krm.ResourceList.read(filled(text).encode())
+    assert [item.kind for item in again.items] == [*kinds, "New"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (JSON.replace('[{"kind": "A"}]', "3"), "`items` is not a list"),
+        (JSON.replace("}]}", "}] x}"), "did not find expected ',' or '}'"),
+        (JSON[:-1], "did not find expected ',' or '}'"),
+        ("{}", "of no kind"),
+        (f"? items\n{TOP}", "has no value, and no colon behind it"),
+        (f"{HEAD}- kind: A\n---\nx: 1\n", "there is a second document"),
+        (f"{HEAD}- kind: A\n...\nx: 1\n", "did not find expected <document start>"),
+    ],
+)
+def test_what_is_no_list_of_resources(text: str, said: str) -> None:
+    """In JSON and in YAML, in the words of the one reader for both."""
+    with pytest.raises(krm.InputError, match=re.escape(said)):
+        krm.ResourceList.read(text.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{HEAD}- kind: A\n".replace("\n", "\r"),
+        f"? items\n: - kind: A\n{TOP}",
+        f"{TOP}items: !!seq\n- kind: A\n",
+        f"{TOP}items: &x\n- kind: A\nz: *x\n",
+        f"{HEAD}- kind: A\n---\n",
+        f"--- # top\n{HEAD}- kind: A\n...\n# end\n",
+    ],
+)
+def test_layouts_of_nobody(text: str) -> None:
+    """No orchestrator writes them, and they come out as they came."""
+    resources = krm.ResourceList.read(text.encode())
+    assert [item.kind for item in resources.items] == ["A"]
+    assert written(resources) == text
+
+
+def test_json_that_becomes_empty() -> None:
+    """What is behind the list stays."""
+    text = JSON.replace("}]}", '}], "functionConfig": {}}')
+    assert emptied(text) == text.replace('[{"kind": "A"}]', "[]")
