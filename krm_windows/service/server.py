@@ -77,6 +77,20 @@ class Protocol(H11Protocol):
             self._timer = None
 
 
+class _Server(uvicorn.Server):
+    """A server that says when it can be reached."""
+
+    def __init__(self, config: uvicorn.Config, tell: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._tell = tell
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen: a socket that is only bound refuses whoever comes."""
+        await super().startup(sockets)
+        if self.started:
+            self._tell()
+
+
 def run(
     application: ASGIApp,
     address: Address,
@@ -106,8 +120,7 @@ def run(
     )
     bound = config.bind_socket()
     host, port = bound.getsockname()[:2]
-    started(host, port)
-    uvicorn.Server(config).run(sockets=[bound])
+    _Server(config, lambda: started(host, port)).run(sockets=[bound])
 
 
 def _text(path: Path | None) -> str | None:
