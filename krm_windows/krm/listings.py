@@ -18,7 +18,7 @@ Change: TypeAlias = tuple[int, int, Iterable[Chunk]]
 # The blank before a comment is a part of it: `items:# why` is a text to YAML.
 _EMPTY = re.compile(rb"\A[ \t]*(?:\[[ \t]*\]|null|~|(?=[\r\n]|\Z))")
 # What is between the last entry of a flow sequence and its end.
-_BRACKET = re.compile(rb"\A(?:[ \t\r\n,]|#[^\n]*\n)*+\]")
+_BRACKET = re.compile(rb"[ \t\r\n,]*+(?:#[^\n]*+\n[ \t\r\n,]*+)*+\]")
 # Comments and blank lines above an entry.
 _HEADING = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n)*")
 # A byte order mark, markers of documents on a line of their own, and one before a node (`--- {}`).
@@ -223,7 +223,10 @@ def _emptied(data: bytes, field: Field, listing: Listing) -> bytes:
         return b" []" + _EMPTY.sub(b"", text, count=1)
     rest = data[listing.spans[-1][1] : field.end]
     if listing.column is None:
-        return b" []" + _BRACKET.sub(b"", rest, count=1)
+        bracket = _BRACKET.match(rest)
+        if bracket:
+            rest = rest[bracket.end() :]
+        return b" []" + rest
     # A comment behind `items:` stays on its line.
     line, _, _ = data[field.start : listing.spans[0][0]].partition(b"\n")
     return b" []" + line.rstrip(b"\r") + newline(data) + rest
