@@ -17,7 +17,12 @@ class ExitCode(IntEnum):
     """The functionConfig is absent or of another kind."""
     CLOSED = 10
     """`state --exit-code`: changes are held back."""
+    TIMED_OUT = 124
+    """`wait --timeout`: the policy did not become what was waited for, as timeout(1) says it."""
     INTERRUPTED = 130
+    """SIGINT, as a shell says it: 128 + 2."""
+    TERMINATED = 143
+    """SIGTERM, of a command that waits: 128 + 15."""
 
     @classmethod
     def of(cls, *, failed: bool) -> "ExitCode":

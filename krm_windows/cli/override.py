@@ -5,7 +5,7 @@ For whoever has to let a fix in at 3 a.m., and for whoever has to stop the line.
 
 import argparse
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -16,8 +16,6 @@ from krm_windows.edit.overrides import Listed, Wanted
 from krm_windows.edit.proposal import Proposal
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
-from krm_windows.policy import moments
-from krm_windows.policy.findings import RefusedError
 from krm_windows.preview.clock import shown
 
 # What each of the four calls takes besides what all do.
@@ -34,7 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     state.required = False
     ends = parser.add_mutually_exclusive_group()
     ends.add_argument(
-        "--for", dest="length", type=_length, metavar="2h", help="how long, from now on"
+        "--for", dest="length", type=times.length, metavar="2h", help="how long, from now on"
     )
     ends.add_argument(
         "--until",
@@ -141,14 +139,3 @@ def _span(each: Listed) -> str:
     """Return beginning and end, in UTC: clusters may have other time zones."""
     begins = shown(each.begins, UTC) if each.begins else "always"
     return f"{begins} to {shown(each.ends, UTC)} UTC"
-
-
-def _length(text: str) -> timedelta:
-    try:
-        length = moments.duration(text)
-    except RefusedError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    # `--for 0h` would end as it begins.
-    if not length:
-        raise argparse.ArgumentTypeError("must be longer than nothing")
-    return length

@@ -2,9 +2,11 @@
 
 import argparse
 from collections.abc import Callable
-from datetime import UTC, date, datetime, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import TypeVar
 
+from krm_windows.policy import moments
+from krm_windows.policy.findings import RefusedError
 from krm_windows.preview import asked
 from krm_windows.preview.asked import AskedError
 from krm_windows.preview.calendar import Period
@@ -63,6 +65,17 @@ def count(text: str, what: str, most: int | None = None) -> int:
 def number_of_days(text: str) -> int:
     """Read a number of days, ten years at most."""
     return count(text, "days", _MOST_DAYS)
+
+
+def length(text: str) -> timedelta:
+    """Read a duration such as `2h`, which must be longer than nothing."""
+    try:
+        found = moments.duration(text)
+    except RefusedError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if not found:
+        raise argparse.ArgumentTypeError("must be longer than nothing")
+    return found
 
 
 def possible(day: date, text: str) -> date:

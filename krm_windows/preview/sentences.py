@@ -1,5 +1,7 @@
 """States in a plain sentence."""
 
+from datetime import datetime
+
 from krm_windows import escape
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.timetable import Timetable
@@ -41,6 +43,35 @@ def turn(
         f"  targets: {targets}",
     ]
     return "".join(f"{escape.line(line)}\n" for line in lines)
+
+
+def waiting(
+    timetable: Timetable,
+    decision: Decision,
+    deadline: datetime | None,
+) -> str:
+    """Say in a line what holds, for what somebody waits, and how long at most."""
+    zone = timetable.zone
+    awaited = "closed" if decision.open else "open"
+    at_most = ""
+    if deadline is not None:
+        at_most = f", until {shown(deadline, zone)} at most"
+    said = f"{_holds(timetable, decision)}; waiting until it is {awaited}{at_most} ({zone.key})"
+    return f"{escape.line(said)}\n"
+
+
+def brief(timetable: Timetable, decision: Decision) -> str:
+    """Say in a line what holds, until when and why."""
+    return f"{escape.line(_holds(timetable, decision))} ({timetable.zone.key})\n"
+
+
+def timed_out(timetable: Timetable, decision: Decision) -> str:
+    """Say that a wait has ended, and nothing has changed."""
+    return f"time is up: {_holds(timetable, decision)}"
+
+
+def _holds(timetable: Timetable, decision: Decision) -> str:
+    return f"{named(timetable)} is {_brief(decision, timetable.zone)}"
 
 
 def _brief(decision: Decision, zone: Zone) -> str:

@@ -162,6 +162,12 @@ def workplace(text: str) -> None:
     right = policy(text)
     Path("policy.yaml").write_text(written(right))
     Path(f"{name}.yaml").write_text(written(right))
+    # Closed whenever the test runs, so that nobody waits, for a reason that is said.
+    closed = {"state": "Closed", "starts": "2024-01-01", "ends": "2098-01-01", "reason": text}
+    held = replaced(right, ("spec", "overrides"), "")
+    Path("held.yaml").write_text(
+        written({**held, "spec": {**held["spec"], "overrides": {"held": closed}}})
+    )
     older = replaced(
         replaced(right, ("metadata", "name"), "former"), ("spec", "targets", 0, "names", 0), "gone"
     )
@@ -439,6 +445,13 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             ("policy.yaml", "--at", "2026-12-17T08:30Z"),
             ("wrong.yaml",),
             ("policy.yaml", "--at", argument),
+        ],
+        "wait": [
+            ("held.yaml", "--until", "closed"),
+            ("held.yaml", "--until", "open"),
+            ("wrong.yaml", "--until", "open"),
+            ("held.yaml", "--until", "open", "--timeout", argument),
+            (argument, "--until", "closed", "--cluster", argument),
         ],
         "status": [
             ("policy.yaml", "-f", "objects.json", "--at", "2026-12-15T13:00Z"),

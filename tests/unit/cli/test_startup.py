@@ -91,6 +91,12 @@ CALLS: Mapping[str, Call] = {
         own=109,
         without=frozenset({"krm_windows.apply", "krm_windows.emit", "krm_windows.fleet"}),
     ),
+    # It is open, so nothing is waited for.
+    "wait": Call(
+        ["wait", str(ROOT / "tests/fixtures/held-open/config.yaml"), "--until", "open"],
+        own=111,
+        without=frozenset({"krm_windows.apply", "krm_windows.emit", "krm_windows.fleet"}),
+    ),
     "--help": Call(["--help"], own=14, without=frozenset({"pydantic", "yaml", "krm_windows.krm"})),
 }
 

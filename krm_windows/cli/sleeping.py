@@ -1,0 +1,54 @@
+"""Sleeping until an instant, and ending at once when the process is asked to.
+
+What commands do that wait for an edge.
+"""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from types import FrameType
+
+from krm_windows.cli import times
+from krm_windows.exit_codes import ExitCode
+
+LONGEST = timedelta(minutes=2)
+"""At once: the clock of a laptop that was suspended, or that was set, is then read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """What tells the time, and what passes it: a number of seconds."""
+
+    now: Callable[[], datetime] = times.now
+    sleep: Callable[[float], None] = time.sleep
+
+    def sleep_towards(self, *instants: datetime | None) -> None:
+        """Sleep until the first of some instants, or for a while; None is an instant that is far.
+
+        Whoever calls it looks at the clock again.
+        """
+        at = self.now()
+        lengths = [each - at for each in instants if each is not None]
+        # Below zero where the clock has passed an instant since it was last looked at.
+        self.sleep(max(min([LONGEST, *lengths]).total_seconds(), 0.0))
+
+
+REAL = Clock()
+"""The clock of this machine."""
+
+
+@contextmanager
+def ended_by_sigterm() -> Iterator[None]:
+    """End by SIGTERM in a container, too: its first process ignores what it does not handle."""
+    before = signal.signal(signal.SIGTERM, _terminated)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminated(_number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(ExitCode.TERMINATED)

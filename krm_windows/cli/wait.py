@@ -1,0 +1,77 @@
+"""`krm-windows wait`: a pipeline that goes on when a policy opens, or closes."""
+
+import argparse
+from datetime import timedelta
+
+from krm_windows.cli import output, previews, sleeping, times
+from krm_windows.cli.sleeping import Clock
+from krm_windows.exit_codes import ExitCode
+from krm_windows.gate.decide import Decider
+from krm_windows.gate.timetable import Timetable
+from krm_windows.krm import InputError
+from krm_windows.preview import sentences
+from krm_windows.preview.versions import Choice
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument(
+        "policy", metavar="POLICY", help="the file of the WindowPolicy, or - for standard input"
+    )
+    parser.add_argument(
+        "--until", choices=("open", "closed"), required=True, help="what to wait for"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=times.length,
+        metavar="2h",
+        help="exit 124 where it takes longer (default: wait as long as it takes)",
+    )
+    previews.options(parser)
+
+
+def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode:
+    """Wait, with a line when it begins and one when it ends."""
+    versions, code = previews.load([arguments.policy], Choice(arguments.cluster), arguments)
+    if not versions:
+        return code
+    with sleeping.ended_by_sigterm():
+        return wait(
+            versions[0].timetable,
+            clock,
+            until_open=arguments.until == "open",
+            timeout=arguments.timeout,
+        )
+
+
+def wait(
+    timetable: Timetable,
+    clock: Clock,
+    *,
+    until_open: bool,
+    timeout: timedelta | None,
+) -> ExitCode:
+    """Sleep from edge to edge until a timetable is open, or closed.
+
+    Raises InputError where that is more than 400 days away and nothing ends the wait.
+    """
+    decider = Decider(timetable)
+    began = clock.now()
+    deadline = None if timeout is None else began + timeout
+    decision = decider.decide(began)
+    if decision.open is not until_open:
+        # The policy is not read again, so what it does not say now it will not say later.
+        if decision.until is None and deadline is None:
+            raise InputError(
+                f"{timetable.policy} stays as it is for more than 400 days ({decision.reason}): "
+                f"give --timeout to wait nevertheless"
+            )
+        output.show(sentences.waiting(timetable, decision, deadline))
+    while decision.open is not until_open:
+        if deadline is not None and clock.now() >= deadline:
+            output.log(sentences.timed_out(timetable, decision))
+            return ExitCode.TIMED_OUT
+        clock.sleep_towards(decision.until, deadline)
+        decision = decider.decide(clock.now())
+    output.show(sentences.brief(timetable, decision))
+    return ExitCode.FINE

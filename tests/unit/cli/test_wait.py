@@ -1,0 +1,175 @@
+"""`krm-windows wait`: what a pipeline waits for, with a clock that the tests turn."""
+
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from calls import POLICY, spec
+
+from krm_windows.cli import sleeping, wait
+from krm_windows.cli.arguments import parser
+from krm_windows.cli.main import COMMANDS
+from krm_windows.cli.sleeping import Clock
+from krm_windows.exit_codes import ExitCode
+from krm_windows.krm import InputError
+
+# In Berlin it is Wednesday, 12:00: open until Thursday, 17:00; after that closed until Monday.
+WEDNESDAY = datetime(2026, 12, 16, 11, 0, tzinfo=UTC)
+THURSDAY = datetime(2026, 12, 17, 16, 0, tzinfo=UTC)
+MONDAY = datetime(2026, 12, 21, 7, 0, tzinfo=UTC)
+
+
+@dataclass
+class Hands:
+    """The hands of a clock: sleeping turns them, and some sleeps take longer than they should."""
+
+    at: datetime
+    slept: list[float] = field(default_factory=list)
+    # After so many sleeps the clock is that much ahead, or behind.
+    jumps: dict[int, timedelta] = field(default_factory=dict)
+
+    def now(self) -> datetime:
+        """Read it."""
+        return self.at
+
+    def sleep(self, seconds: float) -> None:
+        """Turn it."""
+        self.slept.append(seconds)
+        assert len(self.slept) < 10_000, "it sleeps for ever"
+        self.at += timedelta(seconds=seconds) + self.jumps.get(len(self.slept), timedelta())
+
+    @property
+    def clock(self) -> Clock:
+        """What the command takes."""
+        return Clock(self.now, self.sleep)
+
+
+def waited(path: Path, hands: Hands, *options: str, policy: str = POLICY) -> ExitCode:
+    """Wait by the command, from the arguments on."""
+    (path / "policy.yaml").write_text(policy)
+    call = ["wait", str(path / "policy.yaml"), *options]
+    return wait.run(parser(COMMANDS, call).parse_args(call), hands.clock)
+
+
+@pytest.mark.parametrize(
+    ("begins", "until", "ends"),
+    [
+        (WEDNESDAY, "closed", THURSDAY),
+        (THURSDAY, "open", MONDAY),
+        (THURSDAY + timedelta(seconds=59.5), "open", MONDAY),
+    ],
+)
+def test_a_wait_ends_at_the_edge(
+    begins: datetime,
+    until: str,
+    ends: datetime,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Not before it and not after, with one line at the beginning and one at the end."""
+    hands = Hands(begins)
+    assert waited(tmp_path, hands, "--until", until) == 0
+    assert hands.at == ends
+    assert max(hands.slept) <= sleeping.LONGEST.total_seconds()
+    said = capsys.readouterr()
+    first, last = said.out.splitlines()
+    assert f"waiting until it is {until}" in first
+    assert f"{ends.astimezone(UTC) + timedelta(hours=1):%a %Y-%m-%d %H:%M}" in first
+    assert last.startswith(f"flux-system/week is {until} until ")
+    assert said.err == ""
+
+
+def test_what_holds_already_is_not_waited_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says so in one line."""
+    hands = Hands(WEDNESDAY)
+    assert waited(tmp_path, hands, "--until", "open", "--timeout", "2h") == 0
+    assert hands.slept == []
+    assert capsys.readouterr().out == (
+        "flux-system/week is open until Thu 2026-12-17 17:00 (windows.office) (Europe/Berlin)\n"
+    )
+
+
+def test_a_wait_that_takes_too_long_exits_124(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As timeout(1) does, at the very time."""
+    hands = Hands(THURSDAY)
+    assert waited(tmp_path, hands, "--until", "open", "--timeout", "2h") == 124
+    assert hands.at == THURSDAY + timedelta(hours=2)
+    said = capsys.readouterr()
+    assert said.out.endswith("until Thu 2026-12-17 19:00 at most (Europe/Berlin)\n")
+    assert said.err == (
+        "krm-windows: time is up: flux-system/week is closed until Mon 2026-12-21 08:00 "
+        "(no window is open)\n"
+    )
+
+
+def test_an_edge_at_the_end_of_the_time_counts(tmp_path: Path) -> None:
+    """What is open when the time is up was waited for in time."""
+    hands = Hands(MONDAY - timedelta(hours=2))
+    assert waited(tmp_path, hands, "--until", "open", "--timeout", "2h") == 0
+
+
+@pytest.mark.parametrize("jump", [timedelta(days=2), timedelta(hours=-5)])
+def test_a_clock_that_jumps_is_followed(jump: timedelta, tmp_path: Path) -> None:
+    """A laptop was suspended, or somebody set the clock: only what it says now counts."""
+    hands = Hands(WEDNESDAY, jumps={3: jump})
+    assert waited(tmp_path, hands, "--until", "closed") == 0
+    assert hands.at == max(THURSDAY, WEDNESDAY + timedelta(minutes=6) + jump)
+
+
+def test_the_edge_of_the_cluster_counts(tmp_path: Path) -> None:
+    """Its own windows, where the policy has some for it."""
+    policy = spec(clusters="{north: {windows: {office: {closes: 'Wed 13:00'}}}, south: {}}")
+    hands = Hands(WEDNESDAY)
+    assert waited(tmp_path, hands, "--until", "closed", "--cluster", "north", policy=policy) == 0
+    assert hands.at == WEDNESDAY + timedelta(hours=1)
+
+
+def test_what_never_comes_is_not_waited_for(tmp_path: Path) -> None:
+    """A pipeline would hang until somebody kills it; with a time-out it ends with that."""
+    policy = spec(state="Closed")
+    with pytest.raises(InputError, match="stays as it is for more than 400 days"):
+        waited(tmp_path, Hands(WEDNESDAY), "--until", "open", policy=policy)
+    hands = Hands(WEDNESDAY)
+    options = ("--until", "open", "--timeout", "1h")
+    assert waited(tmp_path, hands, *options, policy=policy) == 124
+    assert hands.at == WEDNESDAY + timedelta(hours=1)
+
+
+def test_a_wrong_policy_is_reported_and_not_waited_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its mistakes are those that every command names."""
+    hands = Hands(WEDNESDAY)
+    assert waited(tmp_path, hands, "--until", "open", policy=spec(timeZone="Mars")) == 1
+    assert "(time-zone)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, ExitCode.INTERRUPTED), (signal.SIGTERM, ExitCode.TERMINATED)],
+)
+def test_a_signal_ends_a_wait_at_once(number: signal.Signals, code: int, tmp_path: Path) -> None:
+    """With the code that a shell gives it, and without a traceback."""
+    (tmp_path / "policy.yaml").write_text(spec(state="Closed"))
+    call = ["wait", "policy.yaml", "--until", "open", "--timeout", "2h"]
+    command = [sys.executable, "-m", "krm_windows", *call]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        # The line says that it waits now.
+        assert "waiting until it is open" in process.stdout.readline()
+        process.send_signal(number)
+        assert process.wait(timeout=10) == code
+        # A build warns of a policy that is held by hand, and so does this; there is nothing else.
+        assert process.stdout.read() == ""
+        [said] = process.stderr.read().splitlines()
+        assert said.endswith("(state-held)")
