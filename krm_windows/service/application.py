@@ -13,10 +13,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from krm_windows.service.access import Access
-from krm_windows.service.calls import Operation
+from krm_windows.service.calls import HTML, Operation
 from krm_windows.service.door import Door
 from krm_windows.service.guard import Guard
 from krm_windows.service.log import Log
+from krm_windows.service.pages import rendering
 from krm_windows.service.pages.table import PAGES
 from krm_windows.service.problems import Problem, as_response
 from krm_windows.service.routes import OPERATIONS
@@ -76,11 +77,19 @@ class _Dispatch:
             headers={"Allow": ", ".join(allowed)},
         )
         self._door.log.count("none", problem.status.value, 0.0)
-        return as_response(problem)
+        return _refusal(request, problem)
 
 
-async def _not_found(_: Request, __: Exception) -> Response:
-    return as_response(Problem(HTTPStatus.NOT_FOUND, "there is nothing at this path"))
+async def _not_found(request: Request, _: Exception) -> Response:
+    return _refusal(request, Problem(HTTPStatus.NOT_FOUND, "there is nothing at this path"))
+
+
+def _refusal(request: Request, problem: Problem) -> Response:
+    """Refuse what is in no table: with a page, if a browser asks."""
+    # Programs take anything, `*/*`; a browser names HTML.
+    if HTML in request.headers.get("accept", ""):
+        return rendering.refused(problem)
+    return as_response(problem)
 
 
 @asynccontextmanager

@@ -53,6 +53,7 @@ def _markup(parts: Sequence[Element]) -> Markup:
 
 def _band(picture: Picture, band: Band, now: datetime) -> Element:
     children: list[Element] = []
+    # One band needs no heading: that of the section says all.
     if band.title:
         children.append(element("h3", band.title))
     ticks = [_tick(tick, band) for tick in band.ticks if tick.label]
@@ -81,6 +82,7 @@ def _tick(tick: Tick, band: Band) -> Element:
 
 def _row(row: Row, number: int, band: Band, now: datetime) -> Element:
     height = _LANE + _OTHER_LANE * row.lanes_in(band)
+    # To a screen reader it is one picture: the table below has each fact in words.
     shapes = list(_shapes(row, band, height, now))
     track = element(
         "svg",
@@ -106,6 +108,7 @@ def _shapes(
         if tick.major:
             kind = "grid major"
         yield _line(kind, band.left(tick.at), height)
+    # What is too short to be seen alone is drawn as one bar with its neighbours.
     for _, fact in merged_bars.bars(row, band):
         place = band.place(fact.begins, fact.ends)
         if place is not None:
@@ -126,6 +129,7 @@ def _fact(fact: Fact, place: tuple[float, float], height: int) -> Element:
         return element("g", words, _line("clock", left, height))
     top = 2
     tall = _LANE - 4
+    # Below what results, what was asked for: each overlap in a lane of its own.
     if fact.lane:
         top = _LANE + _OTHER_LANE * (fact.lane - 1)
         tall = _OTHER_LANE - 3

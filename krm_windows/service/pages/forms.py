@@ -52,6 +52,7 @@ class Form:
         every = [*self.general]
         for found in self.found.values():
             every += found
+        # A warning keeps nobody from saving: it is shown, as `check` shows it.
         return any(each.severity is Severity.ERROR for each in every)
 
     def place(self, results: Iterable[Result], paths: Mapping[str, str]) -> None:
@@ -62,6 +63,7 @@ class Form:
             if name is not None:
                 self.found.setdefault(name, []).append(found)
                 continue
+            # The form has no field for it: with its path, as messages begin behind one.
             where = result.path or "the policy"
             message = f"{where} {result.message}"
             self.general.append(Found(message, found.severity, found.rule))
@@ -78,6 +80,7 @@ def latest(call: Call, stored: Stored) -> str:
 def since(call: Call, stored: Stored, seen: str) -> tuple[Entry, ...]:
     """Return the commits that changed a policy's file after one that somebody has seen."""
     found: list[Entry] = []
+    # Newest first: up to the one that was the newest when the form was loaded.
     for entry in call.windows.history(stored, _COMMITS):
         if entry.commit == seen:
             break

@@ -55,6 +55,7 @@ async def show(call: Call) -> Response:
     """Show the form."""
     stored = _stored(call)
     form = Form(dict.fromkeys(FIELDS, ""), {}, "", "")
+    # So that a tired reader can confirm it as it is.
     form.texts["for"] = _DEFAULT_LENGTH
     form.texts["requested-by"] = call.caller.person.name
     form.texts["cluster"] = call.text("cluster") or ""
@@ -96,6 +97,7 @@ async def make(call: Call) -> Response:
     order = replace(call.order(wanted.reason, urgent=True), override=wanted.name)
     change = partial(overrides.made, wanted=wanted, at=now)
     outcome = await call.run(_changed, call, form, change, order)
+    # Whatever changed since it was confirmed: the form says it, with all that was typed.
     if outcome is None:
         await call.run(_proposal, call, _stored(call), form, wanted)
         return _answer(call, stored, form)
@@ -104,6 +106,7 @@ async def make(call: Call) -> Response:
 
 async def end(call: Call) -> Response:
     """End an override, or take one away that is over."""
+    # In a field and not in the path: a name may be any key of YAML.
     name = call.form().get("override", "")
     if not name:
         raise bad_request("the form does not say which override to end")
@@ -153,6 +156,7 @@ def _wanted(call: Call, stored: Stored, form: Form, now: datetime) -> Wanted | N
         until=ends,
         ticket=texts["ticket"] or None,
         requested_by=texts["requested-by"] or None,
+        # By the minute: pressed twice, the second finds the name taken, and nothing happens twice.
         name=overrides.default_name(texts["state"], now),
         cluster=texts["cluster"] or None,
     )
@@ -193,6 +197,7 @@ def _proposal(call: Call, stored: Stored, form: Form, wanted: Wanted) -> Proposa
 def _paths(wanted: Wanted, errors: list[Result]) -> dict[str, str]:
     paths: dict[str, str] = {}
     for error in errors:
+        # `spec.clusters.south.overrides.open-20261123-0221.ends` is the field `until`.
         place, _, name = error.path.rpartition(".")
         if place.endswith(f"overrides.{wanted.name}") and name in _PATHS:
             paths[error.path] = _PATHS[name]
@@ -205,15 +210,18 @@ def _changed(call: Call, form: Form, change: Change, order: Order) -> Outcome | 
 
 def _effects(proposal: Proposal, cluster: str | None) -> list[Effect]:
     groups: dict[Effect, list[str]] = {}
+    # Of a thousand clusters most are alike: they share an effect, and are named together.
     for turn in _turns(proposal, cluster):
         timetable = turn.succession.new.timetable
         targets = tuple(map(str, timetable.targets))
         effect = Effect((), targets, turn.was, turn.now, timetable.zone)
         groups.setdefault(effect, []).append(timetable.cluster or "")
-    return [
-        replace(effect, clusters=tuple(name for name in names if name))
-        for effect, names in groups.items()
-    ]
+    found: list[Effect] = []
+    for effect, names in groups.items():
+        # A policy without clusters holds on whichever has it, under no name.
+        clusters = tuple(filter(None, names))
+        found.append(replace(effect, clusters=clusters))
+    return found
 
 
 def _turns(proposal: Proposal, cluster: str | None) -> Iterator[Turn]:

@@ -15,6 +15,7 @@ from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
 from krm_windows.system.git_branch import Entry
 
+# A page that is read at a glance, and is here in a tenth of a second.
 _ROWS = 50
 # To find the open ones among many, so many are looked at for a page.
 _MOST_LOOKED_AT = 2000
@@ -92,6 +93,7 @@ def row(call: Call, stored: Stored, cluster: str | None, now: datetime) -> Row:
         decision = evaluator.decide(stored, cluster, now)
         zone = evaluator.timetable(stored, cluster).zone
     except Problem as problem:
+        # A policy that is wrong has a row, too: it opens nothing, and somebody has to look at it.
         return Row(stored, cluster, None, None, problem.detail)
     return Row(stored, cluster, decision, zone)
 
@@ -102,6 +104,7 @@ def _listing(call: Call, words: str, state: str) -> Listing:
     asked = call.values.get("continue")
     if isinstance(asked, int):
         start = asked
+    # Names alone: what holds is worked out for the rows of this page.
     places = list(_places(call, words))
     found: list[Row] = []
     following = start
@@ -112,6 +115,7 @@ def _listing(call: Call, words: str, state: str) -> Listing:
         here = row(call, stored, cluster, now)
         if state in ("", here.state):
             found.append(_told(call, here))
+    # How many are open in all would take a decision for each of them.
     count = None
     if not state:
         count = len(places)
@@ -136,6 +140,7 @@ def _places(call: Call, words: str) -> Iterator[tuple[Stored, str | None]]:
     wanted = words.lower().split()
     for stored in call.windows.snapshot.every():
         clusters: tuple[str | None, ...] = call.windows.evaluator.clusters(stored) or (None,)
+        # `week north`: one word may be of the policy, the other of the cluster.
         left = [word for word in wanted if word not in stored.title.lower()]
         for cluster in clusters:
             name = (cluster or "").lower()

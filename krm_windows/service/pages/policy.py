@@ -76,6 +76,7 @@ def _values(call: Call, stored: Stored) -> dict[str, object]:
         # An unknown one is a problem, and said to be one.
         call.windows.evaluator.version(stored, cluster)
         shown = (cluster,)
+    # What can be said however wrong the policy is; the rest follows below.
     values: dict[str, object] = {
         "stored": stored,
         "here": here(call, stored),
@@ -128,6 +129,7 @@ def _saved(call: Call, stored: Stored) -> Entry | None:
     commit = call.text("saved")
     if commit is None:
         return None
+    # Anybody can write an address: it is said only of a commit that is there.
     for entry in call.windows.history(stored, _COMMITS):
         if entry.commit == commit:
             return entry
@@ -145,6 +147,7 @@ def _calendar(call: Call, stored: Stored, shown: tuple[str | None, ...]) -> Draw
     evaluator = call.windows.evaluator
     now = call.windows.now()
     start = call.values.get("from")
+    # From the day that it is where the policy is at home.
     if not isinstance(start, date):
         start = evaluator.today(stored, shown[0], now)
     timetables = [evaluator.timetable(stored, name) for name in shown]

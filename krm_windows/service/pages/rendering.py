@@ -83,6 +83,7 @@ def page(
 def refused(problem: Problem) -> Response:
     """Answer with a page that says why there is none."""
     template = "problem.html"
+    # Who is not known gets no explanation but a way in.
     if problem.status is HTTPStatus.UNAUTHORIZED:
         template = "login.html"
     values: dict[str, object] = {
@@ -113,6 +114,7 @@ async def asset(call: Call) -> Response:
     """Answer with a file that pages load."""
     name = call.request.path_params["asset"]
     for each in assets().values():
+        # Another digest is an older version, which is gone: the page that asks is older, too.
         if each.name == name:
             headers = {"Cache-Control": "public, max-age=31536000, immutable"}
             return Response(each.body, headers=headers, media_type=each.media_type)
@@ -136,7 +138,9 @@ def environment() -> Environment:
     """Return the templates, and the functions that they use."""
     made = Environment(
         loader=PackageLoader("krm_windows.service"),
+        # Whatever a template writes is escaped for HTML, unless it is Markup.
         autoescape=True,
+        # A name that a template does not get is our bug, and no empty place in a page.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -190,5 +190,6 @@ PAGES: tuple[Operation, ...] = (
         rendering.asset,
         scope=None,
     ),
+    # The way in and out: a refusal of these is a page, too.
     *(replace(operation, problem=rendering.refused) for operation in routes.SESSIONS),
 )

@@ -53,6 +53,7 @@ async def save(call: Call) -> Response:
             return _done(call, stored, outcome.commit)
         if outcome is not None:
             form.general.append(Found("There is nothing to save: the policy says this already."))
+    # Read again: another commit may be what was in the way.
     stored = _stored(call)
     if form.is_conflict:
         await call.run(_take_over, call, stored, form)
@@ -63,6 +64,7 @@ async def save(call: Call) -> Response:
 def _sent_form(call: Call, stored: Stored) -> Form:
     sent = call.form()
     texts = {name: sent.get(name, "").strip() for name in (*FIELDS, "reason", "remove")}
+    # A window that is there keeps its name: another one would be another window.
     texts["name"] = _window(call) or sent.get("name", "").strip()
     was = {name: sent.get(f"was-{name}", "") for name in FIELDS}
     etag = sent.get("etag", "")
@@ -84,6 +86,7 @@ def _check_reason(form: Form) -> None:
 
 
 def _save(call: Call, form: Form) -> Outcome | None:
+    # Only the version that the form was made from is changed (RFC 9110, 13.1.1).
     order = replace(call.order(form.texts["reason"]), if_match=form.etag)
     return forms.try_change(call, form, _change(call, form), order)
 
@@ -103,6 +106,7 @@ def _preview(call: Call, stored: Stored, form: Form) -> Proposal | None:
 
 def _change(call: Call, form: Form) -> Change:
     cluster = call.text("cluster")
+    # Null takes it out; on one cluster, it takes out what the policy has for all.
     window: Value = None
     if not form.texts.get("remove"):
         window = _changed(form)
@@ -133,6 +137,7 @@ def _take_over(call: Call, stored: Stored, form: Form) -> None:
     form.meanwhile = forms.since(call, stored, form.seen)
     now = _texts(stored, form.texts["name"], call.text("cluster"))
     for name in FIELDS:
+        # Three versions: as it was, as somebody else made it, as it was typed here.
         if form.texts[name] == form.was[name]:
             form.texts[name] = now[name]
         elif now[name] != form.was[name]:
@@ -194,6 +199,7 @@ def _answer(
     elif form.fails:
         status = HTTPStatus.UNPROCESSABLE_ENTITY
     changes: list[object] = []
+    # Without a proposal, the form says why.
     if proposal is not None:
         changes = list(forms.differences(proposal))
     values = {

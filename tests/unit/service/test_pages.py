@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -9,6 +11,8 @@ import pytest
 import yaml
 
 from krm_windows.service.access import Caller, Scope
+from krm_windows.service.pages import rendering
+from krm_windows.service.problems import Problem
 from krm_windows.system.git_branch import Person
 
 Client = Any
@@ -342,3 +346,177 @@ def test_a_form_of_another_site_is_refused(client: Client, git: Git) -> None:
     assert answer.status == 403
     assert answer.headers["content-type"].startswith("text/html")
     assert git("rev-list", "--count", "HEAD").strip() == "1"
+
+
+@pytest.mark.parametrize(
+    "status",
+    [400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 422, 428, 429, 500, 502, 503],
+)
+def test_every_refusal_has_a_page(status: int) -> None:
+    """With the words of the problem, escaped, and what can be done about it."""
+    found = [{"message": "is <b>wrong</b>", "file": "a.yaml", "line": 3, "field": {"path": "spec"}}]
+    problem = Problem(HTTPStatus(status), "because <i>", found, {"Retry-After": "1"})
+    response = rendering.refused(problem)
+    assert response.status_code == status
+    assert response.headers["retry-after"] == "1"
+    body = bytes(response.body).decode()
+    assert "because &lt;i&gt;" in body
+    assert "<b>" not in body
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"), [("text/html,*/*;q=0.8", "text/html"), ("*/*", "application/problem+json")]
+)
+def test_a_browser_that_is_lost_gets_a_page(client: Client, accept: str, kind: str) -> None:
+    """A program gets what programs read."""
+    for method, target, status in (("GET", "/ui/nowhere", 404), ("DELETE", "/", 405)):
+        answer = client.ask(method, target, accept=accept)
+        assert answer.status == status
+        assert answer.headers["content-type"].startswith(kind)
+
+
+def test_a_window_is_added(client: Client, git: Git) -> None:
+    """Under a name that is free."""
+    target = f"{PAGE}/window"
+    form = get(client, target)
+    fields = {**form.fields, "opens": "daily 22:00", "duration": "2h", "reason": "Nights"}
+    for name in ("", "week", "Not A Label"):
+        page = send(client, target, {**fields, "name": name})
+        assert page.status == 422, name
+        assert page.fields["opens"] == "daily 22:00"
+    assert git("rev-list", "--count", "HEAD").strip() == "1"
+    assert send(client, target, {**fields, "name": "nightly"}).status == 303
+    [policy, _] = yaml.safe_load_all(git("show", "HEAD:clusters/week.yaml"))
+    assert policy["spec"]["windows"]["nightly"] == {"opens": "daily 22:00", "duration": "2h"}
+
+
+def test_a_window_is_removed(client: Client, git: Git) -> None:
+    """The preview says which hours close by it."""
+    target = f"{PAGE}/window?window=week&cluster=south"
+    form = get(client, target)
+    assert form.fields["opens"] == "Tue 08:00"
+    fields = {**form.fields, "remove": "yes", "reason": "Not in the south"}
+    page = send(client, target.replace("window?", "window/preview?"), fields)
+    # Without any window the policy would never open there: `check` says so.
+    assert "south" in page.text
+    assert "checked" in next(found for _, found in page.tags if found.get("id") == "remove")
+    form = get(client, f"{PAGE}/window")
+    fields = {**form.fields, "name": "nightly", "opens": "daily 22:00", "duration": "2h"}
+    assert send(client, f"{PAGE}/window", {**fields, "reason": "Nights"}).status == 303
+    form = get(client, target)
+    answer = send(client, target, {**form.fields, "remove": "yes", "reason": "Not in the south"})
+    assert answer.status == 303
+    [policy, _] = yaml.safe_load_all(git("show", "HEAD:clusters/week.yaml"))
+    assert policy["spec"]["clusters"]["south"] == {"windows": {"week": None}}
+
+
+def test_a_window_is_changed_on_one_cluster(client: Client, git: Git) -> None:
+    """The others keep theirs, and the form says so."""
+    target = f"{PAGE}/window?window=week&cluster=north"
+    form = get(client, target)
+    assert "on north alone" in form.text
+    fields = {**form.fields, "opens": "Wed 08:00", "reason": "Later in the north"}
+    assert send(client, target, fields).status == 303
+    [policy, _] = yaml.safe_load_all(git("show", "HEAD:clusters/week.yaml"))
+    assert policy["spec"]["clusters"]["north"] == {"windows": {"week": {"opens": "Wed 08:00"}}}
+    assert policy["spec"]["windows"]["week"]["opens"] == "Mon 08:00"
+
+
+def test_what_changes_nothing_is_not_saved(client: Client, git: Git) -> None:
+    """The form says that there is nothing to save."""
+    form = get(client, f"{PAGE}/window?window=week")
+    page = send(client, f"{PAGE}/window?window=week", {**form.fields, "reason": "Nothing"})
+    assert page.status == 422
+    assert "nothing to save" in page.text
+    assert git("rev-list", "--count", "HEAD").strip() == "1"
+
+
+def test_a_form_says_which_version_it_is_about(client: Client) -> None:
+    """Without, it could overwrite what nobody has seen."""
+    form = get(client, f"{PAGE}/window?window=week")
+    fields = {**form.fields, "etag": "", "opens": "Tue 08:00", "reason": "Blind"}
+    assert send(client, f"{PAGE}/window?window=week", fields).status == 400
+
+
+def test_a_policy_with_errors_has_a_page(client: Client, git: Git, repository: Path) -> None:
+    """It names file, line and field; its windows can be put right."""
+    file = repository / "clusters/week.yaml"
+    file.write_text(file.read_text().replace("Thu 17:00", "Xhu <b>"))
+    git("commit", "--quiet", "--all", "--message=Oops")
+    client.windows.refresh()
+    assert "Unknown" in get(client, "/?state=wrong").text
+    page = get(client, PAGE)
+    assert page.status == 200
+    assert "The policy has errors" in page.text
+    assert "line 11" in page.text
+    assert f"{PAGE}/window?window=week" in page.links
+    target = f"{PAGE}/window?window=week"
+    form = get(client, target)
+    assert form.fields["closes"] == "Xhu <b>"
+    answer = send(client, target, {**form.fields, "closes": "Thu 17:00", "reason": "Back"})
+    assert answer.status == 303
+    assert "The policy has errors" not in get(client, PAGE).text
+    assert get(client, f"{PAGE}/override").status == 200
+
+
+def test_overrides_that_are_over_are_taken_away(client: Client, git: Git, repository: Path) -> None:
+    """All at once, with a button that is there when they are several."""
+    entry = "{state: Open, starts: '2020-01-01T08:00', ends: '2020-01-01T09:00', reason: Old}"
+    file = repository / "clusters/week.yaml"
+    added = f"  overrides:\n    one: {entry}\n    two: {entry}\n  clusters:"
+    file.write_text(file.read_text().replace("  clusters:", added))
+    git("commit", "--quiet", "--all", "--message=Old ones")
+    client.windows.refresh()
+    page = get(client, PAGE)
+    assert "Remove the 2 that are over" in page.text
+    token = {"form-token": page.fields["form-token"]}
+    assert send(client, f"{PAGE}/override/end", token).status == 400
+    assert send(client, f"{PAGE}/override/prune", token).status == 303
+    assert git("show", "HEAD:clusters/week.yaml").count("overrides") == 0
+
+
+@pytest.mark.parametrize(
+    ("link", "kind"),
+    [
+        ("/calendar.json", "application/json"),
+        ("/calendar.ics", "text/calendar"),
+        ("/calendar.ics?cluster=south&days=3&from=2026-11-23", "text/calendar"),
+    ],
+)
+def test_links_for_programs_answer_a_browser(client: Client, link: str, kind: str) -> None:
+    """In the form that they name, whatever it would rather have."""
+    answer = client.ask("GET", f"{PAGE}{link}", accept="text/html,*/*;q=0.8")
+    assert answer.status == 200
+    assert answer.headers["content-type"].startswith(kind)
+
+
+def test_a_file_tells_policies_of_one_name_apart(
+    client: Client, git: Git, repository: Path
+) -> None:
+    """The first page leads to each, and every link goes on with it."""
+    text = (repository / "clusters/week.yaml").read_text()
+    (repository / "clusters/copy.yaml").write_text(text)
+    git("add", ".")
+    git("commit", "--quiet", "--message=Twice")
+    client.windows.refresh()
+    links = [link for link in get(client, "/").links if "file=" in link]
+    assert len(links) == 4
+    page = get(client, links[0])
+    assert page.status == 200
+    assert all("file=" in link for link in page.links if "/window?" in link)
+    assert get(client, PAGE).status == 409
+
+
+def test_hidden_signs_are_shown_as_codes(client: Client, git: Git, repository: Path) -> None:
+    """Nobody is led astray by a text that runs backwards; what is typed stays what it is."""
+    file = repository / "clusters/week.yaml"
+    text = file.read_text().replace(
+        "closes: Thu 17:00}", 'closes: Thu 17:00, description: "a\u202eb"}'
+    )
+    file.write_text(text)
+    git("commit", "--quiet", "--all", "--message=Backwards \u202e")
+    client.windows.refresh()
+    page = get(client, PAGE)
+    assert "\u202e" not in page.source
+    assert "a\\u202eb" in page.text
+    assert get(client, f"{PAGE}/window?window=week").fields["description"] == "a\u202eb"
