@@ -25,7 +25,6 @@ SAME = {
         "metadata:\n  name: week\n  namespace: flux-system\n  # the end\n",
         "metadata: {name: week,\nnamespace: flux-system}\n",
     ),
-    "twice": BLOCK + "kind: WindowPolicy\n",
     "referring": "a: &name week\n" + BLOCK.replace("name: week", "name: *name"),
     "text like a field": BLOCK + 'note: "a\nmetadata: b\n kind: c"\n',
     "block text": BLOCK + "note: |\n  kind: Other\n  metadata: {name: other}\n",
