@@ -15,7 +15,7 @@ from krm_windows.krm import InputError
 if TYPE_CHECKING:
     from krm_windows.service.access import Ways
     from krm_windows.service.proposals import PullRequests
-    from krm_windows.service.settings import Settings
+    from krm_windows.service.settings import Rendering, Settings
     from krm_windows.system.git_branch import Person
 
 _PORT = 8080
@@ -52,9 +52,26 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="changes a minute of each caller, 0 for any number (default: %(default)s)",
     )
+    _rendering(parser)
     _remote(parser)
     _address(parser)
     _access(parser)
+
+
+def _rendering(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what was rendered")
+    group.add_argument(
+        "--render",
+        metavar="PATH",
+        help="where `krm-windows render` has put the windows of a policy, below DIR, with "
+        "{directory} of its file, {namespace}, {name} and {cluster}: they are rendered again in "
+        "the commit that changes it",
+    )
+    group.add_argument(
+        "--render-resources",
+        metavar="PATH",
+        help="the directory of `--resources` for it, likewise",
+    )
 
 
 def _remote(parser: argparse.ArgumentParser) -> None:
@@ -309,6 +326,7 @@ def _settings(arguments: argparse.Namespace, ways: "Ways") -> "Settings":
         committer=arguments.committer or SERVICE,
         created=arguments.new_file,
         remote=arguments.push,
+        rendering=_rendered(arguments),
         pull_requests=_pull_requests(arguments),
         public_url=arguments.public_url,
         hosts=hosts,
@@ -316,6 +334,22 @@ def _settings(arguments: argparse.Namespace, ways: "Ways") -> "Settings":
         fetch_seconds=arguments.fetch_every,
         limits=Limits(writes_a_minute=arguments.rate),
     )
+
+
+def _rendered(arguments: argparse.Namespace) -> "Rendering | None":
+    from krm_windows.service.settings import Rendering  # noqa: PLC0415 - the extra `server`
+
+    if arguments.render is None:
+        if arguments.render_resources is not None:
+            raise InputError("--render-resources needs --render")
+        return None
+    known = {"directory": ".", "namespace": "n", "name": "n", "cluster": "c"}
+    for template in (arguments.render, arguments.render_resources or ""):
+        try:
+            template.format(**known)
+        except (LookupError, ValueError) as error:
+            raise InputError(f"{template!r} cannot be filled in: {error}") from None
+    return Rendering(arguments.render, arguments.render_resources)
 
 
 def _pull_requests(arguments: argparse.Namespace) -> "PullRequests | None":

@@ -29,6 +29,19 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Rendering:
+    """Where windows are rendered, for Flux, which runs no function.
+
+    `directory` lies below the one that is served, with `{directory}` (of the policy's file),
+    `{namespace}`, `{name}` and `{cluster}`; so do the `resources` that targets are looked for
+    among, None for none.
+    """
+
+    directory: str
+    resources: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What a service serves, and how.
 
@@ -42,6 +55,8 @@ class Settings:
     committer: Person = SERVICE
     created: str = "{namespace}-{name}.yaml"
     remote: str | None = None
+    # What was rendered of a policy is rendered again with every change; None: it is left alone.
+    rendering: Rendering | None = None
     # Changes are proposed at the remote, and not made.
     pull_requests: PullRequests | None = None
     # What browsers know the service by, `https://windows.example.com`; None is whatever they say.

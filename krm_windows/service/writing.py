@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
@@ -16,9 +16,10 @@ from krm_windows.results import fails
 from krm_windows.service.policies import Snapshot, Stored, title
 from krm_windows.service.problems import Problem, Record, findings
 from krm_windows.service.proposals import PREFIX, Proposed, PullRequests, branch_name
+from krm_windows.service.rendering import Renderer
 from krm_windows.service.windows import Windows, one
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_branch import Edit, Entry, MovedError, Person, RemoteError
+from krm_windows.system.git_branch import Edit, Entry, File, MovedError, Person, RemoteError
 
 Change = Callable[[KubeObject], KubeObject]
 """Makes the policy that is to be from the one that is; raises InputError where it cannot."""
@@ -134,6 +135,10 @@ class Writer:
     def __init__(self, windows: Windows) -> None:
         """Write to the branch of some policies."""
         self._windows = windows
+        rendering = windows.settings.rendering
+        self._renderer: Renderer | None = None
+        if rendering is not None:
+            self._renderer = Renderer(windows.branch, windows.below, rendering)
         # What was asked for under keys; from the history of the branch, and since then.
         self._known: OrderedDict[str, _Keyed] | None = None
 
@@ -154,9 +159,12 @@ class Writer:
             self._refuse(proposal, order, stored.file)
             if not proposal.changes_text:
                 return Outcome(place, stored.file, proposal, None, stored)
-            edit = Edit(stored.file, proposal.content, stored.mode)
+            edits = [Edit(stored.file, proposal.content, stored.mode)]
+            if self._renderer is not None:
+                commit = windows.snapshot.commit
+                edits += self._renderer.edits(commit, stored, proposal.new)
             outcome = Outcome(place, stored.file, proposal, None, stored, order.override)
-            outcome = self._published(outcome, edit, stored, order)
+            outcome = self._published(outcome, edits, order)
             self._remember(order, outcome)
         return outcome
 
@@ -170,7 +178,7 @@ class Writer:
             proposal = introduce(new, [], windows.now())
             self._refuse(proposal, order, file)
             edit = Edit(file, proposal.content)
-            return self._published(Outcome(place, file, proposal, None, None), edit, None, order)
+            return self._published(Outcome(place, file, proposal, None, None), [edit], order)
 
     def remove(self, place: Place, order: Order) -> Outcome:
         """Take a policy out of its file, and the file away where nothing else is in it."""
@@ -178,13 +186,25 @@ class Writer:
         with windows.alone():
             stored = one(windows.refresh(), place.namespace, place.name, place.file)
             _check(order, stored)
+            self._check_not_rendered(stored)
             content: bytes | None = None
             if not stored.is_alone:
                 config = stored.config
                 content = config.source[: config.start] + config.source[config.end :]
             edit = Edit(stored.file, content, stored.mode)
             outcome = Outcome(place, stored.file, None, None, None)
-            return self._published(outcome, edit, stored, order)
+            return self._published(outcome, [edit], order)
+
+    def _check_not_rendered(self, stored: Stored) -> None:
+        """Refuse to remove a policy that is in force: what it shut would stay shut."""
+        if self._renderer is None:
+            return
+        for rendered in self._renderer.rendered(self._windows.snapshot.commit, stored):
+            raise Problem(
+                HTTPStatus.CONFLICT,
+                f"the windows of {stored.title} are rendered in {rendered.place}: first see to it "
+                "that nothing stays suspended (docs/how-to/removing-a-policy.md)",
+            )
 
     def _replayed(self, order: Order, place: Place, stored: Stored) -> Outcome | None:
         """Return what became of the same request before; raises Problem for another one."""
@@ -266,17 +286,16 @@ class Writer:
     def _published(
         self,
         outcome: Outcome,
-        edit: Edit,
-        before: Stored | None,
+        edits: Sequence[Edit],
         order: Order,
     ) -> Outcome:
         """Commit a change, or propose it; return what became of it."""
         windows = self._windows
         place = outcome.place
         if windows.settings.pull_requests is not None:
-            commit, address = self._proposed(windows.settings.pull_requests, edit, order, place)
+            commit, address = self._proposed(windows.settings.pull_requests, edits, order, place)
             return replace(outcome, commit=commit, pull_request=address)
-        commit = self._publish(edit, before, order, place)
+        commit = self._publish(edits, order, place)
         found = windows.refresh().policies.get((place.namespace, place.name), ())
         now = None
         for stored in found:
@@ -287,7 +306,7 @@ class Writer:
     def _proposed(
         self,
         pull_requests: PullRequests,
-        edit: Edit,
+        edits: Sequence[Edit],
         order: Order,
         place: Place,
     ) -> tuple[str, str]:
@@ -299,7 +318,7 @@ class Writer:
         message = _message(order, place)
         base = windows.snapshot.commit
         committer = windows.settings.committer
-        commit = windows.branch.commit(base, [edit], message, order.author, committer)
+        commit = windows.branch.commit(base, edits, message, order.author, committer)
         name = branch_name(place.namespace, place.name, commit)
         ref = f"refs/heads/{name}"
         title, _, body = message.partition("\n\n")
@@ -317,26 +336,26 @@ class Writer:
 
     def _publish(
         self,
-        edit: Edit,
-        before: Stored | None,
+        edits: Sequence[Edit],
         order: Order,
         place: Place,
     ) -> str:
         """Make the commit, push it, move the branch, bring the working tree forward."""
         windows = self._windows
         # Whoever commits that file next would take the change back without knowing.
-        if not windows.forward.is_untouched(edit.path):
-            raise Problem(
-                HTTPStatus.CONFLICT,
-                f"{edit.path} has changes in the working tree that are not committed: commit or "
-                "restore them first",
-            )
+        for edit in edits:
+            if not windows.forward.is_untouched(edit.path):
+                raise Problem(
+                    HTTPStatus.CONFLICT,
+                    f"{edit.path} has changes in the working tree that are not committed: commit "
+                    "or restore them first",
+                )
         tip = windows.snapshot.commit
         base = tip
         for _ in range(_ATTEMPTS):
             commit = windows.branch.commit(
                 base,
-                [edit],
+                edits,
                 _message(order, place),
                 order.author,
                 windows.settings.committer,
@@ -350,7 +369,7 @@ class Writer:
                 raise Problem(HTTPStatus.BAD_GATEWAY, str(error)) from error
             except MovedError as error:
                 windows.forward.forget()
-                base = self._rebased(edit, before, tip, error)
+                base = self._rebased(edits, tip, error)
             else:
                 return commit
         raise Problem(HTTPStatus.CONFLICT, "the remote moves all the time: try again")
@@ -362,8 +381,7 @@ class Writer:
 
     def _rebased(
         self,
-        edit: Edit,
-        before: Stored | None,
+        edits: Sequence[Edit],
         tip: str,
         error: MovedError,
     ) -> str:
@@ -381,20 +399,23 @@ class Writer:
                 HTTPStatus.CONFLICT,
                 f"the branch {windows.branch.name} here and at {remote} have gone apart",
             ) from error
-        there = windows.branch.file(theirs, edit.path)
-        known = None
-        if before is not None:
-            known = before.blob
-        blob = None
-        if there is not None:
-            blob = there.blob
-        if blob != known:
-            # Whoever asks again sees what the remote has.
-            windows.catch_up(theirs)
-            raise Problem(
-                HTTPStatus.CONFLICT, f"{edit.path} was changed at {remote} meanwhile: read it again"
-            ) from error
+        for edit in edits:
+            if _blob(windows.branch.file(theirs, edit.path)) != _blob(
+                windows.branch.file(tip, edit.path)
+            ):
+                # Whoever asks again sees what the remote has.
+                windows.catch_up(theirs)
+                raise Problem(
+                    HTTPStatus.CONFLICT,
+                    f"{edit.path} was changed at {remote} meanwhile: read it again",
+                ) from error
         return theirs
+
+
+def _blob(file: File | None) -> str | None:
+    if file is None:
+        return None
+    return file.blob
 
 
 def _check(order: Order, stored: Stored) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lab import build
 from lab.processes import answers, run, start, until
-from lab.settings import ADMIN, ARTIFACT_PORT, BIN, GIT, GIT_PORT, PINS, RUN
+from lab.settings import ADMIN, ARTIFACT_PORT, BIN, GIT, GIT_PORT, NEIGHBOUR, PINS, RUN
 
 _ARTIFACTS = f"127.0.0.1:{ARTIFACT_PORT}"
 # Ports for metrics and health, one pair each: all of them share the lab's network.
@@ -23,7 +23,9 @@ def up() -> None:
     """
     definitions()
     GIT.mkdir(parents=True)
-    start("git-server", [sys.executable, "-m", "lab.git_server", str(GIT_PORT), GIT])
+    # For Flux, which is beside the cluster, and for Pods, which reach nothing but the neighbour.
+    for name, address in (("git-server", "127.0.0.1"), ("git-server-for-pods", NEIGHBOUR)):
+        start(name, [sys.executable, "-m", "lab.git_server", address, str(GIT_PORT), GIT])
     source_controller()
     kustomize_controller()
     helm_controller()

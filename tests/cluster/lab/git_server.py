@@ -1,14 +1,11 @@
-"""Serves the Git repositories of a folder over smart HTTP: `git_server PORT FOLDER`.
-
-It listens on the loopback.
-"""
+"""Serves the Git repositories of a folder over smart HTTP: `git_server ADDRESS PORT FOLDER`."""
 
 import os
 import subprocess
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-PORT, FOLDER = int(sys.argv[1]), sys.argv[2]
+ADDRESS, PORT, FOLDER = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 
 
 class Backend(BaseHTTPRequestHandler):
@@ -69,4 +66,4 @@ class Backend(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    ThreadingHTTPServer(("127.0.0.1", PORT), Backend).serve_forever()
+    ThreadingHTTPServer((ADDRESS, PORT), Backend).serve_forever()

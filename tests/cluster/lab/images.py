@@ -10,10 +10,16 @@ from pathlib import Path
 
 from krm_windows.policy.images import DEFAULTS
 from lab.processes import run
-from lab.settings import BIN, IMAGES, PINS
+from lab.settings import BIN, IMAGES, PINS, ROOT
 
 PAUSE = "docker.io/library/pause:lab"
-ARCHIVES = {"gate": DEFAULTS["Gate"].tag, "kubectl": DEFAULTS["Kubectl"].tag, "pause": PAUSE}
+SERVER = PINS["image"]["server_tag"]
+ARCHIVES = {
+    "gate": DEFAULTS["Gate"].tag,
+    "kubectl": DEFAULTS["Kubectl"].tag,
+    "pause": PAUSE,
+    "server": SERVER,
+}
 # The stand-ins have other digests than what they replace, so containerd is given under which digest
 # each is asked for.
 PINNED = {
@@ -24,12 +30,14 @@ PINNED = {
 
 
 def build() -> None:
-    """Make every archive that is not there yet."""
+    """Make every archive that is not there yet, and that of the service from the sources."""
     IMAGES.mkdir(parents=True, exist_ok=True)
-    for name, tag in ARCHIVES.items():
+    made = {"gate": _gate, "kubectl": _program, "pause": _program}
+    for name, make in made.items():
         if not archive(name).exists():
-            print(f"lab: making the image {tag}", flush=True)
-            {"gate": _gate, "kubectl": _program, "pause": _program}[name](name, tag)
+            print(f"lab: making the image {ARCHIVES[name]}", flush=True)
+            make(name, ARCHIVES[name])
+    _server()
 
 
 def archive(name: str) -> Path:
@@ -50,6 +58,16 @@ def _gate(name: str, tag: str) -> None:
     _save(name, tag)
     if tag != base:
         run("podman", "untag", tag, tag)
+
+
+def _server() -> None:
+    """Build the image of the service; it is saved where it is another than the one before."""
+    subprocess.run(["bash", ROOT / ".ci/image", "server"], check=True)
+    image = run("podman", "image", "inspect", "--format", "{{.Id}}", SERVER).strip()
+    saved = IMAGES / "server.id"
+    if not archive("server").exists() or not saved.exists() or saved.read_text() != image:
+        _save("server", SERVER)
+        saved.write_text(image)
 
 
 def _program(name: str, tag: str) -> None:

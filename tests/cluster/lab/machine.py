@@ -28,6 +28,7 @@ from lab.settings import (
     NODE,
     PIDS,
     POD_BRIDGE,
+    POD_GATEWAY,
     ROOT,
     RUN,
     TEMPORARY,
@@ -187,14 +188,16 @@ def _watch() -> None:
     """Remember, and drop, what comes from the Pods' bridge and goes elsewhere.
 
     Packets to the API server and to the neighbour pass. A packet that comes after the end of its
-    connection is not translated any more: it still has the Service's address.
+    connection is not translated any more: it still has the Service's address. What begins no
+    connection with the node is an answer to it: the kubelet asks a Pod whether it is ready.
     """
     run("iptables", "--new-chain", _ELSEWHERE)
     for chain in ("INPUT", "FORWARD"):
         run("iptables", "--append", chain, "--in-interface", POD_BRIDGE, "--jump", _ELSEWHERE)
     api_server = ["--destination", NODE, "--protocol", "tcp", "--dport", str(API_PORT)]
     service = ["--destination", API_SERVICE, "--protocol", "tcp", "--dport", "443"]
-    for known in (api_server, service, ["--destination", NEIGHBOUR]):
+    answer = ["--destination", POD_GATEWAY, "--protocol", "tcp", "!", "--syn"]
+    for known in (api_server, service, answer, ["--destination", NEIGHBOUR]):
         run("iptables", "--append", _ELSEWHERE, *known, "--jump", "RETURN")
     destination = ["--match", "recent", "--name", _STRAYS.name, "--set", "--rdest"]
     run("iptables", "--append", _ELSEWHERE, *destination, "--jump", "DROP")

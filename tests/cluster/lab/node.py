@@ -4,7 +4,7 @@ import json
 
 from lab import images
 from lab.processes import answers, run, start, until
-from lab.settings import ADMIN, BIN, CGROUP, NODE, PKI, POD_BRIDGE, RUN
+from lab.settings import ADMIN, BIN, CGROUP, NODE, PKI, POD_BRIDGE, PODS, RUN
 
 _NODE = RUN / "node"
 _SOCKET = _NODE / "containerd.sock"
@@ -84,7 +84,7 @@ _BRIDGE = {
             "ipam": {
                 "type": "host-local",
                 "dataDir": str(_NODE / "ipam"),
-                "ranges": [[{"subnet": "10.244.0.0/24"}]],
+                "ranges": [[{"subnet": PODS}]],
                 "routes": [{"dst": "0.0.0.0/0"}],
             },
         }

@@ -26,6 +26,7 @@ NEIGHBOUR = (
     "10.99.0.2"  # an external system beside the cluster: the one other address that Pods reach
 )
 POD_BRIDGE = "cni0"
+PODS, POD_GATEWAY = "10.244.0.0/24", "10.244.0.1"
 SERVICES, API_SERVICE = "10.96.0.0/16", "10.96.0.1"
 
 PINS = tomllib.loads((ROOT / "versions.toml").read_text())

@@ -1,0 +1,188 @@
+"""The service in the cluster: what is changed over HTTP is in force, with no other hand.
+
+It runs as `examples/server` has it, from the image of the service, on a clone of the repository
+that Flux delivers. A change is a commit of the policy and of what is rendered of it.
+"""
+
+import base64
+import html
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from urllib.parse import urlencode
+
+import pytest
+import yaml
+from environment import FUNCTION, Environment, Object, eventually, far_window, note
+from lab.settings import ADMIN, BIN, GIT, GIT_PORT, NEIGHBOUR, ROOT
+
+NAME = "krm-windows-server"
+FOR_EVER = {"opens": "daily 00:00", "closes": "24:00"}
+FORM = "application/x-www-form-urlencoded"
+MERGE = "application/merge-patch+json"
+
+
+@dataclass
+class Service:
+    """Asks the service's Pod, as the cluster's neighbour: the one whom Pods answer."""
+
+    address: str
+    token: str
+    policy: str
+    cookie: str = ""
+    tag: str = ""
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, str]:
+        """Return status and body; a cookie that is set is kept."""
+        connection = HTTPConnection(self.address, 8080, 60, source_address=(NEIGHBOUR, 0))
+        sent = {name.replace("_", "-"): text for name, text in headers.items()}
+        connection.request(method, path, body, sent)
+        found = connection.getresponse()
+        text = found.read().decode()
+        self.cookie = (found.headers["set-cookie"] or self.cookie).partition(";")[0]
+        self.tag = found.headers["etag"]
+        connection.close()
+        return found.status, text
+
+    def rest(self, method: str, path: str = "", body: object = None, **headers: str) -> Object:
+        """Return what the REST interface says about the policy."""
+        sent = b"" if body is None else json.dumps(body).encode()
+        kind = {"content_type": "application/json", **headers}
+        status, text = self.ask(
+            method, self.policy + path, sent, authorization=f"Bearer {self.token}", **kind
+        )
+        assert status in (200, 201), text
+        found: Object = json.loads(text)
+        return found
+
+    def page(self, path: str, **fields: str) -> str:
+        """Send the form of a page as a browser does, with what is hidden in it; return the next."""
+        if not fields:
+            status, text = self.ask("GET", f"/ui{self.policy}{path}", cookie=self.cookie)
+        else:
+            sent = urlencode({**self.tokens, **fields}).encode()
+            status, text = self.ask(
+                "POST",
+                f"/ui{self.policy}{path}",
+                sent,
+                cookie=self.cookie,
+                content_type=FORM,
+                origin=f"http://{self.address}:8080",
+            )
+        assert status in (200, 303), text
+        hidden = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', text)
+        self.tokens = {name: html.unescape(value) for name, value in hidden}
+        return text
+
+
+@pytest.fixture
+def service(env: Environment) -> Service:
+    """The example, in the test's namespace, on a clone of its repository."""
+    env.begin()
+    env.write("cluster/windows.yaml", env.policy_text({"windows": {"later": far_window().spec}}))
+    env.render("cluster/windows.yaml", "cluster/windows", "--resources", "cluster")
+    env.include("windows")
+    env.commit("Set windows")
+    bare = GIT / f"{env.name}.git"
+    subprocess.run(["git", "-C", bare, "config", "http.receivepack", "true"], check=True)
+    making = [FUNCTION, "serve", "--new-token", "ada", "--scopes", "read,write,override"]
+    made = subprocess.run(making, capture_output=True, text=True, check=True)
+    secret = {"tokens": base64.b64encode(made.stdout.encode()).decode()}
+    meta = {"name": "krm-windows-tokens", "namespace": env.name}
+    env.api.create("secrets", env.name, {"metadata": meta, "data": secret})
+    for document in example(env):
+        text = yaml.safe_dump(document)
+        command = [BIN / "kubectl", "--kubeconfig", ADMIN, "apply", "--server-side", "-f", "-"]
+        subprocess.run(command, input=text, text=True, check=True, stdout=subprocess.DEVNULL)
+    eventually("the service is ready", lambda: pod(env) is not None)
+    running = pod(env)
+    assert running is not None
+    token = made.stderr.rpartition(" ")[2].strip()
+    return Service(running["status"]["podIP"], token, f"/policies/{env.name}/windows")
+
+
+def example(env: Environment) -> Iterator[Object]:
+    """Yield the objects of the example, with the test's namespace, repository and directory."""
+    values = {
+        "repository": f"http://{NEIGHBOUR}:{GIT_PORT}/{env.name}.git",
+        "branch": "main",
+        "directory": "cluster",
+    }
+    built = subprocess.run(
+        [BIN / "kubectl", "kustomize", ROOT / "examples/server"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    for document in yaml.safe_load_all(built):
+        if document["kind"] == "Namespace":
+            continue
+        document["metadata"]["namespace"] = env.name
+        if document["kind"] == "ConfigMap":
+            document["data"] = values
+        yield document
+
+
+def pod(env: Environment) -> Object | None:
+    """Return the service's Pod once it is ready."""
+    for found in env.api.items("pods", env.name):
+        conditions = found["status"].get("conditions", [])
+        ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+        if found["metadata"]["name"].startswith(NAME) and ready:
+            return found
+    return None
+
+
+def history(env: Environment) -> list[str]:
+    """Return the subjects of the commits, newest first."""
+    command = ["git", "-C", GIT / f"{env.name}.git", "log", "--format=%an: %s", "main"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+@pytest.mark.long
+def test_a_change_over_http_is_in_force_with_no_other_hand(
+    env: Environment, service: Service
+) -> None:
+    """A window set over REST opens; an override from the page closes again, and is ended there."""
+    env.eventually_closed()
+    env.release("2")
+    service.rest("GET")
+    tag = service.tag
+    patch = {"spec": {"windows": {"now": FOR_EVER}}}
+    done = service.rest(
+        "PATCH", "?reason=Open%20for%20the%20visit", patch, content_type=MERGE, if_match=tag
+    )
+    assert done["written"]
+    note("from a change over REST to its effect", env.eventually_open())
+    env.eventually_applied("2")
+    assert history(env)[0] == "ada: Open for the visit"
+    status, _ = service.ask(
+        "POST", "/ui/login", urlencode({"token": service.token}).encode(), content_type=FORM
+    )
+    assert status == 303
+    service.page("/override")
+    shown = service.page("/override/check", state="closed", **{"for": "2h"}, reason="Line down")
+    assert "Close" in shown
+    service.page("/override", reason="Line down")
+    note("from an override on the page to its effect", env.eventually_closed())
+    assert history(env)[0] == "ada: Line down"
+    [override] = service.rest("GET", "/overrides")["overrides"]
+    shown = service.page("/override")
+    service.page("/override/end", override=override["name"])
+    env.eventually_open()
+    assert "End override" in history(env)[0]
+    check(env)
+
+
+def check(env: Environment) -> None:
+    """See that what is committed is what `render` makes of the policy."""
+    for command in (["fetch", "--quiet"], ["reset", "--quiet", "--hard", "origin/main"]):
+        subprocess.run(["git", "-C", env.tree, *command], check=True)
+    options = ["-o", "cluster/windows", "--resources", "cluster", "--check"]
+    command = [FUNCTION, "render", "cluster/windows.yaml", *options]
+    done = subprocess.run(command, cwd=env.tree, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,116 @@
+"""What was rendered of a policy is rendered again in the commit that changes it."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from krm_windows.service.settings import Rendering
+
+POLICY_PATH = "/policies/flux-system/week"
+MERGE = "application/merge-patch+json"
+FRIDAY = {"spec": {"windows": {"week": {"closes": "Fri 12:00"}}}}
+OPEN = {"state": "open", "for": "2h", "reason": "Hotfix"}
+APPS = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps, namespace: flux-system}
+spec: {interval: 10m, path: ./apps, prune: true, sourceRef: {kind: GitRepository, name: fleet}}
+"""
+Serve = Any
+Git = Any
+
+
+@pytest.fixture
+def render(repository: Path, git: Git, function: Path) -> Any:  # noqa: ANN401
+    """Render with the command, as a person does, and commit it."""
+    (repository / "clusters/apps.yaml").write_text(APPS)
+
+    def run(output: str, *options: str) -> None:
+        command = [function, "render", "clusters/week.yaml", "-o", output, *options]
+        subprocess.run(command, cwd=repository, check=True, capture_output=True)
+        git("add", ".")
+        git("commit", "--quiet", "--allow-empty", "--message=render")
+
+    return run
+
+
+def changed(git: Git) -> list[str]:
+    """Return the paths of the newest commit."""
+    return git("show", "--name-only", "--format=", "HEAD").split()
+
+
+def test_it_is_what_the_command_renders(serve: Serve, git: Git, render: Any) -> None:  # noqa: ANN401
+    """One commit has both, the tree is clean, and `render` finds nothing to write after it."""
+    render("clusters/windows", "--resources", "clusters")
+    client = serve(rendering=Rendering("{directory}/windows", "{directory}"))
+    done = client.ask("PATCH", POLICY_PATH, FRIDAY, if_match="*", content_type=MERGE)
+    assert done.status == 200
+    paths = changed(git)
+    assert "clusters/week.yaml" in paths
+    assert "clusters/windows/configmap_week-gate.yaml" in paths
+    assert git("status", "--porcelain") == ""
+    head = git("rev-parse", "HEAD")
+    render("clusters/windows", "--resources", "clusters")
+    assert git("diff", "--stat", head.strip(), "HEAD") == ""
+
+
+def test_so_it_is_for_each_cluster(serve: Serve, git: Git, render: Any) -> None:  # noqa: ANN401
+    """What one cluster's patch changes is rendered for that cluster alone."""
+    for cluster in ("north", "south"):
+        render(f"rendered/{cluster}", "--cluster", cluster)
+    client = serve(rendering=Rendering("rendered/{cluster}"))
+    later = {"windows": {"week": {"closes": "Fri 12:00"}}}
+    target = f"{POLICY_PATH}?cluster=south"
+    assert client.ask("PATCH", target, later, if_match="*", content_type=MERGE).status == 200
+    folders = {path.rpartition("/")[0] for path in changed(git)}
+    assert folders == {"clusters", "rendered/south"}
+
+
+def test_an_override_is_rendered_too(serve: Serve, git: Git, render: Any) -> None:  # noqa: ANN401
+    """It is in the timetable that the gate reads."""
+    render("clusters/windows")
+    client = serve(rendering=Rendering("clusters/windows"))
+    assert client.ask("POST", f"{POLICY_PATH}/overrides", OPEN).status == 201
+    assert "clusters/windows/configmap_week-gate.yaml" in changed(git)
+
+
+def test_what_was_never_rendered_is_left_alone(serve: Serve, git: Git, render: Any) -> None:  # noqa: ANN401
+    """A directory that is not there, or that has the files of somebody else, gets none."""
+    render("elsewhere")
+    client = serve(rendering=Rendering("{directory}/windows"))
+    assert client.ask("PATCH", POLICY_PATH, FRIDAY, if_match="*", content_type=MERGE).status == 200
+    assert changed(git) == ["clusters/week.yaml"]
+
+
+def test_a_policy_that_is_rendered_is_not_removed(serve: Serve, git: Git, render: Any) -> None:  # noqa: ANN401
+    """What it shut would stay shut."""
+    render("clusters/windows")
+    head = git("rev-parse", "HEAD")
+    client = serve(rendering=Rendering("{directory}/windows"))
+    answer = client.ask("DELETE", POLICY_PATH, if_match="*")
+    assert answer.status == 409
+    assert "clusters/windows" in answer.json()["detail"]
+    assert git("rev-parse", "HEAD") == head
+
+
+def test_what_cannot_be_rendered_is_not_written(serve: Serve, git: Git, render: Any) -> None:  # noqa: ANN401
+    """A target that would be dropped while it is shut would stay suspended."""
+    render("clusters/windows")
+    head = git("rev-parse", "HEAD")
+    client = serve(rendering=Rendering("{directory}/windows"))
+    other = {"spec": {"targets": [{"kind": "Kustomization", "names": ["other"]}]}}
+    answer = client.ask("PATCH", POLICY_PATH, other, if_match="*", content_type=MERGE)
+    assert answer.status == 422
+    assert git("rev-parse", "HEAD") == head
+
+
+def test_no_path_leads_out_of_the_repository(serve: Serve, git: Git, render: Any) -> None:  # noqa: ANN401
+    """Whatever the template says."""
+    render("clusters/windows")
+    client = serve(rendering=Rendering("../../{name}"))
+    answer = client.ask("PATCH", POLICY_PATH, FRIDAY, if_match="*", content_type=MERGE)
+    assert answer.status == 409
+    assert "outside" in answer.json()["detail"]
+    assert git("status", "--porcelain") == ""
