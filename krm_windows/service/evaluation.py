@@ -4,7 +4,6 @@ What is kept is bounded by number and by bytes, whatever callers ask for.
 """
 
 import hashlib
-import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -24,7 +23,7 @@ from krm_windows.preview.calendar import Calendar, Period, calendars
 from krm_windows.preview.versions import Source
 from krm_windows.results import Result, fails
 from krm_windows.service.policies import Stored
-from krm_windows.service.problems import Problem, findings
+from krm_windows.service.problems import Problem, findings, json_body
 
 _Kept = TypeVar("_Kept")
 # Decisions are small; a calendar of a year as a page has some 100 KB.
@@ -172,7 +171,7 @@ class Evaluator:
         until = at + _LONGEST
         if decision.until is not None:
             until = min(until, decision.until)
-        answer = _answer(json.dumps(record, ensure_ascii=False).encode(), until)
+        answer = _answer(json_body(record), until)
         if is_now:
             self._states.put((stored.identity, cluster), answer)
         return answer
@@ -280,7 +279,7 @@ def _written(drawn: Calendar, form: Format) -> bytes:
         return ics.render([drawn]).encode()
     if form is Format.HTML:
         return html.render([drawn]).encode()
-    return json.dumps(records.calendar(drawn), ensure_ascii=False).encode()
+    return json_body(records.calendar(drawn))
 
 
 def _answer(body: bytes, until: datetime) -> Answer:

@@ -25,7 +25,7 @@ HEADERS = {
 _LASTING = "max-age=31536000"
 _BUSY = (
     b'{"type": "about:blank", "title": "Service Unavailable", "status": 503, '
-    b'"detail": "too many requests at once"}'
+    b'"detail": "too many requests at once"}\n'
 )
 # Whoever takes an answer slower than this does not want it.
 _SEND_SECONDS = 30.0

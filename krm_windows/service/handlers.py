@@ -21,7 +21,7 @@ from krm_windows.preview.calendar import Period
 from krm_windows.service.calls import HTML, ICS, JSON, MERGE_PATCH, YAML, Call, bad_request
 from krm_windows.service.evaluation import Answer, Format
 from krm_windows.service.policies import NO_NAMESPACE, Stored
-from krm_windows.service.problems import Problem
+from krm_windows.service.problems import Problem, json_body
 from krm_windows.service.writing import Change, Outcome, Place, entity_tag, proposed
 
 _FORMATS = {JSON: Format.JSON, ICS: Format.ICS, HTML: Format.HTML}
@@ -34,7 +34,7 @@ def as_json(
     headers: dict[str, str] | None = None,
 ) -> Response:
     """Answer with JSON."""
-    body = json.dumps(value, ensure_ascii=False, default=str).encode()
+    body = json_body(value)
     return Response(body, status.value, headers, JSON)
 
 
@@ -274,7 +274,7 @@ def _stored(call: Call) -> Stored:
 
 def _content(stored: Stored) -> bytes:
     try:
-        return json.dumps(stored.config.get(), ensure_ascii=False).encode()
+        return json_body(stored.config.get())
     except InputError as error:
         raise Problem(HTTPStatus.CONFLICT, f"{stored.file}: {error}") from error
 

@@ -70,7 +70,12 @@ def _finding(result: Result, policy: KubeObject | None, file: str | None) -> Rec
     return record
 
 
+def json_body(value: object) -> bytes:
+    """Write a value as a body of JSON, with a line end, for whoever reads it at a terminal."""
+    return f"{json.dumps(value, ensure_ascii=False)}\n".encode(errors="backslashreplace")
+
+
 def as_response(problem: Problem) -> Response:
     """Answer with problem details."""
-    body = json.dumps(problem.record(), ensure_ascii=True).encode()
+    body = json_body(problem.record())
     return Response(body, problem.status.value, dict(problem.headers), MEDIA_TYPE)

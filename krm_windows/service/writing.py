@@ -258,7 +258,9 @@ class Writer:
         old = stored.config.as_read()
         try:
             new = change(old)
-            period = Period(at, self._windows.settings.days_compared)
+            # From the minute on, as windows know no seconds.
+            begins = at.replace(second=0, microsecond=0)
+            period = Period(begins, self._windows.settings.days_compared)
             return propose(old, new, [], at, period)
         except (InputError, EditError) as error:
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
