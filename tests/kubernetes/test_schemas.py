@@ -7,25 +7,20 @@ import copy
 import json
 import subprocess
 import sys
-import tomllib
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import kubernetes_validate
 import pytest
 import yaml
 from effort import mostly_slow
-from kubernetes_validate.utils import all_versions
 from packaging.version import Version
+from restricted import OLDEST, RELEASES, ROOT, Object, breaches
 
 from krm_windows.emit.admission import KINDS
 
-ROOT = Path(__file__).resolve().parents[2]
 FUNCTION = Path(sys.executable).with_name("krm-windows")
-OLDEST = Version(tomllib.loads((ROOT / "versions.toml").read_text())["kubernetes"]["oldest"])
-RELEASES = [version for version in all_versions() if Version(version) >= OLDEST]
 POLICIES = sorted(
     path.relative_to(ROOT)
     for path in (ROOT / "examples").rglob("*.yaml")
@@ -34,7 +29,6 @@ POLICIES = sorted(
 
 # ValidatingAdmissionPolicy is v1 from this release on.
 ADMISSION = Version("1.30")
-Object = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -86,54 +80,6 @@ def test_strict_schema(emitted: dict[Path, list[Object]], release: str) -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the validator's own open files
                 kubernetes_validate.validate(found, release, strict=True)
-
-
-VOLUMES = {
-    "configMap",
-    "csi",
-    "downwardAPI",
-    "emptyDir",
-    "ephemeral",
-    "name",
-    "persistentVolumeClaim",
-    "projected",
-    "secret",
-}
-
-
-def breaches(pod: Object) -> Iterator[str]:
-    """Yield what the Pod Security Standards' restricted profile has against a Pod's spec."""
-    context = pod.get("securityContext", {})
-    yield from (name for name in ("hostNetwork", "hostPID", "hostIPC") if pod.get(name))
-    yield from (
-        f"volume {key}" for volume in pod.get("volumes", []) for key in volume if key not in VOLUMES
-    )
-    yield from (
-        name for name in ("sysctls", "seLinuxOptions", "windowsOptions") if context.get(name)
-    )
-    for container in [*pod.get("initContainers", []), *pod["containers"]]:
-        yield from breaches_of_container(
-            {**context, **container.get("securityContext", {})}, container
-        )
-
-
-def breaches_of_container(context: Object, container: Object) -> Iterator[str]:
-    """Yield what the profile has against a container, given its security context over its Pod's."""
-    if context.get("privileged") or context.get("allowPrivilegeEscalation") is not False:
-        yield "privilege escalation"
-    if context.get("runAsNonRoot") is not True or context.get("runAsUser") == 0:
-        yield "may run as root"
-    if context.get("seccompProfile", {}).get("type") not in {"RuntimeDefault", "Localhost"}:
-        yield "seccomp profile"
-    capabilities = context.get("capabilities", {})
-    if capabilities.get("drop") != ["ALL"] or set(capabilities.get("add", [])) - {
-        "NET_BIND_SERVICE"
-    }:
-        yield "capabilities"
-    if context.get("procMount", "Default") != "Default" or context.get("seLinuxOptions"):
-        yield "procMount or SELinux options"
-    if any("hostPort" in port for port in container.get("ports", [])):
-        yield "host port"
 
 
 def pods(objects: list[Object]) -> Iterator[Object]:

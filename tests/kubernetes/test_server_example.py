@@ -1,0 +1,94 @@
+"""The deployment of the service is what Kubernetes takes, and no more than it needs."""
+
+import argparse
+import subprocess
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import kubernetes_validate
+import pytest
+import yaml
+from effort import mostly_slow
+from restricted import RELEASES, ROOT, Object, breaches
+
+from krm_windows.cli import serve
+
+FOLDER = ROOT / "examples/server"
+
+
+@pytest.fixture(scope="module")
+def objects(tool: Callable[[str], Path]) -> list[Object]:
+    """What kustomize builds of it."""
+    command = [tool("kustomize"), "build", FOLDER]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return list(yaml.safe_load_all(done.stdout))
+
+
+def pod_of(objects: list[Object]) -> Object:
+    """Return the spec of its Pod."""
+    [deployment] = [each for each in objects if each["kind"] == "Deployment"]
+    found: Object = deployment["spec"]["template"]["spec"]
+    return found
+
+
+@pytest.mark.parametrize("release", mostly_slow(RELEASES, every=len(RELEASES) - 1))
+def test_strict_schema(objects: list[Object], release: str) -> None:
+    """Every object satisfies the release's schema, without a field that it does not know."""
+    for found in objects:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the validator's own open files
+            kubernetes_validate.validate(found, release, strict=True)
+
+
+def test_its_pod_is_restricted(objects: list[Object]) -> None:
+    """By the Pod Security Standards, which its namespace enforces; and its root is read-only."""
+    pod = pod_of(objects)
+    assert list(breaches(pod)) == []
+    assert pod["automountServiceAccountToken"] is False
+    for container in [*pod["initContainers"], *pod["containers"]]:
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        assert container["resources"]["limits"]["memory"]
+    [namespace] = [each for each in objects if each["kind"] == "Namespace"]
+    assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+
+
+def test_it_writes_to_one_volume(objects: list[Object]) -> None:
+    """All others are mounted read-only, in both containers."""
+    pod = pod_of(objects)
+    for container in [*pod["initContainers"], *pod["containers"]]:
+        writable = {each["name"] for each in container["volumeMounts"] if not each.get("readOnly")}
+        assert writable == {"data"}
+
+
+def test_it_holds_no_secret(objects: list[Object]) -> None:
+    """Tokens and credentials are named, and made by whoever deploys it."""
+    assert "Secret" not in {each["kind"] for each in objects}
+    volumes = pod_of(objects)["volumes"]
+    named = {each["secret"]["secretName"] for each in volumes if "secret" in each}
+    assert named == {"krm-windows-git", "krm-windows-tokens"}
+
+
+def test_the_command_takes_its_arguments(objects: list[Object]) -> None:
+    """Each is an option that `serve` has, and its probes are paths that it answers."""
+    [container] = pod_of(objects)["containers"]
+    parser = argparse.ArgumentParser()
+    serve.options(parser)
+    parsed = parser.parse_args(container["args"])
+    assert parsed.push == "origin"
+    assert parsed.render == "{directory}/windows"
+    probes = {container[name]["httpGet"]["path"] for name in container if name.endswith("Probe")}
+    assert probes == {"/healthz", "/readyz"}
+
+
+def test_what_calls_reach_is_what_is_exposed(objects: list[Object]) -> None:
+    """The Service and the network policy select the Pod, and lead to its port."""
+    by_kind = {each["kind"]: each for each in objects}
+    labels = by_kind["Deployment"]["spec"]["template"]["metadata"]["labels"]
+    assert by_kind["Service"]["spec"]["selector"] == labels
+    policy = by_kind["NetworkPolicy"]["spec"]
+    assert policy["podSelector"]["matchLabels"] == labels
+    [port] = by_kind["Service"]["spec"]["ports"]
+    [[container_port]] = [each["ports"] for each in pod_of(objects)["containers"]]
+    assert port["targetPort"] == container_port["name"]
+    assert policy["ingress"][0]["ports"][0]["port"] == container_port["name"]
