@@ -20,6 +20,7 @@ from krm_windows.service.rendering import Renderer
 from krm_windows.service.windows import Windows, one
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Edit, Entry, File, MovedError, Person, RemoteError
+from krm_windows.system.reading import KUSTOMIZATIONS
 
 Change = Callable[[KubeObject], KubeObject]
 """Makes the policy that is to be from the one that is; raises InputError where it cannot."""
@@ -191,9 +192,29 @@ class Writer:
             if not stored.is_alone:
                 config = stored.config
                 content = config.source[: config.start] + config.source[config.end :]
+            else:
+                self._check_unnamed(stored)
             edit = Edit(stored.file, content, stored.mode)
             outcome = Outcome(place, stored.file, None, None, None)
             return self._published(outcome, [edit], order)
+
+    def _check_unnamed(self, stored: Stored) -> None:
+        """Refuse to remove a file that a kustomization beside it names: nothing would build."""
+        branch = self._windows.branch
+        folder, _, name = stored.file.rpartition("/")
+        for kustomization in KUSTOMIZATIONS:
+            path = "/".join(part for part in (folder, kustomization) if part)
+            found = branch.file(self._windows.snapshot.commit, path)
+            if found is None:
+                continue
+            content = branch.contents([found.blob], found.size)[found.blob]
+            # `- week.yaml` in `resources`, `transformers` or `generators`, quoted or not.
+            listed = rf"^\s*-\s*[\"']?(\./)?{re.escape(name)}[\"']?\s*(#.*)?$"
+            if re.search(listed, content.decode(errors="replace"), re.MULTILINE):
+                raise Problem(
+                    HTTPStatus.CONFLICT,
+                    f"{path} names {name}, and would not build without it: take it out there first",
+                )
 
     def _check_not_rendered(self, stored: Stored) -> None:
         """Refuse to remove a policy that is in force: what it shut would stay shut."""
@@ -344,14 +365,14 @@ class Writer:
     ) -> str:
         """Make the commit, push it, move the branch, bring the working tree forward."""
         windows = self._windows
-        # Whoever commits that file next would take the change back without knowing.
-        for edit in edits:
-            if not windows.forward.is_untouched(edit.path):
-                raise Problem(
-                    HTTPStatus.CONFLICT,
-                    f"{edit.path} has changes in the working tree that are not committed: commit "
-                    "or restore them first",
-                )
+        # Whoever commits such a file next would take the change back without knowing.
+        touched = windows.forward.touched([edit.path for edit in edits])
+        if touched:
+            raise Problem(
+                HTTPStatus.CONFLICT,
+                f"{touched[0]} has changes in the working tree that are not committed: commit "
+                "or restore them first",
+            )
         tip = windows.snapshot.commit
         base = tip
         for _ in range(_ATTEMPTS):

@@ -13,7 +13,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,13 +75,21 @@ class Forward:
         with suppress(WorkspaceError, OSError):
             self._finish(Move(self.branch.name, old, new), new)
 
-    def is_untouched(self, path: str) -> bool:
-        """Say whether nobody has changed a file of the tree, nor staged a change of it."""
+    def touched(self, paths: Sequence[str]) -> list[str]:
+        """Return those of some files that somebody has changed in the tree, or staged a change of.
+
+        Without those of a branch that is not checked out.
+        """
         # Another branch, or none, is checked out: then the tree has nothing to do with this one.
         if self.branch.head() != self.branch.name:
-            return True
-        ended = self.branch.run("status", "--porcelain", "--untracked-files=all", "--", path)
-        return ended.code == 0 and not ended.output.strip()
+            return []
+        arguments = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
+        ended = self.branch.run(*arguments, "--", *paths)
+        if ended.code != 0:
+            raise WorkspaceError(f"git status failed: {ended.last_line}")
+        # ` M clusters/week.yaml`, with a NUL behind it (git-status(1)).
+        lines = ended.output.decode(errors="surrogateescape").split("\0")
+        return [line[3:] for line in lines if line]
 
     def pending(self) -> Move | None:
         """Return the move that was begun and not ended; None where there is none."""

@@ -142,3 +142,26 @@ def test_an_override_is_made_listed_and_ended(client: Client, git: Git) -> None:
     assert ended.status == 200
     assert client.ask("GET", f"{POLICY_PATH}/overrides").json()["overrides"] == []
     assert git("status", "--porcelain") == ""
+
+
+def test_a_file_that_a_kustomization_names_is_not_removed(
+    client: Client, git: Git, repository: Path
+) -> None:
+    """The next build would fail, and nobody would know why."""
+    policy = read(client).json()
+    policy["metadata"]["name"] = "night"
+    made = client.ask("PUT", "/policies/flux-system/night", policy, if_none_match="*")
+    kustomization = repository / "kustomization.yaml"
+    kustomization.write_text("transformers:\n- ./flux-system-night.yaml # windows\n")
+    git("add", ".")
+    git("commit", "--quiet", "--message=named")
+    client.windows.refresh()
+    done = client.ask("DELETE", "/policies/flux-system/night", if_match=made.tag)
+    assert done.status == 409
+    assert "kustomization.yaml names" in done.json()["detail"]
+    kustomization.write_text("resources: []\n")
+    git("commit", "--quiet", "--all", "--message=not named")
+    done = client.ask("DELETE", "/policies/flux-system/night", if_match=made.tag)
+    assert done.status == 200
+    assert not (repository / "flux-system-night.yaml").exists()
+    assert git("status", "--porcelain") == ""

@@ -1,8 +1,11 @@
 """A branch that is pushed: the remote comes first, and what it refuses never happened."""
 
+import json
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -236,4 +239,52 @@ def test_a_key_is_known_of_what_was_proposed(
         done = client.ask("POST", f"{POLICY}/overrides", body, idempotency_key="k1")
         commits.add(done.json()["commit"])
     assert len(commits) == 1
+    assert len(at(remote, "branch", "--list").splitlines()) == 2
+
+
+def test_a_forge_is_asked_for_a_pull_request(
+    serve: Any,  # noqa: ANN401
+    git: Git,
+    remote: Path,
+    tmp_path: Path,
+) -> None:
+    """As GitHub and Gitea take it; what it answers is passed on, and its token is not."""
+    from krm_windows.service import proposals  # noqa: PLC0415
+
+    assert git
+    asked: list[tuple[str, str, Any]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            """Open a pull request, or refuse the second one."""
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append((self.path, self.headers["Authorization"], body))
+            self.send_response(201 if len(asked) == 1 else 403)
+            self.end_headers()
+            self.wfile.write(b'{"html_url": "https://forge.test/acme/fleet/pulls/1"}')
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    (tmp_path / "token").write_text("secret\n")
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            address = f"http://127.0.0.1:{server.server_port}/repos/acme/fleet"
+            forge = proposals.forge(address, tmp_path / "token")
+            client = serve(remote="origin", pull_requests=forge)
+            done = patch(client, "Fri 12:00")
+            refused = patch(client, "Fri 13:00")
+        finally:
+            server.shutdown()
+            thread.join()
+    assert done.status == 202
+    assert done.json()["pullRequest"] == "https://forge.test/acme/fleet/pulls/1"
+    path, authorization, body = asked[0]
+    assert (path, authorization) == ("/repos/acme/fleet/pulls", "token secret")
+    assert body["base"] == "main"
+    assert at(remote, "rev-parse", body["head"]) == done.json()["commit"]
+    assert refused.status == 502
+    assert b"secret" not in refused.body
     assert len(at(remote, "branch", "--list").splitlines()) == 2
