@@ -26,6 +26,7 @@ FLOORS: dict[str, float] = {
     "escape": 100,
     "fleet": 96,
     "flux": 95,
+    "forge": 92,
     "function": 92,
     "gate": 94,
     "krm": 96,

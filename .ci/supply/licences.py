@@ -50,9 +50,9 @@ SECTIONS = (
     ),
     Section(
         "Extras",
-        "Installed by whoever wants `holidays`, `import-ics` or `serve`; not in the image, "
-        "and not changed by us.",
-        ("krm-windows[holidays,ics,server]",),
+        "Installed by whoever wants `holidays`, `import-ics`, `merge-gate` or `serve`; not in the "
+        "image, and not changed by us.",
+        ("krm-windows[forge,holidays,ics,server]",),
         packages.PERMISSIVE | {"LGPL-3.0-or-later"},
     ),
     Section(

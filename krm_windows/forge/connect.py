@@ -1,0 +1,46 @@
+"""Which forges there are, where they are, and where their tokens are found."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from krm_windows.forge.gitea import Gitea
+from krm_windows.forge.github import GitHub
+from krm_windows.forge.gitlab import GitLab
+from krm_windows.forge.http import Client
+from krm_windows.forge.model import Forge
+from krm_windows.system.errors import WorkspaceError
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of forge: `variable` of the environment has the token, `scheme` stands before it."""
+
+    make: Callable[[Client, str], Forge]
+    address: str | None
+    variable: str
+    header: str
+    scheme: str = ""
+
+
+KINDS = {
+    "github": Kind(GitHub, "https://api.github.com", "GITHUB_TOKEN", "Authorization", "Bearer "),
+    "gitlab": Kind(GitLab, "https://gitlab.com/api/v4", "GITLAB_TOKEN", "PRIVATE-TOKEN"),
+    "gitea": Kind(Gitea, None, "GITEA_TOKEN", "Authorization", "token "),
+}
+
+
+def connect(
+    name: str,
+    repository: str,
+    address: str | None,
+    environment: Mapping[str, str],
+) -> Forge:
+    """Return a repository on a forge; raises WorkspaceError where something is missing."""
+    kind = KINDS[name]
+    where = address or kind.address
+    if where is None:
+        raise WorkspaceError(f"{name} has no address of its own: give --url https://…/api/v1")
+    token = environment.get(kind.variable, "").strip()
+    if not token:
+        raise WorkspaceError(f"the environment has no token: set {kind.variable}")
+    return kind.make(Client(where, kind.header, f"{kind.scheme}{token}"), repository)

@@ -1,0 +1,41 @@
+"""Gitea and Forgejo: REST, `/api/v1`."""
+
+from dataclasses import dataclass
+
+from krm_windows.forge import http
+from krm_windows.forge.http import Record
+from krm_windows.forge.model import Change, Status
+from krm_windows.forge.pulls import Pulls
+
+
+@dataclass(frozen=True)
+class Gitea(Pulls):
+    """A repository on Gitea or Forgejo. A page has 50 entries at most, unless its owner says so."""
+
+    page: str = "limit"
+    entries: int = 50
+
+    @property
+    def order(self) -> dict[str, str]:
+        """What asks for open ones, the oldest first."""
+        return {"state": "open", "sort": "oldest"}
+
+    def status(self, entry: Record) -> Status:
+        """Read a status; its state has another name here."""
+        return super().status({**entry, "state": http.text(entry, "status")})
+
+    def label_setters(self, change: Change, label: str) -> frozenset[str]:
+        """Return who has set a label last (GET …/issues/{index}/timeline)."""
+        found = ""
+        for each in self.listed(f"issues/{change.number}/timeline"):
+            is_it = http.text(each, "label", "name") == label
+            # The body of such an entry is 1 where a label was set, and empty where it was removed.
+            if http.text(each, "type") == "label" and is_it and http.text(each, "body") == "1":
+                found = http.text(each, "user", "login")
+        return frozenset({found} - {""})
+
+    def merge(self, change: Change) -> None:
+        """Merge a pull request (POST …/pulls/{index}/merge); with another head it is 409."""
+        path = f"{self.root}/pulls/{change.number}/merge"
+        content: Record = {"Do": "merge", "head_commit_id": change.sha}
+        self.client.send("POST", path, content, again=False)

@@ -1,0 +1,271 @@
+"""Requests to a forge: bounded in time and size, tried again where that may help.
+
+The token goes to the one host that was named, in a header; no message has it.
+"""
+
+import email.utils
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from urllib.parse import urlencode, urlsplit
+
+import urllib3
+
+from krm_windows.forge.errors import ConflictError, ForgeError, RefusedError
+from krm_windows.system.errors import WorkspaceError
+
+Json = object
+"""What `json.loads` yields; see `record` and `records`."""
+Record = dict[str, Json]
+
+_MOST = 16 << 20
+"""Bytes of an answer. A page of a hundred pull requests of GitHub has some 2 MiB."""
+_MOST_PAGES = 200
+_PIECE = 1 << 16
+_SECONDS = 60.0
+_TIMEOUT = urllib3.Timeout(connect=10.0, read=30.0)
+_TRIES = 5
+# Seconds. The hourly limits of a forge may want more; then the run fails, and the next one goes on.
+_LONGEST_PAUSE = 300.0
+_TOO_MANY = 429
+_WORDS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: a status from 200 to 499, and the value of its JSON."""
+
+    status: int
+    headers: Mapping[str, str]
+    value: Json
+
+
+@dataclass
+class Client:
+    """Asks one REST interface; `header` and `token` say who asks.
+
+    `sleep` takes seconds and `now` tells the time in UTC, for what a forge says of its limits.
+    """
+
+    address: str
+    header: str
+    token: str = field(repr=False)
+    sleep: Callable[[float], None] = time.sleep
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    def __post_init__(self) -> None:
+        """Check the address; raises WorkspaceError where the token would go in the clear."""
+        parts = urlsplit(self.address)
+        is_local = parts.hostname in ("127.0.0.1", "localhost", "::1")
+        if parts.scheme != "https" and not (parts.scheme == "http" and is_local):
+            raise WorkspaceError(f"{self.address}: must be https, or an address of this machine")
+        if not self.token.isascii() or not self.token.isprintable():
+            raise WorkspaceError("the token holds what no HTTP header can")
+        # Neither retries nor redirects of its own: a redirect would take the token elsewhere.
+        self._pool = urllib3.PoolManager(retries=False, timeout=_TIMEOUT)
+
+    def get(self, path: str, **query: str | int) -> Json:
+        """Return what lies at a path, below the address."""
+        return self._asked("GET", _with(path, query)).value
+
+    def pages(self, path: str, **query: str | int) -> Iterator[Record]:
+        """Yield the entries of a list, page after page."""
+        for number in range(1, _MOST_PAGES + 1):
+            answer = self._asked("GET", _with(path, {**query, "page": number}))
+            yield from records(answer.value)
+            # RFC 8288. The address that it names is not used: it may be another host's.
+            if not re.search(r'rel="?next\b', answer.headers.get("link", "")):
+                return
+        raise ForgeError(f"GET {path}: more than {_MOST_PAGES} pages")
+
+    def send(self, method: str, path: str, content: Record, *, again: bool = True) -> Answer:
+        """Send a value; `again` says that twice does no harm.
+
+        Raises ConflictError where the state of the forge does not allow it.
+        """
+        return self._asked(method, path, content, again=again)
+
+    def _asked(
+        self, method: str, path: str, content: Record | None = None, *, again: bool = True
+    ) -> Answer:
+        """Ask until there is an answer that counts."""
+        problem = ""
+        for number in range(_TRIES):
+            try:
+                answer = self._once(method, path, content)
+            except (urllib3.exceptions.HTTPError, OSError) as error:
+                # The words of the exception may name the address with what is in it.
+                problem, pause = type(error).__name__, None
+            else:
+                if not _may_pass(answer):
+                    return self._judged(method, path, answer)
+                problem, pause = f"{answer.status}", self._asked_pause(answer)
+            # A request that was limited has done nothing, so it can always be sent again.
+            if not again and problem != str(_TOO_MANY):
+                break
+            if number + 1 < _TRIES:
+                self._pause(method, path, pause, number)
+        raise ForgeError(f"{method} {_plain(path)}: failed ({problem})")
+
+    def _pause(self, method: str, path: str, asked: float | None, number: int) -> None:
+        seconds = 2.0**number
+        if asked is not None:
+            seconds = max(asked, 0.0)
+        if seconds > _LONGEST_PAUSE:
+            raise ForgeError(
+                f"{method} {_plain(path)}: the forge asks to wait for {seconds:.0f} seconds"
+            )
+        self.sleep(seconds)
+
+    def _once(self, method: str, path: str, content: Record | None) -> Answer:
+        headers = {
+            self.header: self.token,
+            "Accept": "application/json",
+            "User-Agent": "krm-windows",
+        }
+        body = None
+        if content is not None:
+            headers["Content-Type"] = "application/json"
+            body = json.dumps(content).encode()
+        response = self._pool.request(
+            method,
+            f"{self.address.rstrip('/')}/{path}",
+            headers=headers,
+            body=body,
+            redirect=False,
+            preload_content=False,
+            decode_content=False,
+        )
+        try:
+            text = self._read(response, f"{method} {_plain(path)}")
+        except BaseException:
+            # What is left of it must not become the answer to the next request.
+            response.close()
+            raise
+        response.release_conn()
+        known = {name.lower(): value for name, value in response.headers.items()}
+        return Answer(response.status, known, _value(text))
+
+    def _read(self, response: urllib3.BaseHTTPResponse, what: str) -> bytes:
+        """Read an answer that comes in time and is not too large; raises ForgeError."""
+        deadline = time.monotonic() + _SECONDS
+        found = bytearray()
+        while piece := response.read1(_PIECE):
+            found += piece
+            if len(found) > _MOST:
+                raise ForgeError(f"{what}: the answer has more than {_MOST} bytes")
+            # One byte a second would never reach the time limit of a read.
+            if time.monotonic() > deadline:
+                raise ForgeError(f"{what}: the answer takes more than {_SECONDS:.0f} seconds")
+        return bytes(found)
+
+    def _asked_pause(self, answer: Answer) -> float | None:
+        """Return for how many seconds a forge asks not to be asked; None where it does not say."""
+        after = answer.headers.get("retry-after", "")
+        if after.isascii() and after.isdecimal():
+            return float(after[:9])
+        if after:
+            # RFC 9110, 10.2.3: seconds, or a date.
+            try:
+                return (email.utils.parsedate_to_datetime(after) - self.now()).total_seconds()
+            except (ValueError, TypeError):
+                return None
+        # GitHub's, and Gitea's and GitLab's without the `x-`: seconds since 1970.
+        for name in ("x-ratelimit-reset", "ratelimit-reset"):
+            reset = answer.headers.get(name, "")
+            if reset.isascii() and reset.isdecimal() and _is_used_up(answer):
+                return float(reset[:12]) - self.now().timestamp()
+        return None
+
+    def _judged(self, method: str, path: str, answer: Answer) -> Answer:
+        """Give back an answer that is fine; raises a ForgeError for any other."""
+        if 200 <= answer.status < 300:  # noqa: PLR2004 - RFC 9110, 15.3
+            return answer
+        said = f"{method} {_plain(path)}: {answer.status}"
+        # Whoever answers may repeat what it was sent; the scheme before the token is no secret.
+        secret = self.token.rpartition(" ")[2]
+        words = _message(answer.value).replace(secret, "***")[:_WORDS]
+        if words:
+            said += f": {words}"
+        if answer.status in (401, 403, 404):
+            raise RefusedError(f"{said} (does the token have the right?)")
+        # 405: GitHub and GitLab say so of what cannot be merged; 422: of what is not valid.
+        if answer.status in (400, 405, 406, 409, 412, 422):
+            raise ConflictError(said)
+        raise ForgeError(said)
+
+
+def record(value: Json) -> Record:
+    """Give back a JSON object; raises ForgeError for anything else."""
+    if not isinstance(value, dict):
+        raise ForgeError("the answer of the forge is not what its interface says")
+    return value
+
+
+def records(value: Json) -> list[Record]:
+    """Give back a list of JSON objects; raises ForgeError for anything else."""
+    if not isinstance(value, list):
+        raise ForgeError("the answer of the forge is not what its interface says")
+    return [record(each) for each in value]
+
+
+def text(value: Record, *path: str) -> str:
+    """Return a text that is deep in an object, empty where it is absent or none."""
+    found: Json = value
+    for name in path:
+        if not isinstance(found, dict):
+            return ""
+        found = found.get(name)
+    if isinstance(found, str):
+        return found
+    return ""
+
+
+def number(value: Record, name: str) -> int:
+    """Return a number of an object; raises ForgeError where there is none."""
+    found = value.get(name)
+    if not isinstance(found, int):
+        raise ForgeError("the answer of the forge is not what its interface says")
+    return found
+
+
+def _may_pass(answer: Answer) -> bool:
+    """Whether the same request may succeed a while later."""
+    if answer.status == _TOO_MANY or answer.status >= 500:  # noqa: PLR2004 - RFC 9110, 15.6
+        return True
+    # GitHub's limits are 403, too: with Retry-After, or with nothing left.
+    limited = "retry-after" in answer.headers or _is_used_up(answer)
+    return answer.status == 403 and limited  # noqa: PLR2004 - as above
+
+
+def _is_used_up(answer: Answer) -> bool:
+    left = (answer.headers.get("x-ratelimit-remaining"), answer.headers.get("ratelimit-remaining"))
+    return "0" in left
+
+
+def _value(content: bytes) -> Json:
+    try:
+        found: Json = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def _message(value: Json) -> str:
+    if not isinstance(value, dict):
+        return ""
+    return text(value, "message") or text(value, "error")
+
+
+def _with(path: str, query: Mapping[str, str | int]) -> str:
+    if not query:
+        return path
+    return f"{path}?{urlencode(query)}"
+
+
+def _plain(path: str) -> str:
+    """Return a path without what was asked of it."""
+    return path.partition("?")[0]

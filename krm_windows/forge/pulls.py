@@ -1,0 +1,121 @@
+"""What GitHub, Gitea and Forgejo have alike: the same paths, with small differences."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from krm_windows.forge import http
+from krm_windows.forge.http import Client, Record
+from krm_windows.forge.model import Change, State, Status
+
+
+@dataclass(frozen=True)
+class Pulls:
+    """A repository, `OWNER/NAME`, whose changes are pull requests.
+
+    `page` is the name of the parameter that says how many entries a page has, `entries` the most.
+    """
+
+    client: Client
+    repository: str
+    page: str = "per_page"
+    entries: int = 100
+
+    @property
+    def root(self) -> str:
+        """The path of the repository."""
+        owner, _, name = self.repository.partition("/")
+        return f"repos/{quote(owner, safe='')}/{quote(name, safe='')}"
+
+    def listed(self, path: str, **query: str | int) -> Iterator[Record]:
+        """Yield the entries of a list below the repository."""
+        return self.client.pages(f"{self.root}/{path}", **query, **{self.page: self.entries})
+
+    def open_changes(self) -> Iterator[Change]:
+        """Yield the open pull requests, the oldest first."""
+        met: set[int] = set()
+        for each in self.listed("pulls", **self.order):
+            change = _change(each)
+            # The list moves on while it is read: one that is closed now brings another twice.
+            if change.number not in met:
+                met.add(change.number)
+                yield change
+
+    @property
+    def order(self) -> dict[str, str]:
+        """What asks for open ones, the oldest first."""
+        return {"state": "open", "sort": "created", "direction": "asc"}
+
+    def change(self, number: int) -> Change:
+        """Read one pull request anew."""
+        return _change(http.record(self.client.get(f"{self.root}/pulls/{number}")))
+
+    def changed_files(self, change: Change) -> frozenset[str] | None:
+        """Return the paths that it changes."""
+        found = set()
+        count = 0
+        for each in self.listed(f"pulls/{change.number}/files"):
+            count += 1
+            found |= {http.text(each, "filename"), http.text(each, "previous_filename")}
+        if count >= self.most_files:
+            return None
+        return frozenset(found - {""})
+
+    @property
+    def most_files(self) -> int:
+        """How many files the forge lists at most."""
+        return 3000
+
+    def statuses(self, sha: str) -> dict[str, Status]:
+        """Return what is said of a commit last, by context."""
+        found: dict[str, Status] = {}
+        for each in self.listed(f"commits/{quote(sha, safe='')}/statuses"):
+            status = self.status(each)
+            # The newest comes first.
+            found.setdefault(status.context, status)
+        return found
+
+    def status(self, entry: Record) -> Status:
+        """Read a status."""
+        return Status(
+            http.text(entry, "context"),
+            _state(http.text(entry, "state")),
+            http.text(entry, "description"),
+            http.text(entry, "target_url"),
+        )
+
+    def set_status(self, sha: str, status: Status) -> None:
+        """Say something of a commit."""
+        content: Record = {
+            "context": status.context,
+            "state": status.state.value,
+            "description": status.description,
+        }
+        if status.link:
+            content["target_url"] = status.link
+        self.client.send("POST", f"{self.root}/statuses/{quote(sha, safe='')}", content)
+
+
+def _change(entry: Record) -> Change:
+    labels = entry.get("labels")
+    named = []
+    if isinstance(labels, list):
+        named = [http.text(http.record(each), "name") for each in labels]
+    return Change(
+        number=http.number(entry, "number"),
+        sha=http.text(entry, "head", "sha"),
+        title=http.text(entry, "title"),
+        # Null where it is empty.
+        text=http.text(entry, "body"),
+        author=http.text(entry, "user", "login"),
+        labels=frozenset(named),
+        address=http.text(entry, "html_url"),
+    )
+
+
+def _state(word: str) -> State:
+    """Read a state: what is neither done nor under way is a failure (`error`, `failure`)."""
+    try:
+        return State(word)
+    except ValueError:
+        return State.FAILURE

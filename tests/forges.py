@@ -1,0 +1,233 @@
+"""A small forge on loopback: the endpoints that are used, in the shapes of three interfaces.
+
+The shapes are those of the documents of GitHub (REST 2022-11-28), GitLab (v4) and Gitea (v1).
+"""
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+Json = object
+Reply = tuple[int, dict[str, str], Json]
+TOKEN = "s3cret-of-the-tests"  # noqa: S105 - of a server of ours
+KINDS = ("github", "gitlab", "gitea")
+REPOSITORY = "acme/fleet"
+PREFIXES = {
+    "github": "/repos/acme/fleet/",
+    "gitea": "/repos/acme/fleet/",
+    "gitlab": "/projects/acme%2Ffleet/",
+}
+SENT = {
+    "github": ("Authorization", f"Bearer {TOKEN}"),
+    "gitea": ("Authorization", f"token {TOKEN}"),
+    "gitlab": ("PRIVATE-TOKEN", TOKEN),
+}
+
+
+@dataclass
+class Pull:
+    """A pull request, or merge request."""
+
+    number: int
+    sha: str
+    files: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    body: str | None = None
+    # Who set which label, in order.
+    events: tuple[tuple[str, str], ...] = ()
+    renamed: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Server:
+    """What a forge holds, what it was asked, and what goes wrong next."""
+
+    kind: str
+    pulls: list[Pull] = field(default_factory=list)
+    statuses: dict[str, list[dict[str, str]]] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    # Answers to the next requests in place of the right ones.
+    troubles: list[Reply] = field(default_factory=list)
+    # Called before a request is answered, with its method and path.
+    before: Callable[[str, str], None] = lambda _method, _path: None
+    merged: list[tuple[int, str]] = field(default_factory=list)
+    # GitLab's list of files says so where it is cut.
+    cut: bool = False
+    address: str = ""
+
+    def latest(self, sha: str, context: str = "krm-windows") -> dict[str, str]:
+        """Return what was said of a commit last."""
+        return [each for each in self.statuses[sha] if each["context"] == context][-1]
+
+    def answer(self, method: str, target: str, headers: dict[str, str], body: Json) -> Reply:
+        """Answer a request."""
+        url = urlsplit(target)
+        self.asked.append(f"{method} {url.path}")
+        self.before(method, url.path)
+        if self.troubles:
+            return self.troubles.pop(0)
+        name, token = SENT[self.kind]
+        if headers.get(name) != token:
+            return 401, {}, {"message": "Bad credentials"}
+        if not url.path.startswith(PREFIXES[self.kind]):
+            return 404, {}, {"message": "Not Found"}
+        path = url.path.removeprefix(PREFIXES[self.kind])
+        query = {key: values[0] for key, values in parse_qs(url.query).items()}
+        found = self._found(method, path, body)
+        if isinstance(found, list):
+            return self._page(found, query)
+        return found
+
+    def _page(self, every: list[Json], query: dict[str, str]) -> Reply:
+        size = int(query["limit" if self.kind == "gitea" else "per_page"])
+        # As the forges do: more is not refused, but cut.
+        size = min(size, 50 if self.kind == "gitea" else 100)
+        page = int(query["page"])
+        headers = {}
+        if len(every) > page * size:
+            # The address is another's on purpose: a client that followed it would fail.
+            headers["Link"] = (
+                f'<http://elsewhere.example/?page={page + 1}>; rel="next", <x>; rel="last"'
+            )
+        return 200, headers, every[(page - 1) * size : page * size]
+
+    def _found(self, method: str, path: str, body: Json) -> list[Json] | Reply:
+        changes = "merge_requests" if self.kind == "gitlab" else "pulls"
+        if path == changes:
+            return [self.shape(each) for each in self.pulls]
+        if match := re.fullmatch(rf"(?:{changes}|issues)/(\d+)(?:/(\w+))?", path):
+            found = [each for each in self.pulls if each.number == int(match[1])]
+            if not found:
+                return 404, {}, {"message": "Not Found"}
+            return self._of_pull(found[0], match[2], body)
+        if match := re.fullmatch(r"(?:repository/)?commits/(\w+)/statuses", path):
+            said = [self.said(each) for each in self.statuses.get(match[1], [])]
+            # GitLab gives the latest of each name, the others all, the newest first.
+            return said if self.kind == "gitlab" else said[::-1]
+        if (match := re.fullmatch(r"statuses/(\w+)", path)) and method == "POST":
+            return self._say(match[1], body)
+        return 404, {}, {"message": "Not Found"}
+
+    def _of_pull(self, pull: Pull, what: str | None, body: Json) -> list[Json] | Reply:
+        if what is None:
+            return 200, {}, self.shape(pull)
+        if what == "merge":
+            sha = body.get("sha") or body.get("head_commit_id")
+            if sha != pull.sha:
+                return 409, {}, {"message": "Head branch was modified. Review and try again."}
+            self.merged.append((pull.number, sha))
+            return 200, {}, {"merged": True}
+        if what in ("files", "diffs"):
+            return [self._file(name, pull.renamed.get(name, "")) for name in pull.files]
+        return [self._event(who, label, what) for who, label in pull.events]
+
+    def _say(self, sha: str, body: Json) -> Reply:
+        said = {**body, "context": body.get("context") or body.get("name")}
+        before = self.statuses.setdefault(sha, [])
+        if self.kind == "gitlab":
+            same = [each for each in before if each["context"] == said["context"]]
+            if same and same[-1]["state"] == said["state"] == "pending":
+                words = "Cannot transition status via :enqueue from :pending"
+                return 400, {}, {"message": words}
+            before[:] = [each for each in before if each not in same]
+        before.append(said)
+        return 201, {}, self.said(said)
+
+    def shape(self, pull: Pull) -> Json:
+        """Return a change as its interface shows it."""
+        if self.kind == "gitlab":
+            return {
+                "iid": pull.number,
+                "id": 10_000 + pull.number,
+                "sha": pull.sha,
+                "title": f"Change {pull.number}",
+                "description": pull.body,
+                "labels": list(pull.labels),
+                "author": {"username": "ada"},
+                "web_url": f"{self.address}/{pull.number}",
+                "changes_count": f"{len(pull.files)}{'+' if self.cut else ''}",
+            }
+        return {
+            "number": pull.number,
+            "id": 10_000 + pull.number,
+            "title": f"Change {pull.number}",
+            "body": pull.body,
+            "user": {"login": "ada"},
+            "head": {"sha": pull.sha, "ref": "topic"},
+            "labels": [{"name": each} for each in pull.labels],
+            "html_url": f"{self.address}/{pull.number}",
+        }
+
+    def _file(self, name: str, before: str) -> Json:
+        if self.kind == "gitlab":
+            return {"new_path": name, "old_path": before or name, "diff": "@@"}
+        found = {"filename": name, "status": "renamed" if before else "modified"}
+        return found | ({"previous_filename": before} if before else {})
+
+    def _event(self, who: str, label: str, what: str) -> Json:
+        if what == "resource_label_events":
+            return {"user": {"username": who}, "label": {"name": label}, "action": "add"}
+        if what == "timeline":
+            return {"type": "label", "user": {"login": who}, "label": {"name": label}, "body": "1"}
+        return {"event": "labeled", "actor": {"login": who}, "label": {"name": label}}
+
+    def said(self, status: dict[str, str]) -> Json:
+        """Return a status as its interface shows it."""
+        if self.kind == "gitlab":
+            return {**status, "name": status["context"], "status": status["state"]}
+        if self.kind == "gitea":
+            return {**status, "status": status["state"], "state": None}
+        return status
+
+
+@contextmanager
+def serving(kind: str, *pulls: Pull) -> Iterator[Server]:
+    """Serve a repository of a forge."""
+    forge = Server(kind, list(pulls))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(forge))
+    server.daemon_threads = True
+    forge.address = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield forge
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def _handler(forge: Server) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        # An answer is two writes; the second must not wait for the first one's receipt.
+        disable_nagle_algorithm = True
+
+        def do_GET(self) -> None:
+            self.reply(None)
+
+        def do_POST(self) -> None:
+            self.reply(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+        do_PUT = do_POST  # noqa: N815 - as http.server calls it
+
+        def reply(self, body: Json) -> None:
+            status, headers, value = forge.answer(self.command, self.path, dict(self.headers), body)
+            # Text is sent as it is, for answers that are no JSON.
+            content = value if isinstance(value, bytes) else json.dumps(value).encode()
+            self.send_response(status)
+            for name, text in headers.items():
+                self.send_header(name, text)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            """Keep quiet."""
+
+    return Handler

@@ -1,0 +1,265 @@
+"""The clients of forges, against a server that speaks their interfaces."""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from forges import KINDS, REPOSITORY, TOKEN, Pull, Reply, Server, serving
+
+from krm_windows.forge import (
+    Change,
+    ConflictError,
+    Forge,
+    ForgeError,
+    RefusedError,
+    State,
+    Status,
+    connect,
+    http,
+)
+from krm_windows.forge.http import Client
+from krm_windows.system.errors import WorkspaceError
+
+NOW = datetime(2026, 12, 16, 11, 0, tzinfo=UTC)
+CHANGES = "merge_requests", "pulls"
+
+
+@dataclass
+class Asked:
+    """A forge, a client of it, and how long that has slept."""
+
+    server: Server
+    forge: Forge
+    slept: list[float] = field(default_factory=list)
+
+
+@pytest.fixture(params=KINDS)
+def asked(request: pytest.FixtureRequest) -> Iterator[Asked]:
+    """A forge of each kind, with two changes."""
+    pulls = (
+        Pull(1, "a" * 40, ("apps/web.yaml", "README.md"), ("bug",), "Why"),
+        Pull(2, "b" * 40, ("apps/new.yaml",), renamed={"apps/new.yaml": "infra/old.yaml"}),
+    )
+    with serving(request.param, *pulls) as server:
+        yield made(server)
+
+
+def made(server: Server) -> Asked:
+    """Return a client that sleeps no second of its own."""
+    kind = connect.KINDS[server.kind]
+    slept: list[float] = []
+    token = f"{kind.scheme}{TOKEN}"
+    client = Client(server.address, kind.header, token, slept.append, lambda: NOW)
+    return Asked(server, kind.make(client, REPOSITORY), slept)
+
+
+def test_open_changes_are_read(asked: Asked) -> None:
+    """With what is needed of them; a text that is null is none."""
+    first, second = asked.forge.open_changes()
+    assert first == Change(
+        number=1,
+        sha="a" * 40,
+        title="Change 1",
+        text="Why",
+        author="ada",
+        labels=frozenset({"bug"}),
+        address=f"{asked.server.address}/1",
+    )
+    assert second.text == ""
+    assert asked.forge.change(2) == second
+
+
+def test_files_are_read_under_both_names(asked: Asked) -> None:
+    """What is renamed leaves one place and comes to another."""
+    first, second = asked.forge.open_changes()
+    assert asked.forge.changed_files(first) == {"apps/web.yaml", "README.md"}
+    assert asked.forge.changed_files(second) == {"apps/new.yaml", "infra/old.yaml"}
+
+
+def test_a_thousand_changes_are_read_in_pages(asked: Asked) -> None:
+    """To the last one, each once; no address that an answer names is followed."""
+    asked.server.pulls = [Pull(number, f"{number:040x}") for number in range(1, 1002)]
+    # Read twice: as if another one had come in between.
+    asked.server.pulls.insert(500, asked.server.pulls[0])
+    found = [each.number for each in asked.forge.open_changes()]
+    assert found == list(range(1, 1002))
+    assert len(asked.server.asked) == (21 if asked.server.kind == "gitea" else 11)
+
+
+def test_a_list_of_files_that_is_cut_is_not_trusted(asked: Asked) -> None:
+    """GitHub lists 3,000 files; what else is changed nobody knows."""
+    many = tuple(f"f{number}" for number in range(3000))
+    asked.server.pulls = [Pull(1, "a" * 40, many)]
+    asked.server.cut = True
+    [change] = asked.forge.open_changes()
+    assert asked.forge.changed_files(change) is None
+
+
+def test_a_status_is_set_and_read(asked: Asked) -> None:
+    """The last one of each context counts."""
+    said = Status("krm-windows", State.PENDING, "closed", "https://windows.test/")
+    for each in (said, Status("ci", State.SUCCESS, "fine")):
+        asked.forge.set_status("a" * 40, each)
+    assert asked.forge.statuses("a" * 40) == {
+        "krm-windows": said,
+        "ci": Status("ci", State.SUCCESS, "fine"),
+    }
+    done = Status("krm-windows", State.SUCCESS, "open")
+    # The same again, which GitLab refuses.
+    for each in (said, done):
+        asked.forge.set_status("a" * 40, each)
+    assert asked.forge.statuses("a" * 40)["krm-windows"] == done
+
+
+def test_who_set_a_label_last(asked: Asked) -> None:
+    """Others may have set it before, or set other labels."""
+    asked.server.pulls[0].events = (("eve", "x"), ("ada", "x"), ("eve", "bug"))
+    first, second = asked.forge.open_changes()
+    assert asked.forge.label_setters(first, "x") == {"ada"}
+    assert asked.forge.label_setters(second, "x") == frozenset()
+
+
+def test_a_head_that_was_not_read_is_not_merged(asked: Asked) -> None:
+    """Somebody pushed between status and merge: the commit goes along, and the forge refuses."""
+    first, second = asked.forge.open_changes()
+    asked.server.pulls[0].sha = "c" * 40
+    with pytest.raises(ConflictError, match=r"409: Head branch was modified"):
+        asked.forge.merge(first)
+    asked.forge.merge(second)
+    assert asked.server.merged == [(2, "b" * 40)]
+
+
+LIMITED = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(int(NOW.timestamp()) + 30)}
+LATER = (NOW + timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "slept"),
+    [
+        ((429, {"Retry-After": "7"}, {}), 7),
+        ((429, {"Retry-After": LATER}, {}), 90),
+        ((429, {"Retry-After": "soon"}, {}), 1),
+        ((429, {}, {}), 1),
+        ((403, {"Retry-After": "60"}, {"message": "secondary rate limit"}), 60),
+        ((403, LIMITED, {"message": "API rate limit exceeded"}), 30),
+        (
+            (
+                429,
+                {"RateLimit-Remaining": "0", "RateLimit-Reset": LIMITED["X-RateLimit-Reset"]},
+                {},
+            ),
+            30,
+        ),
+        ((500, {}, {}), 1),
+        ((502, {}, b"<html>Bad Gateway</html>"), 1),
+        ((503, {"Retry-After": "3"}, {}), 3),
+    ],
+)
+def test_what_passes_is_tried_again(asked: Asked, trouble: Reply, slept: float) -> None:
+    """After the time that the forge says."""
+    asked.server.troubles = [trouble]
+    assert len(list(asked.forge.open_changes())) == 2
+    assert asked.slept == [slept]
+
+
+def test_what_does_not_pass_ends(asked: Asked) -> None:
+    """After five tries; what a forge wants more time for than five minutes ends at once."""
+    asked.server.troubles = [(503, {}, {})] * 9
+    with pytest.raises(ForgeError, match=r"GET \S+: failed \(503\)"):
+        list(asked.forge.open_changes())
+    assert asked.slept == [1, 2, 4, 8]
+    asked.server.troubles = [(429, {"Retry-After": "3600"}, {})]
+    with pytest.raises(ForgeError, match="asks to wait for 3600 seconds"):
+        list(asked.forge.open_changes())
+
+
+def test_a_merge_is_not_tried_again(asked: Asked) -> None:
+    """The first one may have merged; one that was limited has not."""
+    first, _ = asked.forge.open_changes()
+    asked.server.troubles = [(502, {}, {})]
+    with pytest.raises(ForgeError, match=r"failed \(502\)"):
+        asked.forge.merge(first)
+    assert asked.server.merged == []
+    asked.server.troubles = [(429, {"Retry-After": "1"}, {})]
+    asked.forge.merge(first)
+    assert asked.server.merged == [(1, "a" * 40)]
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_right_that_is_missing_is_said(
+    asked: Asked, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In words of the forge, without the token, which is in no log either."""
+    caplog.set_level(logging.DEBUG)
+    words = f"Resource not accessible with {TOKEN}"
+    asked.server.troubles = [(status, {}, {"message": words})]
+    with pytest.raises(RefusedError, match="does the token have the right") as raised:
+        asked.forge.set_status("a" * 40, Status("x", State.SUCCESS, "open"))
+    assert "Resource not accessible with ***" in str(raised.value)
+    assert TOKEN not in f"{raised.value!r} {caplog.text}"
+    assert asked.slept == []
+
+
+def test_a_redirect_is_not_followed(asked: Asked) -> None:
+    """It would take the token to another host."""
+    with serving(asked.server.kind) as other:
+        asked.server.troubles = [(307, {"Location": f"{other.address}/repos"}, {})]
+        with pytest.raises(ForgeError, match="307"):
+            list(asked.forge.open_changes())
+        assert other.asked == []
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"<html>", b'{"a": 1}', b"[1]", b'[{"number": "1"}]', b"[" * 9999]
+)
+def test_an_answer_of_another_kind_is_an_error(asked: Asked, content: bytes) -> None:
+    """Not a failure of ours."""
+    asked.server.troubles = [(200, {}, content)]
+    with pytest.raises(ForgeError, match="not what its interface says"):
+        list(asked.forge.open_changes())
+
+
+def test_an_answer_without_end_is_not_read(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a large one nor a list that always has another page."""
+    monkeypatch.setattr(http, "_MOST", 1000)
+    asked.server.troubles = [(200, {}, b" " * 2000)]
+    with pytest.raises(ForgeError, match="more than 1000 bytes"):
+        list(asked.forge.open_changes())
+    monkeypatch.setattr(http, "_MOST_PAGES", 3)
+    asked.server.troubles = [(200, {"Link": '<x>; rel="next"'}, [])] * 9
+    with pytest.raises(ForgeError, match="more than 3 pages"):
+        list(asked.forge.open_changes())
+
+
+def test_a_forge_that_is_not_there_is_an_error() -> None:
+    """After five tries."""
+    with serving("github") as server:
+        found = made(server)
+    with pytest.raises(ForgeError, match=r"failed \(\w+\)"):
+        list(found.forge.open_changes())
+    assert len(found.slept) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "address", "environment", "said"),
+    [
+        ("gitea", None, {"GITEA_TOKEN": "x"}, "give --url"),
+        ("github", None, {}, "set GITHUB_TOKEN"),
+        ("gitlab", None, {"GITLAB_TOKEN": " \n"}, "set GITLAB_TOKEN"),
+        ("github", "http://forge.example/api", {"GITHUB_TOKEN": "x"}, "must be https"),
+        ("github", None, {"GITHUB_TOKEN": "x\r\ny"}, "no HTTP header can"),
+    ],
+)
+def test_what_is_missing_is_said(
+    name: str, address: str | None, environment: dict[str, str], said: str
+) -> None:
+    """Before anything is sent, and without the token."""
+    with pytest.raises(WorkspaceError, match=said):
+        connect.connect(name, REPOSITORY, address, environment)
+
+
+def test_a_client_shows_no_token() -> None:
+    """Where a debugger or a log prints it."""
+    assert TOKEN not in repr(Client("https://forge.test", "Authorization", TOKEN))
