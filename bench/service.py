@@ -329,9 +329,10 @@ def tried(connection: HTTPConnection, policy: int, word: str) -> tuple[str, int]
         status, found = patched(connection, policy, tag, word)
         if status == HTTPStatus.OK:
             return found["commit"], refused
-        if status != HTTPStatus.PRECONDITION_FAILED:
-            sys.exit(f"bench: {status}: {found}")
-    sys.exit("bench: refused a thousand times")
+        # Somebody was faster, or many were before it.
+        if status not in (HTTPStatus.PRECONDITION_FAILED, HTTPStatus.SERVICE_UNAVAILABLE):
+            raise RuntimeError(f"bench: {status}: {found}")
+    raise RuntimeError("bench: refused a thousand times")
 
 
 def change(connection: HTTPConnection, policy: int, number: int) -> None:

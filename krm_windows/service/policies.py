@@ -5,12 +5,15 @@ from dataclasses import dataclass, field
 
 from krm_windows.krm import InputError, KubeObject, documents, heading
 from krm_windows.policy.model import API_VERSION, KIND
+from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Branch, File
 from krm_windows.system.reading import SUFFIXES
 
 # No policy is larger; what is, is not read. All contents together are read in parts of 64 MiB.
 _MOST = 4 << 20
 _BATCH = 64 << 20
+# Of more files that differ, all are listed again.
+_FEW = 200
 NO_NAMESPACE = "-"
 """Stands in a path for a policy whose file names no namespace: kustomize sets it."""
 
@@ -61,9 +64,13 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The policies of a commit, by namespace and name; several files may have one of a name."""
+    """The policies of a commit, by namespace and name; several files may have one of a name.
+
+    `files` are those that may hold one, by path.
+    """
 
     commit: str
+    files: Mapping[str, File]
     policies: Mapping[tuple[str, str], tuple[Stored, ...]]
     unreadable: tuple[Unreadable, ...]
     parsed: Mapping[str, "Parsed"]
@@ -94,16 +101,48 @@ class _Found:
 
 def read(branch: Branch, commit: str, below: str, before: Snapshot | None) -> Snapshot:
     """Read the policies of a commit below a directory; what `before` has read is taken from it."""
-    files = [file for file in branch.files(commit, below) if _may_hold_one(file)]
+    files = _changed(branch, commit, below, before)
+    if files is None:
+        files = {file.path: file for file in branch.files(commit, below) if _may_hold_one(file)}
     found = _Found()
     if before is not None:
         # Of what is gone, nothing is kept.
-        wanted = {file.blob for file in files}
+        wanted = {file.blob for file in files.values()}
         found.parsed = {blob: each for blob, each in before.parsed.items() if blob in wanted}
-    _parse(branch, [file for file in files if file.blob not in found.parsed], found)
-    for file in files:
-        _add(found, file, found.parsed[file.blob])
-    return Snapshot(commit, found.policies, tuple(found.unreadable), found.parsed)
+    _parse(branch, [file for file in files.values() if file.blob not in found.parsed], found)
+    for path in sorted(files):
+        _add(found, files[path], found.parsed[files[path].blob])
+    return Snapshot(commit, files, found.policies, tuple(found.unreadable), found.parsed)
+
+
+def _changed(
+    branch: Branch,
+    commit: str,
+    below: str,
+    before: Snapshot | None,
+) -> dict[str, File] | None:
+    """Return the files by what differs from an earlier commit; None where all have to be listed."""
+    if before is None:
+        return None
+    try:
+        differing = [was or now for was, now in branch.differences(before.commit, commit)]
+    except WorkspaceError:
+        # A commit that no branch has any more may be gone.
+        return None
+    paths = [file.path for file in differing if file is not None and _is_below(file.path, below)]
+    if len(paths) > _FEW:
+        return None
+    files = dict(before.files)
+    for path in paths:
+        files.pop(path, None)
+    for file in branch.listed(commit, paths):
+        if _may_hold_one(file):
+            files[file.path] = file
+    return files
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return not directory or path.startswith(f"{directory}/")
 
 
 def _parse(branch: Branch, files: list[File], found: _Found) -> None:

@@ -141,11 +141,18 @@ class Branch:
 
     def file(self, commit: str, path: str) -> File | None:
         """Return one plain file of a commit; None where there is none, or something else."""
-        listed = self._done("ls-tree", "-l", "-z", "--full-tree", commit, "--", path)
-        for found in _files(listed):
+        for found in self.listed(commit, [path]):
             if found.path == path:
                 return found
         return None
+
+    def listed(self, commit: str, paths: Sequence[str]) -> list[File]:
+        """Return those of some paths of a commit that are plain files; some hundred at most."""
+        # Without paths, it would be all of them.
+        if not paths:
+            return []
+        listed = self._done("ls-tree", "-l", "-z", "--full-tree", commit, "--", *paths)
+        return list(_files(listed))
 
     def is_taken(self, commit: str, path: str) -> bool:
         """Say whether a commit has anything at a path, or a file where a directory has to be."""

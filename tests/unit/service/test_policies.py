@@ -43,3 +43,35 @@ def test_a_policy_that_cannot_be_read_as_a_whole_is_a_conflict(
         answer = client.ask("GET", f"/policies/flux-system/doubtful/{what}")
         assert answer.status == 409
         assert answer.json()["detail"].startswith("clusters/doubtful.yaml")
+
+
+def test_what_others_commit_is_seen(serve: Serve, repository: Path, git: Git) -> None:
+    """Files that come, change, move and go, one by one and many at once, beside what is no file."""
+    client = serve()
+    text = (repository / "clusters/week.yaml").read_text()
+
+    def names() -> list[str]:
+        client.windows.refresh()
+        return [each["name"] for each in client.ask("GET", "/policies").json()["policies"]]
+
+    commit(repository, git, "other.yaml", text.replace("name: week", "name: other"))
+    assert names() == ["other", "week"]
+    commit(repository, git, "other.yaml", text.replace("name: week", "name: third"))
+    assert names() == ["third", "week"]
+    git("mv", "clusters/other.yaml", "moved.yaml")
+    (repository / "clusters/link.yaml").symlink_to("week.yaml")
+    git("add", ".")
+    git("commit", "--quiet", "--message=move")
+    assert names() == ["third", "week"]
+    assert client.windows.find("flux-system", "third").file == "moved.yaml"
+    for number in range(300):
+        name = f"name: many-{number}"
+        (repository / f"many-{number}.yaml").write_text(text.replace("name: week", name))
+    git("rm", "--quiet", "moved.yaml")
+    git("add", ".")
+    git("commit", "--quiet", "--message=many")
+    assert len(names()) == 301
+    git("reset", "--quiet", "--hard", "HEAD~1")
+    git("reflog", "expire", "--expire=now", "--all")
+    git("gc", "--quiet", "--prune=now")
+    assert names() == ["third", "week"]
