@@ -2,6 +2,7 @@
 
 from datetime import UTC, date, datetime, time, timedelta
 
+import pytest
 import zoned
 from effort import examples
 from hypothesis import HealthCheck, given, settings
@@ -100,3 +101,16 @@ def test_what_began_years_ago_is_there() -> None:
     found = Occurrences.of([Rule(Kind.WINDOW, "w", leap, leap)], FIRST, FIRST + timedelta(days=1))
     day = date(2027, 1, 1).toordinal()
     assert list(found) == [(day * bits.DAY, (day + 1) * bits.DAY)]
+
+
+@pytest.mark.parametrize("gap", [0, 1, 2])
+def test_an_occurrence_at_midnight(gap: int) -> None:
+    """It goes on over midnight only where the last minute before it is covered."""
+    first = bits.FULL ^ bits.below(600)
+    before = first & bits.below(bits.DAY - gap)
+    found = Occurrences({7: before, 8: bits.below(60), 9: 1})
+    midnight = 8 * bits.DAY
+    begins = midnight if gap else midnight - bits.DAY + 600
+    assert found.around(midnight) == found.around(midnight + 59) == (begins, midnight + 60)
+    ends = midnight - gap if gap else midnight + 60
+    assert found.around(midnight - gap - 1) == (midnight - bits.DAY + 600, ends)
