@@ -416,7 +416,12 @@ def run(tmp_path: Path, port: int, account: Path) -> Run:
         "HTTPS_PROXY": "http://127.0.0.1:9",
     }
 
-    def program(timetable: str, *flags: str, ahead: int = 0) -> tuple[int, list[dict[str, object]]]:
+    def program(
+        timetable: str,
+        *flags: str,
+        ahead: int = 0,
+        said: Callable[[dict[str, object]], None] = lambda _: None,
+    ) -> tuple[int, list[dict[str, object]]]:
         (tmp_path / "gate" / "__main__.py").write_text(entry.format(ahead))
         (tmp_path / "gate" / "timetable.json").write_text(timetable)
         python = getattr(sys, "_base_executable", sys.executable)
@@ -429,10 +434,16 @@ def run(tmp_path: Path, port: int, account: Path) -> Run:
             str(account),
             *flags,
         ]
-        done = subprocess.run(
-            command, env=environment, stdout=subprocess.PIPE, text=True, check=False, timeout=60
-        )
-        return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+        log = []
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as done:
+            assert done.stdout is not None
+            overdue = Timer(60, done.kill)
+            overdue.start()
+            for line in done.stdout:
+                log.append(json.loads(line))
+                said(log[-1])
+            overdue.cancel()
+        return done.returncode, log
 
     return program
 
@@ -572,14 +583,12 @@ def test_it_waits_for_the_files_that_it_is_to_decide_by(api: Api, run: Run, tmp_
     folder = tmp_path / "gate"
     (folder / "digest").write_text("old")
 
-    def come() -> None:
-        (folder / "timetable.json").write_text(text(SHUT))
-        (folder / "digest").write_text("new")
+    def come(line: dict[str, object]) -> None:
+        if "waits" in line:
+            (folder / "timetable.json").write_text(text(SHUT))
+            (folder / "digest").write_text("new")
 
-    timer = Timer(0.7, come)
-    timer.start()
-    code, log = run(text(ALWAYS), "--digest", "new")
-    timer.join()
+    code, log = run(text(ALWAYS), "--digest", "new", said=come)
     assert code == 0
     assert log[0] == {"waits": "for the ConfigMap that this Job was made with"}
     assert log[1]["open"] is False

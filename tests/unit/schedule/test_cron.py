@@ -190,6 +190,27 @@ def test_runs_of_numbers(numbers: list[int], want: list[list[int]]) -> None:
     assert cron.runs(numbers) == want
 
 
+@pytest.mark.parametrize(
+    ("field", "text", "want"),
+    [
+        (0, "08", 8),
+        (0, "99", 99),
+        (0, "+8", None),
+        (0, "-8", None),
+        (0, "jan", None),
+        (0, "", None),
+        (3, "JAN", 1),
+        (3, "dec", 12),
+        (4, "sun", 0),
+        (4, "Sat", 6),
+        (4, "7", 7),
+    ],
+)
+def test_a_number_of_a_field(field: int, text: str, want: int | None) -> None:
+    """A name in any case, or digits without a sign, within the bounds or not."""
+    assert cron.FIELDS[field].number(text) == want
+
+
 def test_zones_come_from_the_package() -> None:
     """The names are those of the tzdata package.
 
