@@ -373,6 +373,7 @@ class Writer:
                 f"{touched[0]} has changes in the working tree that are not committed: commit "
                 "or restore them first",
             )
+        contents = [edit.content for edit in edits if edit.content is not None]
         tip = windows.snapshot.commit
         base = tip
         for _ in range(_ATTEMPTS):
@@ -386,7 +387,7 @@ class Writer:
             windows.forward.begin(tip, commit)
             try:
                 self._push(commit)
-                windows.forward.move(tip, commit)
+                windows.forward.move(tip, commit, contents)
             except RemoteError as error:
                 windows.forward.forget()
                 raise Problem(HTTPStatus.BAD_GATEWAY, str(error)) from error

@@ -7,7 +7,7 @@ used as they are set up.
 
 import os
 import re
-import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,8 @@ _SECONDS = 60.0
 _SMALL = 4 << 20
 # As `git ls-tree` prints the modes of plain files; a link is 120000, a submodule 160000.
 _FILES = ("100644", "100755")
+# For the time that a commit takes to be made.
+_STAGED = "refs/krm-windows/staged"
 PLAIN = "100644"
 """The mode of a new file."""
 # What the caller's environment must not decide: which repository, index or objects are meant.
@@ -112,6 +114,10 @@ class Branch:
 
     def head(self) -> str | None:
         """Return the branch that is checked out; None where HEAD is a commit."""
+        # `ref: refs/heads/main`, in a file that is replaced in one step; else Git has to say.
+        found = _small(self.layout.own / "HEAD")
+        if found == f"ref: {self.ref}":
+            return self.name
         ended = self.run("symbolic-ref", "--quiet", "--short", "HEAD")
         if ended.code != 0:
             return None
@@ -119,6 +125,11 @@ class Branch:
 
     def tip(self) -> str | None:
         """Return the commit of the branch; None where it has none."""
+        # A loose ref counts before all others (gitrepository-layout(5)). This is asked all the
+        # time, and a program takes a hundred times as long as a file.
+        found = _small(self.layout.common / self.ref)
+        if found is not None and git_layout.is_object_name(found):
+            return found
         return self.resolve(self.ref)
 
     def resolve(self, name: str) -> str | None:
@@ -184,10 +195,6 @@ class Branch:
             place = end + size + 2
         return found
 
-    def write(self, content: bytes) -> str:
-        """Put a content into the object database, as it is; return its object."""
-        return self._line("hash-object", "-w", "--stdin", stdin=content)
-
     def commit(
         self,
         parent: str,
@@ -197,27 +204,10 @@ class Branch:
         committer: Person,
     ) -> str:
         """Make a commit of some files on top of another, which no branch leads to yet."""
-        lines: list[str] = []
-        for edit in edits:
-            # `git update-index --index-info`: mode 0 removes the entry.
-            line = f"0 {'0' * 40}\t{edit.path}"
-            if edit.content is not None:
-                line = f"{edit.mode} {self.write(edit.content)}\t{edit.path}"
-            lines.append(f"{line}\0")
-        with tempfile.TemporaryDirectory(prefix="krm-windows-index-") as folder:
-            index = {"GIT_INDEX_FILE": f"{folder}/index"}
-            self._done("read-tree", parent, extra=index)
-            entries = "".join(lines).encode()
-            self._done("update-index", "-z", "--index-info", stdin=entries, extra=index)
-            tree = self._line("write-tree", extra=index)
-        people = {
-            "GIT_AUTHOR_NAME": author.name,
-            "GIT_AUTHOR_EMAIL": author.email,
-            "GIT_COMMITTER_NAME": committer.name,
-            "GIT_COMMITTER_EMAIL": committer.email,
-        }
-        made = ("commit-tree", tree, "-p", parent, "-F", "-")
-        return self._line(*made, stdin=message.encode(), extra=people)
+        # One program for all of it (git-fast-import(1)): objects, and no index or working tree.
+        stream = b"".join(_imported(parent, edits, message, author, committer))
+        arguments = ("fast-import", "--quiet", "--done", "--force", "--date-format=raw")
+        return self._line(*arguments, stdin=stream)
 
     def move(self, new: str, old: str) -> None:
         """Let the branch lead to another commit; raises MovedError where it is not at `old`."""
@@ -381,6 +371,46 @@ def _environment() -> dict[str, str]:
         # ssh asks at no terminal, for nothing.
         "GIT_SSH_COMMAND": kept.get("GIT_SSH_COMMAND", "ssh -o BatchMode=yes"),
     }
+
+
+def _small(path: Path) -> str | None:
+    """Return the line of a small file of Git's; None where there is none."""
+    try:
+        content = git_layout.small(path)
+    except (OSError, WorkspaceError):
+        return None
+    if content is None:
+        return None
+    return content.decode(errors="replace").strip()
+
+
+def _imported(
+    parent: str,
+    edits: Sequence[Edit],
+    message: str,
+    author: Person,
+    committer: Person,
+) -> Iterator[bytes]:
+    """Yield what `git fast-import` makes a commit of, and prints the name of."""
+    now = int(time.time())
+    yield f"commit {_STAGED}\nmark :1\n".encode()
+    yield f"author {author.name} <{author.email}> {now} +0000\n".encode()
+    yield f"committer {committer.name} <{committer.email}> {now} +0000\n".encode()
+    yield _data(message.encode())
+    yield f"from {parent}\n".encode()
+    for edit in edits:
+        path = edit.path.encode(errors="surrogateescape")
+        if edit.content is None:
+            yield b"D %b\n" % path
+        else:
+            yield b"M %b inline %b\n" % (edit.mode.encode(), path)
+            yield _data(edit.content)
+    # The ref that it needs is gone again at the end: nothing leads to the commit.
+    yield f"get-mark :1\nreset {_STAGED}\nfrom {'0' * len(parent)}\n\ndone\n".encode()
+
+
+def _data(content: bytes) -> bytes:
+    return b"data %d\n%b\n" % (len(content), content)
 
 
 def _files(listed: bytes) -> Iterator[File]:

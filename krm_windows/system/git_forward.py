@@ -13,7 +13,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,15 +65,17 @@ class Forward:
         with suppress(FileNotFoundError):
             (self.folder / _JOURNAL).unlink()
 
-    def move(self, old: str, new: str) -> None:
+    def move(self, old: str, new: str, contents: Sequence[bytes] = ()) -> None:
         """Move the branch, then the tree; raises MovedError where the branch is not at `old`.
 
         Once the branch has moved, the change is in force: a tree that cannot be brought forward
-        now is brought forward later, by `finish`.
+        now is brought forward later, by `finish`. Of files whose `contents` are given, none has
+        to be looked up.
         """
         self.branch.move(new, old)
         with suppress(WorkspaceError, OSError):
-            self._finish(Move(self.branch.name, old, new), new)
+            known = {_name(content, old): content for content in contents}
+            self._finish(Move(self.branch.name, old, new), new, known)
 
     def touched(self, paths: Sequence[str]) -> list[str]:
         """Return those of some files that somebody has changed in the tree, or staged a change of.
@@ -110,34 +112,46 @@ class Forward:
         move = self.pending()
         if move is None:
             return True
-        return self._finish(move, self.branch.tip())
+        return self._finish(move, self.branch.tip(), {})
 
-    def _finish(self, move: Move, tip: str | None) -> bool:
+    def _finish(self, move: Move, tip: str | None, known: Mapping[str, bytes]) -> bool:
         # A move that the branch has not made never happened; one that was followed by others is
         # part of theirs.
         if move.branch == self.branch.name and tip is not None and self._reached(move.new, tip):
             with self._index() as index:
                 if index is None:
                     return False
-                self._bring(move.old, tip, index)
+                self._bring(move.old, tip, index, known)
         self.forget()
         return True
 
     def _reached(self, new: str, tip: str) -> bool:
         return new == tip or self.branch.is_ancestor(new, tip)
 
-    def _bring(self, old: str, new: str, index: "_Index") -> None:
+    def _bring(
+        self,
+        old: str,
+        new: str,
+        index: "_Index",
+        known: Mapping[str, bytes],
+    ) -> None:
         """Bring the files that differ between two commits into the tree and its index."""
         # Another branch, or none, is checked out: then the tree has nothing to do with this one.
         if self.branch.head() != self.branch.name:
             return
         with Directory.at(self.branch.layout.top) as top:
             for was, now in self.branch.differences(old, new):
-                if self._put(top, was, now):
+                if self._put(top, was, now, known):
                     index.set(was, now)
         index.write()
 
-    def _put(self, top: Directory, was: File | None, now: File | None) -> bool:
+    def _put(
+        self,
+        top: Directory,
+        was: File | None,
+        now: File | None,
+        contents: Mapping[str, bytes],
+    ) -> bool:
         """Put one file into the tree; returns False where a person has changed it."""
         known = now or was
         if known is None or _is_submodule(known):
@@ -151,7 +165,7 @@ class Forward:
                     with suppress(FileNotFoundError):
                         folder.remove(name)
                 else:
-                    self._replace(folder, name, now)
+                    self._replace(folder, name, now, contents)
         except FileNotFoundError:
             # A directory that is not there has no file to be removed.
             return True
@@ -174,12 +188,19 @@ class Forward:
         if found is None:
             # There is nothing to lose.
             return True
-        digest = "sha256" if len((now or was or _NOBODY).blob) == _SHA256 else "sha1"
-        blob = hashlib.new(digest, b"blob %d\0" % len(found) + found, usedforsecurity=False)
-        return blob.hexdigest() in {side.blob for side in (was, now) if side is not None}
+        known = {side.blob for side in (was, now) if side is not None}
+        return any(_name(found, blob) == blob for blob in known)
 
-    def _replace(self, folder: Directory, name: str, now: File) -> None:
-        content = self.branch.contents([now.blob], _MOST)[now.blob]
+    def _replace(
+        self,
+        folder: Directory,
+        name: str,
+        now: File,
+        contents: Mapping[str, bytes],
+    ) -> None:
+        content = contents.get(now.blob)
+        if content is None:
+            content = self.branch.contents([now.blob], _MOST)[now.blob]
         # Beside the journal and not beside the file: what a crash leaves is no part of the tree.
         with Directory.at(self.folder) as own:
             temporary = f"new-{os.getpid()}"
@@ -215,7 +236,6 @@ class Forward:
 
 
 _SHA256 = 64
-_NOBODY = File("", "", "", 0)
 # A file of a working tree; a larger one is no policy, and is not compared.
 _MOST = 256 << 20
 
@@ -252,6 +272,15 @@ class _Index:
         if ended.code != 0:
             raise WorkspaceError(f"git update-index failed: {ended.last_line}")
         self.copy.replace(index)
+
+
+def _name(content: bytes, like: str) -> str:
+    """Return the name of the object of a content, in the form of another object's name."""
+    digest = "sha1"
+    if len(like) == _SHA256:
+        digest = "sha256"
+    whole = b"blob %d\0" % len(content) + content
+    return hashlib.new(digest, whole, usedforsecurity=False).hexdigest()
 
 
 def _is_submodule(file: File) -> bool:
