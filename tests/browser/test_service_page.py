@@ -20,7 +20,7 @@ from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support.wait import WebDriverWait
 
 from krm_windows.service import application
-from krm_windows.service.access import EVERYTHING, Access, Caller, Ways
+from krm_windows.service.access import EVERYTHING, Access, Caller, Ways, token_line
 from krm_windows.service.settings import Settings
 from krm_windows.service.windows import Windows
 from krm_windows.system.git_branch import Person
@@ -128,8 +128,20 @@ class Served:
         return [each["message"] for each in found if "status of 4" not in each["message"]]
 
 
+ADA = Caller("ada", Person("Ada", "ada@example.com"), EVERYTHING)
+TOKEN = "a-token-of-the-night-shift"  # noqa: S105 - of a test
+
+
 @pytest.fixture
-def served(browser: Chrome, tmp_path: Path, tool: Callable[[str], Path]) -> Iterator[Served]:
+def ways() -> Ways:
+    """How callers say who they are: everybody is Ada."""
+    return Ways(anonymous=ADA)
+
+
+@pytest.fixture
+def served(
+    browser: Chrome, tmp_path: Path, tool: Callable[[str], Path], ways: Ways
+) -> Iterator[Served]:
     """A service that listens."""
     folder = tmp_path / "repository"
     folder.mkdir()
@@ -147,8 +159,7 @@ def served(browser: Chrome, tmp_path: Path, tool: Callable[[str], Path]) -> Iter
     git("add", ".")
     git("commit", "--quiet", f"--message={SCRIPT}")
     windows = Timed(Settings(folder))
-    ada = Caller("ada", Person("Ada", "ada@example.com"), EVERYTHING)
-    made = application.make(windows, Access(Ways(anonymous=ada)))
+    made = application.make(windows, Access(ways))
     config = uvicorn.Config(made, port=0, log_level="critical", ws="none", http="h11")
     server = uvicorn.Server(config)
     socket = config.bind_socket()
@@ -394,3 +405,39 @@ def test_pages_are_printed_on_white(served: Served) -> None:
     assert served.browser.execute_script(paper) == "rgb(255, 255, 255)"
     assert not served.find(".actions").is_displayed()
     assert served.find(".picture").is_displayed()
+
+
+class TestTokens:
+    """A service whose callers have tokens."""
+
+    @pytest.fixture
+    def ways(self, tmp_path: Path) -> Ways:
+        """One token, of somebody who may read and override."""
+        line = token_line("night", "read,override", TOKEN, "Night <night@example.com>")
+        (tmp_path / "tokens").write_text(f"{line}\n")
+        return Ways(tokens=tmp_path / "tokens")
+
+    @pytest.mark.parametrize("scripts", [True, False], indirect=True, ids=["scripts", "no scripts"])
+    def test_somebody_signs_in_and_out(self, served: Served, scripts: bool) -> None:  # noqa: ARG002, FBT001
+        """They are offered what they may do, and their commits are theirs."""
+        served.open("/")
+        assert "Sign in" in served.text
+        served.type("token", "wrong")
+        served.press("Sign in")
+        assert "not known" in served.find("#summary").text
+        served.type("token", TOKEN)
+        served.press("Sign in")
+        assert served.find("h1").text == "What is open now"
+        served.open(f"{PAGE}/override?state=closed")
+        served.type("reason", "Stop")
+        served.press("Continue")
+        served.press("Close now")
+        assert served.git("log", "-1", "--format=%an: %s").strip() == "Night: Stop"
+        assert not served.browser.find_elements(By.CSS_SELECTOR, 'a[href*="/window"]')
+        served.open(f"{PAGE}/window?window=week")
+        assert "You may not do this" in served.text
+        served.open(PAGE)
+        served.press("Sign out")
+        served.open("/")
+        assert "Sign in" in served.text
+        assert served.git("rev-list", "--count", "main").strip() == "2"

@@ -68,6 +68,7 @@ def _band(picture: Picture, band: Band, now: datetime) -> Element:
 
 
 def _tick(tick: Tick, band: Band) -> Element:
+    # By shares and not by pixels: the track is as wide as the screen lets it be.
     x = percent(band.left(tick.at))
     classes = "day"
     if tick.major:
@@ -81,6 +82,7 @@ def _tick(tick: Tick, band: Band) -> Element:
 
 
 def _row(row: Row, number: int, band: Band, now: datetime) -> Element:
+    # A row grows with what overlaps in it.
     height = _LANE + _OTHER_LANE * row.lanes_in(band)
     # To a screen reader it is one picture: the table below has each fact in words.
     shapes = list(_shapes(row, band, height, now))
@@ -102,6 +104,7 @@ def _shapes(
     height: int,
     now: datetime,
 ) -> Iterator[Element]:
+    # In this order they lie on each other: paper, grid, bars, and now on top.
     yield element("rect", class_="paper", width="100%", height=height)
     for tick in band.ticks:
         kind = "grid"
@@ -124,6 +127,7 @@ def _line(kind: str, left: float, height: int) -> Element:
 
 def _fact(fact: Fact, place: tuple[float, float], height: int) -> Element:
     left, width = place
+    # What a pointer shows when it rests on the bar.
     words = element("title", fact.words)
     if fact.kind == "clock":
         return element("g", words, _line("clock", left, height))

@@ -59,6 +59,7 @@ class Form:
         """Put results beside the fields that they are about; `paths` has the fields' names."""
         for result in results:
             found = Found(result.message, result.severity, result.tags.get("rule", ""))
+            # `spec.windows.week.closes` stands beside the field `closes`.
             name = paths.get(result.path)
             if name is not None:
                 self.found.setdefault(name, []).append(found)
@@ -90,6 +91,7 @@ def since(call: Call, stored: Stored, seen: str) -> tuple[Entry, ...]:
 
 def differences(proposal: Proposal) -> list[list[Difference]]:
     """Return the hours that a change moves, clusters that are alike together; without the rest."""
+    # Of a thousand clusters, those that the change leaves alone are not named.
     changed = [each for each in proposal.differences if each.changes]
     return alike(changed)
 
@@ -106,5 +108,6 @@ def try_change(call: Call, form: Form, change: Change, order: Order) -> Outcome 
         if problem.status is not HTTPStatus.UNPROCESSABLE_ENTITY:
             form.general.append(Found(problem.detail))
         return None
+    # The line of the log names the commit, as the page does.
     call.told["commit"] = outcome.commit
     return outcome

@@ -67,6 +67,7 @@ async def check(call: Call) -> Response:
     """Show what an override would do, to be confirmed; or the form, with what is wrong."""
     stored = _stored(call)
     form = _sent_form(call)
+    # From the confirmation back to the form, with all that was typed.
     if call.form().get("edit"):
         return _answer(call, stored, form)
     now = call.windows.now()
@@ -111,6 +112,7 @@ async def end(call: Call) -> Response:
     if not name:
         raise bad_request("the form does not say which override to end")
     change = partial(overrides.ended, name=name, cluster=call.text("cluster"))
+    # Ended in a hurry, as it was made: the message says what and where.
     reason = f"End override {name} of {call.place.title}"
     order = replace(call.order(reason, urgent=True), override=name)
     outcome = await call.run(call.writer.change, call.place, change, order)
@@ -164,6 +166,7 @@ def _wanted(call: Call, stored: Stored, form: Form, now: datetime) -> Wanted | N
 
 def _length(form: Form) -> timedelta | None:
     """Return for how long; None where the form has a moment instead, or says what is wrong."""
+    # Exactly one of both, as `override` wants it.
     text, until = form.texts["for"], form.texts["until"]
     if until and text:
         form.add("for", "Give a length of time or an end, and leave the other empty.")
@@ -226,6 +229,7 @@ def _effects(proposal: Proposal, cluster: str | None) -> list[Effect]:
 
 def _turns(proposal: Proposal, cluster: str | None) -> Iterator[Turn]:
     for turn in proposal.turns:
+        # Of one cluster alone: nothing changes on the others.
         if cluster in (None, turn.succession.new.timetable.cluster):
             yield turn
 
@@ -247,6 +251,7 @@ def _answer(call: Call, stored: Stored, form: Form) -> Response:
 
 def _done(outcome: Outcome) -> Response:
     place = outcome.place
+    # Sent again as GET, so that a reload makes nothing twice (RFC 9110, 15.4.4).
     url = policy_url(place.namespace, place.name, file=place.file, saved=outcome.commit)
     return RedirectResponse(url, HTTPStatus.SEE_OTHER)
 

@@ -80,12 +80,6 @@ async def overview(call: Call) -> Response:
     return page(call, "overview.html", values)
 
 
-def rows_of(call: Call, stored: Stored, now: datetime, most: int) -> tuple[Row, ...]:
-    """Return the first rows of one policy."""
-    clusters = call.windows.evaluator.clusters(stored) or (None,)
-    return tuple(row(call, stored, cluster, now) for cluster in clusters[:most])
-
-
 def row(call: Call, stored: Stored, cluster: str | None, now: datetime) -> Row:
     """Work out what holds on a cluster."""
     evaluator = call.windows.evaluator
@@ -119,6 +113,7 @@ def _listing(call: Call, words: str, state: str) -> Listing:
     count = None
     if not state:
         count = len(places)
+    # By how many were looked at, and not by how many were found.
     after = None
     if following < len(places):
         after = following
@@ -151,6 +146,7 @@ def _places(call: Call, words: str) -> Iterator[tuple[Stored, str | None]]:
 def _address(words: str, state: str, start: int | None) -> str:
     if start is None:
         return ""
+    # What was looked for goes on to the next page.
     query = {"q": words, "state": state}
     if start:
         query["continue"] = str(start)

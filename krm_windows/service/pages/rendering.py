@@ -70,6 +70,7 @@ def page(
     status: HTTPStatus = HTTPStatus.OK,
 ) -> Response:
     """Answer with a page."""
+    # Scopes decide what is offered; what is not offered is refused all the same.
     common: dict[str, object] = {
         "caller": call.caller,
         "can_write": Scope.WRITE in call.caller.scopes,
@@ -86,6 +87,7 @@ def refused(problem: Problem) -> Response:
     # Who is not known gets no explanation but a way in.
     if problem.status is HTTPStatus.UNAUTHORIZED:
         template = "login.html"
+    # Who calls is not known here: whatever was refused may have been just that.
     values: dict[str, object] = {
         "caller": None,
         "problem": problem,
@@ -127,6 +129,7 @@ def assets() -> Mapping[str, Asset]:
     found: dict[str, Asset] = {}
     for name, package in _ASSETS.items():
         body = get_data(package, f"assets/{name}") or b""
+        # `page-0123456789abcdef.css`: another content has another address, so it may be kept.
         stem, _, ending = name.rpartition(".")
         digest = hashlib.sha256(body).hexdigest()[:16]
         found[name] = Asset(f"{stem}-{digest}.{ending}", body, _TYPES[ending])
@@ -146,6 +149,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=_seen,
     )
+    # Filters turn values into texts; functions make what no template could.
     made.filters["time"] = time
     made.filters["span"] = _unbroken
     made.filters["typed"] = typed
@@ -178,6 +182,7 @@ def time(at: datetime, zone: tzinfo) -> Markup:
 
 def away(at: datetime, now: datetime) -> str:
     """Say how far an instant is from now: `in 3 h 20 m`, `2 d ago`."""
+    # Without seconds: minutes are what windows are made of.
     distance = _rough(abs(at - now))
     if distance < timedelta(minutes=1):
         return "just now"
@@ -213,6 +218,7 @@ def policy_url(namespace: str, name: str, *below: str, **query: str | None) -> s
 
 def address(start: str, namespace: str, name: str, *below: str, **query: str | None) -> str:
     """Return an address of a policy; of the query, what is empty is left out."""
+    # A name is text of a file: whatever it holds, it stays one part of the path.
     parts = (namespace or NO_NAMESPACE, name, *below)
     path = "/".join(quote(part, safe="") for part in parts)
     given = {key: text for key, text in query.items() if text}

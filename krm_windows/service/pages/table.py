@@ -11,7 +11,9 @@ _POLICY = "/ui/policies/{namespace}/{name}"
 _TEXT: dict[str, object] = {"type": "string"}
 _PAGE = {200: Answer("A page.", {HTML: _TEXT})}
 _FORM = Body({FORM: {"type": "object"}}, "The fields of the form.")
+# What only pages ask; the rest is what the REST interface asks, too.
 _FOUND = Parameter("q", "Words that the names of a policy and its cluster have.", _TEXT)
+# In the query and not in the path: a name may be any key of YAML.
 _WINDOW = Parameter("window", "The name of a window.", _TEXT)
 _SAVED = Parameter("saved", "The commit that was made.", _TEXT)
 
@@ -20,6 +22,7 @@ _OPEN_OR_CLOSED = Parameter("state", "What to begin the form with: open or close
 _CALENDAR = (routes.FILE, routes.CLUSTER, routes.FROM, routes.DAYS)
 
 
+# A form that is sent with nothing chosen has an empty text.
 def _state(text: str) -> str:
     if text and text not in overview.STATES:
         raise ValueError(f"must be one of {', '.join(overview.STATES)}")
@@ -116,6 +119,7 @@ PAGES: tuple[Operation, ...] = (
         scope=Scope.WRITE,
     ),
     _post(
+        # Apart from saving: it changes nothing, so that no line of the log says it did.
         f"{_POLICY}/window/preview",
         "previewWindow",
         "Show what would come of a change of a window.",
@@ -136,6 +140,7 @@ PAGES: tuple[Operation, ...] = (
         scope=Scope.OVERRIDE,
     ),
     _post(
+        # Likewise: what is checked has not happened.
         f"{_POLICY}/override/check",
         "checkOverride",
         "Show what an override would do.",
@@ -184,6 +189,7 @@ PAGES: tuple[Operation, ...] = (
     ),
     _get("/ui/login", "showLogin", "A form to sign in.", rendering.login, scope=None),
     _get(
+        # Also for who is not known yet: the page to sign in has a style, too.
         "/ui/assets/{asset}",
         "getAsset",
         "A style sheet, script or picture of the pages.",

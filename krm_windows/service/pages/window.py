@@ -27,8 +27,10 @@ async def show(call: Call) -> Response:
     stored = _stored(call)
     window = _window(call)
     texts = _texts(stored, window, call.text("cluster"))
+    # Without a name it is the form of a window that is not there yet.
     if window and not any(texts.values()):
         raise Problem(HTTPStatus.NOT_FOUND, f"{stored.title} has no window {window!r}")
+    # What the form begins from: whatever comes after it has happened meanwhile.
     seen = await call.run(forms.latest, call, stored)
     form = Form({"reason": "", "name": window, **texts}, texts, _tag(stored), seen)
     return _answer(call, stored, form, None)
@@ -93,6 +95,7 @@ def _save(call: Call, form: Form) -> Outcome | None:
 
 def _preview(call: Call, stored: Stored, form: Form) -> Proposal | None:
     """Work out what would come of the change, and put what is found beside the fields."""
+    # Under no name, or another's, there is nothing to compare.
     if form.found.get("name"):
         return None
     try:
@@ -175,6 +178,7 @@ def _paths(call: Call, window: str) -> dict[str, str]:
     """Return the paths at which something may be found, with the field of the form they mean."""
     cluster = call.text("cluster")
     places = [f"spec.windows.{window}"]
+    # What a cluster changes is found at its own entry, or at the policy's that it is merged with.
     if cluster is not None:
         places.append(f"spec.clusters.{cluster}.windows.{window}")
     paths: dict[str, str] = {}
@@ -194,6 +198,7 @@ def _answer(
     action: str = "",
 ) -> Response:
     status = HTTPStatus.OK
+    # The page is the same; the status is for programs, and for who watches them.
     if form.is_conflict:
         status = HTTPStatus.CONFLICT
     elif form.fails:

@@ -520,3 +520,41 @@ def test_hidden_signs_are_shown_as_codes(client: Client, git: Git, repository: P
     assert "\u202e" not in page.source
     assert "a\\u202eb" in page.text
     assert get(client, f"{PAGE}/window?window=week").fields["description"] == "a\u202eb"
+
+
+def test_an_error_of_one_cluster_is_told_on_the_page(
+    client: Client, git: Git, repository: Path
+) -> None:
+    """The state of the others is known all the same."""
+    file = repository / "clusters/week.yaml"
+    file.write_text(file.read_text().replace("week: {opens: Tue 08:00}", "week: {opens: Xue}"))
+    git("commit", "--quiet", "--all", "--message=Oops")
+    client.windows.refresh()
+    for target, is_wrong in (("", True), ("?cluster=north", False), ("?cluster=south", True)):
+        page = get(client, f"{PAGE}{target}")
+        assert page.status == 200
+        assert ("The policy has errors" in page.text) is is_wrong
+    assert "open Monday 08:00" in get(client, f"{PAGE}?cluster=north").text
+    assert get(client, "/?state=wrong").text.count("Unknown") == 1
+
+
+def test_many_clusters_fit_the_pages(client: Client, git: Git, repository: Path) -> None:
+    """The first of them, and where the others are; a name is typed where a list would be long."""
+    file = repository / "clusters/week.yaml"
+    named = "".join(f"    plant-{number}: {{}}\n" for number in range(120))
+    file.write_text(file.read_text().replace("    north: {}\n", named))
+    git("commit", "--quiet", "--all", "--message=Many")
+    client.windows.refresh()
+    page = get(client, PAGE)
+    assert "71 more clusters" in page.text
+    first = get(client, "/")
+    assert "1 to 50 of 121" in first.text
+    following = next(link for link in first.links if "continue=" in link)
+    assert "51 to 100 of 121" in get(client, following).text
+    none = get(client, "/?state=wrong&q=plant")
+    assert "Nothing was found" in none.text
+    form = get(client, f"{PAGE}/override?cluster=plant-7")
+    assert form.fields["cluster"] == "plant-7"
+    assert ask(client, cluster="plant-none").status == 404
+    days = get(client, f"{PAGE}?cluster=plant-7&days=90&from=2026-11-01")
+    assert "January 2027" in days.text
