@@ -40,7 +40,11 @@ def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> argparse.Ar
     _debug(made, default=False)
     made.add_argument("--strict", action="store_true", help="as a function: exit 1 on warnings too")
     listed = made.add_subparsers(title="commands", metavar="COMMAND")
-    for name, summary in commands.items():
+    # Behind a command nothing lists the others, each of which takes as long as all of its options.
+    declared = commands
+    if arguments and arguments[0] in commands:
+        declared = {arguments[0]: commands[arguments[0]]}
+    for name, summary in declared.items():
         command = listed.add_parser(name, help=summary, description=summary)
         # Without a default here, `krm-windows --debug check` keeps what was given before the
         # command.

@@ -5,7 +5,6 @@ first the output, then what is wrong. stdout is parsed before the exit code is r
 nothing else is ever written there; and whatever fails, it holds every item of the input.
 """
 
-import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -167,6 +166,8 @@ def _outcome(process: Process, call: Call) -> Outcome:
     except Exception as error:  # noqa: BLE001
         # Only on request: the traceback is of no use to who wrote the policy.
         if call.debug:
+            import traceback  # noqa: PLC0415 - it takes as long to load as the stream
+
             traceback.print_exc()
         code, result = _trouble(error)
         return _echo(call, code, [result])
