@@ -7,7 +7,6 @@ layer above that adds labels or annotations adds to them.
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from krm_windows import rules
@@ -155,10 +154,10 @@ def _shares(plan: Plan) -> dict[str, int]:
     whole = size(configmap.config_map(plan))
     held = plan.timetable
     without = {
-        "targets": replace(held, targets=(), released=()),
-        "windows": replace(held, windows=()),
-        "freezes": replace(held, freezes=()),
-        "overrides": replace(held, overrides=()),
+        "targets": held._replace(targets=(), released=()),
+        "windows": held._replace(windows=()),
+        "freezes": held._replace(freezes=()),
+        "overrides": held._replace(overrides=()),
     }
     shares = {}
     for field, rest in without.items():

@@ -6,7 +6,7 @@ dated or recurs by the month, and beside clock changes.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property, lru_cache
 
@@ -212,8 +212,7 @@ class Facts:
     def _opens_every_week(self) -> bool:
         """Whether the weekly rules alone leave something open in each of three weeks."""
         held = self.timetable
-        weekly = replace(
-            held,
+        weekly = held._replace(
             time_zone=WALL,
             zone_rules=zone_rules.make(WALL),
             windows=tuple(filter(is_weekly, held.windows)),
@@ -293,7 +292,7 @@ def take(timetable: Timetable, first: date, years: int) -> Facts:
         _midnight(later(first, years), timetable.zone),
     )
     # Held by hand it would be open or closed throughout, and nothing could be said of its rules.
-    scheduled = replace(timetable, state="Scheduled")
+    scheduled = timetable._replace(state="Scheduled")
     return Facts(scheduled, span)
 
 
@@ -314,8 +313,7 @@ def bare(timetable: Timetable, *rules: Rule) -> Timetable:
     """Return a timetable that is open where these rules hold, and closed elsewhere."""
     # As windows, whatever they are: then `open` says where they hold.
     windows = tuple(Rule(rule.kind, rule.key, rule.begins, rule.ends) for rule in rules)
-    return replace(
-        timetable,
+    return timetable._replace(
         windows=windows,
         freezes=(),
         overrides=(),

@@ -6,7 +6,6 @@ changes; else the rules differ, and whoever reviews the diff should know why.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from krm_windows import rules
 from krm_windows.checks import timetables
@@ -37,7 +36,7 @@ def kept(plan: Plan, found: ZoneRules | None) -> Plan:
     """Return the plan with the recorded release, where its rules are those of this build."""
     if found is None or not _agree(found, plan.timetable.zone_rules):
         return plan
-    timetable = replace(plan.timetable, zone_rules=found)
+    timetable = plan.timetable._replace(zone_rules=found)
     return plan._replace(timetable=timetable)
 
 
@@ -73,7 +72,7 @@ def _agree(one: ZoneRules, other: ZoneRules | None) -> bool:
     if other is None:
         return False
     # Equal in everything but the release that says so.
-    return replace(one, release=other.release) == other
+    return one._replace(release=other.release) == other
 
 
 def _first_difference(old: ZoneRules, new: ZoneRules) -> str:

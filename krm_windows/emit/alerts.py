@@ -13,8 +13,7 @@ from krm_windows.emit import gate, names, state_metrics
 from krm_windows.emit.labels import metadata
 from krm_windows.emit.manifest import Manifest
 from krm_windows.escape.prometheus import pattern, template, text
-from krm_windows.gate.annotations import ZONE_DATA
-from krm_windows.gate.clocks import APART
+from krm_windows.gate.annotations import APART, ZONE_DATA
 from krm_windows.plan.model import Plan
 from krm_windows.plan.triggers import Edge, Trigger
 

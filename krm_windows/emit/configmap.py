@@ -1,7 +1,6 @@
 """The ConfigMap: the gate program, verbatim, and the timetable it follows."""
 
 import json
-from dataclasses import replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 
@@ -63,8 +62,8 @@ def of_any_release(plan: Plan) -> Plan:
     held = plan.timetable
     if held.zone_rules is None:
         return plan
-    rules = replace(held.zone_rules, release="")
-    return plan._replace(timetable=replace(held, zone_rules=rules))
+    rules = held.zone_rules._replace(release="")
+    return plan._replace(timetable=held._replace(zone_rules=rules))
 
 
 def parts(plan: Plan) -> frozenset[str]:
@@ -171,12 +170,11 @@ def _harmless(timetable: Timetable) -> Timetable:
 
     The gate puts them into Events, annotations and its log.
     """
-    return replace(
-        timetable,
+    return timetable._replace(
         freezes=tuple(map(_shown, timetable.freezes)),
         overrides=tuple(map(_shown, timetable.overrides)),
     )
 
 
 def _shown(rule: Rule) -> Rule:
-    return replace(rule, reason=escape.line(rule.reason))
+    return rule._replace(reason=escape.line(rule.reason))

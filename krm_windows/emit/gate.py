@@ -4,7 +4,7 @@ from math import ceil
 
 from krm_windows.emit import configmap, hooks, names
 from krm_windows.emit.job import Pod, container
-from krm_windows.gate.kubernetes import run_seconds
+from krm_windows.gate.timetable import run_seconds
 from krm_windows.plan.model import Plan
 
 MOUNT = "/gate"

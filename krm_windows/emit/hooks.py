@@ -5,7 +5,7 @@ from math import ceil
 from krm_windows.emit import names, resources
 from krm_windows.emit.job import RESTRICTED, UNPRIVILEGED
 from krm_windows.emit.labels import COMPONENT, HOOK, labels
-from krm_windows.gate.kubernetes import run_seconds
+from krm_windows.gate.timetable import run_seconds
 from krm_windows.plan.model import Plan
 from krm_windows.policy.hooks import BeforeOpen, Hook, Hooks, Variable
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from sys import executable, orig_argv
 from time import monotonic, sleep
 
-from krm_windows.gate.clocks import APART, seconds_of
+from krm_windows.gate.annotations import APART
+from krm_windows.gate.clocks import seconds_of
 from krm_windows.gate.decide import Decider, Decision
 from krm_windows.gate.image import difference
 from krm_windows.gate.kubernetes import REFUSED, UNANSWERED, ApiError, Cluster
@@ -119,7 +120,7 @@ class Gate:
         if found is None:
             return self
         self.log(zoneData=str(found), timetable=found.timetable, image=found.image, at=found.at)
-        return replace(self, timetable=replace(self.timetable, image_zones=str(found)))
+        return replace(self, timetable=self.timetable._replace(image_zones=str(found)))
 
     def run(self, cluster: Cluster, *, allow_missing: bool) -> bool:
         """Make every target what it should be; say whether all are, but for those left to a person.
@@ -268,7 +269,7 @@ class Gate:
         `status` and the alerts read that. What is released, or may start, is opened whatever is
         decided: here it is annotated as any other target is.
         """
-        held = replace(self.timetable, released=(), first_apply="Wait")
+        held = self.timetable._replace(released=(), first_apply="Wait")
         change = due_change(held, target, observed, shut(APART), now)
         # Of what is closed that changes the annotation, and no more.
         return Change(change.patch, Action.NOT_OPENED, f"not opened: {APART}")

@@ -7,12 +7,12 @@ whose name its key is a digest of, and nobody but the gate wrote it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 from hashlib import sha256
+from typing import NamedTuple
 
-from krm_windows.gate.kubernetes import MANAGER, dig, parse
+from krm_windows.gate.objects import MANAGER, dig, parse
 
 HOLD = "krm-windows.dev/hold"
 CLOSED_BY, HOOKS = "closed-by.krm-windows.dev/", "hooks.krm-windows.dev/"
@@ -28,6 +28,8 @@ _JOINED = ("ancient-changes", "before-first-apply")
 # What reading a text from the cluster raises where it is no JSON, or another thing than expected.
 UNREADABLE = (LookupError, TypeError, ValueError, OverflowError, RecursionError)
 
+# The reason where they are: `clocks` compares them.
+APART = "the clocks of a node and of the API server are more than 60 s apart"
 Writer = Enum("Writer", ["GATE", "OTHER", "UNKNOWN"])
 
 
@@ -41,8 +43,7 @@ def annotation(policy: str, prefix: str = CLOSED_BY) -> str:
     return prefix + digest(policy)
 
 
-@dataclass(frozen=True)
-class ClosedBy:
+class ClosedBy(NamedTuple):
     """What such an annotation says: who closed, why, since and until when by its calendar, in UTC.
 
     `adopted`: the target had been suspended by somebody else, which the policy has taken for

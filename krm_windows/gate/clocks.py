@@ -9,7 +9,6 @@ from email.utils import parsedate_to_datetime
 
 # Beyond that nothing is opened; nodes that keep time at all are apart by less than a second.
 MOST = timedelta(seconds=60)
-APART = "the clocks of a node and of the API server are more than 60 s apart"
 _SECOND = timedelta(seconds=1)  # a `Date` has no fractions
 
 

@@ -22,14 +22,12 @@ from typing import TypeVar
 
 from krm_windows.gate.clocks import Clocks
 from krm_windows.gate.connection import Answer, Connections, Request
-from krm_windows.gate.timetable import Target
+from krm_windows.gate.objects import MANAGER, dig, parse
+from krm_windows.gate.timetable import TIMEOUT, Target, run_seconds
 
-TIMEOUT = 10.0  # seconds for a request: to connect, to ask and to be answered, all in all
 # Requests: more keep one processor no busier, and the API server gives each account its share.
 AT_ONCE = 8
-_NESTED = 250_000  # maps and lists in an answer: a million empty ones are 100 MiB in memory
 _WORDS = 1024  # characters of what a server says that are passed on
-MANAGER = "krm-windows"  # of the fields that are patched
 # For a status where there is none: no answer, and one that cannot be taken.
 UNANSWERED, REFUSED = 0, -1
 _BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
@@ -38,14 +36,6 @@ _VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
 _NODE = partial(datetime.now, UTC)
 _LONGEST_WAIT = re.compile("[0-9]{1,4}")
 T = TypeVar("T")
-
-
-def run_seconds(targets: int, timeout: float = TIMEOUT) -> float:
-    """Say for how long a run may ask.
-
-    As long as twelve requests that hang, or an eightieth of one for each target.
-    """
-    return timeout * max(12, targets / 80)
 
 
 class ApiError(Exception):
@@ -263,33 +253,3 @@ def _object(
     if not isinstance(answer, dict):
         raise ApiError(REFUSED, f"no object to {request}")
     return answer
-
-
-def parse(text: str) -> object:
-    """Read JSON as RFC 8259 has it.
-
-    Raises `ValueError` or `RecursionError` for the rest, so for a key that is given twice.
-    """
-    if text.count("[") + text.count("{") > _NESTED:
-        raise ValueError("too many maps and lists")
-    return json.loads(text, object_pairs_hook=_unique, parse_constant=_refused)
-
-
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is given twice")
-    return found
-
-
-def _refused(constant: str) -> object:
-    raise ValueError(f"{constant} is no number")
-
-
-def dig(thing: object, *path: str) -> object:
-    """Give what lies at `path` in nested mappings; None where there is nothing."""
-    for key in path:
-        if not isinstance(thing, dict):
-            return None
-        thing = thing.get(key)
-    return thing

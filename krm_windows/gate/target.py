@@ -21,7 +21,7 @@ from krm_windows.gate.annotations import (
     writer,
 )
 from krm_windows.gate.decide import Decision
-from krm_windows.gate.kubernetes import dig
+from krm_windows.gate.objects import dig
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.gate.wallclock import utc
 

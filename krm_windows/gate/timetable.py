@@ -3,16 +3,16 @@
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from itertools import chain
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.zones import Zone, ZoneRules, zone
 
+TIMEOUT = 10.0  # seconds for a request: to connect, to ask and to be answered, all in all
 FORMAT_VERSION = 1  # of timetable.json: by another one nothing is opened
 # What targets of one kind share, and must have to be closed.
 _SHARED = {"group", "resource", "kind", "objects"}
@@ -30,8 +30,7 @@ class Kind(StrEnum):
     OVERRIDE = "overrides"
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """A window, freeze or override, with its `key` in the spec, such as `working-week`.
 
     A naive datetime is the policy's wall clock, an aware one an instant. `begins` None: since
@@ -52,8 +51,7 @@ class Rule:
         return f"{self.kind}.{self.key}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Target:
+class Target(NamedTuple):
     """What is closed by writing true at `field`.
 
     That any of the status fields `applied` is filled says that it was applied.
@@ -73,8 +71,7 @@ class Target:
         return f"{self.kind} {self.namespace}/{self.name}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Timetable:
+class Timetable(NamedTuple):
     """One policy, compiled for one cluster; `policy` and `former_names` are `namespace/name`.
 
     Only what names targets to close, and decides nothing, has no `zone_rules`. `image_zones` is
@@ -112,6 +109,14 @@ class Timetable:
         if self.zone_rules is None:
             raise LookupError(f'no rules of the time zone "{self.time_zone}"')
         return zone(self.time_zone, self.zone_rules)
+
+
+def run_seconds(targets: int, timeout: float = TIMEOUT) -> float:
+    """Say for how long a run over so many targets may ask the API server.
+
+    As long as twelve requests that hang, or an eightieth of one for each target.
+    """
+    return timeout * max(12, targets / 80)
 
 
 def load(text: str) -> Timetable:

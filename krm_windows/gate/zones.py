@@ -7,9 +7,9 @@ import re
 from bisect import bisect_right
 from calendar import isleap, monthrange
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta, tzinfo
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 _DAY = timedelta(days=1)
 _JANUARY_AND_FEBRUARY = 59
@@ -32,8 +32,7 @@ _TWO_O_CLOCK = "2"  # when nothing is said
 _UNITS = ("hours", "minutes", "seconds")
 
 
-@dataclass(frozen=True)
-class ZoneRules:
+class ZoneRules(NamedTuple):
     """The rules of one zone, as the timetable has them.
 
     They are taken from the tzdata of a `release` such as `2026f`.
@@ -49,8 +48,7 @@ class ZoneRules:
     rule: str
 
 
-@dataclass(frozen=True)
-class Clock:
+class Clock(NamedTuple):
     """What clocks show: so much ahead of UTC, under this abbreviation."""
 
     offset: timedelta
@@ -75,8 +73,7 @@ class Clock:
         return f"{text} {self.name}"
 
 
-@dataclass(frozen=True)
-class Transition:
+class Transition(NamedTuple):
     """From the naive UTC moment `at` on, clocks show `clock`."""
 
     at: datetime
@@ -96,8 +93,7 @@ class Transition:
         return f"{self.at.strftime(_MOMENT)} {self.clock}"
 
 
-@dataclass(frozen=True)
-class Yearly:
+class Yearly(NamedTuple):
     """A day of the year, and the time on it, by the clock that is in force until then.
 
     A day is the `week`th (5: the last) `weekday` (0: Sunday) of a `month`; without a month the day
@@ -149,8 +145,7 @@ class Yearly:
         return date(year, self.month, day).timetuple().tm_yday - 1
 
 
-@dataclass(frozen=True)
-class Posix:
+class Posix(NamedTuple):
     """A rule for all years: one clock, or two, and when each begins."""
 
     standard: Clock

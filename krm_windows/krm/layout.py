@@ -25,7 +25,9 @@ _STR = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# Spots are never changed. They are not frozen, as a frozen dataclass takes twice as long to be made
+# and to be defined, and a large input has millions.
+@dataclass(slots=True, eq=False)
 class Spot:
     """Where a node is: from its tag or anchor to the last character of its content.
 
@@ -40,7 +42,7 @@ class Spot:
     anchor: str | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Leaf(Spot):
     """A scalar; `style` is one of `"`, `'`, `|`, `>` or empty for a plain one."""
 
@@ -49,21 +51,21 @@ class Leaf(Spot):
     tag: str | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Pairs(Spot):
     """A mapping; a merge key is still an entry like others."""
 
     entries: tuple[tuple[Spot, Spot], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Row(Spot):
     """A sequence."""
 
     items: tuple[Spot, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Alias(Spot):
     """`*name`, and the node that it stands for."""
 

@@ -9,16 +9,14 @@ import math
 import re
 from collections.abc import Iterable
 from collections.abc import Mapping as MappingOf
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from krm_windows.krm.errors import InputError
 
 Value: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value] | None"
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(NamedTuple):
     """A leaf: its text, whether it is plain (not quoted, no block), its tag.
 
     Line and column count from 1.
@@ -27,17 +25,16 @@ class Scalar:
     text: str
     plain: bool = True
     tag: str | None = None
-    line: int = field(default=0, compare=False)
-    column: int = field(default=0, compare=False)
+    line: int = 0
+    column: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Mapping:
+class Mapping(NamedTuple):
     """Keys and values in their order; a key written twice is there twice, and `find` refuses it."""
 
     entries: tuple[tuple[Scalar, "Node"], ...] = ()
-    line: int = field(default=0, compare=False)
-    column: int = field(default=0, compare=False)
+    line: int = 0
+    column: int = 0
 
     def find(self, key: str) -> "Node | None":
         """Give the value under `key`; raises InputError if the key is there twice."""
@@ -49,13 +46,12 @@ class Mapping:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(NamedTuple):
     """Nodes in their order."""
 
     items: tuple["Node", ...] = ()
-    line: int = field(default=0, compare=False)
-    column: int = field(default=0, compare=False)
+    line: int = 0
+    column: int = 0
 
 
 Node: TypeAlias = Scalar | Mapping | Sequence

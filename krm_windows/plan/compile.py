@@ -1,7 +1,6 @@
 """Policy to plan: targets resolved, moments into a timetable, triggers and rights worked out."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from datetime import timedelta
 
 from krm_windows import rules
@@ -258,7 +257,7 @@ def uninstall(plan: Plan) -> Plan:
     """
     held = plan.timetable
     released = tuple(sorted({*held.targets, *held.released}, key=str))
-    lifts = replace(held, state="Open", targets=(), released=released)
+    lifts = held._replace(state="Open", targets=(), released=released)
     # Hooks do not run on the way out, so no Jobs have to be created.
     granted = rights(released, events=plan.events)
     return plan._replace(

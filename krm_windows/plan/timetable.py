@@ -4,16 +4,18 @@ Not in the gate, for the cluster never writes one.
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, fields
 from datetime import datetime, time, timedelta
 from functools import cache
+from typing import TypeAlias
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import FORMAT_VERSION, Rule, Target, Timetable
 from krm_windows.gate.zones import ZoneRules
 
 _GROUPED = ("targets", "released")
+_Part: TypeAlias = Recurrence | Rule | Target | Timetable | ZoneRules
 
 
 def dump(timetable: Timetable) -> dict[str, object]:
@@ -35,7 +37,7 @@ def _kinds(targets: Iterable[Target]) -> list[dict[str, object]]:
     """
     found: dict[Target, dict[str, list[str]]] = {}
     for target in targets:
-        kind = replace(target, namespace="", name="")
+        kind = target._replace(namespace="", name="")
         namespaces = found.setdefault(kind, {})
         namespaces.setdefault(target.namespace, []).append(target.name)
     return [_kind(kind, names) for kind, names in found.items()]
@@ -50,12 +52,12 @@ def _kind(kind: Target, names: Mapping[str, list[str]]) -> dict[str, object]:
     return {**said, "objects": objects}
 
 
-def _record(item: Recurrence | Rule | Target | Timetable | ZoneRules) -> dict[str, object]:
+def _record(item: _Part) -> dict[str, object]:
     record: dict[str, object] = {}
-    for field in fields(item):
-        value = getattr(item, field.name)
-        if value != field.default:
-            record[_camel_case(field.name)] = _plain(value)
+    for name, default in _attributes(item):
+        value = getattr(item, name)
+        if value != default:
+            record[_camel_case(name)] = _plain(value)
     # Named by its path, as it is everywhere else that people read.
     if isinstance(item, Rule):
         del record["kind"]
@@ -64,8 +66,21 @@ def _record(item: Recurrence | Rule | Target | Timetable | ZoneRules) -> dict[st
     return record
 
 
+def _attributes(item: _Part) -> Iterator[tuple[str, object]]:
+    """Yield the name of each attribute with its default, `MISSING` where it has none."""
+    if isinstance(item, Recurrence):
+        for field in fields(item):
+            yield field.name, field.default
+        return
+    for name in item._fields:
+        yield name, item._field_defaults.get(name, MISSING)
+
+
 def _plain(value: object) -> object:
     match value:
+        # Before tuples, as all but a Recurrence are tuples with names.
+        case Recurrence() | Rule() | Target() | ZoneRules():
+            return _record(value)
         case datetime() | time():
             # Python writes +00:00, Kubernetes Z.
             return value.isoformat(timespec="minutes").replace("+00:00", "Z")
@@ -76,8 +91,6 @@ def _plain(value: object) -> object:
             return sorted(value)
         case tuple():
             return [_plain(item) for item in value]
-        case Recurrence() | Rule() | Target() | ZoneRules():
-            return _record(value)
     return value
 
 

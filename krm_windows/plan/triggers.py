@@ -9,7 +9,7 @@ the controller may know other zone rules than the gate. Closing edges are moved 
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import time, timedelta
 from enum import Enum
 from typing import NamedTuple
@@ -151,7 +151,7 @@ def _edges(timetable: Timetable) -> Iterator[Trigger]:
     # In UTC itself the windows' own schedules do.
     recurs = timetable
     if timetable.time_zone in _UTC:
-        recurs = replace(timetable, windows=())
+        recurs = timetable._replace(windows=())
     recurring = utc_edges.recurring(recurs, tz)
     for each in recurring:
         slug = f"edge-utc-{min(each.minutes):02}"

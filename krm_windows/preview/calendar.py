@@ -1,7 +1,7 @@
 """Calendars: the open intervals of timetables over a range of days, and which of them are alike."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 
@@ -104,8 +104,7 @@ def _intervals(
 def _rules(timetable: Timetable) -> Timetable:
     """Leave of a timetable what says when it is open."""
     # Whatever does not change when it is open is emptied, so that a fleet is evaluated once.
-    return replace(
-        timetable,
+    return timetable._replace(
         policy="",
         cluster=None,
         first_apply="",

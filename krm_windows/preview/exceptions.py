@@ -4,7 +4,7 @@ For pictures that show more than what results.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 
@@ -56,7 +56,7 @@ def _of(
         time_zone=timetable.time_zone,
         zone_rules=timetable.zone_rules,
         outside_windows="Open",
-        freezes=(replace(rule, state=None),),
+        freezes=(rule._replace(state=None),),
     )
     return (
         Span(rule, part.begins, part.ends)

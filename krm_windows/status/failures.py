@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from krm_windows.emit.labels import COMPONENT, HOOK, POLICY
-from krm_windows.gate.kubernetes import dig
+from krm_windows.gate.objects import dig
 from krm_windows.status.objects import Thing
 
 # Sorts before every time that a cluster knows.

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from krm_windows.emit import names
 from krm_windows.emit.labels import POLICY
-from krm_windows.gate.kubernetes import dig
+from krm_windows.gate.objects import dig
 from krm_windows.gate.timetable import Target
 from krm_windows.gateable import group_of
 from krm_windows.inventory import Inventory

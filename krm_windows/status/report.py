@@ -6,10 +6,9 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from krm_windows.emit import names
-from krm_windows.gate.annotations import HOLD, ClosedBy
-from krm_windows.gate.clocks import APART
+from krm_windows.gate.annotations import APART, HOLD, ClosedBy
 from krm_windows.gate.decide import Decision, decide
-from krm_windows.gate.kubernetes import dig
+from krm_windows.gate.objects import dig
 from krm_windows.gate.target import Observed, believed_annotations, due_change, observe
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.preview.versions import Version

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from krm_windows.emit.labels import COMPONENT, HOOK, POLICY
-from krm_windows.gate.kubernetes import dig
+from krm_windows.gate.objects import dig
 from krm_windows.status.objects import Thing
 
 # The conditions of a Job that has ended (batch/v1, JobConditionType).

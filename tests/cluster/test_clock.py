@@ -23,7 +23,7 @@ from environment import (
 from test_events import reasons
 from test_status import status
 
-from krm_windows.gate.clocks import APART
+from krm_windows.gate.annotations import APART
 
 AHEAD = 300  # seconds, of the node's clock
 

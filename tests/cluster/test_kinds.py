@@ -10,7 +10,7 @@ from http import HTTPStatus
 from environment import Environment, Spec, eventually
 from lab.api import ApiError, Object
 
-from krm_windows.gate.kubernetes import dig
+from krm_windows.gate.objects import dig
 from krm_windows.gateable import TABLE
 
 SOURCE, HELM, IMAGE = (

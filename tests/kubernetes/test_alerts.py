@@ -15,7 +15,7 @@ import pytest
 import yaml
 from calls import POLICY, call, wire
 
-from krm_windows.gate.clocks import APART
+from krm_windows.gate.annotations import APART
 
 RESYNC, OPENS, CLOSES, EDGE = (
     "week-resync",

@@ -7,7 +7,6 @@ clock.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
@@ -64,7 +63,7 @@ def renamed(
 ) -> tuple[Rule, ...]:
     """Make rules of one kind rules of another."""
     return tuple(
-        replace(rule, kind=kind, key=f"{prefix}{number}", state=state)
+        rule._replace(kind=kind, key=f"{prefix}{number}", state=state)
         for number, rule in enumerate(rules)
     )
 
@@ -109,7 +108,7 @@ def test_windows_are_a_union(drawn: tuple[Change, list[Timetable]]) -> None:
 def test_a_freeze_cuts(drawn: tuple[Change, list[Timetable]]) -> None:
     """What it covers is closed, and what is left of a window stays open."""
     change, (one, frozen) = drawn
-    cut = replace(one, freezes=renamed(Kind.FREEZE, frozen.windows))
+    cut = one._replace(freezes=renamed(Kind.FREEZE, frozen.windows))
     assert opened(cut, change) == combined(
         opened(one, change), opened(frozen, change), lambda a, b: a and not b
     )
@@ -123,8 +122,8 @@ def test_outside_windows_is_the_complement(drawn: tuple[Change, list[Timetable]]
     They leave open exactly what the windows would leave closed.
     """
     change, (one,) = drawn
-    freezes = replace(ruled(one, freezes=renamed(Kind.FREEZE, one.windows)), outside_windows="Open")
-    always = opened(replace(one, state="Open"), change)
+    freezes = ruled(one, freezes=renamed(Kind.FREEZE, one.windows))._replace(outside_windows="Open")
+    always = opened(one._replace(state="Open"), change)
     assert opened(freezes, change) == combined(
         always, opened(one, change), lambda a, b: a and not b
     )
@@ -135,14 +134,14 @@ def test_outside_windows_is_the_complement(drawn: tuple[Change, list[Timetable]]
 def test_overrides_outrank_freezes_and_windows(drawn: tuple[Change, list[Timetable]]) -> None:
     """One that opens opens what is frozen; one that closes closes even that."""
     change, (one, opening, closing) = drawn
-    frozen = replace(one, freezes=renamed(Kind.FREEZE, closing.windows))
+    frozen = one._replace(freezes=renamed(Kind.FREEZE, closing.windows))
     opens = renamed(Kind.OVERRIDE, opening.windows, "Open", prefix="o")
     closes = renamed(Kind.OVERRIDE, closing.windows, "Closed", prefix="c")
     first = combined(opened(frozen, change), opened(opening, change), lambda a, b: a or b)
-    assert opened(replace(frozen, overrides=opens), change) == first
+    assert opened(frozen._replace(overrides=opens), change) == first
     both = combined(first, opened(closing, change), lambda a, b: a and not b)
-    assert opened(replace(frozen, overrides=opens + closes), change) == both
-    assert opened(replace(frozen, overrides=closes + opens), change) == both
+    assert opened(frozen._replace(overrides=opens + closes), change) == both
+    assert opened(frozen._replace(overrides=closes + opens), change) == both
 
 
 @law
@@ -150,14 +149,14 @@ def test_overrides_outrank_freezes_and_windows(drawn: tuple[Change, list[Timetab
 def test_state_outranks_everything(drawn: tuple[Change, list[Timetable]], early: timedelta) -> None:
     """Held open it is open throughout, held shut never, whatever else is said."""
     change, (one, other) = drawn
-    full = replace(
-        one, closes_early=early, overrides=renamed(Kind.OVERRIDE, other.windows, "Closed")
+    full = one._replace(
+        closes_early=early, overrides=renamed(Kind.OVERRIDE, other.windows, "Closed")
     )
-    assert opened(replace(full, state="Open"), change) == [
+    assert opened(full._replace(state="Open"), change) == [
         utc(change.at - 2 * 1440),
         utc(change.at + 2 * 1440),
     ]
-    assert opened(replace(full, state="Closed"), change) == []
+    assert opened(full._replace(state="Closed"), change) == []
 
 
 @law
@@ -167,14 +166,14 @@ def test_closing_early_moves_the_ends(
 ) -> None:
     """Every open interval ends earlier by so much real time, or is none; and margins add up."""
     change, (policy, frozen) = drawn
-    policy = replace(policy, freezes=renamed(Kind.FREEZE, frozen.windows))
+    policy = policy._replace(freezes=renamed(Kind.FREEZE, frozen.windows))
 
     until = utc(change.at + 2 * 1440)
     whole = list(timeline(policy, utc(change.at - 2 * 1440), until + MINUTE * 800))
     for margin in (MINUTE * one, MINUTE * (one + more)):
         parts = [(part.begins, min(part.ends - margin, until)) for part in whole if part.open]
         left = [edge for part in parts if part[0] < part[1] for edge in part]
-        assert opened(replace(policy, closes_early=margin), change) == left
+        assert opened(policy._replace(closes_early=margin), change) == left
 
 
 @law
@@ -184,10 +183,10 @@ def test_an_override_opens_to_its_very_end(
 ) -> None:
     """What an override opens is not closed early; beside it, the margin looks through it."""
     change, (one, opening) = drawn
-    overridden = replace(one, overrides=renamed(Kind.OVERRIDE, opening.windows, "Open"))
-    early = replace(overridden, closes_early=margin * MINUTE)
+    overridden = one._replace(overrides=renamed(Kind.OVERRIDE, opening.windows, "Open"))
+    early = overridden._replace(closes_early=margin * MINUTE)
     union = ruled(one, windows=one.windows + renamed(Kind.WINDOW, opening.windows, prefix="o"))
-    shortened = opened(replace(union, closes_early=margin * MINUTE), change)
+    shortened = opened(union._replace(closes_early=margin * MINUTE), change)
     assert opened(early, change) == combined(
         shortened, opened(opening, change), lambda a, b: a or b
     )
@@ -200,7 +199,7 @@ def test_being_open_is_lying_in_an_interval(
 ) -> None:
     """The list of intervals and the question at an instant give one answer, at every edge too."""
     change, (one,) = drawn
-    policy = replace(one, closes_early=margin * MINUTE)
+    policy = one._replace(closes_early=margin * MINUTE)
     edges = opened(policy, change)
     start, until = utc(change.at - 2 * 1440), utc(change.at + 2 * 1440)
     for at in (utc(change.at + minutes), *(edge for edge in edges[:4] if start < edge < until)):

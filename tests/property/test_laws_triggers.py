@@ -5,7 +5,6 @@ minute, in every zone and at every change of a clock: what zone data the control
 matter, nor how long `interval` is.
 """
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -112,7 +111,7 @@ def test_no_edge_waits_longer_than_an_interval(interval: timedelta) -> None:
     for cluster in range(4):
         (trigger,) = (
             trigger
-            for trigger in triggers(replace(timetable, cluster=str(cluster)), Wording(), interval)
+            for trigger in triggers(timetable._replace(cluster=str(cluster)), Wording(), interval)
             if trigger.slug == "resync"
         )
         fired = replayed(trigger, START, until)

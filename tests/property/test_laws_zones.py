@@ -3,7 +3,6 @@
 The evaluator and an oracle that looks at each minute say the same.
 """
 
-from dataclasses import replace
 from datetime import timedelta
 from itertools import islice, pairwise
 
@@ -90,8 +89,8 @@ def test_a_margin_of_seconds(seconds: int) -> None:
     """
     for change, shape in zip(changes()[seconds % 7 :: 60], SHAPES, strict=False):
         timetable, start = around(change, shape)
-        exact = replace(timetable, closes_early=timedelta(seconds=seconds))
-        whole = replace(timetable, closes_early=timedelta(minutes=-(-seconds // 60)))
+        exact = timetable._replace(closes_early=timedelta(seconds=seconds))
+        whole = timetable._replace(closes_early=timedelta(minutes=-(-seconds // 60)))
         assert written(exact, start, MINUTES) == states(whole, start, MINUTES), change
 
 

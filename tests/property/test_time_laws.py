@@ -1,7 +1,6 @@
 """Laws of the time model: the state is a function of a wall clock that never runs backwards."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from itertools import pairwise
 
@@ -72,7 +71,7 @@ def timetables(draw: st.DrawFn) -> tuple[Timetable, datetime]:
         time_zone=name,
         outside_windows=draw(st.sampled_from(["Closed", "Open"])),
         windows=tuple(
-            replace(rule, key=str(n)) for n, rule in enumerate(draw(st.lists(RULES, max_size=2)))
+            rule._replace(key=str(n)) for n, rule in enumerate(draw(st.lists(RULES, max_size=2)))
         ),
         freezes=tuple(Rule(Kind.FREEZE, "f", *moments) for moments in freezes),
         overrides=tuple(
@@ -139,7 +138,7 @@ def test_a_timeline_is_a_partition(given_: tuple[Timetable, datetime], early: ti
     """Segments cover the interval without gap or overlap, and open and closed take turns."""
     timetable, night = given_
     start, until = _around(night)
-    segments = list(timeline(replace(timetable, closes_early=early), start, until))
+    segments = list(timeline(timetable._replace(closes_early=early), start, until))
     assert [segments[0].begins, *(segment.ends for segment in segments)] == [
         *(segment.begins for segment in segments),
         until,
@@ -155,7 +154,7 @@ def test_decision_and_timeline_agree(
 ) -> None:
     """Half open at every edge; and the decision's own edges are those of the segment it lies in."""
     timetable, night = given_
-    timetable = replace(timetable, closes_early=early)
+    timetable = timetable._replace(closes_early=early)
     start, until = _around(night)
     segments = list(timeline(timetable, start, until))
     moment = start + minutes * MINUTE
@@ -183,7 +182,7 @@ def test_closing_early_is_looking_ahead(
     ahead = [segment.open for segment in timeline(timetable, at, at + early + timedelta.resolution)]
     overridden = any(name.startswith("overrides.") for name in now.rules)
     want = now.open and (overridden or ahead == [True])
-    assert decide(replace(timetable, closes_early=early), at).open == want
+    assert decide(timetable._replace(closes_early=early), at).open == want
 
 
 @given(timetables())

@@ -4,7 +4,6 @@ With the limit, the bytes, and what to do.
 """
 
 import re
-from dataclasses import replace
 
 import pytest
 from calls import Answer, call, spec, wire
@@ -105,8 +104,8 @@ def test_the_hardest_limit_is_named() -> None:
 
 def plan_of(targets: int) -> Plan:
     """Return a plan with so many targets."""
-    found = tuple(replace(APPS, name=f"application-{number:06}") for number in range(targets))
-    return PLAN._replace(timetable=replace(PLAN.timetable, targets=found))
+    found = tuple(APPS._replace(name=f"application-{number:06}") for number in range(targets))
+    return PLAN._replace(timetable=PLAN.timetable._replace(targets=found))
 
 
 def test_thousands_of_targets_fit() -> None:

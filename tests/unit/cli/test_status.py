@@ -19,8 +19,7 @@ from calls import POLICY
 
 from krm_windows.cli import main
 from krm_windows.cli import status as cli
-from krm_windows.gate.annotations import annotation
-from krm_windows.gate.clocks import APART
+from krm_windows.gate.annotations import APART, annotation
 from krm_windows.status import color
 from krm_windows.system.kubectl import Kubectl
 

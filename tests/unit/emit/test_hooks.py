@@ -27,6 +27,7 @@ CORE = {
     "decide",
     "image",
     "kubernetes",
+    "objects",
     "annotations",
     "recurrence",
     "target",

@@ -1,7 +1,5 @@
 """The Job and its Pod: what it may not do, how it ends, and when its name changes."""
 
-from dataclasses import replace
-
 import pytest
 import yaml
 import zoned
@@ -150,8 +148,8 @@ def test_the_apply_job_waits_for_its_own_config_map() -> None:
     """
     held = zoned.timetable(policy="flux-system/week", time_zone="Europe/Berlin")
     assert held.zone_rules is not None
-    other = replace(held, zone_rules=replace(held.zone_rules, release="2099z"))
-    shut = replace(held, state="Closed")
+    other = held._replace(zone_rules=held.zone_rules._replace(release="2099z"))
+    shut = held._replace(state="Closed")
     digests: list[str] = []
     for timetable in (held, other, shut):
         plan = PLAN._replace(timetable=timetable)
@@ -192,7 +190,7 @@ def test_every_key_of_the_volume_is_in_the_config_map() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        PLAN._replace(timetable=replace(PLAN.timetable, state="Open")),
+        PLAN._replace(timetable=PLAN.timetable._replace(state="Open")),
         PLAN._replace(runtime=Runtime("i:2", "Always")),
         PLAN._replace(runtime=Runtime("i:1", "Never")),
         PLAN._replace(runtime=Runtime("i:1", "Always", ("secret",))),

@@ -1,7 +1,6 @@
 """What the actuator Kubectl emits: CronJobs that patch, the rights to do so, and nothing else."""
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 
 import yaml
@@ -21,8 +20,8 @@ APPS = Target(
     namespace="flux-system",
     name="apps",
 )
-INFRA = replace(APPS, name="infra")
-SHOP = replace(APPS, namespace="shop")
+INFRA = APPS._replace(name="infra")
+SHOP = APPS._replace(namespace="shop")
 WEB = Target(
     group=HELM,
     resource="helmreleases",

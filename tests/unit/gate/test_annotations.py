@@ -5,7 +5,6 @@ By what it says, whose key it has, and whom the API server recorded as its write
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -18,15 +17,16 @@ from krm_windows.gate import hooks
 from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.annotations import DIGITS, HOOKS, Writer, annotation, digest, read, writer
 from krm_windows.gate.decide import decide
-from krm_windows.gate.kubernetes import Cluster, dig
+from krm_windows.gate.kubernetes import Cluster
+from krm_windows.gate.objects import dig
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 APPS = kustomization("apps", "v1")
 SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(APPS,))
-ALWAYS = replace(SHUT, outside_windows="Open")
-MORNING = replace(SHUT, windows=(Rule(Kind.WINDOW, "morning", NOON - 4 * HOUR, NOON),))
+ALWAYS = SHUT._replace(outside_windows="Open")
+MORNING = SHUT._replace(windows=(Rule(Kind.WINDOW, "morning", NOON - 4 * HOUR, NOON),))
 OURS, THEIRS, NOTE = (
     annotation("flux-system/p"),
     annotation("flux-system/q"),
@@ -263,7 +263,7 @@ def test_an_honest_annotation_of_another_policy_keeps_shut(api: Api, run_once: R
 
 
 @pytest.mark.parametrize(
-    "timetable", [replace(SHUT, adopt_until=NOON), replace(SHUT, first_apply="Wait")]
+    "timetable", [SHUT._replace(adopt_until=NOON), SHUT._replace(first_apply="Wait")]
 )
 def test_what_was_adopted_is_opened(api: Api, run_once: RunOnce, timetable: Timetable) -> None:
     """The suspension is another writer's, and the annotation says that the policy adopts it.
@@ -275,7 +275,7 @@ def test_what_was_adopted_is_opened(api: Api, run_once: RunOnce, timetable: Time
         api.object("apps")["status"] = {}
     assert run_once(timetable)
     api.object("apps")["status"] = APPLIED
-    freeze = replace(SHUT, freezes=(Rule(Kind.FREEZE, "f", NOON - 2 * HOUR, NOON, "why"),))
+    freeze = SHUT._replace(freezes=(Rule(Kind.FREEZE, "f", NOON - 2 * HOUR, NOON, "why"),))
     assert run_once(freeze)
     text = str(dig(api.object("apps"), "metadata", "annotations", OURS))
     assert json.loads(text)["adopted"] is True
@@ -371,7 +371,7 @@ def test_digests_have_64_bits() -> None:
 
 def test_an_annotation_is_read_as_it_was_written(api: Api, run_once: RunOnce) -> None:
     """By the gate, of a freeze."""
-    frozen = replace(SHUT, freezes=(Rule(Kind.FREEZE, "f", NOON - 2 * HOUR, NOON, "why"),))
+    frozen = SHUT._replace(freezes=(Rule(Kind.FREEZE, "f", NOON - 2 * HOUR, NOON, "why"),))
     assert run_once(frozen)
     said = read(str(dig(api.object("apps"), "metadata", "annotations", OURS)))
     assert said is not None

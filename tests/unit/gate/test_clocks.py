@@ -5,7 +5,7 @@ It closes what either clock says is closed.
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import format_datetime
 from functools import partial
@@ -17,10 +17,11 @@ from api_server import Api, closed_by, kustomization
 
 from krm_windows.gate import events, hooks
 from krm_windows.gate.__main__ import Gate
-from krm_windows.gate.annotations import annotation, read
-from krm_windows.gate.clocks import APART, MOST, skew
+from krm_windows.gate.annotations import APART, annotation, read
+from krm_windows.gate.clocks import MOST, skew
 from krm_windows.gate.decide import decide
-from krm_windows.gate.kubernetes import Cluster, dig
+from krm_windows.gate.kubernetes import Cluster
+from krm_windows.gate.objects import dig
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -137,12 +138,12 @@ def test_a_small_difference_is_none(node: Node, ahead: timedelta) -> None:
 OPENED = {
     "open": (POLICY, NOON + MINUTE, {"lastAppliedRevision": "1"}),
     "released": (
-        replace(POLICY, targets=(), released=(APPS,)),
+        POLICY._replace(targets=(), released=(APPS,)),
         NOON + MINUTE,
         {"lastAppliedRevision": "1"},
     ),
     "released, while closed": (
-        replace(POLICY, targets=(), released=(APPS,)),
+        POLICY._replace(targets=(), released=(APPS,)),
         NOON + 3 * HOUR,
         {"lastAppliedRevision": "1"},
     ),

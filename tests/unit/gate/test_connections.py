@@ -5,7 +5,6 @@ What they cost, and what cannot go wrong with them.
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,8 @@ from api_server import Api, Handler, busy, dropped, followed, kustomization, lef
 
 from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.decide import decide
-from krm_windows.gate.kubernetes import AT_ONCE, ApiError, Cluster, dig
+from krm_windows.gate.kubernetes import AT_ONCE, ApiError, Cluster
+from krm_windows.gate.objects import dig
 from krm_windows.gate.target import Observed, observe
 from krm_windows.gate.timetable import Target, Timetable
 
@@ -55,7 +55,7 @@ def test_a_handshake_for_each_worker(api: Api, run_once: RunOnce) -> None:
     """Not for each request; and a run that has nothing to do asks once for each target."""
     for target in MANY:
         api.add(target.name, {})
-    timetable = replace(SHUT, targets=MANY)
+    timetable = SHUT._replace(targets=MANY)
     assert run_once(timetable)
     assert api.connections <= AT_ONCE
     assert len(api.asked) == 2 * len(MANY)
@@ -77,7 +77,7 @@ def test_several_at_once(api: Api, run_once: RunOnce) -> None:
         api.add(target.name, {})
     for target in MANY[:AT_ONCE]:
         api.fault("GET", target.name, waits)
-    assert run_once(replace(SHUT, targets=MANY))
+    assert run_once(SHUT._replace(targets=MANY))
 
 
 def test_they_are_logged_in_their_order(api: Api, run_once: RunOnce) -> None:
@@ -87,7 +87,7 @@ def test_they_are_logged_in_their_order(api: Api, run_once: RunOnce) -> None:
         if number % AT_ONCE == 0:
             api.fault("GET", target.name, slow(0.05))
     log: list[dict[str, object]] = []
-    assert run_once(replace(SHUT, targets=MANY), log)
+    assert run_once(SHUT._replace(targets=MANY), log)
     assert [line["target"] for line in log if "done" in line] == [str(target) for target in MANY]
 
 

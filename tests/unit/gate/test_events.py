@@ -17,7 +17,8 @@ from krm_windows.gate import events, hooks
 from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.annotations import HOLD, annotation
 from krm_windows.gate.decide import Decision, decide
-from krm_windows.gate.kubernetes import Cluster, dig
+from krm_windows.gate.kubernetes import Cluster
+from krm_windows.gate.objects import dig
 from krm_windows.gate.timetable import Kind, Rule, Target
 from krm_windows.plan import zone_rules
 
@@ -142,8 +143,8 @@ def test_other_zone_data_in_the_image_has_one_event(api: Api, port: int, account
     Then there is no annotation on it; the timetable decides. Where both say the same, no Event is
     written (see the other tests).
     """
-    rules = replace(zone_rules.make("Europe/Berlin"), release="2099z", transitions=(), rule="CET-1")
-    held = replace(POLICY, zone_rules=rules)
+    rules = zone_rules.make("Europe/Berlin")._replace(release="2099z", transitions=(), rule="CET-1")
+    held = POLICY._replace(zone_rules=rules)
     api.add("apps", {}, by="kustomize-controller", apiVersion=f"{GROUP}/v1")
     for _ in range(2):
         gate = Gate(held, partial(decide, held), lambda: NOON - HOUR, dict)
@@ -190,8 +191,7 @@ def test_a_failed_hook_has_an_event(api: Api, run_once: RunOnce) -> None:
 
 def test_two_targets_of_one_name_have_an_event_each(api: Api, port: int, account: Path) -> None:
     """A HelmRelease is often called as the Kustomization that delivers it."""
-    release = replace(
-        APPS,
+    release = APPS._replace(
         group="helm.toolkit.fluxcd.io",
         version="v2",
         resource="helmreleases",
@@ -206,7 +206,7 @@ def test_two_targets_of_one_name_have_an_event_each(api: Api, port: int, account
         "creationTimestamp": "2020-01-01T00:00:00Z",
     }
     api.store(path, {"kind": "HelmRelease", "metadata": named, "spec": {"suspend": True}})
-    both = replace(POLICY, targets=(APPS, release))
+    both = POLICY._replace(targets=(APPS, release))
     gate = Gate(both, partial(decide, both), lambda: NOON - HOUR, dict)
     assert events.run(gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False)
     assert [each[1] for each in recorded(api)] == ["WindowLeftToPerson"] * 2
@@ -217,7 +217,7 @@ def test_two_targets_of_one_name_have_an_event_each(api: Api, port: int, account
 )
 def test_names_do_not_change_the_event(policy: str, api: Api, port: int, account: Path) -> None:
     """What an Event is about is not read from the words of a run, so not from the names in them."""
-    named = replace(POLICY, policy=policy)
+    named = POLICY._replace(policy=policy)
 
     def around(gate: Gate, *_: object, **__: object) -> bool:
         gate.warns(f"hooks.beforeOpen failed: Job line/{policy.partition('/')[2]}: it said no")

@@ -6,7 +6,6 @@ Every way in which a Job, a run or a person comes in between.
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -30,7 +29,8 @@ from krm_windows.gate import hooks
 from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.annotations import HOLD, HOOKS, annotation
 from krm_windows.gate.decide import decide
-from krm_windows.gate.kubernetes import ApiError, Cluster, dig
+from krm_windows.gate.kubernetes import ApiError, Cluster
+from krm_windows.gate.objects import dig
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 
 SECOND = timedelta(seconds=1)
@@ -50,7 +50,7 @@ APPS, INFRA = kustomization("apps", "v1"), kustomization("infra", "v1")
 POLICY = zoned.timetable(
     policy="flux-system/p", time_zone="UTC", targets=(APPS,), windows=(MORNING, AFTERNOON)
 )
-BOTH = replace(POLICY, targets=(APPS, INFRA))
+BOTH = POLICY._replace(targets=(APPS, INFRA))
 
 
 def file(*kinds: str, aborts: bool = True, seconds: float = 5, does: str = "this") -> str:
@@ -70,7 +70,7 @@ def file(*kinds: str, aborts: bool = True, seconds: float = 5, does: str = "this
 
 
 ALL = file("beforeOpen", "rollback", "afterClose")
-BY_HAND = replace(POLICY, state="Closed")
+BY_HAND = POLICY._replace(state="Closed")
 
 
 def until(holds: Callable[[], object]) -> None:
@@ -382,7 +382,7 @@ def test_a_gate_that_died_a_day_ago(lab: Lab) -> None:
         by="krm-windows",
         status=APPLIED,
     )
-    assert not lab.run(replace(POLICY, state="Open"))
+    assert not lab.run(POLICY._replace(state="Open"))
     assert (lab.open(), lab.kinds()) == (False, ["rollback"])
 
 
@@ -586,7 +586,7 @@ def test_closed_and_opened_by_hand_in_one_window(lab: Lab) -> None:
     In another Job.
     """
     lab.run()
-    held = replace(POLICY, state="Closed")
+    held = POLICY._replace(state="Closed")
     assert lab.run(held)
     assert lab.run()
     assert (lab.open(), lab.kinds()) == (True, ["before-open", "after-close", "before-open"])
@@ -595,8 +595,8 @@ def test_closed_and_opened_by_hand_in_one_window(lab: Lab) -> None:
 
 def test_a_freeze_makes_two_of_one_window(lab: Lab) -> None:
     """Hooks run around each part."""
-    frozen = replace(
-        POLICY, freezes=(Rule(Kind.FREEZE, "ten", NOON - 2 * HOUR, NOON - HOUR, "ten"),)
+    frozen = POLICY._replace(
+        freezes=(Rule(Kind.FREEZE, "ten", NOON - 2 * HOUR, NOON - HOUR, "ten"),)
     )
     for hours, is_open in ((3, True), (1.5, False), (0.5, True), (0, False)):
         lab.clock.time = NOON - hours * HOUR
@@ -618,7 +618,7 @@ def test_what_was_never_applied_starts_without(lab: Lab) -> None:
 def test_a_released_target_loses_its_note(lab: Lab) -> None:
     """Nothing of ours stays on it."""
     lab.run()
-    lab.run(replace(POLICY, targets=(), released=(APPS,)))
+    lab.run(POLICY._replace(targets=(), released=(APPS,)))
     assert dig(lab.api.object("apps"), "metadata", "annotations") == {}
 
 
@@ -669,7 +669,7 @@ def test_one_that_cannot_be_read_closes_no_other(lab: Lab, text: str) -> None:
     lab.api.add("infra", {}, status=APPLIED)
     assert lab.run(BOTH, text)
     lab.api.add("more", SHUT, annotations={OURS: ANNOTATION}, status=APPLIED)
-    three = replace(BOTH, targets=(*BOTH.targets, kustomization("more", "v1")))
+    three = BOTH._replace(targets=(*BOTH.targets, kustomization("more", "v1")))
     lab.api.fault("GET", "infra", *[status(500)] * 2)
     assert not lab.run(three, text)
     assert [lab.open(name) for name in ("apps", "infra", "more")] == [True, True, False]
@@ -740,7 +740,7 @@ def test_an_old_timetable_opens_nothing_that_an_edit_closed(lab: Lab) -> None:
 
 def test_an_aborted_occurrence_that_was_closed_and_opens_again(lab: Lab) -> None:
     """It is tried again, as all times that are always open are one occurrence."""
-    always = replace(POLICY, state="Open")
+    always = POLICY._replace(state="Open")
     lab.api.ends["before-open"] = "Failed"
     assert not lab.run(always)
     lab.api.ends.clear()
@@ -764,8 +764,8 @@ def test_passing_over_failures_opens_what_was_aborted(lab: Lab) -> None:
 
 def test_a_hook_that_could_not_be_started_for_days(lab: Lab) -> None:
     """As soon as it can be, it is."""
-    forever = replace(
-        POLICY, windows=(Rule(Kind.WINDOW, "w", NOON - 4 * HOUR, NOON + 2000 * HOUR),)
+    forever = POLICY._replace(
+        windows=(Rule(Kind.WINDOW, "w", NOON - 4 * HOUR, NOON + 2000 * HOUR),)
     )
     for hours in range(0, 60, 12):
         lab.clock.time = NOON + hours * HOUR
@@ -878,7 +878,7 @@ def test_an_edited_window_that_is_open(lab: Lab) -> None:
     lab.api.add("infra", SHUT, annotations={OURS: ANNOTATION, HOLD: "ann"}, status=APPLIED)
     assert lab.run(BOTH)
     lab.api.add("infra", SHUT, annotations={OURS: ANNOTATION}, status=APPLIED)
-    moved = replace(BOTH, windows=(Rule(Kind.WINDOW, "morning", NOON - 3 * HOUR, NOON), AFTERNOON))
+    moved = BOTH._replace(windows=(Rule(Kind.WINDOW, "morning", NOON - 3 * HOUR, NOON), AFTERNOON))
     assert lab.run(moved)
     assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (True, True, ["before-open"])
     lab.clock.time = NOON
@@ -889,7 +889,7 @@ def test_an_edited_window_that_is_open(lab: Lab) -> None:
 def test_a_renamed_policy(lab: Lab) -> None:
     """The notes of its former name are its own, and give way to its own."""
     lab.run()
-    renamed = replace(POLICY, policy="flux-system/q", former_names=("flux-system/p",))
+    renamed = POLICY._replace(policy="flux-system/q", former_names=("flux-system/p",))
     assert lab.run(renamed)
     assert (lab.open(), lab.kinds()) == (True, ["before-open"])
     lab.clock.time = NOON
@@ -902,8 +902,7 @@ def test_a_renamed_policy_that_releases_a_target(lab: Lab) -> None:
     """Nothing of its former name stays on it."""
     lab.run()
     lab.run(
-        replace(
-            POLICY,
+        POLICY._replace(
             policy="flux-system/q",
             former_names=("flux-system/p",),
             targets=(),

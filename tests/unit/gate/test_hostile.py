@@ -10,7 +10,6 @@ import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -42,16 +41,17 @@ from krm_windows.gate.annotations import HOOKS, annotation
 from krm_windows.gate.clocks import Clocks
 from krm_windows.gate.connection import LARGEST
 from krm_windows.gate.decide import decide
-from krm_windows.gate.kubernetes import AT_ONCE, ApiError, Cluster, dig, run_seconds
+from krm_windows.gate.kubernetes import AT_ONCE, ApiError, Cluster
+from krm_windows.gate.objects import dig
 from krm_windows.gate.target import observe
-from krm_windows.gate.timetable import Kind, Rule, Target, Timetable
+from krm_windows.gate.timetable import Kind, Rule, Target, Timetable, run_seconds
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 INFRA, APPS = kustomization("infra", "v1"), kustomization("apps", "v1")
 SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(INFRA, APPS))
-ALWAYS = replace(SHUT, outside_windows="Open")
-MORNING = replace(SHUT, windows=(Rule(Kind.WINDOW, "morning", NOON - 4 * HOUR, NOON),))
+ALWAYS = SHUT._replace(outside_windows="Open")
+MORNING = SHUT._replace(windows=(Rule(Kind.WINDOW, "morning", NOON - 4 * HOUR, NOON),))
 OURS, NOTE = annotation("flux-system/p"), annotation("flux-system/p", HOOKS)
 ANNOTATION = closed_by("flux-system/p")
 HOOK = json.dumps(
@@ -257,7 +257,7 @@ def opened(cluster: Said) -> bool:
 
 
 @pytest.mark.parametrize(
-    "timetable", [SHUT, ALWAYS, replace(ALWAYS, first_apply="Wait")], ids=["shut", "open", "wait"]
+    "timetable", [SHUT, ALWAYS, ALWAYS._replace(first_apply="Wait")], ids=["shut", "open", "wait"]
 )
 @pytest.mark.parametrize("by", ["krm-windows", "kustomize-controller"])
 def test_any_odd_value_at_any_place(timetable: Timetable, by: str) -> None:
@@ -586,7 +586,7 @@ def test_slow_targets_take_nothing_from_the_others(api: Api, run_once: RunOnce) 
     """Half of them drip, and come first: the others are closed, within the time of one run."""
     targets = _many(api, 40, slow=20)
     began = monotonic()
-    assert not run_once(replace(SHUT, targets=targets), timeout=1.0)
+    assert not run_once(SHUT._replace(targets=targets), timeout=1.0)
     assert all(suspended(api, target.name) for target in targets[20:])
     assert monotonic() - began < run_seconds(40, 1.0) + BUSY
 
@@ -598,7 +598,7 @@ def test_what_closes_is_updated_first(api: Api, run_once: RunOnce) -> None:
     """
     targets = _many(api, 40, slow=0)
     api.add("old", {"suspend": True}, annotations={OURS: ANNOTATION})
-    assert run_once(replace(SHUT, targets=targets, released=(kustomization("old", "v1"),)))
+    assert run_once(SHUT._replace(targets=targets, released=(kustomization("old", "v1"),)))
     assert len(api.writes()) == len(targets) + 1
     assert api.writes().index("old") > len(targets) - AT_ONCE
 
@@ -706,7 +706,7 @@ def test_notes_that_are_ahead_of_every_run(api: Api, run_once: RunOnce) -> None:
 def test_a_version_that_is_none(api: Api, run_once: RunOnce, version: object) -> None:
     """It would become part of the path that is asked for."""
     api.fault("GET", GROUP, *[said({"preferredVersion": {"version": version}})] * 9)
-    assert not run_once(replace(SHUT, targets=(kustomization("infra"), APPS)))
+    assert not run_once(SHUT._replace(targets=(kustomization("infra"), APPS)))
     assert suspended(api, "apps") is True
     assert not [line for line in api.asked if "infra" in line]
 

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -23,7 +22,7 @@ SPRING = BERLIN.transitions[6]
 def zone(*, key: str = "Europe/Berlin", spring: str = SPRING, rule: str = BERLIN.rule) -> Zone:
     """Give Berlin with another beginning of the summer of 2027."""
     transitions = tuple(spring if text == SPRING else text for text in BERLIN.transitions)
-    return Zone(key, replace(BERLIN, release="2099z", transitions=transitions, rule=rule))
+    return Zone(key, BERLIN._replace(release="2099z", transitions=transitions, rule=rule))
 
 
 @pytest.mark.parametrize(
@@ -105,8 +104,8 @@ def test_the_release_of_the_image(tmp_path: Path) -> None:
 def test_the_timetable_decides() -> None:
     """Whatever the image says of the zone."""
     held = zoned.timetable(time_zone="Europe/Berlin")
-    other = replace(
-        held, zone_rules=replace(BERLIN, before="+05:00 ABC", transitions=(), rule="ABC-5")
+    other = held._replace(
+        zone_rules=BERLIN._replace(before="+05:00 ABC", transitions=(), rule="ABC-5")
     )
     assert other.zone.utcoffset(datetime(2026, 11, 22)) != held.zone.utcoffset(
         datetime(2026, 11, 22)
@@ -116,7 +115,7 @@ def test_the_timetable_decides() -> None:
 def test_rules_that_change_within_a_minute() -> None:
     """The search ends, and finds the difference to the minute."""
     later = BERLIN.rule.replace("M3.5.0,", "M3.5.0/2:01:01,")
-    held = Zone("Europe/Berlin", replace(BERLIN, transitions=(), before="+01:00 CET", rule=later))
+    held = Zone("Europe/Berlin", BERLIN._replace(transitions=(), before="+01:00 CET", rule=later))
     found = image.difference(held, NOON)
     assert found is not None
     assert str(found).startswith("the image's zone data")

@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,15 +12,16 @@ from api_server import Api, kustomization, status
 
 from krm_windows.gate import __main__ as program
 from krm_windows.gate.__main__ import Gate
-from krm_windows.gate.kubernetes import Cluster, dig
+from krm_windows.gate.kubernetes import Cluster
+from krm_windows.gate.objects import dig
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan.timetable import dump
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 INFRA, APPS = kustomization("infra"), kustomization("apps")
 SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(INFRA, APPS))
-ALWAYS = replace(SHUT, outside_windows="Open")
-MORNING = replace(SHUT, windows=(Rule(Kind.WINDOW, "morning", NOON - timedelta(hours=4), NOON),))
+ALWAYS = SHUT._replace(outside_windows="Open")
+MORNING = SHUT._replace(windows=(Rule(Kind.WINDOW, "morning", NOON - timedelta(hours=4), NOON),))
 
 
 class Program:

@@ -10,7 +10,6 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -39,7 +38,8 @@ import krm_windows.gate
 from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.annotations import HOLD, annotation, read
 from krm_windows.gate.decide import decide
-from krm_windows.gate.kubernetes import Cluster, dig
+from krm_windows.gate.kubernetes import Cluster
+from krm_windows.gate.objects import dig
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.target import observe
 from krm_windows.gate.timetable import Kind, Rule, Timetable
@@ -58,8 +58,8 @@ ANNOTATION, THEIR_ANNOTATION, FORMER_ANNOTATION = (
 
 INFRA, APPS = kustomization("infra"), kustomization("apps")
 SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(INFRA, APPS))
-ALWAYS = replace(SHUT, outside_windows="Open")
-UNTIL_NOON = replace(SHUT, windows=(Rule(Kind.WINDOW, "morning", NOON - timedelta(hours=4), NOON),))
+ALWAYS = SHUT._replace(outside_windows="Open")
+UNTIL_NOON = SHUT._replace(windows=(Rule(Kind.WINDOW, "morning", NOON - timedelta(hours=4), NOON),))
 
 
 RunOnce = Callable[..., bool]
@@ -113,8 +113,8 @@ def test_zone_data_of_the_image(
     So it is written once.
     """
     rules = zone_rules.make("Europe/Berlin")
-    moved = replace(rules, release="2099z", transitions=(), rule="CET-1")
-    held = replace(SHUT, time_zone="Europe/Berlin", zone_rules=moved, targets=(APPS,))
+    moved = rules._replace(release="2099z", transitions=(), rule="CET-1")
+    held = SHUT._replace(time_zone="Europe/Berlin", zone_rules=moved, targets=(APPS,))
     for days in (0, 1, 150, 151):
         now = NOON + timedelta(days=days, minutes=7 * days)
         # Its clock is called at once.
@@ -137,7 +137,7 @@ def _annotations(api: Api) -> list[str]:
 
 def test_patches_name_their_manager_and_what_differs(api: Api, run_once: RunOnce) -> None:
     """The field, the annotation, the version read; nothing else."""
-    run_once(replace(SHUT, targets=(APPS,)))
+    run_once(SHUT._replace(targets=(APPS,)))
     assert api.asked[-1].endswith("/kustomizations/apps?fieldManager=krm-windows")
     assert api.bodies[-1] == {
         "metadata": {
@@ -159,7 +159,7 @@ def test_patches_name_their_manager_and_what_differs(api: Api, run_once: RunOnce
 
 def test_the_version_that_a_target_names(api: Api, run_once: RunOnce) -> None:
     """No discovery where it is not needed."""
-    assert run_once(replace(SHUT, targets=(replace(APPS, version="v1"),)))
+    assert run_once(SHUT._replace(targets=(APPS._replace(version="v1"),)))
     assert f"GET /apis/{GROUP}" not in api.asked
 
 
@@ -251,7 +251,7 @@ def test_time_is_bounded(api: Api, run_once: RunOnce) -> None:
         api.add(target.name, {})
         api.fault("GET", target.name, *[slow(0.3)] * 2)
     started = monotonic()
-    assert not run_once(replace(SHUT, targets=targets), timeout=0.1)
+    assert not run_once(SHUT._replace(targets=targets), timeout=0.1)
     assert monotonic() - started < 3
 
 
@@ -260,7 +260,7 @@ def test_missing_targets(api: Api, run_once: RunOnce) -> None:
     del api.objects[next(path for path in api.objects if path.endswith("infra"))]
     assert not run_once(SHUT)
     assert run_once(SHUT, missing=True)
-    assert run_once(replace(SHUT, targets=(APPS,), released=(INFRA,)))
+    assert run_once(SHUT._replace(targets=(APPS,), released=(INFRA,)))
 
 
 def test_annotations_of_others_and_people(api: Api, run_once: RunOnce) -> None:
@@ -297,7 +297,7 @@ def test_former_names_and_released_targets(api: Api, run_once: RunOnce) -> None:
         status={"lastAppliedRevision": "main@sha1:1"},
     )
     assert run_once(
-        replace(SHUT, targets=(INFRA,), released=(APPS,), former_names=("flux-system/old",))
+        SHUT._replace(targets=(INFRA,), released=(APPS,), former_names=("flux-system/old",))
     )
     assert state(api, "infra") == (True, {OURS})
     assert state(api, "apps") == (False, set())
@@ -334,7 +334,7 @@ def test_the_edge_passes_while_reading(api: Api, run_once: RunOnce) -> None:
     run_once(SHUT)
     clock = Clock()
     api.fault("GET", "apps", clock.strikes)
-    assert run_once(replace(UNTIL_NOON, targets=(APPS,)), clock)
+    assert run_once(UNTIL_NOON._replace(targets=(APPS,)), clock)
     assert [dig(body, "spec", "suspend") for body in api.bodies[2:]] == [None]
 
 
@@ -347,7 +347,7 @@ def test_the_edge_passes_in_a_conflict(api: Api, run_once: RunOnce) -> None:
         "apps",
         lambda handler: clock.strikes(handler) or edited("apps", {"status": {}})(handler),
     )
-    assert run_once(replace(UNTIL_NOON, targets=(APPS,)), clock)
+    assert run_once(UNTIL_NOON._replace(targets=(APPS,)), clock)
     assert state(api, "apps") == (True, {OURS})
     assert [dig(body, "spec", "suspend") for body in api.bodies[2:]] == [False, None]
 
@@ -357,7 +357,7 @@ def test_the_edge_passes_while_writing(api: Api, run_once: RunOnce) -> None:
     run_once(SHUT)
     clock = Clock()
     api.fault("PATCH", "apps", clock.strikes)
-    assert run_once(replace(UNTIL_NOON, targets=(APPS,)), clock)
+    assert run_once(UNTIL_NOON._replace(targets=(APPS,)), clock)
     assert [dig(body, "spec", "suspend") for body in api.bodies[2:]] == [False, True]
 
 
@@ -487,7 +487,7 @@ def test_run_at_an_instant(api: Api, run: Run) -> None:
     code, log = run(text(morning), "--at", "2026-11-20T09:00:00+01:00")
     assert (code, len(log)) == (0, 1)
     assert (log[0]["open"], log[0]["until"]) == (True, "2026-11-20T12:00:00+00:00")
-    assert run(text(replace(SHUT, zone_rules=None)), "--at", "2026-11-20T09:00:00Z")[0] == 1
+    assert run(text(SHUT._replace(zone_rules=None)), "--at", "2026-11-20T09:00:00Z")[0] == 1
     assert api.asked == []
 
 
@@ -515,7 +515,7 @@ def test_run_at_the_ends_of_time(run: Run, instant: str) -> None:
     """Whatever the command line takes is decided."""
     on_the_hour = Recurrence(frozenset({0}), frozenset({8}), weekdays=frozenset({1}))
     rule = Rule(Kind.WINDOW, "mondays", on_the_hour, timedelta(hours=9))
-    weekly = replace(SHUT, time_zone="Pacific/Kiritimati", windows=(rule,))
+    weekly = SHUT._replace(time_zone="Pacific/Kiritimati", windows=(rule,))
     code, [said] = run(text(weekly), "--at", instant)
     assert (code, str(said["reason"]).startswith("cannot be decided")) == (0, False)
 
@@ -542,7 +542,7 @@ def test_run_waits_for_a_near_edge(api: Api, run: Run) -> None:
     ) % 60  # its clock says four seconds to the full minute, at which alone edges are
     edge = now + (ahead + 4) * SECOND
     rule = Rule(Kind.WINDOW, "now", edge - timedelta(hours=1), timedelta(hours=1))
-    code, log = run(text(replace(SHUT, windows=(rule,))), ahead=ahead)
+    code, log = run(text(SHUT._replace(windows=(rule,))), ahead=ahead)
     assert code == 0
     assert [line["open"] for line in log if "open" in line] == [True, False]
     assert datetime.now(UTC) + ahead * SECOND >= edge
@@ -552,7 +552,7 @@ def test_run_waits_for_a_near_edge(api: Api, run: Run) -> None:
 @pytest.mark.parametrize(
     "broken",
     [
-        text(replace(ALWAYS, zone_rules=None)),
+        text(ALWAYS._replace(zone_rules=None)),
         json.dumps(dump(ALWAYS) | {"formatVersion": 2}),
         json.dumps(dump(ALWAYS) | {"freezes": "none"}),
         json.dumps(dump(ALWAYS) | {"windows": [{}]}),

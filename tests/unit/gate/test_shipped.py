@@ -16,7 +16,7 @@ from api_server import Api, closed_by
 from calls import APPS, call, spec, wire
 
 from krm_windows.gate.annotations import annotation
-from krm_windows.gate.kubernetes import dig
+from krm_windows.gate.objects import dig
 
 PARTS = 'hooks: {namespace: line, beforeOpen: {image: "line:1"}}\n  events: true\n  state: Open\n'
 ANNOTATED: dict[str, object] = {annotation("flux-system/week"): closed_by("flux-system/week")}

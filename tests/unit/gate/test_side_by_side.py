@@ -17,14 +17,15 @@ from api_server import Api, Handler, kustomization
 from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.annotations import annotation
 from krm_windows.gate.decide import decide
-from krm_windows.gate.kubernetes import AT_ONCE, Cluster, dig
+from krm_windows.gate.kubernetes import AT_ONCE, Cluster
+from krm_windows.gate.objects import dig
 from krm_windows.gate.timetable import Timetable
 
 RUNS = 6
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TARGETS = (kustomization("infra"), kustomization("apps"))
 SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=TARGETS)
-ALWAYS = replace(SHUT, outside_windows="Open")
+ALWAYS = SHUT._replace(outside_windows="Open")
 
 
 @pytest.mark.parametrize("timetable", [SHUT, ALWAYS], ids=["closing", "opening"])
@@ -69,7 +70,7 @@ def test_two_runs_share_the_targets_of_an_edge(api: Api, port: int, account: Pat
     names = [f"tenant-{number:03}" for number in range(200)]
     for name in names:
         api.add(name, {"interval": "10m"})
-    many = replace(SHUT, targets=tuple(kustomization(name) for name in names))
+    many = SHUT._replace(targets=tuple(kustomization(name) for name in names))
     meeting = Barrier(2, timeout=10)
 
     def run(*, backwards: bool) -> bool:

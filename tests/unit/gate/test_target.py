@@ -10,7 +10,7 @@ from api_server import closed_by
 
 from krm_windows.gate.annotations import HOLD, annotation
 from krm_windows.gate.decide import Decision
-from krm_windows.gate.kubernetes import dig
+from krm_windows.gate.objects import dig
 from krm_windows.gate.target import due_change, observe
 from krm_windows.gate.timetable import Target, Timetable
 
@@ -143,8 +143,8 @@ def test_whose_suspension_it_is(
     assert due(POLICY, APPS, found(notes, suspended=suspended), decision, NOW) == (want, words)
 
 
-ADOPTS = replace(POLICY, adopt_until=NOW + timedelta(days=1))
-WAITS = replace(POLICY, first_apply="Wait")
+ADOPTS = POLICY._replace(adopt_until=NOW + timedelta(days=1))
+WAITS = POLICY._replace(first_apply="Wait")
 
 
 @pytest.mark.parametrize(
@@ -172,18 +172,18 @@ WAITS = replace(POLICY, first_apply="Wait")
             {},
         ),
         ("a hold outranks adoption", ADOPTS, OPEN, found(HELD, suspended=True), {}),
-        ("the time is up", replace(POLICY, adopt_until=NOW), OPEN, found({}, suspended=True), {}),
+        ("the time is up", POLICY._replace(adopt_until=NOW), OPEN, found({}, suspended=True), {}),
         (
             "the wall clock says the time is up",
-            replace(zoned.moved(POLICY, "Europe/Berlin"), adopt_until=datetime(2026, 11, 20, 13)),
+            zoned.moved(POLICY, "Europe/Berlin")._replace(adopt_until=datetime(2026, 11, 20, 13)),
             OPEN,
             found({}, suspended=True),
             {},
         ),
         (
             "the wall clock says there is a minute left",
-            replace(
-                zoned.moved(POLICY, "Europe/Berlin"), adopt_until=datetime(2026, 11, 20, 13, 1)
+            zoned.moved(POLICY, "Europe/Berlin")._replace(
+                adopt_until=datetime(2026, 11, 20, 13, 1)
             ),
             OPEN,
             found({}, suspended=True),
@@ -276,7 +276,7 @@ YOUNG, OLDER = timedelta(minutes=59), timedelta(hours=1)
         ),
         (
             "a kind that does not say",
-            replace(APPS, applied=()),
+            APPS._replace(applied=()),
             found({}, suspended=False, applied=False, age=YOUNG),
             patch({**ANNOTATED}, suspend=True),
         ),
@@ -289,7 +289,7 @@ def test_first_apply(reason: str, target: Target, thing: object, want: dict[str,
 
 def test_a_released_target_is_only_opened() -> None:
     """Closed or not, our annotation goes."""
-    released = replace(POLICY, released=(APPS,))
+    released = POLICY._replace(released=(APPS,))
     assert due(released, APPS, found(ANNOTATED, suspended=True), CLOSED, NOW) == (
         patch({OURS: None}, suspend=False),
         "opened",
@@ -299,7 +299,7 @@ def test_a_released_target_is_only_opened() -> None:
 
 def test_another_field() -> None:
     """Some kinds are paused, and a custom one may keep its switch anywhere."""
-    deep = replace(APPS, field=("spec", "sync", "paused"))
+    deep = APPS._replace(field=("spec", "sync", "paused"))
     thing = {"metadata": {"resourceVersion": "7"}, "spec": {"sync": {"interval": "1m"}}}
     assert dig(due(POLICY, deep, thing, CLOSED, NOW)[0], "spec") == {"sync": {"paused": True}}
 

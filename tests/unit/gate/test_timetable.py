@@ -1,7 +1,6 @@
 """The timetable's JSON form: what is written is read back, and nothing else is read."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 
 import pytest
@@ -140,7 +139,7 @@ def test_anything_else_is_refused(text: str) -> None:
 def test_targets_are_grouped() -> None:
     """By kind and namespace: a ConfigMap has an end, and thousands of names fit."""
     names = [("a", "x"), ("a", "y"), ("b", "x")]
-    targets = tuple(replace(APPS, namespace=namespace, name=name) for namespace, name in names)
+    targets = tuple(APPS._replace(namespace=namespace, name=name) for namespace, name in names)
     timetable = Timetable(
         policy="a/b", time_zone="UTC", targets=(*targets, CLUSTER), released=targets
     )

@@ -4,7 +4,6 @@ import pickle
 import subprocess
 import sys
 from copy import deepcopy
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -73,7 +72,7 @@ def test_each_form_of_a_rule(text: str, tmp_path: Path) -> None:
 
     From a file that has nothing else.
     """
-    rules = replace(zone_rules.make("UTC"), rule=text, before=str(Posix.parse(text).standard))
+    rules = zone_rules.make("UTC")._replace(rule=text, before=str(Posix.parse(text).standard))
     file = tmp_path / "zone"
     file.write_bytes(_file(text))
     with file.open("rb") as content:
@@ -139,7 +138,7 @@ def test_other_rules_are_refused(text: str) -> None:
 def test_rules_that_cannot_be_read_are_refused(rules: dict[str, object]) -> None:
     """Whoever edits a timetable by hand finds it closed, not open at another time."""
     with pytest.raises(ValueError, match=r"abbreviation|format|order"):
-        Zone("Europe/Berlin", replace(zone_rules.make("Europe/Berlin"), **rules))
+        Zone("Europe/Berlin", zone_rules.make("Europe/Berlin")._replace(**rules))
 
 
 def test_what_is_listed_is_what_a_reviewer_reads() -> None:
@@ -175,7 +174,7 @@ def test_any_year_has_an_answer(year: int) -> None:
 def test_a_timetable_without_rules_has_no_zone() -> None:
     """It names targets to close and decides nothing."""
     with pytest.raises(LookupError, match="UTC"):
-        _ = replace(zoned.timetable(), zone_rules=None).zone
+        _ = zoned.timetable()._replace(zone_rules=None).zone
 
 
 def test_nothing_that_decides_reads_zone_data() -> None:

@@ -1,6 +1,5 @@
 """A calendar says exactly when a policy is open, over exactly the days asked for."""
 
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -157,8 +156,7 @@ def test_calendars_that_open_alike_are_one_group() -> None:
 
 def test_an_offset_with_seconds_is_written_in_utc() -> None:
     """RFC 3339 knows offsets of whole minutes only; Liberia had another until 1972."""
-    liberia = replace(
-        zoned.timetable(),
-        zone_rules=replace(zone_rules.make("UTC"), before="-00:44:30 MMT", rule="MMT0:44:30"),
+    liberia = zoned.timetable()._replace(
+        zone_rules=zone_rules.make("UTC")._replace(before="-00:44:30 MMT", rule="MMT0:44:30"),
     )
     assert records.calendar(of(liberia, date(1970, 1, 1), 1))["from"] == "1970-01-01T00:44:30+00:00"

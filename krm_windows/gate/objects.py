@@ -1,0 +1,40 @@
+"""Objects as the API server writes them: their JSON, what lies in it, and who wrote it.
+
+Apart from the client of the API server (`kubernetes`), which brings HTTP and TLS with it: a build,
+which reads and names what the gate writes, asks no server.
+"""
+
+import json
+
+MANAGER = "krm-windows"  # of the fields that are patched
+_NESTED = 250_000  # maps and lists in a text: a million empty ones are 100 MiB in memory
+
+
+def parse(text: str) -> object:
+    """Read JSON as RFC 8259 has it.
+
+    Raises `ValueError` or `RecursionError` for the rest, so for a key that is given twice.
+    """
+    if text.count("[") + text.count("{") > _NESTED:
+        raise ValueError("too many maps and lists")
+    return json.loads(text, object_pairs_hook=_unique, parse_constant=_refused)
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is given twice")
+    return found
+
+
+def _refused(constant: str) -> object:
+    raise ValueError(f"{constant} is no number")
+
+
+def dig(thing: object, *path: str) -> object:
+    """Give what lies at `path` in nested mappings; None where there is nothing."""
+    for key in path:
+        if not isinstance(thing, dict):
+            return None
+        thing = thing.get(key)
+    return thing
