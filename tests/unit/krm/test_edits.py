@@ -35,6 +35,10 @@ LISTS = "a:\n- x: 1\n- x: 2\n- [p, q]\n"
             {"b": 2, "z": 3},
             "a:\n  b: 2\n  z: 3\n",
         ),
+        # A comma right behind a key, and a text without an end.
+        ("a: {p: ,q: 1}\n", ("a", "p"), 2, "a: {p:  2,q: 1}\n"),
+        ("a:\n- x", ("a", 1), "z", "a:\n- x\n- z"),
+        ("a: >\n  x\n  y", ("a",), "q", "a: q"),
         # A list at the top.
         ("- x: 1\n", (0, "x"), 2, "- x: 2\n"),
         ("- x\n- w # stays\n", (0,), "z", "- z\n- w # stays\n"),

@@ -5,8 +5,10 @@ import random
 import re
 
 import pytest
+import yaml
 
 from krm_windows import krm
+from krm_windows.krm.stream import Documents
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
 AMBIGUOUS = [
@@ -265,3 +267,34 @@ def test_json_that_becomes_empty() -> None:
     """What is behind the list stays."""
     text = JSON.replace("}]}", '}], "functionConfig": {}}')
     assert emptied(text) == text.replace('[{"kind": "A"}]', "[]")
+
+
+def test_items_as_documents() -> None:
+    """Without dash and indentation, with a marker between them, and their comments above."""
+    entries = "# one\n- kind: A\n  b: 'c\n d'\n-  kind: B\n   x: |\n    t\n"
+    items = krm.ResourceList.read(f"{HEAD}{entries}".encode()).items
+    text = b"".join(map(bytes, Documents().chunks([*items, *krm.documents(b"kind: C")], [])))
+    assert text.startswith(b"# one\nkind: A\nb: 'c\nd'\n---\n")
+    again = krm.documents(text)
+    assert [item.kind for item in again] == ["A", "B", "C"]
+    assert [item.get("b") for item in again] == ["c d", None, None]
+    assert again[1].get("x") == "t\n"
+
+
+def test_documents_without_an_end() -> None:
+    """The last line of each ends before the next marker."""
+    items = [*krm.documents(b"a: 1\n---\nb: 2"), *krm.documents(b"c: 1")]
+    text = b"".join(map(bytes, Documents().chunks(items, [])))
+    assert text == b"a: 1\n---\nb: 2\n---\nc: 1"
+
+
+@pytest.mark.parametrize(
+    "items",
+    ["\n\n  # nothing\n", "  [\n  ]\n", " # why\n"],
+)
+def test_lists_that_are_empty(items: str) -> None:
+    """However much is written of nothing; what comes out is a list."""
+    text = f"{HEAD.rstrip()}{items}{REST}"
+    resources = krm.ResourceList.read(text.encode())
+    assert resources.items == []
+    assert yaml.safe_load(written(resources))["items"] == []

@@ -19,6 +19,8 @@ def meaning(text: str) -> object:
     [
         ("a: 0x1F\n", {"a": 31}),
         ("a: 1e3\n", {"a": 1000.0}),
+        # Python reads no more than 4300 digits, and nobody means a number by that.
+        (f"a: {'9' * 5000}\n", {"a": "9" * 5000}),
         ("a: .inf\nb: -.INF\n", {"a": math.inf, "b": -math.inf}),
         ("! a: !  5\n", {"a": "5"}),
         ("? <<\n: {a: 1}\n", {"a": 1}),
