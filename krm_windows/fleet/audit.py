@@ -1,8 +1,9 @@
 """A policy audited: loaded and compiled for clusters, and looked at over the coming years."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 
 from krm_windows import inventory, rules
 from krm_windows.checks.audit import Scope, audit
@@ -41,7 +42,24 @@ class _Version:
     def findings(self, scope: Scope) -> Iterable[Result]:
         if self.plan is None:
             return ()
-        return audit(self.plan, self.interval, scope)
+        return _findings(_Audited(repr(self.plan), self.interval, scope, self.plan))
+
+
+@dataclass(frozen=True, slots=True)
+class _Audited:
+    """What an audit says follows from: the plan by all it says, and the years."""
+
+    text: str
+    interval: timedelta
+    scope: Scope
+    plan: Plan = field(compare=False)
+
+
+# A service audits a change when it is previewed and when it is made, and clusters that it leaves
+# alone with every change.
+@lru_cache(maxsize=512)
+def _findings(audited: _Audited) -> tuple[Result, ...]:
+    return tuple(audit(audited.plan, audited.interval, audited.scope))
 
 
 def reports(
