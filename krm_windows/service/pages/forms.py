@@ -3,11 +3,15 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from urllib.parse import urlsplit
+
+from starlette.responses import RedirectResponse, Response
 
 from krm_windows.edit.proposal import Proposal
 from krm_windows.preview.difference import Difference, alike
 from krm_windows.results import Result, Severity
 from krm_windows.service.calls import Call
+from krm_windows.service.pages.rendering import page, policy_url
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
 from krm_windows.service.writing import Change, Order, Outcome
@@ -111,3 +115,22 @@ def try_change(call: Call, form: Form, change: Change, order: Order) -> Outcome 
     # The line of the log names the commit, as the page does.
     call.told["commit"] = outcome.commit
     return outcome
+
+
+def done(call: Call, outcome: Outcome) -> Response:
+    """Lead to the policy, which names the commit; or to the pull request, where it was proposed."""
+    place = outcome.place
+    if outcome.pull_request is not None:
+        return page(call, "proposed.html", {"outcome": outcome, "link": _link(outcome)})
+    # Sent again as GET, so that a reload changes nothing twice (RFC 9110, 15.4.4).
+    url = policy_url(place.namespace, place.name, file=place.file, saved=outcome.commit)
+    return RedirectResponse(url, HTTPStatus.SEE_OTHER)
+
+
+def _link(outcome: Outcome) -> str:
+    """Return the address of a pull request, empty where it is none that a browser may follow."""
+    # Some program printed it: `javascript:` is an address, too.
+    address = outcome.pull_request or ""
+    if urlsplit(address).scheme in ("http", "https"):
+        return address
+    return ""

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from http import HTTPStatus
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from krm_windows.edit import overrides
 from krm_windows.edit.overrides import Wanted
@@ -20,7 +20,7 @@ from krm_windows.service import routes
 from krm_windows.service.calls import Call, bad_request
 from krm_windows.service.pages import forms, policy
 from krm_windows.service.pages.forms import Form, Found
-from krm_windows.service.pages.rendering import page, policy_url
+from krm_windows.service.pages.rendering import page
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
 from krm_windows.service.writing import Change, Order, Outcome
@@ -102,7 +102,7 @@ async def make(call: Call) -> Response:
     if outcome is None:
         await call.run(_proposal, call, _stored(call), form, wanted)
         return _answer(call, stored, form)
-    return _done(outcome)
+    return forms.done(call, outcome)
 
 
 async def end(call: Call) -> Response:
@@ -117,7 +117,7 @@ async def end(call: Call) -> Response:
     order = replace(call.order(reason, urgent=True), override=name)
     outcome = await call.run(call.writer.change, call.place, change, order)
     call.told["commit"] = outcome.commit
-    return _done(outcome)
+    return forms.done(call, outcome)
 
 
 async def prune(call: Call) -> Response:
@@ -126,7 +126,7 @@ async def prune(call: Call) -> Response:
     order = call.order(f"Remove overrides of {call.place.title} that are over", urgent=True)
     outcome = await call.run(call.writer.change, call.place, change, order)
     call.told["commit"] = outcome.commit
-    return _done(outcome)
+    return forms.done(call, outcome)
 
 
 def _sent_form(call: Call) -> Form:
@@ -247,13 +247,6 @@ def _answer(call: Call, stored: Stored, form: Form) -> Response:
         "time_zone": str(stored.config.get("spec", "timeZone") or "UTC"),
     }
     return page(call, "override.html", values, status)
-
-
-def _done(outcome: Outcome) -> Response:
-    place = outcome.place
-    # Sent again as GET, so that a reload makes nothing twice (RFC 9110, 15.4.4).
-    url = policy_url(place.namespace, place.name, file=place.file, saved=outcome.commit)
-    return RedirectResponse(url, HTTPStatus.SEE_OTHER)
 
 
 def _stored(call: Call) -> Stored:

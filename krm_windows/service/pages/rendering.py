@@ -77,6 +77,7 @@ def page(
         "can_override": Scope.OVERRIDE in call.caller.scopes,
         "form_token": call.form_token(),
         "now": call.windows.now(),
+        "proposes": call.windows.settings.pull_requests is not None,
     }
     return _html(template, status, {}, {**common, **values})
 

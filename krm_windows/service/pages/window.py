@@ -3,7 +3,7 @@
 from dataclasses import replace
 from http import HTTPStatus
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from krm_windows.edit.patches import patched, patched_cluster
 from krm_windows.edit.proposal import Proposal
@@ -13,7 +13,7 @@ from krm_windows.service import routes
 from krm_windows.service.calls import Call, bad_request
 from krm_windows.service.pages import forms, policy
 from krm_windows.service.pages.forms import Form, Found
-from krm_windows.service.pages.rendering import page, policy_url
+from krm_windows.service.pages.rendering import page
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
 from krm_windows.service.writing import Change, Outcome, entity_tag
@@ -52,7 +52,7 @@ async def save(call: Call) -> Response:
     if not form.fails:
         outcome = await call.run(_save, call, form)
         if outcome is not None and outcome.commit is not None:
-            return _done(call, stored, outcome.commit)
+            return forms.done(call, outcome)
         if outcome is not None:
             form.general.append(Found("There is nothing to save: the policy says this already."))
     # Read again: another commit may be what was in the way.
@@ -220,13 +220,6 @@ def _answer(
         "here": policy.here(call, stored),
     }
     return page(call, "window.html", values, status)
-
-
-def _done(call: Call, stored: Stored, commit: str) -> Response:
-    query = {"file": call.text("file"), "saved": commit}
-    url = policy_url(stored.namespace, stored.name, **query)
-    # Sent again as GET, so that a reload saves nothing twice (RFC 9110, 15.4.4).
-    return RedirectResponse(url, HTTPStatus.SEE_OTHER)
 
 
 def _stored(call: Call) -> Stored:

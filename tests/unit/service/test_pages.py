@@ -558,3 +558,43 @@ def test_many_clusters_fit_the_pages(client: Client, git: Git, repository: Path)
     assert ask(client, cluster="plant-none").status == 404
     days = get(client, f"{PAGE}?cluster=plant-7&days=90&from=2026-11-01")
     assert "January 2027" in days.text
+
+
+@dataclass(frozen=True)
+class Forge:
+    """Opens pull requests at an address."""
+
+    address: str
+
+    def open(self, _: object) -> str:
+        """Say where it is."""
+        return self.address
+
+
+@pytest.mark.parametrize(
+    ("address", "linked"),
+    [("https://forge.test/1?a=b", True), ("javascript:alert(1)", False), ("", False)],
+)
+def test_what_is_proposed_is_not_said_to_be_saved(
+    serve: Any,  # noqa: ANN401
+    git: Git,
+    tmp_path: Path,
+    address: str,
+    linked: bool,  # noqa: FBT001
+) -> None:
+    """The page leads to the pull request, if it has an address that a browser may follow."""
+    git("clone", "--quiet", "--bare", ".", str(tmp_path / "remote.git"))
+    git("remote", "add", "origin", str(tmp_path / "remote.git"))
+    client = serve(remote="origin", pull_requests=Forge(address))
+    form = get(client, f"{PAGE}/window?window=week")
+    assert "Propose" in form.texts
+    fields = {**form.fields, "closes": "Fri 12:00", "reason": "Later"}
+    page = send(client, f"{PAGE}/window?window=week", fields)
+    assert page.status == 200
+    assert "Until then, nothing has changed." in page.text
+    assert (address in page.links) is linked
+    assert address in page.text
+    confirm = ask(client)
+    assert "once its pull request is merged" in confirm.text
+    assert send(client, f"{PAGE}/override", confirm.fields).status == 200
+    assert git("rev-list", "--count", "main").strip() == "1"
