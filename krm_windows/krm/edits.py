@@ -101,14 +101,18 @@ def _rewritten(text: str, root: Spot, wanted: Value) -> str:
     # Also where it is spelt in another way: `"a"` for `a`.
     if canonical(meaning(root)) == sought:
         return text
-    levels = min(_depth(root), _LEVELS)
+    tried = text
     # First the smallest patches, then with larger and larger nodes written anew.
     # Each next try keeps less of the text as it was, so the first that is right is the best.
-    for depth in (None, *reversed(range(levels))):
+    for depth in (None, *reversed(range(_LEVELS))):
         patches = _patches(text, root, wanted, depth)
         # An alias must not change with the node that it stands for.
         # The patches of one place keep their order, so the expansions come behind the edits.
         edited = apply(text, [*patches, *_expansions(root, patches)])
+        # Below the last level of the text nothing is written anew, so the try is as the last one.
+        if edited == tried:
+            continue
+        tried = edited
         # Nothing is believed that was not read again.
         if _means(edited, sought):
             return edited
@@ -158,18 +162,6 @@ def _aliases(spot: Spot) -> Iterator[Alias]:
         for key, entry in spot.entries:
             yield from _aliases(key)
             yield from _aliases(entry)
-
-
-def _depth(spot: Spot) -> int:
-    """Count the levels of collections below a node, and its own."""
-    if isinstance(spot, Row):
-        inner = spot.items
-    elif isinstance(spot, Pairs):
-        # A key of an object is a scalar: it has no levels.
-        inner = tuple([entry for _, entry in spot.entries])
-    else:
-        return 0
-    return 1 + max(map(_depth, inner), default=0)
 
 
 def _means(text: str, sought: str) -> bool:
