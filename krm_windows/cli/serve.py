@@ -261,6 +261,7 @@ def _check_proposals(arguments: argparse.Namespace) -> None:
 
 
 def _has_access(arguments: argparse.Namespace) -> bool:
+    # Each of them alone is enough.
     ways = (arguments.tokens, arguments.oidc_issuer, arguments.proxy_user)
     return any(way is not None for way in ways)
 
@@ -317,6 +318,7 @@ def _settings(arguments: argparse.Namespace, ways: "Ways") -> "Settings":
         arguments.new_file.format(namespace="a", name="b")
     except (KeyError, IndexError, ValueError):
         raise InputError("--new-file takes {namespace} and {name}, and nothing else") from None
+    # Where everybody is let in, no other name may lead here (DNS rebinding).
     hosts = None
     if ways.anonymous is not None:
         hosts = _LOCAL

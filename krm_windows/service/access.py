@@ -136,6 +136,7 @@ class Access:
         Raises Problem for who is not who they say. May look at files and at the keys of the
         provider: call it in a thread, unless `is_quick` says otherwise.
         """
+        # What a caller says itself counts before what a proxy or a browser adds.
         header = request.headers.get("authorization")
         if header is not None:
             return self._bearer(header)
@@ -156,6 +157,7 @@ class Access:
         found = self._tokens.find(token) if self._tokens is not None else None
         if found is None:
             raise _unknown()
+        # The name and no scope: what the line of the token says then is what counts.
         content = {"name": found.caller.name, "until": int(time.time()) + _SESSION_SECONDS}
         body = urlsafe_b64encode(json.dumps(content).encode()).decode()
         return f"{body}.{self._signature('session', body)}"
@@ -189,6 +191,7 @@ class Access:
             claims = keys.claims(token, provider.audience)
         except UntrustedError as error:
             raise _unknown(str(error)) from None
+        # `sub` is there always, and says least to a reader (OpenID Connect Core 1.0, 5.1).
         subject = _named(claims, "email", "preferred_username", "sub")
         if not subject:
             raise _unknown("the token names nobody")
@@ -303,6 +306,7 @@ def _token_lines(path: Path, text: str) -> Iterable[_Token]:
         found = _LINE.fullmatch(line.strip())
         if found is None:
             raise _bad_line(path, number, "must be: NAME SCOPES sha256:HASH [AUTHOR <EMAIL>]")
+        # `ada read,write sha256:9f86… Ada Lovelace <ada@example.com>`
         name, granted, hashed, author, email = found.groups()
         digest = _HASH.fullmatch(hashed)
         if digest is None:
@@ -324,10 +328,12 @@ def _bad_line(path: Path, number: int, why: str) -> WorkspaceError:
 
 
 def _digest(token: str) -> str:
+    # No salt: of 256 random bits no table can be made.
     return hashlib.sha256(token.encode(errors="replace")).hexdigest()
 
 
 def _is_from(host: str, proxy: Proxy) -> bool:
+    # A socket of this machine has no address.
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

@@ -58,6 +58,7 @@ class _Dispatch:
         """Answer."""
         request = Request(scope, receive, send)
         method = request.method
+        # As GET, without the body, which uvicorn leaves out (RFC 9110, 9.3.2).
         if method == "HEAD":
             method = "GET"
         operation = self._operations.get(method)

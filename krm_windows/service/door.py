@@ -64,6 +64,7 @@ class Door:
         request: Request,
         told: dict[str, object],
     ) -> Response:
+        # A page says in words what JSON says to programs.
         show = operation.problem or as_response
         try:
             call = await self._call(operation, request, told)
@@ -122,6 +123,7 @@ class Door:
         return call
 
     async def _caller(self, operation: Operation, request: Request) -> Caller:
+        # Whether the service lives is asked by programs that have no token.
         if operation.scope is None:
             return EVERYBODY
         address = "" if request.client is None else request.client.host
@@ -148,12 +150,14 @@ class Door:
         hosts = self._windows.settings.hosts
         if hosts is None:
             return
+        # With a port or without, and of IPv6 in brackets: `[::1]:8080`.
         host = urlsplit(f"//{request.headers.get('host', '')}").hostname
         if host not in hosts:
             raise Problem(HTTPStatus.FORBIDDEN, "this service has another name")
 
     def _check_origin(self, request: Request) -> None:
         """Refuse what a page of another site has a browser send (Fetch Metadata, RFC 6454)."""
+        # Only browsers send it, and no script can set it; curl does not.
         site = request.headers.get("sec-fetch-site", "none")
         if site not in ("same-origin", "none"):
             raise Problem(HTTPStatus.FORBIDDEN, "this comes from another site")
@@ -161,6 +165,7 @@ class Door:
         if origin is None:
             return
         own = {f"{scheme}://{request.headers.get('host', '')}" for scheme in ("http", "https")}
+        # A proxy may have called us by another name than the browser knows.
         public = self._windows.settings.public_url
         if public is not None:
             own = {public.rstrip("/")}
@@ -196,6 +201,7 @@ class Door:
                         raise Problem(
                             HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
                             f"a body has at most {limits.body} bytes",
+                            # The rest of it is not waited for.
                             headers={"Connection": "close"},
                         )
         except TimeoutError:
@@ -218,6 +224,7 @@ class Door:
         event = "changed"
         if status >= HTTPStatus.BAD_REQUEST:
             event = "refused"
+        # As it was asked for, whether there is such a policy or not.
         parts = request.path_params
         policy = None
         if "name" in parts:
@@ -241,6 +248,7 @@ EVERYBODY = Caller("", SERVICE, frozenset())
 
 def _is_told(operation: Operation, status: int) -> bool:
     """Say whether a line tells of an answer: of every change, and every refusal of one."""
+    # Nothing was told to anybody that they did not know.
     if status == HTTPStatus.NOT_MODIFIED:
         return False
     return operation.changes or status in _REFUSED
@@ -296,6 +304,7 @@ def _read(parameter: Parameter, text: str) -> object:
 
 
 def _media_type(operation: Operation, request: Request) -> str:
+    # Without parameters, such as `; charset=utf-8`: JSON and YAML are UTF-8 here.
     given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if operation.body is None or given not in operation.body.content:
         taken = ", ".join(operation.body.content if operation.body else ())

@@ -59,6 +59,7 @@ class Recent(Generic[_Kept]):
         """Return an entry, which then is the most recent one."""
         with self._lock:
             found = self._kept.get(key)
+            # At the end are those that were asked for last.
             if found is not None:
                 self._kept.move_to_end(key)
             return found
@@ -168,6 +169,7 @@ class Evaluator:
         version = self.version(stored, cluster)
         decision = _decider(version, stored).decide(at)
         record = state_record(stored, version, decision)
+        # It holds up to the next edge, and is then worked out anew.
         until = at + _LONGEST
         if decision.until is not None:
             until = min(until, decision.until)

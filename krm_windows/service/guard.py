@@ -51,6 +51,7 @@ class Guard:
         if self._left <= 0 and scope["path"] not in _ALWAYS:
             await _refuse(guarded)
             return
+        # On the event loop alone, so it needs no lock.
         self._left -= 1
         try:
             await self._application(scope, receive, guarded)
@@ -64,6 +65,7 @@ class Guard:
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
+                # An answer may have a header of its own, as a calendar has its policy.
                 for name, text in HEADERS.items():
                     headers.setdefault(name, text)
                 headers.setdefault("Cache-Control", "no-store")

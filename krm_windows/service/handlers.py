@@ -41,6 +41,7 @@ def as_json(
 async def list_policies(call: Call) -> Response:
     """Answer with the policies, page by page."""
     snapshot = call.windows.snapshot
+    # All of one commit, whatever is changed meanwhile.
     found = list(snapshot.every())
     limit, start = _page(call)
     namespace = call.text("namespace")
@@ -232,6 +233,7 @@ def preferred(call: Call, offered: tuple[str, ...]) -> str:
     accept = call.request.headers.get("accept", "")
     if not accept.strip():
         return offered[0]
+    # Its quality, its place among what is offered (the first is best), and the type.
     best: tuple[float, int, str] | None = None
     for order, media_type in enumerate(offered):
         quality = _quality(accept, media_type)
@@ -251,6 +253,7 @@ def _quality(accept: str, media_type: str) -> float:
     ranks = {media_type: 2, f"{kind}/*": 1, "*/*": 0}
     for part in accept.split(","):
         name, *parameters = (each.strip().lower() for each in part.split(";"))
+        # `text/html;level=1` and the like are taken for the type alone.
         rank = ranks.get(name, -1)
         if rank > found[0]:
             found = (rank, _weight(parameters))
@@ -288,6 +291,7 @@ def _unless_known(
     """Answer with a body, or with 304 where the caller has it already."""
     # It may be kept, and has to be asked for again each time.
     headers = {**headers, "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization"}
+    # One tag, or several with commas between; a tag is in quotes, so none is part of another.
     known = call.request.headers.get("if-none-match")
     if known is not None and headers["ETag"] in known:
         return Response(status_code=HTTPStatus.NOT_MODIFIED.value, headers=headers)
@@ -327,6 +331,7 @@ def _replaced(new: KubeObject, *, is_text: bool) -> Change:
 
 def _framed(new: KubeObject, old: KubeObject) -> KubeObject:
     """Return a text as the document that takes the place of another one in its file."""
+    # Documents of one file have a line of three dashes between them.
     text = new.span
     if old.start > 0 and not text.lstrip().startswith(b"---"):
         text = b"---\n" + text
@@ -352,6 +357,7 @@ def _wanted(call: Call) -> Wanted:
     asked = call.json()
     if not isinstance(asked, dict):
         raise bad_request("the body must be a JSON object")
+    # A misspelt member would be an override that is another than was meant.
     unknown = asked.keys() - {
         "state",
         "for",

@@ -48,6 +48,7 @@ class Keys:
     def claims(self, token: str, audience: str) -> Mapping[str, object]:
         """Return what a token claims; raises UntrustedError for one that does not count."""
         try:
+            # The header only says by which key; nothing of it is believed.
             key = self._key(jwt.get_unverified_header(token).get("kid"))
             found: dict[str, object] = jwt.decode(
                 token,
@@ -70,6 +71,7 @@ class Keys:
                 self._asked = time.monotonic()
                 self._keys = self._load() or self._keys
             found = self._keys.get(name)
+            # A provider with one key need not name it (RFC 7517, 4.5).
             if found is None and name is None and len(self._keys) == 1:
                 [found] = self._keys.values()
         if found is None:

@@ -31,12 +31,14 @@ class Log:
         with self._lock:
             self.requests[operation, status] += 1
             self.seconds[operation] += seconds  # type: ignore[assignment]  # a Counter of floats
+            # Buckets of a histogram are cumulative: each counts those below it, too.
             for bound in _BUCKETS:
                 if seconds <= bound:
                     self.buckets[operation, bound] += 1
 
     def tell(self, event: str, **parts: object) -> None:
         """Write a line: what happened, when, and by whom. No token is ever a part of it."""
+        # What is not known is left out: `null` would say that there is none.
         told = {name: part for name, part in parts.items() if part is not None}
         # RFC 3339, in UTC, to the millisecond.
         now = time.time()

@@ -81,6 +81,7 @@ def document() -> dict[str, object]:
 
 def refusals(operation: Operation) -> dict[int, str]:
     """Return every answer of an operation that is a problem, with what it means."""
+    # By what an operation does, so that none can forget one.
     found = dict(_ALWAYS)
     if operation.scope is not None:
         found |= _IDENTITY
@@ -103,6 +104,7 @@ def _operation(operation: Operation) -> dict[str, object]:
     answers: dict[str, object] = {}
     for status, answer in operation.answers.items():
         answers[str(status)] = _answer(answer)
+    # All of one form: RFC 9457.
     for status, text in sorted(refusals(operation).items()):
         answers[str(status)] = {
             "description": text,

@@ -59,6 +59,7 @@ async def begin_session(call: Call) -> Response:
     token = call.form().get("token", "").strip()
     cookie = call.access.begin_session(token)
     response = Response(status_code=HTTPStatus.SEE_OTHER.value, headers={"Location": "/"})
+    # No script sees it, and no other site has it sent.
     response.set_cookie(
         COOKIE, cookie, httponly=True, samesite="strict", secure=call.windows.settings.secure
     )

@@ -104,15 +104,19 @@ def read(branch: Branch, commit: str, below: str, before: Snapshot | None) -> Sn
     files = _changed(branch, commit, below, before)
     if files is None:
         files = {file.path: file for file in branch.files(commit, below) if _may_hold_one(file)}
-    found = _Found()
-    if before is not None:
-        # Of what is gone, nothing is kept.
-        wanted = {file.blob for file in files.values()}
-        found.parsed = {blob: each for blob, each in before.parsed.items() if blob in wanted}
+    found = _Found(parsed=_kept(before, files))
     _parse(branch, [file for file in files.values() if file.blob not in found.parsed], found)
     for path in sorted(files):
         _add(found, files[path], found.parsed[files[path].blob])
     return Snapshot(commit, files, found.policies, tuple(found.unreadable), found.parsed)
+
+
+def _kept(before: Snapshot | None, files: Mapping[str, File]) -> dict[str, Parsed]:
+    """Return what was parsed before and is still there: of what is gone, nothing is kept."""
+    if before is None:
+        return {}
+    wanted = {file.blob for file in files.values()}
+    return {blob: parsed for blob, parsed in before.parsed.items() if blob in wanted}
 
 
 def _changed(
@@ -125,11 +129,10 @@ def _changed(
     if before is None:
         return None
     try:
-        differing = [was or now for was, now in branch.differences(before.commit, commit)]
+        paths = [path for path in _differing(branch, before, commit) if _is_below(path, below)]
     except WorkspaceError:
         # A commit that no branch has any more may be gone.
         return None
-    paths = [file.path for file in differing if file is not None and _is_below(file.path, below)]
     if len(paths) > _FEW:
         return None
     files = dict(before.files)
@@ -139,6 +142,14 @@ def _changed(
         if _may_hold_one(file):
             files[file.path] = file
     return files
+
+
+def _differing(branch: Branch, before: Snapshot, commit: str) -> Iterator[str]:
+    """Yield the paths of files that were added, changed or removed."""
+    for was, now in branch.differences(before.commit, commit):
+        known = was or now
+        if known is not None:
+            yield known.path
 
 
 def _is_below(path: str, directory: str) -> bool:

@@ -74,6 +74,7 @@ class Forge:
                 found = json.loads(answer.read(_MOST))
             return str(found["html_url"])
         except urllib.error.HTTPError as error:
+            # Not what it says: that may repeat what was sent.
             raise RemoteError(f"the pull request was refused with {error.code}") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise RemoteError(f"the pull request failed: {type(error).__name__}") from None

@@ -24,6 +24,7 @@ class Rate:
         now = time.monotonic()
         with self._lock:
             left, since = self._left.pop(key, (float(self._most), now))
+            # It fills while nobody takes from it, and never beyond its rim.
             left = min(left + (now - since) * self._most / 60, float(self._most))
             wait = 0.0
             if left >= 1:

@@ -35,6 +35,7 @@ def _ref(name: str) -> Schema:
 
 
 def _flag(text: str) -> bool:
+    # As the description has it, and neither `1` nor `yes`.
     if text not in ("true", "false"):
         raise ValueError(f"must be true or false, got {text[:40]!r}")
     return text == "true"

@@ -55,6 +55,7 @@ class Windows:
         self._reading = threading.Lock()
         self._trouble = ""
         self._recover()
+        # Nothing is served before it can be read.
         tip = self._tip()
         self._snapshot = policies.read(self.branch, tip, self.below, None)
 
@@ -104,6 +105,7 @@ class Windows:
     def catch_up(self, theirs: str) -> None:
         """Move the branch to a commit of the remote that has all of its own; else leave it."""
         tip = self._tip()
+        # What is here and not there yet is pushed with the next change.
         if theirs == tip or not self.branch.is_ancestor(tip, theirs):
             return
         self.forward.begin(tip, theirs)
@@ -130,6 +132,7 @@ class Windows:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Keep every other writer out, here and in other processes; raises Problem if it lasts."""
+        # Threads of this process first: flock is for the others.
         if not self._writing.acquire(timeout=_PATIENCE):
             raise _busy("another change is under way")
         try:

@@ -152,6 +152,7 @@ class Writer:
         windows = self._windows
         with windows.alone():
             stored = one(windows.refresh(), place.namespace, place.name, place.file)
+            # Before the version is compared: it was the right one when it was made.
             replayed = self._replayed(order, place, stored)
             if replayed is not None:
                 return replayed
@@ -249,6 +250,7 @@ class Writer:
             return
         known = self._keys()
         known[_key(order)] = _Keyed(order.digest, outcome.commit, outcome.override, outcome)
+        # The oldest goes first.
         if len(known) > _MOST_KEYS:
             known.popitem(last=False)
 
@@ -384,6 +386,7 @@ class Writer:
                 order.author,
                 windows.settings.committer,
             )
+            # From here on a crash is found by whoever starts next.
             windows.forward.begin(tip, commit)
             try:
                 self._push(commit)
