@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 import uvicorn
@@ -32,6 +33,7 @@ AXE = ROOT / ".cache/npm/node_modules/axe-core/axe.min.js"
 PAGE = "/ui/policies/flux-system/week"
 # A Monday, ten in the morning in Berlin.
 MONDAY = datetime(2026, 11, 23, 9, tzinfo=UTC)
+IMAGE = "<img src=x onerror=window.stolen=1>"
 SCRIPT = "<script>window.stolen=1</script><img src=x onerror=window.stolen=1>"
 POLICY: dict[str, Any] = {
     "apiVersion": "krm-windows.dev/v1alpha1",
@@ -59,9 +61,10 @@ POLICY: dict[str, Any] = {
 WRONG = {
     "apiVersion": "krm-windows.dev/v1alpha1",
     "kind": "WindowPolicy",
-    "metadata": {"name": "bad", "namespace": "x"},
-    "spec": {},
+    "metadata": {"name": IMAGE, "namespace": IMAGE},
+    "spec": {"windows": {IMAGE: {"opens": IMAGE}}, "clusters": {IMAGE: {}}},
 }
+WRONG_PAGE = f"/ui/policies/{quote(IMAGE)}/{quote(IMAGE)}"
 
 
 class Timed(Windows):
@@ -301,7 +304,8 @@ def pages(served: Served) -> Iterator[str]:
         "nothing found": "/?q=nothing",
         "policy": PAGE,
         "cluster": f"{PAGE}?cluster=south&days=90",
-        "policy with errors": "/ui/policies/x/bad",
+        "policy with errors": WRONG_PAGE,
+        "window with errors": f"{WRONG_PAGE}/window?window={quote(IMAGE)}",
         "window": f"{PAGE}/window?window=week",
         "new window": f"{PAGE}/window",
         "override": f"{PAGE}/override",
@@ -359,7 +363,7 @@ def test_no_rule_of_accessibility_is_broken(served: Served, scheme: str, width: 
         assert broken == [], name
         assert len(found["passes"]) > 15, name
         count += 1
-    assert count == 15
+    assert count == 16
 
 
 @pytest.mark.parametrize("width", [320, 400, 768])
