@@ -1,17 +1,20 @@
 """The policies of a commit: each file parsed once for its content, and kept for the next commit."""
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from krm_windows.krm import InputError, KubeObject, documents, heading
 from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_branch import Branch, File
+from krm_windows.system.git_branch import Branch, Edit, File
 from krm_windows.system.reading import SUFFIXES
 
 # No policy is larger; what is, is not read. All contents together are read in parts of 64 MiB.
 _MOST = 4 << 20
 _BATCH = 64 << 20
+# How long the name of an object is where Git uses SHA-256.
+_SHA256 = 64
 # Of more files that differ, all are listed again.
 _FEW = 200
 NO_NAMESPACE = "-"
@@ -96,7 +99,6 @@ _NOTHING = Parsed()
 class _Found:
     policies: dict[tuple[str, str], tuple[Stored, ...]] = field(default_factory=dict)
     unreadable: list[Unreadable] = field(default_factory=list)
-    parsed: dict[str, Parsed] = field(default_factory=dict)
 
 
 def read(branch: Branch, commit: str, below: str, before: Snapshot | None) -> Snapshot:
@@ -104,11 +106,47 @@ def read(branch: Branch, commit: str, below: str, before: Snapshot | None) -> Sn
     files = _changed(branch, commit, below, before)
     if files is None:
         files = {file.path: file for file in branch.files(commit, below) if _may_hold_one(file)}
-    found = _Found(parsed=_kept(before, files))
-    _parse(branch, [file for file in files.values() if file.blob not in found.parsed], found)
+    parsed = _kept(before, files)
+    _parse(branch, [file for file in files.values() if file.blob not in parsed], parsed)
+    return _snapshot(commit, files, parsed)
+
+
+def edited(before: Snapshot, commit: str, edits: Iterable[Edit], below: str) -> Snapshot:
+    """Return what a commit on top of that of a snapshot has, which differs in nothing but edits."""
+    files = dict(before.files)
+    parsed = dict(before.parsed)
+    for edit in edits:
+        gone = files.pop(edit.path, None)
+        if gone is not None:
+            parsed.pop(gone.blob, None)
+        if edit.content is None or not _is_below(edit.path, below):
+            continue
+        blob = _blob(edit.content, commit)
+        file = File(edit.path, edit.mode, blob, len(edit.content))
+        if _may_hold_one(file):
+            files[edit.path] = file
+            parsed[blob] = _parsed(edit.content)
+    # Another file may have had the content that is gone from this one.
+    for file in files.values():
+        if file.blob not in parsed:
+            parsed[file.blob] = before.parsed[file.blob]
+    return _snapshot(commit, files, parsed)
+
+
+def _blob(content: bytes, commit: str) -> str:
+    """Return the name of the object that Git has for a content, by the hash that it uses."""
+    algorithm = "sha1"
+    if len(commit) == _SHA256:
+        algorithm = "sha256"
+    text = b"blob %d\0" % len(content) + content
+    return hashlib.new(algorithm, text, usedforsecurity=False).hexdigest()
+
+
+def _snapshot(commit: str, files: Mapping[str, File], parsed: Mapping[str, Parsed]) -> Snapshot:
+    found = _Found()
     for path in sorted(files):
-        _add(found, files[path], found.parsed[files[path].blob])
-    return Snapshot(commit, files, found.policies, tuple(found.unreadable), found.parsed)
+        _add(found, files[path], parsed[files[path].blob])
+    return Snapshot(commit, files, found.policies, tuple(found.unreadable), parsed)
 
 
 def _kept(before: Snapshot | None, files: Mapping[str, File]) -> dict[str, Parsed]:
@@ -156,13 +194,13 @@ def _is_below(path: str, directory: str) -> bool:
     return not directory or path.startswith(f"{directory}/")
 
 
-def _parse(branch: Branch, files: list[File], found: _Found) -> None:
+def _parse(branch: Branch, files: list[File], parsed: dict[str, Parsed]) -> None:
     """Parse the contents of some files, each once."""
     for batch in _batches(files):
         sizes = {file.blob: file.size for file in batch}
         contents = branch.contents(list(sizes), sum(sizes.values()))
         for blob, content in contents.items():
-            found.parsed[blob] = _parsed(content)
+            parsed[blob] = _parsed(content)
 
 
 def _may_hold_one(file: File) -> bool:

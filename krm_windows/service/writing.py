@@ -398,6 +398,7 @@ class Writer:
                 windows.forward.forget()
                 base = self._rebased(edits, tip, error)
             else:
+                windows.adopt(base, commit, edits)
                 return commit
         raise Problem(HTTPStatus.CONFLICT, "the remote moves all the time: try again")
 

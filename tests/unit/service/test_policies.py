@@ -75,3 +75,25 @@ def test_what_others_commit_is_seen(serve: Serve, repository: Path, git: Git) ->
     git("reflog", "expire", "--expire=now", "--all")
     git("gc", "--quiet", "--prune=now")
     assert names() == ["third", "week"]
+
+
+def test_a_change_of_its_own_is_what_git_has(serve: Serve, repository: Path, git: Git) -> None:
+    """What is kept after a write is what another service reads from the commit."""
+    text = (repository / "clusters/week.yaml").read_text()
+    commit(repository, git, "same.yaml", text)
+    commit(repository, git, "other.yaml", text.replace("name: week", "name: other"))
+    client = serve()
+    merge = "application/merge-patch+json"
+    later = {"spec": {"windows": {"week": {"closes": "Fri 12:00"}}}}
+    path = "/policies/flux-system"
+    for target in (f"{path}/week?file=clusters/week.yaml", f"{path}/other"):
+        assert client.ask("PATCH", target, later, if_match="*", content_type=merge).status == 200
+    assert client.ask("DELETE", f"{path}/other", if_match="*").status == 200
+    mine, theirs = client.windows.snapshot, serve().windows.snapshot
+    assert mine.commit == theirs.commit == git("rev-parse", "HEAD").strip()
+    assert mine.files == theirs.files
+    assert mine.parsed.keys() == theirs.parsed.keys()
+    assert list(mine.policies) == list(theirs.policies)
+    for one, other in zip(mine.every(), theirs.every(), strict=True):
+        assert (one.title, one.file, one.blob) == (other.title, other.file, other.blob)
+        assert one.config.span == other.config.span
