@@ -19,6 +19,7 @@ COMMANDS = {
     "calendar": "show when policies will be open",
     "state": "say whether a policy is open, by which rule, since when and until when",
     "wait": "wait until a policy is open, or closed",
+    "merge-gate": "say on every open pull request whether it may land now, by a policy",
     "status": "show what the targets of a policy are in a cluster, and what they should be",
     "explain": "say in plain words what a policy means",
     "diff": "show which hours a change of a policy opens and closes",

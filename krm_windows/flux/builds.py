@@ -55,7 +55,8 @@ class Build:
     """What came of a request.
 
     `complete` unless something was left out or failed; `policies` by their files. `unbuilt` says
-    why there is nothing, where only what was left out as remote may be to blame.
+    why there is nothing, where only what was left out as remote may be to blame. `files` are the
+    paths that were read for it, in the tree.
     """
 
     objects: tuple[Object, ...] = ()
@@ -63,6 +64,7 @@ class Build:
     policies: tuple[tuple[str, KubeObject], ...] = ()
     complete: bool = True
     unbuilt: Notice | None = None
+    files: frozenset[str] = frozenset()
 
 
 # A build leaves out what is annotated `config.kubernetes.io/local-config: "true"`, at its end: the
@@ -139,6 +141,7 @@ class Builds:
             policies=tuple(policies),
             complete=complete,
             unbuilt=unbuilt,
+            files=frozenset(closure.files),
         )
 
     def _placed(self, made: Iterable[Object]) -> Iterator[tuple[str, KubeObject]]:

@@ -171,7 +171,12 @@ def _applying(
 ) -> Kustomization:
     """Return a Kustomization with what it applies."""
     objects = _substituted(state, kustomization, request, build, shared)
-    return replace(kustomization, objects=objects, complete=build.complete)
+    return replace(
+        kustomization,
+        objects=objects,
+        complete=build.complete,
+        files=build.files,
+    )
 
 
 def _arrive(

@@ -147,6 +147,7 @@ class Kustomization:
 
     `key` is `namespace/name`, `parent` that of the one that delivers it. `own` is the object
     itself, None for a root that is not in Git. `complete` says that all it applies is known.
+    `files` are the paths in the tree that were read to know it.
     """
 
     key: str
@@ -155,6 +156,7 @@ class Kustomization:
     path: str
     objects: tuple[Object, ...] = ()
     complete: bool = True
+    files: frozenset[str] = frozenset()
 
     @property
     def namespace(self) -> str:

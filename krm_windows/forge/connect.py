@@ -1,5 +1,6 @@
 """Which forges there are, where they are, and where their tokens are found."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -34,8 +35,12 @@ def connect(
     repository: str,
     address: str | None,
     environment: Mapping[str, str],
+    sleep: Callable[[float], None] = time.sleep,
 ) -> Forge:
-    """Return a repository on a forge; raises WorkspaceError where something is missing."""
+    """Return a repository on a forge; raises WorkspaceError where something is missing.
+
+    `sleep` takes seconds.
+    """
     kind = KINDS[name]
     where = address or kind.address
     if where is None:
@@ -43,4 +48,5 @@ def connect(
     token = environment.get(kind.variable, "").strip()
     if not token:
         raise WorkspaceError(f"the environment has no token: set {kind.variable}")
-    return kind.make(Client(where, kind.header, f"{kind.scheme}{token}"), repository)
+    client = Client(where, kind.header, f"{kind.scheme}{token}", sleep)
+    return kind.make(client, repository)

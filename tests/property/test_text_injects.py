@@ -453,6 +453,15 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             ("held.yaml", "--until", "open", "--timeout", argument),
             (argument, "--until", "closed", "--cluster", argument),
         ],
+        "merge-gate": [
+            ("policy.yaml", "--print-schedule", "--paths", argument),
+            ("policy.yaml", "--forge", "gitea", "--repo", "a/b", "--tree", "repo"),
+            ("policy.yaml", "--forge", "github", "--repo", "a/b", "--url", "http://forge.example"),
+            ("policy.yaml", "--forge", "gitea", "--repo", "a/b", "--paths", "*", "--url", argument),
+            ("policy.yaml", "--forge", "gitlab", "--repo", argument, "--tree", argument),
+            ("wrong.yaml", "--print-schedule"),
+            (argument, "--forge", argument),
+        ],
         "status": [
             ("policy.yaml", "-f", "objects.json", "--at", "2026-12-15T13:00Z"),
             ("policy.yaml", "-f", "broken.json"),

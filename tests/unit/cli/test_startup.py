@@ -37,6 +37,7 @@ HEAVY = frozenset(
         "multiprocessing",
         "rich",
         "starlette",
+        "urllib3",
     }
 )
 YEAR = ["--from", "2026-01-01", "--days", "365"]

@@ -1,0 +1,232 @@
+"""`krm-windows merge-gate`: the policy that gates a cluster says when a pull request may land."""
+
+import argparse
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krm_windows import escape
+from krm_windows.cli import output, previews, progress, repository, sleeping
+from krm_windows.cli.sleeping import Clock
+from krm_windows.exit_codes import ExitCode
+from krm_windows.flux import Hints, Survey, survey
+from krm_windows.flux.builds import Builds
+from krm_windows.gate.timetable import Timetable
+from krm_windows.krm import InputError
+from krm_windows.plan import utc_edges
+from krm_windows.preview.versions import Choice, Version
+from krm_windows.system import remotes
+from krm_windows.system.checkout import Checkout
+from krm_windows.system.kustomize import Builder
+
+if TYPE_CHECKING:
+    from krm_windows.forge.gate import MergeGate, Outcome, Policy
+
+FORGES = ("github", "gitlab", "gitea")
+_EVERY = timedelta(minutes=5)
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument("policies", metavar="POLICY", nargs="+", help="the file of a WindowPolicy")
+    parser.add_argument("--forge", choices=FORGES, help="where the repository is")
+    parser.add_argument("--repo", metavar="OWNER/NAME", help="the repository")
+    parser.add_argument(
+        "--url",
+        metavar="URL",
+        help="the forge's REST interface (default: that of github.com or gitlab.com)",
+    )
+    parser.add_argument(
+        "--paths",
+        action="append",
+        metavar="GLOB",
+        help="what the policies gate: `apps/*` is all below it (repeatable; default: what they "
+        "gate in --tree)",
+    )
+    parser.add_argument(
+        "--tree",
+        metavar="DIR",
+        default=".",
+        help="a checkout of the branch that Flux applies (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--clusters",
+        metavar="GLOB",
+        default=repository.CLUSTERS,
+        help="the clusters' directories in it (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--context",
+        metavar="NAME",
+        default="krm-windows",
+        help="the name of the status (default: %(default)s)",
+    )
+    parser.add_argument("--link", metavar="URL", default="", help="where the status leads to")
+    parser.add_argument(
+        "--exempt-by",
+        action="append",
+        default=[],
+        metavar="LOGIN",
+        help="who may let a change through by the label window:exempt (repeatable)",
+    )
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--print-schedule", action="store_true", help="print when to run it, as cron in UTC"
+    )
+    how.add_argument(
+        "--watch",
+        action="store_true",
+        help="run until it is ended: every five minutes and at edges",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="set no status")
+    previews.options(parser)
+
+
+def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode:
+    """Set the status of every open change, once or again and again."""
+    # By the repository a policy counts for each cluster; by hand for one.
+    choice = Choice(arguments.cluster, every=not arguments.paths and arguments.cluster is None)
+    versions, code = previews.load(arguments.policies, choice, arguments)
+    if not versions:
+        return code
+    if arguments.print_schedule:
+        output.show("".join(_schedule(version.timetable for version in versions)))
+        return code
+    if arguments.forge is None or not _is_repository(arguments.repo):
+        raise InputError("give --forge and --repo OWNER/NAME, or --print-schedule")
+    gate = _gate(versions, arguments, clock)
+    if not arguments.watch:
+        return _pass(gate, clock)
+    with sleeping.ended_by_sigterm():
+        while True:
+            _pass(gate, clock)
+            _rest(gate, clock)
+
+
+def _is_repository(name: str | None) -> bool:
+    # GitLab's groups may lie in each other: `group/subgroup/name`.
+    return name is not None and "/" in name and all(name.split("/"))
+
+
+def _gate(versions: list[Version], arguments: argparse.Namespace, clock: Clock) -> "MergeGate":
+    try:
+        from krm_windows.forge import connect, gate  # noqa: PLC0415 - the extra `forge`
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"{error.name} is not installed: merge-gate needs the extra `forge` of this package"
+        ) from None
+    forge = connect.connect(arguments.forge, arguments.repo, arguments.url, os.environ, clock.sleep)
+    return gate.MergeGate(
+        forge,
+        list(_policies(versions, arguments)),
+        context=arguments.context,
+        link=arguments.link,
+        exempt_by=frozenset(arguments.exempt_by),
+        dry_run=arguments.dry_run,
+    )
+
+
+def _policies(versions: list[Version], arguments: argparse.Namespace) -> Iterator["Policy"]:
+    """Yield the policies with what they gate."""
+    from krm_windows.forge.gate import Policy  # noqa: PLC0415 - the extra `forge`
+    from krm_windows.forge.reach import Reach, of_policies  # noqa: PLC0415 - likewise
+
+    if arguments.paths:
+        reach = Reach(globs=tuple(arguments.paths))
+        for version in versions:
+            yield Policy(version.timetable, reach)
+        return
+    names = {version.timetable.policy for version in versions}
+    found = of_policies(_survey(arguments), names)
+    # What nobody gates would let every change land.
+    for name in sorted(names - {policy for policy, _ in found}):
+        raise InputError(
+            f"{name} gates nothing in {arguments.tree} (clusters: {arguments.clusters}): give "
+            "--tree and --clusters, or say by --paths what it gates"
+        )
+    for (name, cluster), reach in found.items():
+        for version in versions:
+            if version.timetable.policy == name and _is_for(version.timetable, cluster, arguments):
+                yield Policy(version.timetable, reach)
+
+
+def _is_for(timetable: Timetable, cluster: str, arguments: argparse.Namespace) -> bool:
+    """Whether a version is that of a cluster; a policy without clusters is that of each."""
+    asked: str | None = arguments.cluster
+    if asked is not None:
+        return cluster == asked
+    return timetable.cluster in (None, cluster)
+
+
+def _survey(arguments: argparse.Namespace) -> Survey:
+    """Follow what Flux applies from a checkout."""
+    root = Path(arguments.tree)
+    tree = Checkout.at(root)
+    if not tree.is_directory("."):
+        raise InputError(f"{arguments.tree}: no such directory")
+    with ExitStack() as stack:
+        # No cache: a runner has none, and what is built is little.
+        builder = Builder.find(None)
+        if builder is not None:
+            stack.enter_context(builder)
+        with progress.meter("builds") as report:
+            made = Builds(tree, builder, os.cpu_count() or 1, report)
+            hints = Hints.of([], remotes.addresses(root))
+            return survey(tree, tree.directories(arguments.clusters), made, hints)
+
+
+def _pass(gate: "MergeGate", clock: Clock) -> ExitCode:
+    """Look at all changes once."""
+    from krm_windows.forge.errors import ForgeError  # noqa: PLC0415 - the extra `forge`
+
+    failed = False
+    try:
+        for outcome in gate.run(clock.now):
+            failed = failed or outcome.error is not None
+            _tell(outcome, dry_run=gate.dry_run)
+    except ForgeError as error:
+        output.log(str(error))
+        failed = True
+    return ExitCode.of(failed=failed)
+
+
+def _tell(outcome: "Outcome", *, dry_run: bool) -> None:
+    """Say what came of a change; what was said before is not repeated."""
+    name = f"#{outcome.change.number} {outcome.change.sha[:12]}"
+    if outcome.error is not None:
+        output.log(f"{name}: {outcome.error}")
+    if outcome.verdict is not None and outcome.is_new:
+        would = "would be " if dry_run else ""
+        words = f"{name} {would}{outcome.verdict.state.value}: {outcome.verdict.words}"
+        output.show(f"{escape.line(words)}\n")
+
+
+def _rest(gate: "MergeGate", clock: Clock) -> None:
+    """Sleep until the next edge, or until it is time to look for new changes."""
+    began = clock.now()
+    edge = gate.edge(began)
+    again = began + _EVERY
+    while (now := clock.now()) < again and (edge is None or now < edge):
+        # A clock that was put back must not make the pause longer.
+        if now < began:
+            return
+        clock.sleep_towards(edge, again)
+
+
+def _schedule(timetables: Iterable[Timetable]) -> Iterator[str]:
+    """Yield lines of a workflow: the UTC times of all edges, each once."""
+    found: dict[str, None] = {}
+    for timetable in timetables:
+        recurring = utc_edges.recurring(timetable, timetable.zone)
+        single = utc_edges.single(timetable, timetable.zone, recurring)
+        for each in (*recurring, *(schedule for schedule, _ in single)):
+            found[str(each)] = None
+    yield "# The edges of the windows in UTC, by krm-windows merge-gate --print-schedule. Where a\n"
+    yield "# zone changes its clocks, an edge is at one of two hours: both are here, and the run\n"
+    yield "# that finds nothing new sets nothing. Print it again when a policy changes.\n"
+    yield "schedule:\n"
+    for cron in found:
+        yield f'- cron: "{cron}"\n'

@@ -1,0 +1,223 @@
+"""The merge gate: whether a change may land now, said as a status of its head.
+
+It is decided by the evaluator that decides in the cluster, so both say the same at every instant.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from krm_windows import escape
+from krm_windows.forge.errors import ForgeError
+from krm_windows.forge.model import Change, Forge, State, Status
+from krm_windows.forge.reach import Reach
+from krm_windows.gate.decide import Decider, Decision
+from krm_windows.gate.timetable import Timetable
+from krm_windows.preview.calendar import named
+from krm_windows.preview.clock import shown
+
+LABEL = "window:exempt"
+# A line of its own, as the trailers of Git are.
+_REASON = re.compile(r"^window-exempt:[ \t]*(\S[^\r\n]*)", re.IGNORECASE | re.MULTILINE)
+_MOST_REASON = 80
+# Of a description: GitHub refuses a longer one.
+_MOST = 140
+
+
+class Policy:
+    """A policy for a cluster, and the paths that it gates."""
+
+    def __init__(self, timetable: Timetable, reach: Reach) -> None:
+        """Prepare a policy to be asked; raises LookupError without the rules of its zone."""
+        self.timetable = timetable
+        self.reach = reach
+        self._decider = Decider(timetable)
+
+    def decide(self, at: datetime) -> Decision:
+        """Say whether it is open, as its gate in the cluster does."""
+        return self._decider.decide(at)
+
+    def words(self, decision: Decision) -> str:
+        """Say what it is, until when and why."""
+        word = "open" if decision.open else "closed"
+        until = "for more than 400 days"
+        if decision.until is not None:
+            zone = self.timetable.zone
+            until = f"until {shown(decision.until, zone)} {zone.key}"
+        return f"{word} {until}: {named(self.timetable)} ({decision.reason})"
+
+
+Decided = tuple[Policy, Decision]
+"""A policy, and what it is at an instant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a change may land, and why; `stale` where its head moved while it was looked at."""
+
+    state: State
+    words: str
+    stale: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a change: what is said of its head, or what went wrong.
+
+    `is_new` where that was not said before.
+    """
+
+    change: Change
+    verdict: Verdict | None
+    is_new: bool = False
+    error: ForgeError | None = None
+
+
+@dataclass
+class MergeGate:
+    """Gates the open changes of a repository by some policies.
+
+    `exempt_by` may set the label that lets a change through. Nothing is set in a `dry_run`.
+    """
+
+    forge: Forge
+    policies: Sequence[Policy]
+    context: str
+    link: str = ""
+    exempt_by: frozenset[str] = frozenset()
+    dry_run: bool = False
+    # By the commit: what it changes, and what was said of it last.
+    _files: dict[str, frozenset[str] | None] = field(default_factory=dict)
+    _said: dict[str, Status] = field(default_factory=dict)
+
+    def run(self, now: Callable[[], datetime]) -> Iterator[Outcome]:
+        """Look at each open change, and say of its head what holds when it is looked at.
+
+        Raises ForgeError where the list of changes cannot be read; what is wrong with one change
+        does not keep the others from their status.
+        """
+        met = set()
+        for change in self.forge.open_changes():
+            met.add(change.sha)
+            try:
+                # A thousand changes take minutes, in which a window may close.
+                verdict = self.decide(change, now())
+                yield Outcome(change, verdict, is_new=self._say(change, verdict))
+            except ForgeError as error:
+                yield Outcome(change, None, error=error)
+        # What is closed by now is asked for no more.
+        for kept in (self._files, self._said):
+            for sha in kept.keys() - met:
+                del kept[sha]
+
+    def edge(self, at: datetime) -> datetime | None:
+        """Return when the next policy opens or closes, None where that is far."""
+        edges = (policy.decide(at).until for policy in self.policies)
+        return min((each for each in edges if each is not None), default=None)
+
+    def decide(self, change: Change, at: datetime) -> Verdict:
+        """Say whether a change may land at an instant; raises ForgeError."""
+        decided = [(policy, policy.decide(at)) for policy in self.policies]
+        # Then it may land whatever it changes, and a request is saved.
+        if not _closed(decided):
+            return Verdict(State.SUCCESS, _first(decided))
+        concerned = self._concerned(change, decided)
+        closed = _closed(concerned)
+        if closed:
+            return self._held(change, closed)
+        # The files were those of the head that it had when they were read. Had somebody pushed
+        # another one in between, the status would say of one commit what is true of another.
+        if self.forge.change(change.number).sha != change.sha:
+            self._files.pop(change.sha, None)
+            return Verdict(State.PENDING, "its head has moved: look again", stale=True)
+        if not concerned:
+            return Verdict(State.SUCCESS, "changes nothing that a window gates")
+        return Verdict(State.SUCCESS, _first(concerned))
+
+    def _concerned(self, change: Change, decided: Sequence[Decided]) -> Sequence[Decided]:
+        """Return those policies that gate what a change touches."""
+        files = self._changed(change)
+        # A list that is not whole may lack what is gated.
+        if files is None:
+            return decided
+        return [each for each in decided if each[0].reach.touched(files)]
+
+    def _changed(self, change: Change) -> frozenset[str] | None:
+        if change.sha not in self._files:
+            self._files[change.sha] = self.forge.changed_files(change)
+        return self._files[change.sha]
+
+    def _held(self, change: Change, closed: Sequence[Decided]) -> Verdict:
+        """Say that a change waits, unless it is exempt."""
+        words = _last(closed)
+        if LABEL not in change.labels:
+            return Verdict(State.PENDING, words)
+        setters = self.forge.label_setters(change, LABEL)
+        # Nobody known has set it: it may have come with the change itself.
+        if not setters or not setters <= self.exempt_by:
+            who = ", ".join(sorted(setters)) or "nobody known"
+            return Verdict(State.PENDING, f"{LABEL} was set by {who}, who may not; {words}")
+        reason = _REASON.search(change.text)
+        if reason is None:
+            return Verdict(
+                State.PENDING, f"{LABEL} needs a line `Window-Exempt: reason` in the text; {words}"
+            )
+        who = ", ".join(sorted(setters))
+        said = reason[1].rstrip()[:_MOST_REASON]
+        return Verdict(State.SUCCESS, f"exempt by {who}: {said}")
+
+    def _say(self, change: Change, verdict: Verdict) -> bool:
+        """Set a status, unless it is there already; return whether it is new."""
+        if verdict.stale:
+            return False
+        status = Status(self.context, verdict.state, _cut(escape.line(verdict.words)), self.link)
+        before = self._said.get(change.sha)
+        if before is None:
+            # A forge takes a thousand of a commit, so what is there is not said again.
+            before = self.forge.statuses(change.sha).get(self.context)
+        # Another link alone is no news: `--link` may name the run that made it.
+        is_new = before is None or before != replace(status, link=before.link)
+        if is_new and not self.dry_run:
+            self.forge.set_status(change.sha, status)
+        if not self.dry_run:
+            self._said[change.sha] = status
+        return is_new
+
+
+def _closed(decided: Sequence[Decided]) -> list[Decided]:
+    """Return those that are closed."""
+    return [each for each in decided if not each[1].open]
+
+
+def _first(decided: Sequence[Decided]) -> str:
+    """Say which of some open policies closes first."""
+    return _words(min(decided, key=_until))
+
+
+def _last(decided: Sequence[Decided]) -> str:
+    """Say which of some closed policies opens last, and how many more are closed."""
+    said = _words(max(decided, key=_until))
+    if len(decided) > 1:
+        return f"{said} and {len(decided) - 1} more"
+    return said
+
+
+def _until(decided: Decided) -> float:
+    """Return until when it stays so, in seconds since 1970, to be compared."""
+    until = decided[1].until
+    # More than 400 days away.
+    if until is None:
+        return float("inf")
+    return until.timestamp()
+
+
+def _words(decided: Decided) -> str:
+    policy, decision = decided
+    return policy.words(decision)
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _MOST:
+        return text
+    return f"{text[: _MOST - 1]}…"

@@ -1,0 +1,221 @@
+"""`krm-windows merge-gate`, against forges of ours on loopback."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+from calls import POLICY, program, spec
+from forges import KINDS, TOKEN, Pull, Server, serving
+
+from krm_windows.cli import merge_gate
+from krm_windows.cli.arguments import parser
+from krm_windows.cli.main import COMMANDS
+from krm_windows.cli.sleeping import Clock
+from krm_windows.exit_codes import ExitCode
+from krm_windows.krm import InputError
+
+# In Berlin it is Thursday, 17:00: closed until Monday.
+THURSDAY = datetime(2026, 12, 17, 16, 0, tzinfo=UTC)
+MONDAY = datetime(2026, 12, 21, 7, 0, tzinfo=UTC)
+FLUX = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: %s, namespace: flux-system}
+spec:
+  interval: 10m
+  path: ./%s
+  prune: true
+  sourceRef: {kind: GitRepository, name: flux-system}
+"""
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: default}\n"
+
+
+class EnoughError(Exception):
+    """The test has seen enough of a loop without end."""
+
+
+@dataclass
+class Hands:
+    """A clock whose hands sleeping turns, for so many sleeps."""
+
+    at: datetime
+    sleeps: int = 0
+    stops: list[datetime] = field(default_factory=list)
+
+    def now(self) -> datetime:
+        """Read it."""
+        return self.at
+
+    def sleep(self, seconds: float) -> None:
+        """Turn it."""
+        if len(self.stops) == self.sleeps:
+            raise EnoughError
+        self.at += timedelta(seconds=seconds)
+        self.stops.append(self.at)
+
+
+@pytest.fixture(params=KINDS)
+def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A forge of each kind, with a change that is gated and one that is not."""
+    monkeypatch.setenv(f"{request.param.upper()}_TOKEN", TOKEN)
+    pulls = (Pull(1, "a" * 40, ("apps/web.yaml",)), Pull(2, "b" * 40, ("docs/a.md",)))
+    with serving(request.param, *pulls) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current directory, with a policy."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    return tmp_path
+
+
+def gated(server: Server, *options: str, hands: Hands | None = None) -> ExitCode:
+    """Call the command."""
+    where = ("--forge", server.kind, "--repo", "acme/fleet", "--url", server.address)
+    arguments = ["merge-gate", "policy.yaml", *where, *options]
+    turned = hands or Hands(THURSDAY)
+    clock = Clock(turned.now, turned.sleep)
+    return merge_gate.run(parser(COMMANDS, arguments).parse_args(arguments), clock)
+
+
+def states(server: Server) -> dict[str, str]:
+    """Return the last state of each commit, by its first letter."""
+    return {sha[0]: server.latest(sha)["state"] for sha in server.statuses}
+
+
+def test_changes_wait_by_path(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each head has a status, and a line says so; the second time there is nothing to say."""
+    assert gated(server, "--paths", "apps/*", "--link", "https://windows.test/") == 0
+    assert states(server) == {"a": "pending", "b": "success"}
+    assert server.latest("a" * 40)["target_url"] == "https://windows.test/"
+    said = capsys.readouterr()
+    assert said.out == (
+        "#1 aaaaaaaaaaaa pending: closed until Mon 2026-12-21 08:00 Europe/Berlin: "
+        "flux-system/week (no window is open)\n"
+        "#2 bbbbbbbbbbbb success: changes nothing that a window gates\n"
+    )
+    assert said.err == ""
+    assert gated(server, "--paths", "apps/*") == 0
+    assert capsys.readouterr().out == ""
+    assert gated(server, "--paths", "apps/*", hands=Hands(MONDAY)) == 0
+    assert states(server) == {"a": "success", "b": "success"}
+
+
+def test_a_dry_run_says_what_would_be(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    """And sets nothing."""
+    assert gated(server, "--paths", "apps/*", "--dry-run") == 0
+    assert server.statuses == {}
+    assert "#1 aaaaaaaaaaaa would be pending: closed until" in capsys.readouterr().out
+
+
+def test_a_right_that_is_missing_fails_and_says_so(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of each change that it is missing for; foreign words steer no terminal."""
+
+    def before(method: str, _path: str) -> None:
+        if method == "POST":
+            words = f"\x1b[31mnot with {TOKEN}\n::error::x"
+            server.troubles = [(403, {}, {"message": words})]
+
+    server.before = before
+    assert gated(server, "--paths", "apps/*") == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert len(said.err.splitlines()) == 2
+    assert "(does the token have the right?)" in said.err
+    assert TOKEN not in said.err
+    assert "\x1b" not in said.err
+
+
+def test_a_push_while_it_runs_is_not_let_through(server: Server) -> None:
+    """The head that was read is not the one whose files were: neither has a success."""
+
+    def before(_method: str, path: str) -> None:
+        if path.endswith(("2/files", "2/diffs")):
+            server.pulls[1].sha = "c" * 40
+
+    server.before = before
+    assert gated(server, "--paths", "apps/*") == 0
+    assert states(server) == {"a": "pending"}
+
+
+def test_a_label_of_somebody_who_may_lets_it_through(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With who and why in the status and in the log."""
+    server.pulls[0].labels = ("window:exempt",)
+    server.pulls[0].events = (("ada", "window:exempt"),)
+    server.pulls[0].body = "A fix.\n\nWindow-Exempt: CVE-2026-1"
+    assert gated(server, "--paths", "apps/*") == 0
+    assert states(server)["a"] == "pending"
+    assert gated(server, "--paths", "apps/*", "--exempt-by", "ada") == 0
+    assert server.latest("a" * 40)["description"] == "exempt by ada: CVE-2026-1"
+    assert "success: exempt by ada: CVE-2026-1" in capsys.readouterr().out
+
+
+def test_a_watch_sets_it_at_the_edge(server: Server) -> None:
+    """And looks for new changes every five minutes."""
+    hands = Hands(MONDAY - timedelta(minutes=7), sleeps=5)
+    with pytest.raises(EnoughError):
+        gated(server, "--paths", "apps/*", "--watch", hands=hands)
+    assert states(server) == {"a": "success", "b": "success"}
+    minutes = [(each - MONDAY) // timedelta(minutes=1) for each in hands.stops]
+    assert minutes == [-5, -3, -2, 0, 2]
+
+
+def test_the_repository_says_what_is_gated(server: Server, tmp_path: Path) -> None:
+    """What the Kustomization applies that the policy suspends waits, and nothing else."""
+    for name in ("apps", "live"):
+        (tmp_path / "tree" / name).mkdir(parents=True)
+        (tmp_path / "tree" / name / "map.yaml").write_text(MAP % name)
+    cluster = tmp_path / "tree/clusters/north"
+    cluster.mkdir(parents=True)
+    (cluster / "flux.yaml").write_text(
+        "---\n".join(FLUX % (name, name) for name in ("apps", "live"))
+    )
+    local = "  annotations: {config.kubernetes.io/local-config: 'true'}\n"
+    (cluster / "policy.yaml").write_text(POLICY.replace("spec:\n", f"{local}spec:\n"))
+    (cluster / "sync.yaml").write_text(FLUX % ("flux-system", "clusters/north"))
+    server.pulls = [
+        Pull(1, "a" * 40, ("apps/map.yaml",)),
+        Pull(2, "b" * 40, ("live/map.yaml", "clusters/north/flux.yaml")),
+        Pull(3, "c" * 40, ("apps/new/map.yaml", "live/map.yaml")),
+    ]
+    assert gated(server, "--tree", "tree") == 0
+    assert states(server) == {"a": "pending", "b": "success", "c": "pending"}
+
+
+def test_a_policy_that_gates_nothing_is_an_error(server: Server, tmp_path: Path) -> None:
+    """Otherwise every change would land."""
+    (tmp_path / "tree/clusters/north").mkdir(parents=True)
+    with pytest.raises(InputError, match="flux-system/week gates nothing in tree"):
+        gated(server, "--tree", "tree")
+    assert server.asked == []
+
+
+def test_a_schedule_meets_every_edge(tmp_path: Path) -> None:
+    """It is YAML of a workflow, in UTC, of all policies, each time once."""
+    (tmp_path / "other.yaml").write_text(spec(timeZone="Etc/UTC"))
+    answer = program(
+        "", "merge-gate", "policy.yaml", "policy.yaml", "other.yaml", "--print-schedule"
+    )
+    assert answer.code == 0, answer.err
+    found = [each["cron"] for each in yaml.safe_load(answer.out)["schedule"]]
+    # 08:00 and 17:00 in Berlin are one or two hours earlier in UTC.
+    assert found == ["0 6,7,15,16 * * 1,4", "0 8,17 * * 1,4"]
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--forge", "github"), ("--forge", "github", "--repo", "acme")]
+)
+def test_a_call_without_a_repository_is_wrong(options: tuple[str, ...]) -> None:
+    """It says what to give."""
+    arguments = ["merge-gate", "policy.yaml", *options]
+    with pytest.raises(InputError, match="give --forge and --repo"):
+        merge_gate.run(parser(COMMANDS, arguments).parse_args(arguments))

@@ -1,0 +1,320 @@
+"""The merge gate: what it says of a change, at which instant, and what it asks for."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import pytest
+import yaml
+from calls import call, spec, wire
+
+from krm_windows.forge import Change, Forge, ForgeError, State, Status
+from krm_windows.forge.gate import LABEL, MergeGate, Outcome, Policy
+from krm_windows.forge.reach import Reach
+from krm_windows.gate import timetable
+from krm_windows.gate.decide import decide
+from krm_windows.krm import documents
+from krm_windows.preview.versions import Choice, Source
+
+# In Berlin it is Wednesday, 12:00: open until Thursday, 17:00; after that closed until Monday.
+WEDNESDAY = datetime(2026, 12, 16, 11, 0, tzinfo=UTC)
+THURSDAY = datetime(2026, 12, 17, 16, 0, tzinfo=UTC)
+MONDAY = datetime(2026, 12, 21, 7, 0, tzinfo=UTC)
+APPS = Reach(globs=("apps/*",))
+INFRA = Reach(globs=("infra/*",))
+EACH = [f"w{at}: {{opens: 'daily {at:02}:30', duration: 20m}}" for at in range(0, 24, 3)]
+FREEZE = "{f: {starts: '2026-12-10', ends: '2027-02-12', reason: x}}"
+OVERRIDE = "{o: {state: Open, starts: '2026-10-01T00:00', ends: '2026-11-20T12:00', reason: x}}"
+
+
+@dataclass
+class Forged(Forge):
+    """A forge in memory."""
+
+    files: dict[int, frozenset[str] | None]
+    changes: list[Change] = field(default_factory=list)
+    said: list[tuple[str, Status]] = field(default_factory=list)
+    setters: frozenset[str] = frozenset()
+    asked: list[str] = field(default_factory=list)
+    failing: frozenset[int] = frozenset()
+
+    def open_changes(self) -> Iterator[Change]:
+        """Yield what is open."""
+        yield from list(self.changes)
+
+    def change(self, number: int) -> Change:
+        """Read one."""
+        self.asked.append("change")
+        [found] = [each for each in self.changes if each.number == number]
+        return found
+
+    def changed_files(self, change: Change) -> frozenset[str] | None:
+        """Return its files."""
+        self.asked.append("files")
+        if change.number in self.failing:
+            raise ForgeError("the files cannot be read")
+        return self.files[change.number]
+
+    def label_setters(self, _change: Change, _label: str) -> frozenset[str]:
+        """Return who set it."""
+        return self.setters
+
+    def statuses(self, sha: str) -> dict[str, Status]:
+        """Return what was said."""
+        self.asked.append("statuses")
+        return {status.context: status for of, status in self.said if of == sha}
+
+    def set_status(self, sha: str, status: Status) -> None:
+        """Note it."""
+        self.said.append((sha, status))
+
+    def merge(self, change: Change) -> None:
+        """Nobody asks for it."""
+        raise AssertionError(change)
+
+
+def forged(*files: tuple[str, ...], **fields: object) -> Forged:
+    """Return a forge with a change for each of some lists of files."""
+    found = Forged({number: frozenset(each) for number, each in enumerate(files, 1)}, **fields)
+    for number in found.files:
+        sha = f"{number:040x}"
+        found.changes.append(Change(number, sha, "", "", "ada", frozenset(), ""))
+    return found
+
+
+def policy(reach: Reach = APPS, **fields: str) -> Policy:
+    """Return a policy, from its text."""
+    [config] = documents(spec(**fields).encode())
+    [version], _ = Source(config, []).versions(Choice())
+    return Policy(version.timetable, reach)
+
+
+def passed(gate: MergeGate, at: datetime) -> list[Outcome]:
+    """Look at all changes at an instant."""
+    return list(gate.run(lambda: at))
+
+
+def test_a_change_waits_for_the_window_of_what_it_touches() -> None:
+    """One that touches nothing gated does not; the status says why and until when."""
+    forge = forged(("apps/web.yaml", "README.md"), ("README.md",))
+    gate = MergeGate(forge, [policy()], "windows", "https://windows.test/")
+    passed(gate, THURSDAY)
+    closed = "closed until Mon 2026-12-21 08:00 Europe/Berlin: flux-system/week (no window is open)"
+    free = "changes nothing that a window gates"
+    link = "https://windows.test/"
+    assert forge.said == [
+        (f"{1:040x}", Status("windows", State.PENDING, closed, link)),
+        (f"{2:040x}", Status("windows", State.SUCCESS, free, link)),
+    ]
+    forge.said.clear()
+    passed(gate, MONDAY)
+    until = "open until Thu 2026-12-24 17:00 Europe/Berlin: flux-system/week (windows.office)"
+    assert [said for _, said in forge.said] == [Status("windows", State.SUCCESS, until, link)] * 2
+
+
+def test_a_change_that_touches_several_needs_all() -> None:
+    """It waits for the one that opens last."""
+    night = policy(INFRA, windows="{night: {opens: daily 22:00, duration: 2h}}")
+    forge = forged(("apps/web.yaml", "infra/dns.yaml"), ("infra/dns.yaml",), ("apps/x",))
+    gate = MergeGate(forge, [policy(), night], "windows")
+    at_night = datetime(2026, 12, 16, 21, 30, tzinfo=UTC)
+    expected = {
+        WEDNESDAY: [State.PENDING, State.PENDING, State.SUCCESS],
+        at_night: [State.SUCCESS] * 3,
+        THURSDAY: [State.PENDING] * 3,
+        THURSDAY + timedelta(hours=5, minutes=30): [State.PENDING, State.SUCCESS, State.PENDING],
+    }
+    for at, states in expected.items():
+        found = passed(gate, at)
+        assert [each.verdict.state for each in found if each.verdict] == states
+    words = gate.decide(forge.changes[0], THURSDAY).words
+    assert words.startswith("closed until Mon 2026-12-21 08:00")
+    assert words.endswith("and 1 more")
+    assert gate.edge(THURSDAY) == datetime(2026, 12, 17, 21, 0, tzinfo=UTC)
+
+
+def test_closing_early_counts() -> None:
+    """A change that could not finish in the window waits for the next."""
+    gate = MergeGate(forged(("apps/a",)), [policy(closesEarly="30m")], "windows")
+    before = THURSDAY - timedelta(minutes=31)
+    found = [
+        gate.decide(gate.forge.change(1), at).state
+        for at in (before, THURSDAY - timedelta(minutes=30))
+    ]
+    assert found == [State.SUCCESS, State.PENDING]
+
+
+def test_files_that_are_not_all_known_may_be_gated() -> None:
+    """Closed wins."""
+    forge = forged(("README.md",))
+    forge.files[1] = None
+    assert (
+        MergeGate(forge, [policy()], "w").decide(forge.changes[0], THURSDAY).state is State.PENDING
+    )
+
+
+def test_a_head_that_moves_while_it_is_looked_at_is_given_no_status() -> None:
+    """The files may be those of another commit: a push of harmless ones and back again."""
+    forge = forged(("README.md",))
+    gate = MergeGate(forge, [policy()], "windows")
+    [read] = forge.changes
+    forge.changes = [replace(read, sha="f" * 40)]
+    assert gate.decide(read, THURSDAY).stale
+    forge.changes = [read]
+    # The files are read again, as those that are known may not be its own.
+    forge.files[1] = frozenset({"apps/web.yaml"})
+    assert gate.decide(read, THURSDAY).state is State.PENDING
+
+
+def test_a_push_has_a_status_of_its_own() -> None:
+    """What was said of the commit before is not said of the new one."""
+    forge = forged(("README.md",))
+    gate = MergeGate(forge, [policy()], "windows")
+    passed(gate, THURSDAY)
+    forge.changes = [replace(forge.changes[0], sha="f" * 40)]
+    forge.files[1] = frozenset({"apps/web.yaml"})
+    passed(gate, THURSDAY)
+    assert [(sha, said.state) for sha, said in forge.said] == [
+        (f"{1:040x}", State.SUCCESS),
+        ("f" * 40, State.PENDING),
+    ]
+
+
+def test_what_was_said_is_not_said_again() -> None:
+    """By this process or another: a forge takes a thousand statuses of a commit."""
+    forge = forged(("apps/a",))
+    for gate in (MergeGate(forge, [policy()], "windows") for _ in range(2)):
+        for _ in range(3):
+            passed(gate, THURSDAY)
+    assert len(forge.said) == 1
+    # Of what is known nothing is asked again.
+    assert forge.asked.count("files") == 2
+    assert forge.asked.count("statuses") == 2
+
+
+def test_while_all_is_open_no_files_are_read() -> None:
+    """A thousand changes cost a thousand requests less."""
+    forge = forged(("apps/a",), ("README.md",))
+    passed(MergeGate(forge, [policy()], "windows"), WEDNESDAY)
+    assert "files" not in forge.asked
+
+
+def test_one_change_that_fails_keeps_no_other() -> None:
+    """It is reported, and the others have their status."""
+    forge = forged(("apps/a",), ("apps/b",), failing=frozenset({1}))
+    first, second = passed(MergeGate(forge, [policy()], "windows"), THURSDAY)
+    assert str(first.error) == "the files cannot be read"
+    assert second.verdict is not None
+    assert [sha for sha, _ in forge.said] == [f"{2:040x}"]
+
+
+def test_a_window_that_closes_during_a_pass_counts() -> None:
+    """Each change is judged when it is its turn."""
+    forge = forged(("apps/a",), ("apps/b",))
+    instants = iter((THURSDAY - timedelta(seconds=1), THURSDAY))
+    gate = MergeGate(forge, [policy()], "windows")
+    found = [each.verdict.state for each in gate.run(lambda: next(instants)) if each.verdict]
+    assert found == [State.SUCCESS, State.PENDING]
+
+
+def test_a_dry_run_sets_nothing() -> None:
+    """It says every time what it would set."""
+    forge = forged(("apps/a",))
+    gate = MergeGate(forge, [policy()], "windows", dry_run=True)
+    assert [passed(gate, THURSDAY)[0].is_new for _ in range(2)] == [True, True]
+    assert forge.said == []
+
+
+@pytest.mark.parametrize(
+    ("setters", "text", "state", "said"),
+    [
+        (
+            {"ada"},
+            "Fix\n\nWindow-Exempt: CVE-2026-1 \n",
+            State.SUCCESS,
+            "exempt by ada: CVE-2026-1",
+        ),
+        ({"ada"}, "window-exempt: x", State.SUCCESS, "exempt by ada: x"),
+        ({"ada"}, "window-exempt:\nmore", State.PENDING, "needs a line"),
+        ({"ada"}, "no window-exempt: x", State.PENDING, "needs a line"),
+        ({"eve"}, "Window-Exempt: x", State.PENDING, "was set by eve, who may not"),
+        ({"ada", "eve"}, "Window-Exempt: x", State.PENDING, "was set by ada, eve, who may not"),
+        (set(), "Window-Exempt: x", State.PENDING, "was set by nobody known, who may not"),
+    ],
+)
+def test_an_exemption_is_set_by_who_may_for_a_reason(
+    setters: set[str], text: str, state: State, said: str
+) -> None:
+    """And both are recorded in the status."""
+    forge = forged(("apps/a",), setters=frozenset(setters))
+    change = replace(forge.changes[0], labels=frozenset({LABEL}), text=text)
+    gate = MergeGate(forge, [policy()], "windows", exempt_by=frozenset({"ada", "bob"}))
+    found = gate.decide(change, THURSDAY)
+    assert (found.state, said in found.words) == (state, True)
+    # Without the label a reason is only a line.
+    unlabelled = gate.decide(replace(change, labels=frozenset()), THURSDAY)
+    assert unlabelled.state is State.PENDING
+
+
+def test_a_description_is_one_line_that_a_forge_takes() -> None:
+    """GitHub refuses more than 140 characters; a reason may be any text."""
+    reason = yaml.safe_dump("a\nb\x1b[31m " + "long " * 60)
+    freezes = f"{{stop: {{starts: '2026-01-01', ends: '2027-01-01', reason: {reason!r}}}}}"
+    forge = forged(("apps/a",))
+    passed(MergeGate(forge, [policy(freezes=freezes)], "windows"), THURSDAY)
+    [(_, status)] = forge.said
+    assert len(status.description) == 140
+    assert status.description.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("directories", "path", "has"),
+    [
+        ({"apps"}, "apps/new.yaml", True),
+        ({"apps"}, "apps/web/new.yaml", True),
+        ({"apps"}, "apps.yaml", False),
+        ({"apps"}, "infra/apps/a.yaml", False),
+        ({""}, "README.md", True),
+        (set(), "README.md", False),
+    ],
+)
+def test_what_is_below_a_directory_is_reached(
+    directories: set[str],
+    path: str,
+    has: bool,  # noqa: FBT001 - of a table
+) -> None:
+    """A file that is new, too."""
+    assert Reach(directories=frozenset(directories)).has(path) is has
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"closesEarly": "45m"},
+        {"outsideWindows": "Open", "windows": "{}", "freezes": FREEZE},
+        {"windows": f"{{{', '.join(EACH)}}}", "timeZone": "America/New_York"},
+        {"overrides": OVERRIDE},
+    ],
+)
+def test_the_merge_gate_and_the_gate_in_the_cluster_say_the_same(fields: dict[str, str]) -> None:
+    """At a thousand instants, from the policy here and from the ConfigMap that is applied there."""
+    answer = call(wire(config=spec(**fields)))
+    [shipped] = [
+        item["data"]["timetable.json"]
+        for item in answer.of("ConfigMap")
+        if "timetable.json" in item["data"]
+    ]
+    in_cluster = timetable.load(shipped)
+    forge = forged(("apps/a",))
+    gate = MergeGate(forge, [policy(**fields)], "windows")
+    random = Random(17)  # noqa: S311 - the same every time
+    begins = datetime(2026, 9, 1, tzinfo=UTC)
+    states = set()
+    for _ in range(1000):
+        at = begins + timedelta(seconds=random.randrange(365 * 24 * 3600))
+        state = gate.decide(forge.changes[0], at).state
+        assert (state is State.SUCCESS) is decide(in_cluster, at).open, at
+        states.add(state)
+    assert len(states) == 2
