@@ -124,7 +124,7 @@ def done(call: Call, outcome: Outcome) -> Response:
         return page(call, "proposed.html", {"outcome": outcome, "link": _link(outcome)})
     # Sent again as GET, so that a reload changes nothing twice (RFC 9110, 15.4.4).
     url = policy_url(place.namespace, place.name, file=place.file, saved=outcome.commit)
-    return RedirectResponse(url, HTTPStatus.SEE_OTHER)
+    return RedirectResponse(url, HTTPStatus.SEE_OTHER.value)
 
 
 def _link(outcome: Outcome) -> str:

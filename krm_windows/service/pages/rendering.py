@@ -38,7 +38,7 @@ _TITLES = {
     HTTPStatus.PRECONDITION_FAILED: "Somebody else was faster",
     HTTPStatus.PRECONDITION_REQUIRED: "The form is incomplete",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "This is too much text",
-    HTTPStatus.UNPROCESSABLE_ENTITY: "The policy would be wrong",
+    HTTPStatus.UNPROCESSABLE_ENTITY: "This cannot be done",
     HTTPStatus.TOO_MANY_REQUESTS: "Too many requests",
     HTTPStatus.BAD_GATEWAY: "The remote repository refused the change",
     HTTPStatus.SERVICE_UNAVAILABLE: "The service is busy",

@@ -598,3 +598,22 @@ def test_what_is_proposed_is_not_said_to_be_saved(
     assert "once its pull request is merged" in confirm.text
     assert send(client, f"{PAGE}/override", confirm.fields).status == 200
     assert git("rev-list", "--count", "main").strip() == "1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "\0", "a\nb", "<b>", "../..", "null", "%", "\u202e", "99999h", "0001-01-01", "x" * 600],
+)
+def test_no_text_makes_a_form_fail(client: Client, git: Git, text: str) -> None:
+    """Whatever is in its fields, and in the query, the answer is one that a person can read."""
+    form = get(client, f"{PAGE}/window")
+    kept = {name: form.fields[name] for name in ("form-token", "etag")}
+    names = ("name", "opens", "closes", "duration", "was-opens", "seen", "for", "until", "cluster")
+    fields = {**dict.fromkeys(names, text), **kept, "reason": "Why", "state": "open"}
+    fields["override"] = text
+    for path in ("window", "window/preview", "override", "override/check", "override/end"):
+        for query in ("", "window=week", urlencode({"window": text, "cluster": text})):
+            page = send(client, f"{PAGE}/{path}?{query}", fields)
+            assert page.status < 500, (path, query)
+            assert page.headers["content-type"].startswith("text/html")
+    assert git("rev-list", "--count", "main").strip() == "1"
