@@ -86,6 +86,7 @@ def since(call: Call, stored: Stored, seen: str) -> tuple[Entry, ...]:
     """Return the commits that changed a policy's file after one that somebody has seen."""
     found: list[Entry] = []
     # Newest first: up to the one that was the newest when the form was loaded.
+    # A commit that is not among the latest is so old that all of them are news.
     for entry in call.windows.history(stored, _COMMITS):
         if entry.commit == seen:
             break
@@ -105,6 +106,7 @@ def try_change(call: Call, form: Form, change: Change, order: Order) -> Outcome 
     try:
         outcome = call.writer.change(call.place, change, order)
     except Problem as problem:
+        # 412: the form shows what somebody else did, and goes on from there.
         if problem.status is HTTPStatus.PRECONDITION_FAILED:
             form.is_conflict = True
             return None

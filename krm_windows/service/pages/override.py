@@ -92,6 +92,7 @@ async def make(call: Call) -> Response:
     stored = _stored(call)
     form = _sent_form(call)
     now = call.windows.now()
+    # Hidden fields come back as anything: they are read as if they had been typed.
     wanted = _wanted(call, stored, form, now)
     if wanted is None:
         return _answer(call, stored, form)
@@ -173,6 +174,7 @@ def _length(form: Form) -> timedelta | None:
         return None
     if until:
         return None
+    # In the form's own words: a person reads it, who has never seen a policy.
     try:
         length = moments.duration(text)
     except RefusedError:
@@ -215,6 +217,7 @@ def _effects(proposal: Proposal, cluster: str | None) -> list[Effect]:
     groups: dict[Effect, list[str]] = {}
     # Of a thousand clusters most are alike: they share an effect, and are named together.
     for turn in _turns(proposal, cluster):
+        # Of the policy as it will be: the targets that open are its own.
         timetable = turn.succession.new.timetable
         targets = tuple(map(str, timetable.targets))
         effect = Effect((), targets, turn.was, turn.now, timetable.zone)

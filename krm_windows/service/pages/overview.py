@@ -102,6 +102,7 @@ def _listing(call: Call, words: str, state: str) -> Listing:
     places = list(_places(call, words))
     found: list[Row] = []
     following = start
+    # Rows are numbered by their names, so that a page is found again however hours move.
     for stored, cluster in places[start : start + _MOST_LOOKED_AT]:
         if len(found) == _ROWS:
             break
@@ -144,6 +145,7 @@ def _places(call: Call, words: str) -> Iterator[tuple[Stored, str | None]]:
 
 
 def _address(words: str, state: str, start: int | None) -> str:
+    # After the last page there is none.
     if start is None:
         return ""
     # What was looked for goes on to the next page.

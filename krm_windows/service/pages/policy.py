@@ -133,6 +133,7 @@ def _saved(call: Call, stored: Stored) -> Entry | None:
     if commit is None:
         return None
     # Anybody can write an address: it is said only of a commit that is there.
+    # It may have been some commits ago: the page was left open, and loaded again.
     for entry in call.windows.history(stored, _COMMITS):
         if entry.commit == commit:
             return entry

@@ -166,6 +166,7 @@ def _seen(value: object) -> object:
     """Return what a template writes: of a text, the code of every character that nobody sees."""
     if value is None:
         return ""
+    # Markup was made here, of parts that were escaped.
     if isinstance(value, str) and not isinstance(value, Markup):
         return visible(value)
     return value

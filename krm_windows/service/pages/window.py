@@ -160,6 +160,7 @@ def _texts(stored: Stored, window: str, cluster: str | None) -> dict[str, str]:
             spec = merge(spec, own)
     found = _at(_at(spec, "windows"), window)
     texts: dict[str, str] = {}
+    # Numbers and dates of YAML are texts here, as the file has them.
     for name in FIELDS:
         text = _at(found, name)
         texts[name] = ""
@@ -169,6 +170,7 @@ def _texts(stored: Stored, window: str, cluster: str | None) -> dict[str, str]:
 
 
 def _at(value: Value, name: str) -> Value:
+    # The file may hold anything: a list of windows, or a text.
     if isinstance(value, dict):
         return value.get(name)
     return None
