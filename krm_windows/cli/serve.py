@@ -207,6 +207,7 @@ def _new_token(arguments: argparse.Namespace) -> ExitCode:
     author = arguments.author or ""
     if author:
         _person(author)
+    # Never one that a person thought of.
     token = access.new_token()
     try:
         line = access.token_line(name, arguments.scopes, token, author)

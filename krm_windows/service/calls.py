@@ -115,6 +115,7 @@ class Call:
     def place(self) -> Place:
         """The policy that the path names."""
         parts = self.request.path_params
+        # No namespace of Kubernetes is called so.
         namespace = parts["namespace"]
         if namespace == NO_NAMESPACE:
             namespace = ""
@@ -200,6 +201,7 @@ def parsed_json(body: bytes) -> Value:
 
 
 def _once(pairs: list[tuple[str, Value]]) -> Value:
+    # Readers differ in which of two they take (RFC 8259, 4).
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a name occurs twice in one object")
@@ -211,6 +213,7 @@ def _refuse_constant(name: str) -> Value:
 
 
 def _number(text: str) -> float:
+    # Python reads `1e999` as infinity, which JSON cannot say.
     found = float(text)
     if found in (float("inf"), float("-inf")):
         raise ValueError(f"{text[:40]} is too large")

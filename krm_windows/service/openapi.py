@@ -63,6 +63,7 @@ def document() -> dict[str, object]:
             "description": "The reconciliation windows of a Git repository, read and changed.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
+        # Wherever it is served from.
         "servers": [{"url": "/"}],
         "paths": paths,
         "components": {
@@ -186,6 +187,7 @@ def _ref(name: str) -> Schema:
 
 
 def _object(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
+    # Closed: a member that is not described would be one that nobody knows of.
     return {
         "type": "object",
         "properties": {**required, **(optional or {})},

@@ -76,6 +76,7 @@ class Windows:
         """Look at the branch, and read what has changed; return the policies."""
         with self._reading:
             tip = self._tip()
+            # A commit never changes, so the same one is read once.
             if tip != self._snapshot.commit:
                 self._snapshot = policies.read(self.branch, tip, self.below, self._snapshot)
             return self._snapshot
