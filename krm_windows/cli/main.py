@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 
 from krm_windows.cli import output
 from krm_windows.exit_codes import ExitCode
@@ -36,7 +35,9 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    _use_no_plugins()
+    # A plugin of pydantic that happens to be installed must not change what a build yields, nor
+    # take its time.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     arguments = list(sys.argv[1:] if argv is None else argv)
     # Modules that are loaded make no garbage, and neither does one call of the function: to look
     # for it again and again took a tenth of the time.
@@ -48,20 +49,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         # What is left at the end of the process need not be collected piece by piece.
         if argv is None:
             gc.freeze()
-
-
-def _use_no_plugins() -> None:
-    """Have pydantic look for no plugins.
-
-    One that happens to be installed must not change what a build yields, nor take its time.
-    """
-    if os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__") != "__all__":
-        return
-    # Even then pydantic loads what would look for them, and with it importlib.metadata, email and
-    # zipfile: a twentieth of a start. Where pydantic has no module of this name, nothing uses it.
-    none = ModuleType("pydantic.plugin._loader")
-    none.__dict__["get_plugins"] = tuple
-    sys.modules.setdefault(none.__name__, none)
 
 
 def _guarded(arguments: Sequence[str]) -> int:

@@ -29,11 +29,9 @@ HEAVY = frozenset(
     {
         "asyncio",
         "difflib",
-        "email",
         "http",
         "krm_windows.flux",
         "krm_windows.migrate",
-        "importlib.metadata",
         "multiprocessing",
         "rich",
         "starlette",
