@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krm_windows import escape
+from krm_windows import escape, rules
 from krm_windows.cli import output, previews, progress, repository, sleeping
 from krm_windows.cli.sleeping import Clock
 from krm_windows.exit_codes import ExitCode
@@ -175,7 +175,12 @@ def _survey(arguments: argparse.Namespace) -> Survey:
         with progress.meter("builds") as report:
             made = Builds(tree, builder, os.cpu_count() or 1, report)
             hints = Hints.of([], remotes.addresses(root))
-            return survey(tree, tree.directories(arguments.clusters), made, hints)
+            found = survey(tree, tree.directories(arguments.clusters), made, hints)
+    for notice in found.notices:
+        # What it applies may be gated in the cluster, and is not here.
+        if notice.rule is rules.NOT_FOLLOWED:
+            output.log(f"{notice.about or notice.file}: {notice.message}")
+    return found
 
 
 def _pass(gate: "MergeGate", clock: Clock) -> ExitCode:

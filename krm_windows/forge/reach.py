@@ -53,6 +53,9 @@ def _of_cluster(cluster: Cluster) -> Iterator[tuple[str, Reach]]:
     """Yield policies of a cluster, each with some paths that it gates."""
     gated = GatedCluster(cluster)
     for kustomization in cluster.kustomizations.values():
+        # Its source is another repository: a path such as `./` is none of this one.
+        if not kustomization.files and not kustomization.complete:
+            continue
         policies = gated.holds(kustomization)
         # A file that is new in a directory of which files are read may be read, too.
         directories = {dirname(file) for file in kustomization.files} | {kustomization.path}

@@ -169,8 +169,13 @@ def test_a_watch_sets_it_at_the_edge(server: Server) -> None:
     assert minutes == [-5, -3, -2, 0, 2]
 
 
-def test_the_repository_says_what_is_gated(server: Server, tmp_path: Path) -> None:
-    """What the Kustomization applies that the policy suspends waits, and nothing else."""
+def test_the_repository_says_what_is_gated(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the Kustomization applies that the policy suspends waits, and nothing else.
+
+    One of another repository is not followed, and that is said.
+    """
     for name in ("apps", "live"):
         (tmp_path / "tree" / name).mkdir(parents=True)
         (tmp_path / "tree" / name / "map.yaml").write_text(MAP % name)
@@ -179,8 +184,12 @@ def test_the_repository_says_what_is_gated(server: Server, tmp_path: Path) -> No
     (cluster / "flux.yaml").write_text(
         "---\n".join(FLUX % (name, name) for name in ("apps", "live"))
     )
+    other = (FLUX % ("other", "")).replace("name: flux-system}", "name: elsewhere}")
+    (cluster / "other.yaml").write_text(other)
     local = "  annotations: {config.kubernetes.io/local-config: 'true'}\n"
-    (cluster / "policy.yaml").write_text(POLICY.replace("spec:\n", f"{local}spec:\n"))
+    (cluster / "policy.yaml").write_text(
+        POLICY.replace("spec:\n", f"{local}spec:\n").replace("[apps]", "[apps, other]")
+    )
     (cluster / "sync.yaml").write_text(FLUX % ("flux-system", "clusters/north"))
     server.pulls = [
         Pull(1, "a" * 40, ("apps/map.yaml",)),
@@ -189,6 +198,7 @@ def test_the_repository_says_what_is_gated(server: Server, tmp_path: Path) -> No
     ]
     assert gated(server, "--tree", "tree") == 0
     assert states(server) == {"a": "pending", "b": "success", "c": "pending"}
+    assert "krm-windows: Kustomization flux-system/other: " in capsys.readouterr().err
 
 
 def test_a_policy_that_gates_nothing_is_an_error(server: Server, tmp_path: Path) -> None:
