@@ -160,20 +160,12 @@ def reads(tree: Path) -> None:
         "state, not asked before": lambda: path(place(chance), "state"),
         "calendar, not asked before": lambda: path(place(chance), "calendar"),
     }
-    firsts: list[float] = []
     began = time.perf_counter()
     with served() as empty, served(tree) as service:
         ask(service, lambda: "/policies?limit=1", 1)
         seconds = time.perf_counter() - began
         print(f"{POLICIES} policies of {CLUSTERS} clusters: up after {seconds:.1f} s", flush=True)
-        for policy in range(ASKED):
-            began = time.perf_counter()
-            ask(service, lambda policy=policy: path((policy, 0), "state"), 1)
-            firsts.append(time.perf_counter() - began)
-        print(f"first question to a policy: {statistics.median(firsts) * 1000:.0f} ms", flush=True)
-        for kind in ("state", "calendar"):
-            for each in hot:
-                ask(service, lambda each=each, kind=kind: path(each, kind), 1)
+        warm(service, hot)
         rates: dict[str, list[float]] = {name: [] for name in asked}
         for _ in range(ROUNDS):
             for name, target in asked.items():
@@ -184,6 +176,19 @@ def reads(tree: Path) -> None:
         print(f"{name:>28}: {rate:7,.0f} requests a second")
     for name in list(asked)[1:]:
         Aim(f"{name}: empty handler / service", FIFTH).judge(middle["empty"] / middle[name])
+
+
+def warm(port: int, hot: Sequence[tuple[int, int]]) -> None:
+    """Ask each policy for the first time, which reads it, and then for what is asked again."""
+    firsts: list[float] = []
+    for policy in range(ASKED):
+        began = time.perf_counter()
+        ask(port, lambda policy=policy: path((policy, 0), "state"), 1)
+        firsts.append(time.perf_counter() - began)
+    print(f"first question to a policy: {statistics.median(firsts) * 1000:.0f} ms", flush=True)
+    for kind in ("state", "calendar"):
+        for each in hot:
+            ask(port, lambda each=each, kind=kind: path(each, kind), 1)
 
 
 def place(chance: random.Random) -> tuple[int, int]:
