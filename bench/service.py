@@ -166,16 +166,21 @@ def reads(tree: Path) -> None:
         seconds = time.perf_counter() - began
         print(f"{POLICIES} policies of {CLUSTERS} clusters: up after {seconds:.1f} s", flush=True)
         warm(service, hot)
-        rates: dict[str, list[float]] = {name: [] for name in asked}
-        for _ in range(ROUNDS):
-            for name, target in asked.items():
-                port = empty if name == "empty" else service
-                rates[name].append(throughput(port, target))
-    middle = {name: statistics.median(each) for name, each in rates.items()}
+        middle = rates(asked, empty, service)
     for name, rate in middle.items():
         print(f"{name:>28}: {rate:7,.0f} requests a second")
     for name in list(asked)[1:]:
         Aim(f"{name}: empty handler / service", FIFTH).judge(middle["empty"] / middle[name])
+
+
+def rates(asked: dict[str, Callable[[], str]], empty: int, service: int) -> dict[str, float]:
+    """Return requests a second: the median of some rounds, in each of which everything is asked."""
+    measured: dict[str, list[float]] = {name: [] for name in asked}
+    for _ in range(ROUNDS):
+        for name, target in asked.items():
+            port = empty if name == "empty" else service
+            measured[name].append(throughput(port, target))
+    return {name: statistics.median(each) for name, each in measured.items()}
 
 
 def warm(port: int, hot: Sequence[tuple[int, int]]) -> None:
