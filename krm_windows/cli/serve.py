@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _PORT = 8080
 _MOST_PORT = 65535
 _LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
-_PERSON = re.compile(r"([^<>]+?)\s*<([^<>\s]+)>")
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -374,10 +373,10 @@ def _pull_requests(arguments: argparse.Namespace) -> "PullRequests | None":
 def _person(text: str) -> "Person":
     from krm_windows.system.git_branch import Person  # noqa: PLC0415 - `--help` needs none
 
-    found = _PERSON.fullmatch(text)
-    if found is None or not text.isprintable():
+    found = Person.read(text)
+    if found is None:
         raise argparse.ArgumentTypeError(f"must be 'NAME <EMAIL>', got {text!r}")
-    return Person(found[1], found[2])
+    return found
 
 
 def _host(text: str) -> str:

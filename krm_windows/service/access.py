@@ -9,7 +9,7 @@ import secrets
 import threading
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from http import HTTPStatus
@@ -33,7 +33,6 @@ _FRESH_SECONDS = 1.0
 _UNNAMED = re.compile(r"[<>\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _LONGEST = 200
 _HASH = re.compile(r"sha256:([0-9a-f]{64})")
-_LINE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)(?:\s+(.+?)\s*<([^<>]+)>)?\s*")
 
 
 class Scope(StrEnum):
@@ -303,11 +302,12 @@ def _token_lines(path: Path, text: str) -> Iterable[_Token]:
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        found = _LINE.fullmatch(line.strip())
-        if found is None:
-            raise _bad_line(path, number, "must be: NAME SCOPES sha256:HASH [AUTHOR <EMAIL>]")
         # `ada read,write sha256:9f86… Ada Lovelace <ada@example.com>`
-        name, granted, hashed, author, email = found.groups()
+        fields = line.split(maxsplit=3)
+        author = _author(fields)
+        if author is None:
+            raise _bad_line(path, number, "must be: NAME SCOPES sha256:HASH [AUTHOR <EMAIL>]")
+        name, granted, hashed = fields[:3]
         digest = _HASH.fullmatch(hashed)
         if digest is None:
             # The line itself may hold a token that was not hashed: it is not repeated.
@@ -319,8 +319,16 @@ def _token_lines(path: Path, text: str) -> Iterable[_Token]:
             allowed = scopes(granted)
         except ValueError:
             raise _bad_line(path, number, "must have scopes out of read,write,override") from None
-        person = Person(clean(author or name), clean(email or f"{name}@krm-windows"))
-        yield _Token(Caller(clean(name), person, allowed), digest[1])
+        yield _Token(Caller(clean(name), author, allowed), digest[1])
+
+
+def _author(fields: Sequence[str]) -> Person | None:
+    """Return the author that a line names, or has by its name; None where it has another form."""
+    if len(fields) == 3:  # noqa: PLR2004 - without the author, who is the fourth
+        return Person(clean(fields[0]), clean(f"{fields[0]}@krm-windows"))
+    if len(fields) < 3:  # noqa: PLR2004
+        return None
+    return Person.read(fields[3])
 
 
 def _bad_line(path: Path, number: int, why: str) -> WorkspaceError:

@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
+from posixpath import normpath
 
 from krm_windows.edit.proposal import Proposal, introduce, propose
-from krm_windows.krm import EditError, InputError, KubeObject
+from krm_windows.krm import EditError, InputError, KubeObject, documents
+from krm_windows.krm.nodes import value
 from krm_windows.preview import records
 from krm_windows.preview.calendar import Period
 from krm_windows.results import fails
@@ -122,6 +124,24 @@ def proposed(proposal: Proposal | None, file: str) -> Record:
     }
 
 
+def _listed(kustomization: bytes) -> set[str]:
+    """Return what any list of a kustomization names, such as `resources` and `transformers`.
+
+    One that cannot be read builds nothing anyhow.
+    """
+    try:
+        values = [value(item.node) for item in documents(kustomization)]
+    except InputError:
+        return set()
+    named: set[str] = set()
+    for fields in values:
+        lists = fields.values() if isinstance(fields, dict) else ()
+        for entries in lists:
+            if isinstance(entries, list):
+                named |= {normpath(each) for each in entries if isinstance(each, str)}
+    return named
+
+
 def entity_tag(stored: Stored, *, json: bool) -> str:
     """Return the strong entity tag of a policy, which another form of it has not."""
     ending = ""
@@ -209,9 +229,7 @@ class Writer:
             if found is None:
                 continue
             content = branch.contents([found.blob], found.size)[found.blob]
-            # `- week.yaml` in `resources`, `transformers` or `generators`, quoted or not.
-            listed = rf"^\s*-\s*[\"']?(\./)?{re.escape(name)}[\"']?\s*(#.*)?$"
-            if re.search(listed, content.decode(errors="replace"), re.MULTILINE):
+            if name in _listed(content):
                 raise Problem(
                     HTTPStatus.CONFLICT,
                     f"{path} names {name}, and would not build without it: take it out there first",

@@ -31,8 +31,7 @@ _FOREIGN = re.compile(
     r"GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR"
     r"|NAMESPACE|AUTHOR_\w+|COMMITTER_\w+|CONFIG_\w+|TRACE\w*|QUARANTINE_PATH)"
 )
-# A password in the address of a remote must not get into an answer or a log.
-_CREDENTIALS = re.compile(r"(\w+://)[^/@\s]*@")
+_WORD = re.compile(r"\S+")
 # Of what Git says, so much is passed on.
 _SAID = 400
 
@@ -51,6 +50,19 @@ class Person:
 
     name: str
     email: str
+
+    @classmethod
+    def read(cls, text: str) -> "Person | None":
+        """Read `Ada Lovelace <ada@example.com>`; return None where a text has another form."""
+        name, _, rest = text.strip().partition("<")
+        email, closing, after = rest.partition(">")
+        name = name.strip()
+        if not name or not email or not closing or after:
+            return None
+        # What would end the name or the address in a commit (git-commit-tree(1)).
+        if ">" in name or "<" in email or len(email.split()) != 1 or not text.isprintable():
+            return None
+        return cls(name, email)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +247,10 @@ class Branch:
         # git-push(1), --porcelain: `!<TAB>from:to<TAB>[rejected] (fetch first)`; what a hook of
         # the remote declines is `[remote rejected]`.
         if "\t[rejected]" in told:
-            raise MovedError(f"the remote {remote} has moved meanwhile")
-        raise RemoteError(f"the remote {remote} did not take the change: {_refusal(told, ended)}")
+            raise MovedError(f"the remote {_plain(remote)} has moved meanwhile")
+        raise RemoteError(
+            f"the remote {_plain(remote)} did not take the change: {_refusal(told, ended)}"
+        )
 
     def remove(self, remote: str, ref: str) -> None:
         """Remove a ref of a remote; what cannot be removed is left."""
@@ -252,7 +266,7 @@ class Branch:
         )
         found = self.resolve(kept)
         if ended.code != 0 or found is None:
-            raise RemoteError(f"the remote {remote} cannot be fetched: {_said(ended)}")
+            raise RemoteError(f"the remote {_plain(remote)} cannot be fetched: {_said(ended)}")
         return found
 
     def proposed(self, remote: str, prefix: str) -> list[Entry]:
@@ -448,4 +462,20 @@ def _refusal(told: str, ended: Ended) -> str:
 def _said(ended: Ended) -> str:
     """Return what Git complained of, without passwords."""
     lines = ended.complaint.strip() or f"code {ended.code}"
-    return _CREDENTIALS.sub(r"\1", lines)[-_SAID:]
+    return _plain(lines)[-_SAID:]
+
+
+def _plain(text: str) -> str:
+    """Return a text as it may be passed on."""
+    return _WORD.sub(_without_credentials, text)
+
+
+def _without_credentials(found: re.Match[str]) -> str:
+    """Return a word, and of an address only the host: `https://ada:secret@host/a`.
+
+    A password in the address of a remote must not get into an answer or a log.
+    """
+    scheme, mark, rest = found[0].partition("://")
+    authority, slash, path = rest.partition("/")
+    host = authority.rpartition("@")[2]
+    return f"{scheme}{mark}{host}{slash}{path}"
