@@ -128,7 +128,12 @@ def _access(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--scopes", default="read", metavar="LIST", help="of the new token: read,write,override"
     )
-    group.add_argument("--author", metavar="'NAME <EMAIL>'", help="of the commits of the new token")
+    group.add_argument(
+        "--author",
+        type=_person,
+        metavar="'NAME <EMAIL>'",
+        help="of the commits of the new token",
+    )
     group.add_argument("--oidc-issuer", metavar="URL", help="take JSON Web Tokens of this issuer")
     group.add_argument("--oidc-audience", metavar="TEXT", help="that are for this audience")
     group.add_argument(
@@ -203,13 +208,10 @@ def _new_token(arguments: argparse.Namespace) -> ExitCode:
     name = arguments.new_token
     if not re.fullmatch(r"[\w.@+-]{1,100}", name, re.ASCII):
         raise InputError("--new-token must be a name of letters, digits and . _ @ + -")
-    author = arguments.author or ""
-    if author:
-        _person(author)
     # Never one that a person thought of.
     token = access.new_token()
     try:
-        line = access.token_line(name, arguments.scopes, token, author)
+        line = access.token_line(name, arguments.scopes, token, arguments.author)
     except ValueError:
         raise InputError("--scopes must be a list out of read,write,override") from None
     # The line can go into a file as it is printed; the token into nothing but a safe place.

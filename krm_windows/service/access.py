@@ -100,10 +100,16 @@ def scopes(text: str) -> frozenset[Scope]:
     return frozenset(Scope(part) for part in text.split(","))
 
 
-def token_line(name: str, granted: str, token: str, author: str = "") -> str:
-    """Return the line of a file of tokens for a token: without it, as its hash."""
+def token_line(name: str, granted: str, token: str, author: Person | None = None) -> str:
+    """Return the line of a file of tokens for a token: without it, as its hash.
+
+    Raises ValueError for scopes that do not exist.
+    """
     scopes(granted)
-    return f"{name} {granted} sha256:{_digest(token)} {author}".rstrip()
+    line = f"{name} {granted} sha256:{_digest(token)}"
+    if author is not None:
+        line += f" {author.name} <{author.email}>"
+    return line
 
 
 def new_token() -> str:

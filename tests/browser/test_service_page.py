@@ -417,7 +417,7 @@ class TestTokens:
     @pytest.fixture
     def ways(self, tmp_path: Path) -> Ways:
         """One token, of somebody who may read and override."""
-        line = token_line("night", "read,override", TOKEN, "Night <night@example.com>")
+        line = token_line("night", "read,override", TOKEN, Person("Night", "night@example.com"))
         (tmp_path / "tokens").write_text(f"{line}\n")
         return Ways(tokens=tmp_path / "tokens")
 

@@ -499,6 +499,9 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             ("--repo", ".", "--host", argument),
             ("--repo", ".", "--port", argument),
             ("--repo", ".", "--branch", argument),
+            ("--new-token", "ci"),
+            ("--new-token", argument, "--scopes", argument),
+            ("--new-token", "ci", "--author", f"{argument} <a@example.com>"),
         ],
         "holidays": [
             ("DE", "--years", "2026", "--subdivision", "BY", "--language", "de"),

@@ -19,6 +19,7 @@ from krm_windows.service.problems import Problem
 from krm_windows.service.settings import Limits, Settings
 from krm_windows.service.windows import Windows
 from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.git_branch import Person
 
 POLICY = "/policies/flux-system/week"
 ISSUER, AUDIENCE = "https://id.example.com", "krm-windows"
@@ -32,7 +33,7 @@ def tokens(tmp_path: Path) -> dict[str, str]:
     made = {name: access.new_token() for name in ("reader", "writer", "caller")}
     scopes = {"reader": "read", "writer": "read,write", "caller": "read,override"}
     lines = [
-        access.token_line(name, scopes[name], token, "Ada Lovelace <ada@example.com>")
+        access.token_line(name, scopes[name], token, Person("Ada Lovelace", "ada@example.com"))
         for name, token in made.items()
     ]
     (tmp_path / "tokens").write_text("\n".join(["# ours", "", *lines, ""]))
