@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -19,6 +20,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from krm_windows.cli import main
+from krm_windows.service import access, application, server
+from krm_windows.service.proposals import Command, Forge
+from krm_windows.service.settings import Rendering
+from krm_windows.service.windows import Windows
+from krm_windows.system.git_branch import Person
 
 ROOT = Path(__file__).resolve().parents[3]
 LOCAL = "127.0.0.1"
@@ -97,6 +103,10 @@ def answered(port: int, content: bytes, seconds: float = 20.0) -> tuple[bytes, f
         (["--port", "99999"], "from 1 to 65535"),
         (["--tokens", "none"], "none"),
         (["--committer", "nobody"], "NAME <EMAIL>"),
+        (["--render-resources", "a"], "needs --render"),
+        (["--render", "{place}/windows"], "cannot be filled in"),
+        (["--push", "o", "--propose-command", "no-such-program"], "no such program"),
+        (["--push", "o", "--propose-command", "sh", "--propose", "https://f"], "two ways"),
         (["--branch", "none"], "there is no branch"),
         (
             [
@@ -115,6 +125,105 @@ def test_what_it_does_not_start_as(
         arguments = ["--repo", str(repository), *arguments]
     assert main(["serve", *arguments]) == 1
     assert said in capsys.readouterr().err
+
+
+@dataclass
+class Started:
+    """What a server would have been started with."""
+
+    windows: Windows
+    ways: access.Ways
+    address: server.Address
+
+
+@pytest.fixture
+def start(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Started]:
+    """Start the command with options, but for the server, which says that it listens."""
+    seen: list[object] = []
+
+    def make(windows: object, allowed: object, _: object) -> None:
+        seen.extend((windows, allowed))
+
+    def run(_: object, address: server.Address, __: int, started: Callable[..., None]) -> None:
+        seen.append(address)
+        started(address.host, 8080)
+
+    monkeypatch.setattr(access, "Access", lambda ways: ways)
+    monkeypatch.setattr(application, "make", make)
+    monkeypatch.setattr(server, "run", run)
+
+    def command(*options: str) -> Started:
+        seen.clear()
+        assert main(["serve", "--repo", str(repository), *options]) == 0
+        windows, ways, address = seen
+        assert isinstance(windows, Windows)
+        assert isinstance(ways, access.Ways)
+        assert isinstance(address, server.Address)
+        return Started(windows, ways, address)
+
+    return command
+
+
+def test_on_loopback_everybody_is_the_user_of_the_repository(
+    start: Callable[..., Started], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever calls by another name of the machine is refused, as a page of elsewhere might."""
+    started = start("--host", "::1", "--port", "0", "--rate", "0")
+    assert "serving on http://[::1]:8080" in capsys.readouterr().err
+    assert started.ways.anonymous is not None
+    assert started.ways.anonymous.person == Person("Operator", "operator@example.com")
+    settings = started.windows.settings
+    assert settings.hosts is not None
+    assert not settings.secure
+    assert settings.limits.writes_a_minute == 0
+
+
+def test_who_may_call(
+    start: Callable[..., Started], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of each way what its options say; then nobody is let in without one, by whatever name."""
+    tokens = tmp_path / "tokens"
+    tokens.write_text("")
+    oidc = ("--oidc-issuer", "https://id.example.com", "--oidc-audience", "w", "--oidc-jwks", "k")
+    proxy = ("--proxy-user", "X-User", "--proxy-from", "10.0.0.0/8", "--proxy-groups", "X-Groups")
+    grants = ("--grant", "ops=read,override", "--grant", "*=read")
+    tls = ("--tls-cert", "c.pem", "--tls-key", "k.pem")
+    started = start("--host", "::", "--tokens", str(tokens), *oidc, *proxy, *grants, *tls)
+    assert "serving on https://[::]:8080" in capsys.readouterr().err
+    ways = started.ways
+    assert ways.anonymous is None
+    assert ways.tokens == tokens
+    assert ways.provider == access.Provider("https://id.example.com", "w", "k", "scope")
+    assert ways.proxy is not None
+    assert ways.proxy.groups_header == "X-Groups"
+    read, override = access.Scope.READ, access.Scope.OVERRIDE
+    assert ways.granted == {"ops": {read, override}, "*": {read}}
+    assert started.windows.settings.hosts is None
+    assert started.windows.settings.secure
+
+
+def test_without_grants_scopes_have_the_name_of_the_program(start: Callable[..., Started]) -> None:
+    """As `krm-windows:read` in a token."""
+    granted = start("--tls-by-proxy", "--oidc-issuer", "i", "--oidc-audience", "w").ways.granted
+    assert granted["krm-windows:write"] == {access.Scope.WRITE}
+
+
+def test_where_changes_go(start: Callable[..., Started], tmp_path: Path) -> None:
+    """Into files, trees and pull requests as the options say."""
+    options = ("--push", "origin", "--committer", "Bot <bot@example.com>", "--fetch-every", "5")
+    rendered = ("--render", "{directory}/windows", "--render-resources", "{directory}")
+    command = ("--propose-command", "sh", "--public-url", "https://windows.example.com")
+    settings = start(*options, *rendered, *command).windows.settings
+    assert (settings.remote, settings.fetch_seconds) == ("origin", 5)
+    assert settings.committer == Person("Bot", "bot@example.com")
+    assert settings.rendering == Rendering("{directory}/windows", "{directory}")
+    assert isinstance(settings.pull_requests, Command)
+    assert Path(settings.pull_requests.program).is_absolute()
+    token = tmp_path / "token"
+    forge = ("--propose", "https://forge.example.com/repos/a/b", "--propose-token", str(token))
+    requests = start(*options, *forge).windows.settings.pull_requests
+    assert isinstance(requests, Forge)
+    assert start().windows.settings.pull_requests is None
 
 
 def test_a_token_is_shown_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -1,0 +1,220 @@
+"""A working tree that follows its branch: what differs, and nothing that a person has changed."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from krm_windows.system import git_forward
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.git_branch import Branch, MovedError, RemoteError
+from krm_windows.system.git_forward import Forward, Move
+
+Git = Callable[..., str]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """The working tree."""
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def git(tree: Path, tool: Callable[[str], Path]) -> Git:
+    """Git in the working tree, with two commits: `main` is at the older one, `newer` is the other.
+
+    The newer one changes `a`, adds `sub/b`, which can be run, and the link `c`, and removes
+    `old/d`.
+    """
+    program = tool("git")
+
+    def run(*arguments: str) -> str:
+        command = [str(program), "-C", str(tree), *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    run("init", "--quiet", "--initial-branch=main")
+    run("config", "user.name", "Ada")
+    run("config", "user.email", "ada@example.com")
+    (tree / "a").write_text("1")
+    (tree / "old").mkdir()
+    (tree / "old/d").write_text("d")
+    run("add", ".")
+    run("commit", "--quiet", "--message=older")
+    run("checkout", "--quiet", "-b", "newer")
+    (tree / "a").write_text("2")
+    (tree / "sub").mkdir()
+    (tree / "sub/b").write_text("b")
+    (tree / "sub/b").chmod(0o755)
+    (tree / "c").symlink_to("a")
+    (tree / "old/d").unlink()
+    run("add", "--all")
+    run("commit", "--quiet", "--message=newer")
+    run("checkout", "--quiet", "main")
+    return run
+
+
+def moved(tree: Path, git: Git) -> Forward:
+    """Move `main` to the newer commit."""
+    forward = Forward(Branch.of(tree, "main"))
+    old, new = git("rev-parse", "main"), git("rev-parse", "newer")
+    forward.begin(old, new)
+    forward.move(old, new)
+    return forward
+
+
+def test_the_tree_and_its_index_follow(tree: Path, git: Git) -> None:
+    """Changed, new, executable, linked and removed files alike; then nothing is left to do."""
+    forward = moved(tree, git)
+    assert git("status", "--porcelain") == ""
+    assert (tree / "a").read_text() == "2"
+    assert (tree / "sub/b").stat().st_mode & 0o111
+    assert (tree / "c").readlink() == Path("a")
+    assert not (tree / "old").exists()
+    assert forward.pending() is None
+    assert forward.finish()
+
+
+def test_it_goes_back_likewise(tree: Path, git: Git) -> None:
+    """A directory that is empty then goes too."""
+    git("checkout", "--quiet", "newer")
+    forward = Forward(Branch.of(tree, None))
+    old, new = git("rev-parse", "newer"), git("rev-parse", "main")
+    forward.begin(old, new)
+    forward.move(old, new)
+    assert git("status", "--porcelain") == ""
+    assert not (tree / "sub").exists()
+    assert (tree / "old/d").read_text() == "d"
+
+
+def test_what_a_person_changed_stays(tree: Path, git: Git) -> None:
+    """A file, a link or a directory where the commit has something else."""
+    (tree / "a").write_text("mine")
+    (tree / "c").mkdir()
+    (tree / "sub").symlink_to("old")
+    moved(tree, git)
+    assert (tree / "a").read_text() == "mine"
+    assert (tree / "c").is_dir()
+    assert (tree / "sub").is_symlink()
+    assert not (tree / "old/b").exists()
+
+
+def test_what_a_person_has_changed_is_listed(tree: Path, git: Git) -> None:
+    """In the tree, staged, or not known to Git; of another branch nothing."""
+    forward = Forward(Branch.of(tree, "main"))
+    (tree / "a").write_text("mine")
+    (tree / "new").write_text("mine")
+    assert sorted(forward.touched(["a", "new", "old/d"])) == ["a", "new"]
+    assert Forward(Branch.of(tree, "newer")).touched(["a"]) == []
+    git("checkout", "--quiet", "--detach")
+    assert forward.touched(["a"]) == []
+
+
+def test_a_tree_of_another_branch_is_left_alone(tree: Path, git: Git) -> None:
+    """The branch moves all the same."""
+    new = git("rev-parse", "newer")
+    git("checkout", "--quiet", "-b", "work")
+    moved(tree, git)
+    assert git("rev-parse", "main") == new
+    assert (tree / "a").read_text() == "1"
+    assert git("status", "--porcelain") == ""
+
+
+def test_a_tree_without_an_index_gets_one(tree: Path, git: Git) -> None:
+    """Not one in which every other file is missing."""
+    (tree / ".git/index").unlink()
+    moved(tree, git)
+    assert git("status", "--porcelain") == ""
+
+
+def test_a_tree_that_git_is_changing_waits(
+    tree: Path, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until the lock of the index is gone; a lock of ours that a crash left is no hindrance."""
+    monkeypatch.setattr(git_forward, "_PATIENCE", 0.05)
+    lock = tree / ".git/index.lock"
+    lock.touch()
+    forward = moved(tree, git)
+    assert (tree / "a").read_text() == "1"
+    assert not forward.finish()
+    lock.unlink()
+    lock.hardlink_to(forward.folder / "hold")
+    assert forward.finish()
+    assert git("status", "--porcelain") == ""
+    assert not lock.exists()
+
+
+def test_a_move_that_never_happened_is_forgotten(tree: Path, git: Git) -> None:
+    """The branch is where it was; one that is elsewhere does not move."""
+    forward = Forward(Branch.of(tree, "main"))
+    old, new = git("rev-parse", "main"), git("rev-parse", "newer")
+    forward.begin(old, new)
+    assert forward.pending() == Move("main", old, new)
+    assert forward.finish()
+    assert forward.pending() is None
+    assert (tree / "a").read_text() == "1"
+    with pytest.raises(MovedError, match="main has moved meanwhile"):
+        forward.move(new, old)
+
+
+def test_a_journal_of_somebody_else_is_not_believed(tree: Path, git: Git) -> None:
+    """Whoever reads the message knows which file it is."""
+    forward = Forward(Branch.of(tree, "main"))
+    git("status")
+    forward.folder.mkdir()
+    (forward.folder / "journal.json").write_text("{}")
+    with pytest.raises(WorkspaceError, match=r"journal\.json cannot be read: remove it"):
+        forward.finish()
+
+
+def test_which_branch_is_opened(tree: Path, git: Git) -> None:
+    """The one that is checked out; without one, it has to be named, and to have a commit."""
+    assert Branch.of(tree, None).name == "main"
+    git("checkout", "--quiet", "--detach")
+    with pytest.raises(WorkspaceError, match="HEAD is detached: name a branch"):
+        Branch.of(tree, None)
+    with pytest.raises(WorkspaceError, match="there is no branch 'none' with a commit"):
+        Branch.of(tree, "none")
+
+
+def test_what_a_commit_has(tree: Path, git: Git) -> None:
+    """Plain files by their paths, and what is in the way of a new one."""
+    branch = Branch.of(tree, "newer")
+    tip = git("rev-parse", "newer")
+    assert {file.path for file in branch.files(tip, "sub")} == {"sub/b"}
+    assert branch.listed(tip, []) == []
+    assert [file.path for file in branch.listed(tip, ["a", "sub", "none"])] == ["a"]
+    assert branch.file(tip, "c") is None
+    assert branch.is_taken(tip, "a/below")
+    assert branch.is_taken(tip, "sub/b")
+    assert not branch.is_taken(tip, "sub/new")
+    assert branch.contents([], 100) == {}
+    with pytest.raises(WorkspaceError, match="has no content here"):
+        branch.contents([tip], 10_000)
+
+
+def test_who_the_user_of_a_repository_is(
+    tree: Path, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody, where Git itself would ask who it is."""
+    branch = Branch.of(tree, "main")
+    person = branch.person()
+    assert person is not None
+    assert person.name == "Ada"
+    git("config", "--unset", "user.name")
+    monkeypatch.setenv("HOME", str(tree))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tree))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    assert branch.person() is None
+
+
+def test_a_remote_that_is_not_there(tree: Path, git: Git) -> None:
+    """Neither taken from nor given to."""
+    branch = Branch.of(tree, "main")
+    tip = git("rev-parse", "main")
+    with pytest.raises(RemoteError, match="the remote none cannot be fetched"):
+        branch.fetch("none")
+    with pytest.raises(RemoteError, match="the remote none did not take the change"):
+        branch.push("none", tip, branch.ref)
