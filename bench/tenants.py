@@ -10,7 +10,6 @@ import shutil
 import sys
 import sysconfig
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 from measure import ROOT
@@ -80,7 +79,7 @@ def main() -> None:
     shutil.copy(TLS / "ca.crt", folder)
     (folder / "token").write_text(TOKEN)
     for what, state in STATES.items():
-        lay_out(folder / what, replace(POLICY, state=state))
+        lay_out(folder / what, POLICY._replace(state=state))
     with serving(api()) as port:
         print(port, flush=True)
         threading.Event().wait()
