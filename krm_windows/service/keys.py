@@ -117,7 +117,8 @@ def _check(address: str) -> None:
 
 
 def _fetched(address: str) -> bytes:
-    request = urllib.request.Request(address, headers={"Accept": "application/json"})  # noqa: S310 - checked
+    headers = {"Accept": "application/json"}
+    request = urllib.request.Request(address, headers=headers)  # noqa: S310 - checked
     with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310 - checked
         found: bytes = answer.read(_MOST)
     return found

@@ -1,6 +1,5 @@
 """The policies of a commit: each file parsed once for its content, and kept for the next commit."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -8,13 +7,13 @@ from krm_windows.krm import InputError, KubeObject, documents, heading
 from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Branch, Edit, File
+from krm_windows.system.git_layout import blob_name
 from krm_windows.system.reading import SUFFIXES
 
 # No policy is larger; what is, is not read. All contents together are read in parts of 64 MiB.
 _MOST = 4 << 20
 _BATCH = 64 << 20
 # How long the name of an object is where Git uses SHA-256.
-_SHA256 = 64
 # Of more files that differ, all are listed again.
 _FEW = 200
 NO_NAMESPACE = "-"
@@ -121,7 +120,7 @@ def edited(before: Snapshot, commit: str, edits: Iterable[Edit], below: str) -> 
             parsed.pop(gone.blob, None)
         if edit.content is None or not _is_below(edit.path, below):
             continue
-        blob = _blob(edit.content, commit)
+        blob = blob_name(edit.content, commit)
         file = File(edit.path, edit.mode, blob, len(edit.content))
         if _may_hold_one(file):
             files[edit.path] = file
@@ -131,15 +130,6 @@ def edited(before: Snapshot, commit: str, edits: Iterable[Edit], below: str) -> 
         if file.blob not in parsed:
             parsed[file.blob] = before.parsed[file.blob]
     return _snapshot(commit, files, parsed)
-
-
-def _blob(content: bytes, commit: str) -> str:
-    """Return the name of the object that Git has for a content, by the hash that it uses."""
-    algorithm = "sha1"
-    if len(commit) == _SHA256:
-        algorithm = "sha256"
-    text = b"blob %d\0" % len(content) + content
-    return hashlib.new(algorithm, text, usedforsecurity=False).hexdigest()
 
 
 def _snapshot(commit: str, files: Mapping[str, File], parsed: Mapping[str, Parsed]) -> Snapshot:

@@ -7,7 +7,6 @@ change of a person is lost.
 """
 
 import errno
-import hashlib
 import json
 import os
 import shutil
@@ -21,6 +20,7 @@ from pathlib import Path
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Branch, File
+from krm_windows.system.git_layout import blob_name
 
 # Below Git's own directory of the working tree, where nothing counts as part of the tree.
 _FOLDER = "krm-windows"
@@ -74,7 +74,7 @@ class Forward:
         """
         self.branch.move(new, old)
         with suppress(WorkspaceError, OSError):
-            known = {_name(content, old): content for content in contents}
+            known = {blob_name(content, old): content for content in contents}
             self._finish(Move(self.branch.name, old, new), new, known)
 
     def touched(self, paths: Sequence[str]) -> list[str]:
@@ -189,7 +189,7 @@ class Forward:
             # There is nothing to lose.
             return True
         known = {side.blob for side in (was, now) if side is not None}
-        return any(_name(found, blob) == blob for blob in known)
+        return any(blob_name(found, blob) == blob for blob in known)
 
     def _replace(
         self,
@@ -235,7 +235,6 @@ class Forward:
             lock.unlink(missing_ok=True)
 
 
-_SHA256 = 64
 # A file of a working tree; a larger one is no policy, and is not compared.
 _MOST = 256 << 20
 
@@ -272,15 +271,6 @@ class _Index:
         if ended.code != 0:
             raise WorkspaceError(f"git update-index failed: {ended.last_line}")
         self.copy.replace(index)
-
-
-def _name(content: bytes, like: str) -> str:
-    """Return the name of the object of a content, in the form of another object's name."""
-    digest = "sha1"
-    if len(like) == _SHA256:
-        digest = "sha256"
-    whole = b"blob %d\0" % len(content) + content
-    return hashlib.new(digest, whole, usedforsecurity=False).hexdigest()
 
 
 def _is_submodule(file: File) -> bool:

@@ -5,6 +5,7 @@ above is Git's own directory, or a file that names it (a worktree of `git worktr
 directory that only looks like a bare repository is none: it is content.
 """
 
+import hashlib
 import os
 import re
 import stat
@@ -15,6 +16,8 @@ from krm_windows.system.errors import WorkspaceError
 
 _MOST = 4096
 """So many bytes of a file that only names a directory are read."""
+# The digits of a name in a repository whose hash is not SHA-1.
+_SHA256 = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +142,13 @@ def is_object_name(text: str) -> bool:
     """Whether a text is the whole name of an object, in SHA-1 or SHA-256."""
     # 40 digits are SHA-1, 64 SHA-256; Git writes both in lower case.
     return re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", text) is not None
+
+
+def blob_name(content: bytes, like: str) -> str:
+    """Return the name that Git gives a content, by the hash of `like`, another object's name."""
+    algorithm = "sha1"
+    if len(like) == _SHA256:
+        algorithm = "sha256"
+    # `blob`, the length and a NUL come first (gitformat-loose(5)).
+    whole = b"blob %d\0" % len(content) + content
+    return hashlib.new(algorithm, whole, usedforsecurity=False).hexdigest()
