@@ -27,6 +27,18 @@ SENT = {
     "gitea": ("Authorization", f"token {TOKEN}"),
     "gitlab": ("PRIVATE-TOKEN", TOKEN),
 }
+# What they answer to a merge by somebody who may not, and of what cannot be merged.
+MAY_NOT: dict[str, Reply] = {
+    "github": (403, {}, {"message": "Resource not accessible by personal access token"}),
+    "gitlab": (401, {}, {"message": "401 Unauthorized"}),
+    "gitea": (405, {}, {"message": "User not allowed to merge PR"}),
+}
+CANNOT_BE_MERGED: dict[str, Reply] = {
+    "github": (405, {}, {"message": "Pull Request is not mergeable"}),
+    "gitlab": (422, {}, {"message": "Branch cannot be merged"}),
+    "gitea": (405, {}, {"message": "Does not have enough approvals"}),
+}
+APPROVE = {"github": "APPROVE", "gitea": "APPROVED"}
 
 
 @dataclass
@@ -41,6 +53,17 @@ class Pull:
     # Who set which label, in order.
     events: tuple[tuple[str, str], ...] = ()
     renamed: dict[str, str] = field(default_factory=dict)
+    base: str = "main"
+    state: str = "open"
+    draft: bool = False
+    conflicts: bool = False
+    # The branch demands a review that it does not have.
+    unreviewed: bool = False
+    # The forge has not worked out yet whether it can be merged.
+    unknown: bool = False
+    # The states of its checks: check runs on GitHub, the pipeline on GitLab, statuses on Gitea.
+    checks: dict[str, str] = field(default_factory=dict)
+    reviews: list[dict[str, str]] = field(default_factory=list)
 
 
 @dataclass
@@ -56,6 +79,10 @@ class Server:
     # Called before a request is answered, with its method and path.
     before: Callable[[str, str], None] = lambda _method, _path: None
     merged: list[tuple[int, str]] = field(default_factory=list)
+    # What was sent along with the last merge.
+    sent: dict[str, str] = field(default_factory=dict)
+    # Whether the token may merge and approve.
+    may_merge: bool = True
     # GitLab's list of files says so where it is cut.
     cut: bool = False
     address: str = ""
@@ -99,32 +126,105 @@ class Server:
     def _found(self, method: str, path: str, body: Json) -> list[Json] | Reply:
         changes = "merge_requests" if self.kind == "gitlab" else "pulls"
         if path == changes:
-            return [self.shape(each) for each in self.pulls]
+            return [self.shape(each) for each in self.pulls if each.state == "open"]
         if match := re.fullmatch(rf"(?:{changes}|issues)/(\d+)(?:/(\w+))?", path):
             found = [each for each in self.pulls if each.number == int(match[1])]
             if not found:
                 return 404, {}, {"message": "Not Found"}
             return self._of_pull(found[0], match[2], body)
-        if match := re.fullmatch(r"(?:repository/)?commits/(\w+)/statuses", path):
-            said = [self.said(each) for each in self.statuses.get(match[1], [])]
-            # GitLab gives the latest of each name, the others all, the newest first.
-            return said if self.kind == "gitlab" else said[::-1]
+        if match := re.fullmatch(r"(?:repository/)?commits/(\w+)/([\w-]+)", path):
+            return self._of_commit(match[1], match[2])
         if (match := re.fullmatch(r"statuses/(\w+)", path)) and method == "POST":
             return self._say(match[1], body)
         return 404, {}, {"message": "Not Found"}
+
+    def _of_commit(self, sha: str, what: str) -> list[Json] | Reply:
+        if what == "check-runs":
+            [pull] = [each for each in self.pulls if each.sha == sha]
+            runs = [_check_run(name, state) for name, state in pull.checks.items()]
+            return 200, {}, {"total_count": len(runs), "check_runs": runs}
+        said = [self.said(each) for each in self.statuses.get(sha, [])]
+        if self.kind == "gitea":
+            said += [self.said(each) for each in self._checks(sha)]
+        # GitLab gives the latest of each name, the others all, the newest first.
+        return said if self.kind == "gitlab" else said[::-1]
 
     def _of_pull(self, pull: Pull, what: str | None, body: Json) -> list[Json] | Reply:
         if what is None:
             return 200, {}, self.shape(pull)
         if what == "merge":
-            sha = body.get("sha") or body.get("head_commit_id")
-            if sha != pull.sha:
-                return 409, {}, {"message": "Head branch was modified. Review and try again."}
-            self.merged.append((pull.number, sha))
-            return 200, {}, {"merged": True}
+            return self._merge(pull, body)
+        if what in ("reviews", "approvals", "approve"):
+            return self._review(pull, what, body)
         if what in ("files", "diffs"):
             return [self._file(name, pull.renamed.get(name, "")) for name in pull.files]
         return [self._event(who, label, what) for who, label in pull.events]
+
+    def _checks(self, sha: str) -> Iterator[dict[str, str]]:
+        for pull in self.pulls:
+            if pull.sha == sha:
+                for name, state in pull.checks.items():
+                    yield {"context": name, "state": state, "description": "", "target_url": ""}
+
+    def _merge(self, pull: Pull, body: Json) -> Reply:
+        sha = body.get("sha") or body.get("head_commit_id")
+        if not self.may_merge:
+            return MAY_NOT[self.kind]
+        if pull.conflicts or pull.unreviewed or pull.draft or pull.state != "open":
+            return CANNOT_BE_MERGED[self.kind]
+        if sha != pull.sha:
+            return 409, {}, {"message": "Head branch was modified. Review and try again."}
+        self.merged.append((pull.number, sha))
+        self.sent = body
+        pull.state = "merged"
+        return 200, {}, {"merged": True}
+
+    def _review(self, pull: Pull, what: str, body: Json) -> list[Json] | Reply:
+        if what == "approvals":
+            return 200, {}, {"user_has_approved": bool(pull.reviews)}
+        if body is None:
+            return list(pull.reviews)
+        if not self.may_merge:
+            return MAY_NOT[self.kind]
+        sha = body.get("sha") or body.get("commit_id")
+        if sha != pull.sha:
+            return 409, {}, {"message": "SHA does not match HEAD of source branch"}
+        if self.kind != "gitlab" and body["event"] != APPROVE[self.kind]:
+            return 422, {}, {"message": "Unprocessable Entity"}
+        pull.reviews.append({"commit_id": sha, "body": body.get("body"), "state": "APPROVED"})
+        return 201, {}, {"id": len(pull.reviews)}
+
+    def _detail(self, pull: Pull) -> str:
+        """Return GitLab's `detailed_merge_status`."""
+        for is_so, name in (
+            (pull.state != "open", "not_open"),
+            (pull.unknown, "checking"),
+            (pull.draft, "draft_status"),
+            (pull.conflicts, "conflict"),
+            ("pending" in pull.checks.values(), "ci_still_running"),
+            ("failure" in pull.checks.values(), "ci_must_pass"),
+            (pull.unreviewed, "not_approved"),
+        ):
+            if is_so:
+                return name
+        return "mergeable"
+
+    def _state(self, pull: Pull) -> str:
+        """Return GitHub's `mergeable_state`."""
+        for is_so, name in (
+            (pull.unknown, "unknown"),
+            (pull.conflicts, "dirty"),
+            (pull.unreviewed or set(pull.checks.values()) - {"success"}, "blocked"),
+        ):
+            if is_so:
+                return name
+        return "clean"
+
+    def _pipeline(self, pull: Pull) -> Json:
+        for state, word in (("failure", "failed"), ("pending", "running")):
+            if state in pull.checks.values():
+                return {"sha": pull.sha, "status": word}
+        return {"sha": pull.sha, "status": "success"} if pull.checks else None
 
     def _say(self, sha: str, body: Json) -> Reply:
         said = {**body, "context": body.get("context") or body.get("name")}
@@ -151,8 +251,22 @@ class Server:
                 "author": {"username": "ada"},
                 "web_url": f"{self.address}/{pull.number}",
                 "changes_count": f"{len(pull.files)}{'+' if self.cut else ''}",
+                "target_branch": pull.base,
+                "state": {"open": "opened"}.get(pull.state, pull.state),
+                "draft": pull.draft,
+                "detailed_merge_status": self._detail(pull),
+                "head_pipeline": self._pipeline(pull),
             }
-        return {
+        found = {
+            "state": "open" if pull.state == "open" else "closed",
+            "merged": pull.state == "merged",
+            "draft": pull.draft,
+            "base": {"ref": pull.base},
+            "mergeable": not (pull.conflicts or pull.unknown or pull.draft),
+        }
+        if self.kind == "github":
+            found["mergeable_state"] = self._state(pull)
+        return found | {
             "number": pull.number,
             "id": 10_000 + pull.number,
             "title": f"Change {pull.number}",
@@ -183,6 +297,12 @@ class Server:
         if self.kind == "gitea":
             return {**status, "status": status["state"], "state": None}
         return status
+
+
+def _check_run(name: str, state: str) -> Json:
+    if state == "pending":
+        return {"name": name, "status": "in_progress", "conclusion": None}
+    return {"name": name, "status": "completed", "conclusion": state}
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_windows import escape, rules
-from krm_windows.cli import output, previews, progress, repository, sleeping
+from krm_windows.cli import output, previews, progress, repository, sleeping, times
 from krm_windows.cli.sleeping import Clock
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux import Hints, Survey, survey
@@ -24,8 +24,10 @@ from krm_windows.system.kustomize import Builder
 
 if TYPE_CHECKING:
     from krm_windows.forge.gate import MergeGate, Outcome, Policy
+    from krm_windows.forge.merging import Merger
 
 FORGES = ("github", "gitlab", "gitea")
+METHODS = ("merge", "squash", "rebase")
 _EVERY = timedelta(minutes=5)
 
 
@@ -81,8 +83,33 @@ def options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="run until it is ended: every five minutes and at edges",
     )
-    parser.add_argument("--dry-run", action="store_true", help="set no status")
+    parser.add_argument("--dry-run", action="store_true", help="change nothing on the forge")
+    _merge_options(parser)
     previews.options(parser)
+
+
+def _merge_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what is said of merging."""
+    parser.add_argument(
+        "--merge",
+        action="store_true",
+        help="merge open changes with the label window:NAME of a policy, one after the other",
+    )
+    parser.add_argument(
+        "--approve-only", action="store_true", help="approve them, and leave merging to the forge"
+    )
+    parser.add_argument(
+        "--merge-method",
+        choices=METHODS,
+        help="how to merge (default: what the forge takes itself)",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=times.length,
+        default=timedelta(hours=1),
+        metavar="1h",
+        help="how long the checks of a change to be merged may take (default: 1h)",
+    )
 
 
 def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode:
@@ -98,11 +125,12 @@ def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode
     if arguments.forge is None or not _is_repository(arguments.repo):
         raise InputError("give --forge and --repo OWNER/NAME, or --print-schedule")
     gate = _gate(versions, arguments, clock)
-    if not arguments.watch:
-        return _pass(gate, clock)
+    merger = _merger(gate, arguments, clock)
     with sleeping.ended_by_sigterm():
+        if not arguments.watch:
+            return _pass(gate, merger, clock)
         while True:
-            _pass(gate, clock)
+            _pass(gate, merger, clock)
             _rest(gate, clock)
 
 
@@ -183,7 +211,33 @@ def _survey(arguments: argparse.Namespace) -> Survey:
     return found
 
 
-def _pass(gate: "MergeGate", clock: Clock) -> ExitCode:
+def _merger(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -> "Merger | None":
+    """Return what merges or approves, if that is asked for."""
+    from krm_windows.forge import Method, merging  # noqa: PLC0415 - the extra `forge`
+    from krm_windows.forge.gate import LABEL  # noqa: PLC0415 - likewise
+
+    if not arguments.merge and not arguments.approve_only:
+        return None
+    for policy in gate.policies:
+        if policy.label == LABEL:
+            raise InputError(f"{policy.timetable.policy}: the label {LABEL} means an exemption")
+    method = None
+    if arguments.merge_method is not None:
+        method = Method(arguments.merge_method)
+    # Whether a merge request is rebased is a setting of the project.
+    if method is Method.REBASE and arguments.forge == "gitlab":
+        raise InputError("GitLab rebases by a setting of the project: leave --merge-method out")
+    return merging.Merger(
+        gate,
+        clock.now,
+        clock.sleep,
+        timeout=arguments.timeout,
+        method=method,
+        approve_only=arguments.approve_only,
+    )
+
+
+def _pass(gate: "MergeGate", merger: "Merger | None", clock: Clock) -> ExitCode:
     """Look at all changes once."""
     from krm_windows.forge.errors import ForgeError  # noqa: PLC0415 - the extra `forge`
 
@@ -192,6 +246,8 @@ def _pass(gate: "MergeGate", clock: Clock) -> ExitCode:
         for outcome in gate.run(clock.now):
             failed = failed or outcome.error is not None
             _tell(outcome, dry_run=gate.dry_run)
+        if merger is not None:
+            failed = _land(merger) or failed
     except ForgeError as error:
         output.log(str(error))
         failed = True
@@ -207,6 +263,32 @@ def _tell(outcome: "Outcome", *, dry_run: bool) -> None:
         would = "would be " if dry_run else ""
         words = f"{name} {would}{outcome.verdict.state.value}: {outcome.verdict.words}"
         output.show(f"{escape.line(words)}\n")
+
+
+def _land(merger: "Merger") -> bool:
+    """Merge what may be merged, or approve it; return whether one has failed."""
+    from krm_windows.forge.merging import Result  # noqa: PLC0415 - the extra `forge`
+
+    done = "approved" if merger.approve_only else "merged"
+    words = {
+        Result.MERGED: "merged",
+        Result.APPROVED: "approved",
+        Result.READY: f"would be {done}",
+        Result.WAITS: f"not {done}",
+        Result.FAILED: f"not {done}",
+    }
+    failed = False
+    for landing in merger.run():
+        change = landing.change
+        line = f"#{change.number} {change.sha[:12]} {words[landing.result]}: {landing.words}"
+        is_failure = landing.result is Result.FAILED
+        failed = failed or is_failure
+        # A loop says it once.
+        if landing.is_new and is_failure:
+            output.log(line)
+        elif landing.is_new:
+            output.show(f"{escape.line(line)}\n")
+    return failed
 
 
 def _rest(gate: "MergeGate", clock: Clock) -> None:

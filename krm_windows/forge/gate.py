@@ -18,6 +18,8 @@ from krm_windows.preview.calendar import named
 from krm_windows.preview.clock import shown
 
 LABEL = "window:exempt"
+# Before the name of a policy, in a label that puts a change under it.
+SCHEDULED = "window:"
 # A line of its own, as the trailers of Git are.
 _REASON = re.compile(r"^window-exempt:[ \t]*(\S[^\r\n]*)", re.IGNORECASE | re.MULTILINE)
 _MOST_REASON = 80
@@ -33,6 +35,11 @@ class Policy:
         self.timetable = timetable
         self.reach = reach
         self._decider = Decider(timetable)
+
+    @property
+    def label(self) -> str:
+        """The label that puts a change under it: `window:` and its `metadata.name`."""
+        return f"{SCHEDULED}{self.timetable.policy.rpartition('/')[2]}"
 
     def decide(self, at: datetime) -> Decision:
         """Say whether it is open, as its gate in the cluster does."""
@@ -103,7 +110,7 @@ class MergeGate:
             try:
                 # A thousand changes take minutes, in which a window may close.
                 verdict = self.decide(change, now())
-                yield Outcome(change, verdict, is_new=self._say(change, verdict))
+                yield Outcome(change, verdict, is_new=self.say(change, verdict))
             except ForgeError as error:
                 yield Outcome(change, None, error=error)
         # What is closed by now is asked for no more.
@@ -115,6 +122,10 @@ class MergeGate:
         """Return when the next policy opens or closes, None where that is far."""
         edges = (policy.decide(at).until for policy in self.policies)
         return min((each for each in edges if each is not None), default=None)
+
+    def is_scheduled(self, change: Change) -> bool:
+        """Whether a change has the label of a policy: somebody wants it in its window."""
+        return any(policy.label in change.labels for policy in self.policies)
 
     def decide(self, change: Change, at: datetime) -> Verdict:
         """Say whether a change may land at an instant; raises ForgeError."""
@@ -136,12 +147,17 @@ class MergeGate:
         return Verdict(State.SUCCESS, _first(concerned))
 
     def _concerned(self, change: Change, decided: Sequence[Decided]) -> Sequence[Decided]:
-        """Return those policies that gate what a change touches."""
+        """Return those policies that gate what a change touches, or that a label names."""
         files = self._changed(change)
         # A list that is not whole may lack what is gated.
         if files is None:
             return decided
-        return [each for each in decided if each[0].reach.touched(files)]
+        found = []
+        for each in decided:
+            policy, _ = each
+            if policy.label in change.labels or policy.reach.touched(files):
+                found.append(each)
+        return found
 
     def _changed(self, change: Change) -> frozenset[str] | None:
         if change.sha not in self._files:
@@ -167,7 +183,7 @@ class MergeGate:
         said = reason[1].rstrip()[:_MOST_REASON]
         return Verdict(State.SUCCESS, f"exempt by {who}: {said}")
 
-    def _say(self, change: Change, verdict: Verdict) -> bool:
+    def say(self, change: Change, verdict: Verdict) -> bool:
         """Set a status, unless it is there already; return whether it is new."""
         if verdict.stale:
             return False

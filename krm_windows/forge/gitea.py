@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from krm_windows.forge import http
 from krm_windows.forge.http import Record
-from krm_windows.forge.model import Change, Status
+from krm_windows.forge.model import Change, Method, Progress, Readiness, Status
 from krm_windows.forge.pulls import Pulls
 
 
@@ -34,8 +34,21 @@ class Gitea(Pulls):
                 found = http.text(each, "user", "login")
         return frozenset({found} - {""})
 
-    def merge(self, change: Change) -> None:
+    def mergeable(self, entry: Record, checks: Readiness) -> Readiness:
+        """Say whether it can be merged; a review that is missing is said by the merge itself."""
+        if checks.progress is not Progress.READY or entry.get("mergeable") is True:
+            return checks
+        # Also false while Gitea looks for conflicts, which it does for a moment after every push.
+        return Readiness(Progress.UNKNOWN, "it conflicts with its base branch")
+
+    @property
+    def approves(self) -> str:
+        """The word for a review that approves."""
+        return "APPROVED"
+
+    def merge(self, change: Change, method: Method | None = None) -> None:
         """Merge a pull request (POST …/pulls/{index}/merge); with another head it is 409."""
         path = f"{self.root}/pulls/{change.number}/merge"
-        content: Record = {"Do": "merge", "head_commit_id": change.sha}
+        # Never with `force_merge`, by which an administrator passes over the branch's rules.
+        content: Record = {"Do": (method or Method.MERGE).value, "head_commit_id": change.sha}
         self.client.send("POST", path, content, again=False)

@@ -1,10 +1,32 @@
 """GitHub, and GitHub Enterprise Server: REST, version 2022-11-28."""
 
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from krm_windows.forge import http
-from krm_windows.forge.model import Change
+from krm_windows.forge.http import Record
+from krm_windows.forge.model import Change, Method, Progress, Readiness, State
 from krm_windows.forge.pulls import Pulls
+
+# Of a check run that is completed; any other conclusion is a failure.
+_CONCLUSIONS = {
+    "success": State.SUCCESS,
+    "neutral": State.SUCCESS,
+    "skipped": State.SUCCESS,
+}
+_READY = Readiness(Progress.READY)
+_STATES = {
+    "clean": _READY,
+    "has_hooks": _READY,
+    # Mergeable, with a status that is not a success: what the branch does not demand, or ours.
+    "unstable": _READY,
+    "behind": Readiness(Progress.BLOCKED, "it is behind its base branch"),
+    # For a moment this is what was so before our status; a check may not have begun, too.
+    "blocked": Readiness(
+        Progress.UNKNOWN, "the branch demands what is missing: a review, or a check that never ran"
+    ),
+    "unknown": Readiness(Progress.UNKNOWN, "GitHub does not say whether it can be merged"),
+}
 
 
 @dataclass(frozen=True)
@@ -20,8 +42,33 @@ class GitHub(Pulls):
                 found = http.text(each, "actor", "login")
         return frozenset({found} - {""})
 
-    def merge(self, change: Change) -> None:
+    def check_runs(self, sha: str) -> dict[str, State]:
+        """Return the states of check runs (GET …/commits/{ref}/check-runs), the latest of each."""
+        found = {}
+        path = f"{self.root}/commits/{quote(sha, safe='')}/check-runs"
+        for each in self.client.pages_of(path, "check_runs", per_page=self.entries):
+            state = _CONCLUSIONS.get(http.text(each, "conclusion"), State.FAILURE)
+            if http.text(each, "status") != "completed":
+                state = State.PENDING
+            found[http.text(each, "name")] = state
+        return found
+
+    def mergeable(self, entry: Record, checks: Readiness) -> Readiness:
+        """Say whether it can be merged, by `mergeable_state` (GraphQL's MergeStateStatus)."""
+        state = http.text(entry, "mergeable_state")
+        if state == "dirty":
+            return Readiness(Progress.BLOCKED, "it conflicts with its base branch")
+        # What runs or has failed is the better reason for being `blocked`.
+        if checks.progress is not Progress.READY:
+            return checks
+        # `blocked` counts, although the token of somebody who may bypass rules could merge it.
+        return _STATES.get(state, Readiness(Progress.UNKNOWN, f"GitHub says {state or 'nothing'}"))
+
+    def merge(self, change: Change, method: Method | None = None) -> None:
         """Merge a pull request (PUT …/pulls/{number}/merge); with another head it is 409."""
         path = f"{self.root}/pulls/{change.number}/merge"
+        content: Record = {"sha": change.sha}
+        if method is not None:
+            content["merge_method"] = method.value
         # Not again: the first one may have merged, and its answer was lost.
-        self.client.send("PUT", path, {"sha": change.sha}, again=False)
+        self.client.send("PUT", path, content, again=False)

@@ -7,10 +7,40 @@ from urllib.parse import quote
 from krm_windows.forge import http
 from krm_windows.forge.errors import ConflictError
 from krm_windows.forge.http import Client, Record
-from krm_windows.forge.model import Change, State, Status
+from krm_windows.forge.model import Change, Method, Progress, Readiness, State, Status, moved
 
 _ENTRIES = 100
 _STATES = {"success": State.SUCCESS, "pending": State.PENDING, "running": State.PENDING}
+_READY = Readiness(Progress.READY)
+_RUNS = Readiness(Progress.PENDING, "its pipeline has not finished")
+_FAILED = Readiness(Progress.BLOCKED, "its pipeline has failed")
+# Any other has ended well.
+_PIPELINES = {
+    **dict.fromkeys(
+        ("created", "waiting_for_resource", "preparing", "pending", "running", "scheduled"), _RUNS
+    ),
+    **dict.fromkeys(("failed", "canceled", "canceling"), _FAILED),
+}
+# Where the pipeline says more than GitLab does.
+_OF_PIPELINES = ("mergeable", "ci_must_pass", "ci_still_running", "status_checks_must_pass")
+_ASKED = Readiness(Progress.UNKNOWN, "GitLab does not say whether it can be merged")
+_DETAILS = {
+    "mergeable": _READY,
+    "unchecked": _ASKED,
+    "checking": _ASKED,
+    "preparing": _ASKED,
+    "approvals_syncing": _ASKED,
+    "ci_still_running": _RUNS,
+    # Or there is none yet.
+    "ci_must_pass": Readiness(Progress.UNKNOWN, "it has no pipeline that has succeeded"),
+    "status_checks_must_pass": Readiness(Progress.PENDING, "an external check has not finished"),
+    "conflict": Readiness(Progress.BLOCKED, "it conflicts with its target branch"),
+    "need_rebase": Readiness(Progress.BLOCKED, "it is behind its target branch: rebase it"),
+    "not_approved": Readiness(Progress.BLOCKED, "an approval is missing"),
+    "requested_changes": Readiness(Progress.BLOCKED, "a reviewer has asked for changes"),
+    "discussions_not_resolved": Readiness(Progress.BLOCKED, "a discussion is not resolved"),
+    "draft_status": Readiness(Progress.BLOCKED, "it is a draft"),
+}
 
 
 @dataclass(frozen=True)
@@ -84,10 +114,45 @@ class GitLab:
             if "Cannot transition status" not in str(error):
                 raise
 
-    def merge(self, change: Change) -> None:
+    def readiness(self, change: Change, ours: str) -> Readiness:  # noqa: ARG002 - see below
+        """Say whether a merge request can be merged now, by `detailed_merge_status`.
+
+        The status that is ours is a job of the pipeline, which waits for it as for any other.
+        """
+        entry = http.record(self.client.get(f"{self._root}/merge_requests/{change.number}"))
+        state = http.text(entry, "state")
+        if state == "merged":
+            return Readiness(Progress.MERGED)
+        if state != "opened":
+            return Readiness(Progress.BLOCKED, "it is closed")
+        sha = _change(entry).sha
+        if sha != change.sha:
+            return moved(sha)
+        found = http.text(entry, "detailed_merge_status")
+        # A project need not demand its pipelines; whoever merges unseen waits for them.
+        pipeline = _PIPELINES.get(http.text(entry, "head_pipeline", "status"), _READY)
+        if found in _OF_PIPELINES and pipeline is not _READY:
+            return pipeline
+        return _DETAILS.get(found, Readiness(Progress.BLOCKED, f"GitLab says {found or 'nothing'}"))
+
+    def merge(self, change: Change, method: Method | None = None) -> None:
         """Merge a merge request (PUT …/merge); with another head it is 409."""
         path = f"{self._root}/merge_requests/{change.number}/merge"
-        self.client.send("PUT", path, {"sha": change.sha}, again=False)
+        content: Record = {"sha": change.sha}
+        # Whether it is rebased before is a setting of the project.
+        if method is not None:
+            content["squash"] = method is Method.SQUASH
+        self.client.send("PUT", path, content, again=False)
+
+    def approve(self, change: Change, words: str) -> bool:  # noqa: ARG002 - GitLab takes none
+        """Approve a merge request at a commit (POST …/approve)."""
+        path = f"{self._root}/merge_requests/{change.number}"
+        # Again it would be 401, as if the token did not have the right.
+        before = http.record(self.client.get(f"{path}/approvals"))
+        if before.get("user_has_approved") is True:
+            return False
+        self.client.send("POST", f"{path}/approve", {"sha": change.sha})
+        return True
 
     def _listed(self, path: str, **query: str | int) -> Iterator[Record]:
         return self.client.pages(f"{self._root}/{path}", **query, per_page=_ENTRIES)
@@ -106,4 +171,5 @@ def _change(entry: Record) -> Change:
         author=http.text(entry, "author", "username"),
         labels=frozenset(named),
         address=http.text(entry, "web_url"),
+        base=http.text(entry, "target_branch"),
     )

@@ -73,9 +73,19 @@ class Client:
 
     def pages(self, path: str, **query: str | int) -> Iterator[Record]:
         """Yield the entries of a list, page after page."""
+        for value in self._values(path, query):
+            yield from records(value)
+
+    def pages_of(self, path: str, name: str, **query: str | int) -> Iterator[Record]:
+        """Yield the entries of a list that each page has under a name."""
+        for value in self._values(path, query):
+            yield from records(record(value).get(name))
+
+    def _values(self, path: str, query: Mapping[str, str | int]) -> Iterator[Json]:
+        """Yield what each page is."""
         for number in range(1, _MOST_PAGES + 1):
             answer = self._asked("GET", _with(path, {**query, "page": number}))
-            yield from records(answer.value)
+            yield answer.value
             # RFC 8288. The address that it names is not used: it may be another host's.
             if not re.search(r'rel="?next\b', answer.headers.get("link", "")):
                 return

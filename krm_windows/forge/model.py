@@ -1,8 +1,8 @@
 """What the forges have in common: changes, their files, and what is said of a commit."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, auto
 from typing import Protocol
 
 
@@ -15,11 +15,41 @@ class State(Enum):
     FAILURE = "failure"
 
 
+class Method(Enum):
+    """How a change is merged; the words are those of GitHub and Gitea."""
+
+    MERGE = "merge"
+    SQUASH = "squash"
+    REBASE = "rebase"
+
+
+class Progress(Enum):
+    """How far a change is on its way to be merged."""
+
+    READY = auto()
+    # Its checks run.
+    PENDING = auto()
+    # The forge has not made up its mind, which it does in seconds.
+    UNKNOWN = auto()
+    # Somebody has to do something.
+    BLOCKED = auto()
+    MERGED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """How far a change is, and what it waits for."""
+
+    progress: Progress
+    words: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """An open pull request, or merge request.
 
-    `number` is unique in its repository, `sha` the commit at its head when it was read.
+    `number` is unique in its repository, `sha` the commit at its head when it was read, and
+    `base` the branch that it is to be merged into.
     """
 
     number: int
@@ -29,6 +59,7 @@ class Change:
     author: str
     labels: frozenset[str]
     address: str
+    base: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +96,36 @@ class Forge(Protocol):
     def set_status(self, sha: str, status: Status) -> None:
         """Say something of a commit."""
 
-    def merge(self, change: Change) -> None:
+    def readiness(self, change: Change, ours: str) -> Readiness:
+        """Say whether a change can be merged now; `ours` is the status that does not count."""
+
+    def merge(self, change: Change, method: Method | None = None) -> None:
         """Merge a change if its head is still the one that was read.
 
-        Raises ConflictError where it is not, or where the forge does not let it be merged.
+        None is the method that the forge takes itself. Raises ConflictError where the head has
+        moved, or where the forge does not let it be merged.
         """
+
+    def approve(self, change: Change, words: str) -> bool:
+        """Approve a change at the commit that was read; return False where it is approved there.
+
+        Raises ConflictError where the forge does not let it be approved.
+        """
+
+
+def moved(sha: str) -> Readiness:
+    """Say that somebody has pushed: what is merged would be a commit that nobody judged."""
+    return Readiness(Progress.BLOCKED, f"its head has moved to {sha[:12]}: look again")
+
+
+def checked(states: Mapping[str, State]) -> Readiness:
+    """Say what the checks of a commit, by name, leave to be waited for."""
+    # A failure first: what else runs changes nothing.
+    for state, progress, words in (
+        (State.FAILURE, Progress.BLOCKED, "has failed"),
+        (State.PENDING, Progress.PENDING, "has not finished"),
+    ):
+        names = sorted(name for name, found in states.items() if found is state)
+        if names:
+            return Readiness(progress, f"the check {names[0]} {words}")
+    return Readiness(Progress.READY)

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from krm_windows.forge import http
 from krm_windows.forge.http import Client, Record
-from krm_windows.forge.model import Change, State, Status
+from krm_windows.forge.model import Change, Progress, Readiness, State, Status, checked, moved
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,53 @@ class Pulls:
             content["target_url"] = status.link
         self.client.send("POST", f"{self.root}/statuses/{quote(sha, safe='')}", content)
 
+    def readiness(self, change: Change, ours: str) -> Readiness:
+        """Say whether a pull request can be merged now (GET …/pulls/{number})."""
+        entry = http.record(self.client.get(f"{self.root}/pulls/{change.number}"))
+        if entry.get("merged") is True:
+            return Readiness(Progress.MERGED)
+        if http.text(entry, "state") != "open":
+            return Readiness(Progress.BLOCKED, "it is closed")
+        sha = _change(entry).sha
+        if sha != change.sha:
+            return moved(sha)
+        if entry.get("draft") is True:
+            return Readiness(Progress.BLOCKED, "it is a draft")
+        return self.mergeable(entry, self._checks(sha, ours))
+
+    def _checks(self, sha: str, ours: str) -> Readiness:
+        """Say what the checks of a commit leave to be waited for."""
+        states = self.check_runs(sha)
+        for status in self.statuses(sha).values():
+            if status.context != ours:
+                states[status.context] = status.state
+        return checked(states)
+
+    def check_runs(self, _sha: str) -> dict[str, State]:
+        """Return the states of checks that are no statuses, by name."""
+        return {}
+
+    def mergeable(self, entry: Record, checks: Readiness) -> Readiness:
+        """Say whether an open pull request can be merged, as the forge shows it."""
+        raise NotImplementedError
+
+    def approve(self, change: Change, words: str) -> bool:
+        """Approve a pull request at a commit (POST …/pulls/{number}/reviews)."""
+        path = f"pulls/{change.number}/reviews"
+        # A second review would be news for everybody who reads along.
+        content: Record = {"commit_id": change.sha, "body": words}
+        approval = {**content, "state": "APPROVED"}
+        for each in self.listed(path):
+            if {name: each.get(name) for name in approval} == approval:
+                return False
+        self.client.send("POST", f"{self.root}/{path}", {**content, "event": self.approves})
+        return True
+
+    @property
+    def approves(self) -> str:
+        """The word for a review that approves."""
+        return "APPROVE"
+
 
 def _change(entry: Record) -> Change:
     labels = entry.get("labels")
@@ -110,6 +157,7 @@ def _change(entry: Record) -> Change:
         author=http.text(entry, "user", "login"),
         labels=frozenset(named),
         address=http.text(entry, "html_url"),
+        base=http.text(entry, "base", "ref"),
     )
 
 

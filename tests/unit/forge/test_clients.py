@@ -66,6 +66,7 @@ def test_open_changes_are_read(asked: Asked) -> None:
         author="ada",
         labels=frozenset({"bug"}),
         address=f"{asked.server.address}/1",
+        base="main",
     )
     assert second.text == ""
     assert asked.forge.change(2) == second

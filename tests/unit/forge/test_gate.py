@@ -9,7 +9,7 @@ import pytest
 import yaml
 from calls import call, spec, wire
 
-from krm_windows.forge import Change, Forge, ForgeError, State, Status
+from krm_windows.forge import Change, Forge, ForgeError, Method, Readiness, State, Status
 from krm_windows.forge.gate import LABEL, MergeGate, Outcome, Policy
 from krm_windows.forge.reach import Reach
 from krm_windows.gate import timetable
@@ -69,9 +69,17 @@ class Forged(Forge):
         """Note it."""
         self.said.append((sha, status))
 
-    def merge(self, change: Change) -> None:
+    def readiness(self, change: Change, ours: str) -> Readiness:
         """Nobody asks for it."""
-        raise AssertionError(change)
+        raise AssertionError(change, ours)
+
+    def merge(self, change: Change, method: Method | None = None) -> None:
+        """Likewise."""
+        raise AssertionError(change, method)
+
+    def approve(self, change: Change, words: str) -> bool:
+        """Likewise."""
+        raise AssertionError(change, words)
 
 
 def forged(*files: tuple[str, ...], **fields: object) -> Forged:
@@ -79,7 +87,7 @@ def forged(*files: tuple[str, ...], **fields: object) -> Forged:
     found = Forged({number: frozenset(each) for number, each in enumerate(files, 1)}, **fields)
     for number in found.files:
         sha = f"{number:040x}"
-        found.changes.append(Change(number, sha, "", "", "ada", frozenset(), ""))
+        found.changes.append(Change(number, sha, "", "", "ada", frozenset(), "", "main"))
     return found
 
 
@@ -132,6 +140,21 @@ def test_a_change_that_touches_several_needs_all() -> None:
     assert words.startswith("closed until Mon 2026-12-21 08:00")
     assert words.endswith("and 1 more")
     assert gate.edge(THURSDAY) == datetime(2026, 12, 17, 21, 0, tzinfo=UTC)
+
+
+def test_a_label_puts_a_change_under_a_policy() -> None:
+    """Whatever it touches; it is the name of the policy, without its namespace."""
+    forge = forged(("README.md",))
+    gate = MergeGate(forge, [policy()], "windows")
+    found = []
+    for label in ("window:week", "window:weekly", "window:flux-system/week"):
+        forge.changes = [replace(forge.changes[0], labels=frozenset({label}))]
+        found.append((gate.is_scheduled(forge.changes[0]), passed(gate, THURSDAY)[0].verdict))
+    assert [(is_it, said and said.state) for is_it, said in found] == [
+        (True, State.PENDING),
+        (False, State.SUCCESS),
+        (False, State.SUCCESS),
+    ]
 
 
 def test_closing_early_counts() -> None:

@@ -1,0 +1,176 @@
+"""Merging what is scheduled: changes with the label of a window, one at a time, oldest first."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import Enum, auto
+
+from krm_windows.forge.errors import ConflictError, ForgeError, RefusedError
+from krm_windows.forge.gate import MergeGate, Verdict
+from krm_windows.forge.model import Change, Method, Progress, Readiness, State, moved
+
+_POLL = timedelta(seconds=15)
+# What a forge works out after a push, a status or a merge is there in seconds.
+_GRACE = timedelta(minutes=1)
+
+
+class Result(Enum):
+    """What came of a change."""
+
+    MERGED = auto()
+    APPROVED = auto()
+    # Of a dry run: nothing keeps it back but that.
+    READY = auto()
+    # Its window is closed.
+    WAITS = auto()
+    FAILED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """What came of a change, and why; `is_new` where that was not said before."""
+
+    change: Change
+    result: Result
+    words: str
+    is_new: bool = True
+
+
+@dataclass
+class Merger:
+    """Merges the changes that a gate lets through and that carry the label of a policy.
+
+    `now` tells the time, `sleep` takes seconds. A change whose checks take longer than `timeout`
+    has failed. With `approve_only` changes are approved, and their checks are the forge's matter.
+    """
+
+    gate: MergeGate
+    now: Callable[[], datetime]
+    sleep: Callable[[float], None]
+    timeout: timedelta
+    method: Method | None = None
+    approve_only: bool = False
+    # Of each commit, what came of it last: a loop says it once, and approves once.
+    _said: dict[str, Landing] = field(default_factory=dict)
+
+    def run(self) -> Iterator[Landing]:
+        """Merge what may be merged; end after the first change that fails.
+
+        Raises ForgeError where the list of changes cannot be read.
+        """
+        # The list is read before the first merge, as a merge moves what a page has.
+        changes = [each for each in self.gate.forge.open_changes() if self.gate.is_scheduled(each)]
+        failed: Change | None = None
+        said: dict[str, Landing] = {}
+        for change in changes:
+            # What comes behind may need it, as its author has put it behind.
+            if failed is not None:
+                words = f"not tried, as #{failed.number} has failed"
+                landing = Landing(change, Result.WAITS, words)
+            else:
+                landing = self._landing(change)
+            if landing.result is Result.FAILED:
+                failed = change
+            said[change.sha] = landing
+            yield replace(landing, is_new=self._said.get(change.sha) != landing)
+        self._said = said
+
+    def _landing(self, change: Change) -> Landing:
+        try:
+            return self._land(change)
+        except RefusedError as error:
+            return Landing(change, Result.FAILED, f"the token may not: {error}")
+        except ConflictError as error:
+            return Landing(change, Result.FAILED, self._refusal(change, error))
+        except ForgeError as error:
+            return Landing(change, Result.FAILED, f"{error}")
+
+    def _refusal(self, change: Change, error: ConflictError) -> str:
+        """Say why the forge has refused: somebody's push is the reason, if there was one."""
+        sha = self.gate.forge.change(change.number).sha
+        if sha != change.sha:
+            return moved(sha).words
+        return str(error)
+
+    def _land(self, change: Change) -> Landing:
+        """Wait for the checks of a change as long as its window is open, and merge it."""
+        began = self.now()
+        while True:
+            landing = self._step(change, self.now() - began)
+            if landing is not None:
+                return landing
+            self._rest()
+
+    def _step(self, change: Change, waited: timedelta) -> Landing | None:
+        """Do what can be done with a change now; None where a while later there may be more."""
+        verdict = self.gate.decide(change, self.now())
+        if verdict.state is not State.SUCCESS:
+            return self._wait(change, verdict)
+        if self.approve_only:
+            return self._approve(change, verdict.words)
+        readiness = self.gate.forge.readiness(change, self.gate.context)
+        if readiness.progress is Progress.READY:
+            return self._merge(change)
+        return self._unready(change, readiness, waited)
+
+    def _unready(self, change: Change, readiness: Readiness, waited: timedelta) -> Landing | None:
+        """Give up a change that cannot be merged; None where it is to be waited for."""
+        if readiness.progress is Progress.MERGED:
+            return Landing(change, Result.MERGED, "by somebody else")
+        if self._is_hopeless(readiness, waited):
+            return Landing(change, Result.FAILED, readiness.words)
+        if self.gate.dry_run:
+            return Landing(change, Result.WAITS, readiness.words)
+        return None
+
+    def _wait(self, change: Change, verdict: Verdict) -> Landing:
+        """Leave a change to the next window, with a status that says so."""
+        # Whoever pushes to a change that is to be merged has to know that it is not.
+        if verdict.stale:
+            return Landing(change, Result.FAILED, verdict.words)
+        self.gate.say(change, verdict)
+        return Landing(change, Result.WAITS, verdict.words)
+
+    def _is_hopeless(self, readiness: Readiness, waited: timedelta) -> bool:
+        if readiness.progress is Progress.BLOCKED:
+            return True
+        if readiness.progress is Progress.UNKNOWN:
+            return waited >= _GRACE
+        return waited >= self.timeout
+
+    def _rest(self) -> None:
+        """Sleep for a while, and not past the next edge."""
+        at = self.now()
+        length = _POLL
+        edge = self.gate.edge(at)
+        if edge is not None:
+            length = min(length, edge - at)
+        self.sleep(length.total_seconds())
+
+    def _merge(self, change: Change) -> Landing:
+        """Merge a change at the commit that was judged."""
+        # What was asked in between took time, in which the window may have closed.
+        verdict = self.gate.decide(change, self.now())
+        if verdict.state is not State.SUCCESS:
+            return self._wait(change, verdict)
+        if self.gate.dry_run:
+            return Landing(change, Result.READY, verdict.words)
+        forge = self.gate.forge
+        try:
+            forge.merge(change, self.method)
+        except (ConflictError, RefusedError):
+            raise
+        except ForgeError:
+            # Its answer may be what was lost.
+            if forge.readiness(change, self.gate.context).progress is not Progress.MERGED:
+                raise
+        return Landing(change, Result.MERGED, verdict.words)
+
+    def _approve(self, change: Change, words: str) -> Landing:
+        """Approve a change at the commit that was judged, once."""
+        if self.gate.dry_run:
+            return Landing(change, Result.READY, words)
+        before = self._said.get(change.sha)
+        if before is None or before.result is not Result.APPROVED:
+            self.gate.forge.approve(change, words)
+        return Landing(change, Result.APPROVED, words)
