@@ -5,6 +5,7 @@ The shapes are those of the documents of GitHub (REST 2022-11-28), GitLab (v4) a
 
 import json
 import re
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -101,6 +102,8 @@ class Server:
         name, token = SENT[self.kind]
         if headers.get(name) != token:
             return 401, {}, {"message": "Bad credentials"}
+        if f"{url.path}/" == PREFIXES[self.kind]:
+            return 200, {}, {"default_branch": "main"}
         if not url.path.startswith(PREFIXES[self.kind]):
             return 404, {}, {"message": "Not Found"}
         path = url.path.removeprefix(PREFIXES[self.kind])
@@ -306,12 +309,18 @@ def _check_run(name: str, state: str) -> Json:
 
 
 @contextmanager
-def serving(kind: str, *pulls: Pull) -> Iterator[Server]:
+def serving(kind: str, *pulls: Pull, tls: ssl.SSLContext | None = None) -> Iterator[Server]:
     """Serve a repository of a forge."""
     forge = Server(kind, list(pulls))
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(forge))
     server.daemon_threads = True
     forge.address = f"http://127.0.0.1:{server.server_port}"
+    if tls is not None:
+        # The handshake is that of a thread of the connection, so that a bad one stops no other.
+        server.socket = tls.wrap_socket(
+            server.socket, server_side=True, do_handshake_on_connect=False
+        )
+        forge.address = f"https://localhost:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 FORGES = ("github", "gitlab", "gitea")
 METHODS = ("merge", "squash", "rebase")
+# What connections the client keeps.
+_MOST_JOBS = 64
 _EVERY = timedelta(minutes=5)
 
 
@@ -61,6 +63,13 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="the clusters' directories in it (default: %(default)s)",
     )
     parser.add_argument(
+        "--base",
+        action="append",
+        default=[],
+        metavar="BRANCH",
+        help="a branch whose changes are gated (repeatable; default: that of the repository)",
+    )
+    parser.add_argument(
         "--context",
         metavar="NAME",
         default="krm-windows",
@@ -84,6 +93,14 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="run until it is ended: every five minutes and at edges",
     )
     parser.add_argument("--dry-run", action="store_true", help="change nothing on the forge")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        choices=range(1, _MOST_JOBS + 1),
+        default=16,
+        metavar="N",
+        help="how many requests go to the forge at the same time (default: %(default)s)",
+    )
     _merge_options(parser)
     previews.options(parser)
 
@@ -154,6 +171,8 @@ def _gate(versions: list[Version], arguments: argparse.Namespace, clock: Clock) 
         link=arguments.link,
         exempt_by=frozenset(arguments.exempt_by),
         dry_run=arguments.dry_run,
+        jobs=arguments.jobs,
+        bases=frozenset(arguments.base),
     )
 
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
+from multiprocessing.pool import ThreadPool
 
 from krm_windows import escape
 from krm_windows.forge.errors import ForgeError
@@ -55,6 +57,7 @@ class Policy:
         return f"{word} {until}: {named(self.timetable)} ({decision.reason})"
 
 
+_Head = tuple[int, str, str]
 Decided = tuple[Policy, Decision]
 """A policy, and what it is at an instant."""
 
@@ -66,6 +69,11 @@ class Verdict:
     state: State
     words: str
     stale: bool = False
+
+    @property
+    def may_land(self) -> bool:
+        """Whether it may land now."""
+        return self.state is State.SUCCESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +93,9 @@ class Outcome:
 class MergeGate:
     """Gates the open changes of a repository by some policies.
 
-    `exempt_by` may set the label that lets a change through. Nothing is set in a `dry_run`.
+    `exempt_by` may set the label that lets a change through. Nothing is set in a `dry_run`. So
+    many `jobs` ask the forge at the same time. Changes into other branches than `bases` do not
+    concern it; without any it is the default branch of the repository.
     """
 
     forge: Forge
@@ -94,8 +104,11 @@ class MergeGate:
     link: str = ""
     exempt_by: frozenset[str] = frozenset()
     dry_run: bool = False
-    # By the commit: what it changes, and what was said of it last.
-    _files: dict[str, frozenset[str] | None] = field(default_factory=dict)
+    jobs: int = 1
+    bases: frozenset[str] = frozenset()
+    # What changes: of a commit into another branch it is something else.
+    _files: dict[_Head, frozenset[str] | None] = field(default_factory=dict)
+    # By the commit: what was said of it last.
     _said: dict[str, Status] = field(default_factory=dict)
 
     def run(self, now: Callable[[], datetime]) -> Iterator[Outcome]:
@@ -104,19 +117,48 @@ class MergeGate:
         Raises ForgeError where the list of changes cannot be read; what is wrong with one change
         does not keep the others from their status.
         """
-        met = set()
-        for change in self.forge.open_changes():
-            met.add(change.sha)
-            try:
-                # A thousand changes take minutes, in which a window may close.
-                verdict = self.decide(change, now())
-                yield Outcome(change, verdict, is_new=self.say(change, verdict))
-            except ForgeError as error:
-                yield Outcome(change, None, error=error)
+        heads: dict[str, list[Change]] = {}
+        for change in self.changes():
+            heads.setdefault(change.sha, []).append(change)
+        # Threads that do not outlive the process, whatever a request waits for when it is ended.
+        with ThreadPool(self.jobs) as pool:
+            for outcomes in pool.imap(partial(self._judge, now), heads.values()):
+                yield from outcomes
         # What is closed by now is asked for no more.
-        for kept in (self._files, self._said):
-            for sha in kept.keys() - met:
-                del kept[sha]
+        for sha in self._said.keys() - heads.keys():
+            del self._said[sha]
+        met = set()
+        for changes in heads.values():
+            met |= {_head(change) for change in changes}
+        for head in self._files.keys() - met:
+            del self._files[head]
+
+    def changes(self) -> Iterator[Change]:
+        """Yield the open changes that are to be merged into a branch that counts.
+
+        A status is that of a commit: one for a change into a branch that anybody may make would
+        let the same commit land in this one.
+        """
+        bases = self.bases or frozenset({self.forge.default_branch()})
+        for change in self.forge.open_changes():
+            if change.base in bases:
+                yield change
+
+    def _judge(self, now: Callable[[], datetime], changes: Sequence[Change]) -> list[Outcome]:
+        """Say of the one head of some changes what holds for all of them.
+
+        Two changes of one branch into two others have the same head, and a status is that of the
+        commit: one that may land would let the other land, too.
+        """
+        try:
+            # A thousand changes take a while, in which a window may close.
+            at = now()
+            verdicts = [self.decide(change, at) for change in changes]
+            verdict = next((each for each in verdicts if not each.may_land), verdicts[0])
+            is_new = self.say(changes[0], verdict)
+        except ForgeError as error:
+            return [Outcome(change, None, error=error) for change in changes]
+        return [Outcome(change, verdict, is_new) for change in changes]
 
     def edge(self, at: datetime) -> datetime | None:
         """Return when the next policy opens or closes, None where that is far."""
@@ -139,8 +181,8 @@ class MergeGate:
             return self._held(change, closed)
         # The files were those of the head that it had when they were read. Had somebody pushed
         # another one in between, the status would say of one commit what is true of another.
-        if self.forge.change(change.number).sha != change.sha:
-            self._files.pop(change.sha, None)
+        if _head(self.forge.change(change.number)) != _head(change):
+            self._files.pop(_head(change), None)
             return Verdict(State.PENDING, "its head has moved: look again", stale=True)
         if not concerned:
             return Verdict(State.SUCCESS, "changes nothing that a window gates")
@@ -160,9 +202,10 @@ class MergeGate:
         return found
 
     def _changed(self, change: Change) -> frozenset[str] | None:
-        if change.sha not in self._files:
-            self._files[change.sha] = self.forge.changed_files(change)
-        return self._files[change.sha]
+        head = _head(change)
+        if head not in self._files:
+            self._files[head] = self.forge.changed_files(change)
+        return self._files[head]
 
     def _held(self, change: Change, closed: Sequence[Decided]) -> Verdict:
         """Say that a change waits, unless it is exempt."""
@@ -199,6 +242,11 @@ class MergeGate:
         if not self.dry_run:
             self._said[change.sha] = status
         return is_new
+
+
+def _head(change: Change) -> _Head:
+    """Return what the files of a change depend on."""
+    return change.number, change.sha, change.base
 
 
 def _closed(decided: Sequence[Decided]) -> list[Decided]:

@@ -65,6 +65,10 @@ class GitLab:
                 met.add(change.number)
                 yield change
 
+    def default_branch(self) -> str:
+        """Return the default branch (GET …/projects/{id})."""
+        return http.text(http.record(self.client.get(self._root)), "default_branch")
+
     def change(self, number: int) -> Change:
         """Read one merge request anew."""
         return _change(http.record(self.client.get(f"{self._root}/merge_requests/{number}")))

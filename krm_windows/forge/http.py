@@ -6,6 +6,7 @@ The token goes to the one host that was named, in a header; no message has it.
 import email.utils
 import json
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from urllib.parse import urlencode, urlsplit
 
 import urllib3
 
+from krm_windows.forge import proxies
 from krm_windows.forge.errors import ConflictError, ForgeError, RefusedError
 from krm_windows.system.errors import WorkspaceError
 
@@ -24,9 +26,10 @@ Record = dict[str, Json]
 _MOST = 16 << 20
 """Bytes of an answer. A page of a hundred pull requests of GitHub has some 2 MiB."""
 _MOST_PAGES = 200
+MOST_THREADS = 64
+"""So many connections are kept open."""
 _PIECE = 1 << 16
 _SECONDS = 60.0
-_TIMEOUT = urllib3.Timeout(connect=10.0, read=30.0)
 _TRIES = 5
 # Seconds. The hourly limits of a forge may want more; then the run fails, and the next one goes on.
 _LONGEST_PAUSE = 300.0
@@ -47,6 +50,7 @@ class Answer:
 class Client:
     """Asks one REST interface; `header` and `token` say who asks.
 
+    Threads may share it; a limit that one of them meets is waited for by all.
     `sleep` takes seconds and `now` tells the time in UTC, for what a forge says of its limits.
     """
 
@@ -55,17 +59,19 @@ class Client:
     token: str = field(repr=False)
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    # How often a limit was waited for. Whoever holds the lock waits, for all threads.
+    _waits: int = field(default=0, repr=False)
+    _limited: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
         """Check the address; raises WorkspaceError where the token would go in the clear."""
         parts = urlsplit(self.address)
-        is_local = parts.hostname in ("127.0.0.1", "localhost", "::1")
+        is_local = parts.hostname in proxies.LOCAL
         if parts.scheme != "https" and not (parts.scheme == "http" and is_local):
             raise WorkspaceError(f"{self.address}: must be https, or an address of this machine")
         if not self.token.isascii() or not self.token.isprintable():
             raise WorkspaceError("the token holds what no HTTP header can")
-        # Neither retries nor redirects of its own: a redirect would take the token elsewhere.
-        self._pool = urllib3.PoolManager(retries=False, timeout=_TIMEOUT)
+        self._pool = proxies.manager(self.address, MOST_THREADS)
 
     def get(self, path: str, **query: str | int) -> Json:
         """Return what lies at a path, below the address."""
@@ -104,6 +110,9 @@ class Client:
         """Ask until there is an answer that counts."""
         problem = ""
         for number in range(_TRIES):
+            # Not while another thread waits for the end of a limit.
+            with self._limited:
+                waits = self._waits
             try:
                 answer = self._once(method, path, content)
             except (urllib3.exceptions.HTTPError, OSError) as error:
@@ -117,18 +126,24 @@ class Client:
             if not again and problem != str(_TOO_MANY):
                 break
             if number + 1 < _TRIES:
-                self._pause(method, path, pause, number)
+                self._pause(f"{method} {_plain(path)}", pause, number, waits)
         raise ForgeError(f"{method} {_plain(path)}: failed ({problem})")
 
-    def _pause(self, method: str, path: str, asked: float | None, number: int) -> None:
-        seconds = 2.0**number
-        if asked is not None:
-            seconds = max(asked, 0.0)
-        if seconds > _LONGEST_PAUSE:
-            raise ForgeError(
-                f"{method} {_plain(path)}: the forge asks to wait for {seconds:.0f} seconds"
-            )
-        self.sleep(seconds)
+    def _pause(self, what: str, asked: float | None, number: int, waits: int) -> None:
+        """Wait before the next try, for as long as the forge asks to.
+
+        `waits` is how many limits had been waited for when the request was sent.
+        """
+        if asked is None:
+            self.sleep(2.0**number)
+            return
+        if asked > _LONGEST_PAUSE:
+            raise ForgeError(f"{what}: the forge asks to wait for {asked:.0f} seconds")
+        with self._limited:
+            # Another thread has waited for the same limit meanwhile.
+            if self._waits == waits:
+                self.sleep(max(asked, 0.0))
+                self._waits += 1
 
     def _once(self, method: str, path: str, content: Record | None) -> Answer:
         headers = {

@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from krm_windows.forge.errors import ConflictError, ForgeError, RefusedError
 from krm_windows.forge.gate import MergeGate, Verdict
-from krm_windows.forge.model import Change, Method, Progress, Readiness, State, moved
+from krm_windows.forge.model import Change, Method, Progress, Readiness, moved
 
 _POLL = timedelta(seconds=15)
 # What a forge works out after a push, a status or a merge is there in seconds.
@@ -59,7 +59,7 @@ class Merger:
         Raises ForgeError where the list of changes cannot be read.
         """
         # The list is read before the first merge, as a merge moves what a page has.
-        changes = [each for each in self.gate.forge.open_changes() if self.gate.is_scheduled(each)]
+        changes = [each for each in self.gate.changes() if self.gate.is_scheduled(each)]
         failed: Change | None = None
         said: dict[str, Landing] = {}
         for change in changes:
@@ -104,7 +104,7 @@ class Merger:
     def _step(self, change: Change, waited: timedelta) -> Landing | None:
         """Do what can be done with a change now; None where a while later there may be more."""
         verdict = self.gate.decide(change, self.now())
-        if verdict.state is not State.SUCCESS:
+        if not verdict.may_land:
             return self._wait(change, verdict)
         if self.approve_only:
             return self._approve(change, verdict.words)
@@ -151,7 +151,7 @@ class Merger:
         """Merge a change at the commit that was judged."""
         # What was asked in between took time, in which the window may have closed.
         verdict = self.gate.decide(change, self.now())
-        if verdict.state is not State.SUCCESS:
+        if not verdict.may_land:
             return self._wait(change, verdict)
         if self.gate.dry_run:
             return Landing(change, Result.READY, verdict.words)

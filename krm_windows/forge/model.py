@@ -78,6 +78,9 @@ class Forge(Protocol):
     def open_changes(self) -> Iterator[Change]:
         """Yield the open changes, each once, the oldest first."""
 
+    def default_branch(self) -> str:
+        """Return the branch that changes are merged into, unless they say another."""
+
     def change(self, number: int) -> Change:
         """Read one change anew."""
 

@@ -46,6 +46,10 @@ class Pulls:
         """What asks for open ones, the oldest first."""
         return {"state": "open", "sort": "created", "direction": "asc"}
 
+    def default_branch(self) -> str:
+        """Return the default branch (GET …/repos/{owner}/{name})."""
+        return http.text(http.record(self.client.get(self.root)), "default_branch")
+
     def change(self, number: int) -> Change:
         """Read one pull request anew."""
         return _change(http.record(self.client.get(f"{self.root}/pulls/{number}")))

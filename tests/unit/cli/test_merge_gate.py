@@ -1,5 +1,11 @@
 """`krm-windows merge-gate`, against forges of ours on loopback."""
 
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -159,6 +165,31 @@ def test_a_label_of_somebody_who_may_lets_it_through(
     assert "success: exempt by ada: CVE-2026-1" in capsys.readouterr().out
 
 
+def test_a_thousand_changes_are_asked_for_at_the_same_time(server: Server) -> None:
+    """So many at once as are allowed, and no more; each has its status."""
+    server.pulls = [
+        Pull(number, f"{number:040x}", ("apps/a",) if number % 2 else ("docs/a",))
+        for number in range(1000)
+    ]
+    # Only four that are under way together get past it.
+    together = threading.Barrier(4, timeout=60)
+    under_way: list[int] = []
+    most: list[int] = []
+
+    def before(method: str, _path: str) -> None:
+        if method == "POST":
+            under_way.append(1)
+            most.append(len(under_way))
+            together.wait()
+            under_way.pop()
+
+    server.before = before
+    assert gated(server, "--paths", "apps/*", "--jobs", "4") == 0
+    found = [server.latest(each.sha)["state"] for each in server.pulls]
+    assert found == ["success", "pending"] * 500
+    assert max(most) == 4
+
+
 def test_a_watch_sets_it_at_the_edge(server: Server) -> None:
     """And looks for new changes every five minutes."""
     hands = Hands(MONDAY - timedelta(minutes=7), sleeps=5)
@@ -219,6 +250,28 @@ def test_a_schedule_meets_every_edge(tmp_path: Path) -> None:
     found = [each["cron"] for each in yaml.safe_load(answer.out)["schedule"]]
     # 08:00 and 17:00 in Berlin are one or two hours earlier in UTC.
     assert found == ["0 6,7,15,16 * * 1,4", "0 8,17 * * 1,4"]
+
+
+def test_what_waits_for_a_limit_ends_when_it_is_told_to(tmp_path: Path) -> None:
+    """A runner that is stopped does not wait for five minutes, or is killed meanwhile."""
+    asked = threading.Event()
+    with serving("github", Pull(1, "a" * 40)) as server:
+
+        def before(method: str, _path: str) -> None:
+            if method == "POST":
+                server.troubles = [(429, {"Retry-After": "250"}, {})]
+                asked.set()
+
+        server.before = before
+        where = ("--forge", "github", "--repo", "acme/fleet", "--url", server.address)
+        command = [sys.executable, "-m", "krm_windows", "merge-gate", "policy.yaml", *where]
+        environment = {**os.environ, "GITHUB_TOKEN": TOKEN}
+        with subprocess.Popen([*command, "--paths", "*"], cwd=tmp_path, env=environment) as running:
+            assert asked.wait(60)
+            # It has read the answer by then, and sleeps.
+            time.sleep(1)
+            running.send_signal(signal.SIGTERM)
+            assert running.wait(30) == ExitCode.TERMINATED
 
 
 @pytest.mark.parametrize(

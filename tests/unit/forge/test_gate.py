@@ -43,6 +43,10 @@ class Forged(Forge):
         """Yield what is open."""
         yield from list(self.changes)
 
+    def default_branch(self) -> str:
+        """Return what every repository has today."""
+        return "main"
+
     def change(self, number: int) -> Change:
         """Read one."""
         self.asked.append("change")
@@ -188,6 +192,45 @@ def test_a_head_that_moves_while_it_is_looked_at_is_given_no_status() -> None:
     # The files are read again, as those that are known may not be its own.
     forge.files[1] = frozenset({"apps/web.yaml"})
     assert gate.decide(read, THURSDAY).state is State.PENDING
+
+
+def test_a_head_of_two_changes_has_what_holds_for_both() -> None:
+    """Else a change of the same commit into a branch where it changes little would let it land."""
+    for files in ((("apps/a",), ("README.md",)), (("README.md",), ("apps/a",))):
+        forge = forged(*files)
+        forge.changes = [replace(each, sha="d" * 40) for each in forge.changes]
+        gate = MergeGate(forge, [policy()], "windows")
+        # What is known of a commit's files is known of one change.
+        found = passed(gate, THURSDAY)
+        assert [each.verdict and each.verdict.state for each in found] == [State.PENDING] * 2
+        assert [said.state for _, said in forge.said] == [State.PENDING]
+
+
+def test_a_change_into_another_branch_is_none_of_ours() -> None:
+    """Its success would be one of the commit, and somebody makes it a change into this one."""
+    forge = forged(("README.md",), ("README.md",))
+    first, second = forge.changes
+    forge.changes = [replace(first, base="mine"), second]
+    gate = MergeGate(forge, [policy()], "windows")
+    assert [each.change.number for each in passed(gate, THURSDAY)] == [2]
+    assert [sha for sha, _ in forge.said] == [second.sha]
+    both = MergeGate(forge, [policy()], "windows", bases=frozenset({"main", "mine"}))
+    assert [each.change.number for each in passed(both, THURSDAY)] == [1, 2]
+
+
+def test_a_change_that_gets_another_base_is_judged_anew() -> None:
+    """Its head stays, and what it changes is something else."""
+    forge = forged(("README.md",))
+    gate = MergeGate(forge, [policy()], "windows", bases=frozenset({"main", "mine"}))
+    [read] = forge.changes
+    moved = replace(read, base="mine")
+    # While it is looked at, and after it.
+    forge.changes = [moved]
+    assert gate.decide(read, THURSDAY).stale
+    assert gate.decide(moved, THURSDAY).may_land
+    forge.files[1] = frozenset({"apps/web.yaml"})
+    forge.changes = [read]
+    assert not gate.decide(read, THURSDAY).may_land
 
 
 def test_a_push_has_a_status_of_its_own() -> None:
