@@ -29,6 +29,7 @@ FLOORS: dict[str, float] = {
     "forge": 92,
     "function": 92,
     "gate": 99,
+    "history": 95,
     "krm": 97,
     "migrate": 94,
     "patterns": 97,

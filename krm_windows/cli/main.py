@@ -20,6 +20,7 @@ COMMANDS = {
     "wait": "wait until a policy is open, or closed",
     "merge-gate": "say on every open pull request whether it may land now, by a policy",
     "status": "show what the targets of a policy are in a cluster, and what they should be",
+    "simulate": "say which commits of a repository would have waited for a policy, and how long",
     "explain": "say in plain words what a policy means",
     "diff": "show which hours a change of a policy opens and closes",
     "set": "change a policy's file by a patch, unless something is wrong with the result",

@@ -5,7 +5,7 @@ No hook, no filter, no setting and no attribute has a part in that.
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -37,7 +37,7 @@ def snapshot(
     """
     layout = git_layout.find(directory)
     with git_program.opened(layout) as git:
-        commit = _commit(git, directory, ref)
+        commit = commit_of(git, directory, ref)
         # `--repo` may name a directory inside the repository: its path from the top.
         tree = _tree(git, commit, os.path.relpath(os.path.realpath(directory), layout.top))
         listed = b""
@@ -50,8 +50,8 @@ def snapshot(
             yield Path(name)
 
 
-def _commit(git: Git, directory: Path, ref: str) -> str:
-    """Return the name of the object of a commit."""
+def commit_of(git: Git, directory: Path, ref: str) -> str:
+    """Return the name of the object of a commit; raises WorkspaceError where a ref names none."""
     unknown = WorkspaceError(
         f"{directory}: {ref[:_REF]!r} names no commit of this repository (is it fetched?)"
     )
@@ -112,8 +112,8 @@ def _write(
     """
     targets: dict[str, str] = {}
     with _Writer(root) as writer:
-        for batch in _batches(entries):
-            for entry, content in zip(batch, _contents(git, batch), strict=True):
+        for batch in batches(entries):
+            for entry, content in zip(batch, contents(git, batch), strict=True):
                 if entry.is_link:
                     # The path of a link is the content of its object.
                     targets[entry.path] = os.fsdecode(content)
@@ -128,7 +128,8 @@ def _write(
                 writer.directory(path).link(path.rpartition("/")[2], target)
 
 
-def _batches(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+def batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """Yield entries, together as many as are read at a time."""
     batch: list[Entry] = []
     size = 0
     for entry in entries:
@@ -142,7 +143,7 @@ def _batches(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
         yield batch
 
 
-def _contents(git: Git, batch: Sequence[Entry]) -> Iterator[bytes]:
+def contents(git: Git, batch: Sequence[Entry]) -> Iterator[bytes]:
     """Yield the contents of objects, as `git cat-file --batch` prints them.
 
     Each is behind a line with its size.

@@ -121,7 +121,7 @@ def opened(layout: Layout) -> Iterator[Git]:
     """
     program = programs.find("git")
     if program is None:
-        raise WorkspaceError("git is not installed: --since needs it")
+        raise WorkspaceError("git is not installed: the history of a repository is read by it")
     with tempfile.TemporaryDirectory(prefix="krm-windows-git-") as name:
         # Without links, as the temporary directory may be one (`/tmp` on macOS).
         private = Path(os.path.realpath(name))

@@ -9,6 +9,7 @@ import importlib
 import json
 import os
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from krm_windows.cli.main import COMMANDS
 from krm_windows.exit_codes import ExitCode
 
 DAYS = ("--from", "2026-12-14", "--days", "7")
+PAST = ("--since", "2026-12-07", "--until", "2027-02-01")
 NAMELESS = re.compile(r"[\x00/]")
 Document = dict[str, object]
 JOB = {
@@ -182,6 +184,7 @@ def workplace(text: str) -> None:
     _split(text, name)
     _migrate(text, name)
     _repository(text, name)
+    _past(text)
     Path("fleet").mkdir()
     for cluster in ("east", name):
         Path(f"fleet/{cluster}.yaml").write_text(written(policy(text)))
@@ -195,6 +198,30 @@ def workplace(text: str) -> None:
     head = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\n"
     Path("company.ics").write_bytes(f"{head}{body}END:VCALENDAR\r\n".encode())
     Path("broken.ics").write_bytes(f"{head}{body}{text}".encode())
+
+
+def _past(text: str) -> None:
+    """Make a repository whose commits have a text as author, message and content."""
+    Path("past").mkdir()
+    subprocess.run(["git", "init", "--quiet", "past"], check=True)
+    author = re.sub(r"[<>\n\x00]", " ", text)[:2000]
+    message = text.replace("\x00", "").encode(errors="replace")
+    stream = b""
+    contents = (written(policy("r")), written(policy(text)), written(wrong(text)))
+    for number, content in enumerate(contents):
+        # Some days before what the calls look at, on Fridays.
+        who = f"{author} <a@example.com> {1796990400 + number * 604800} +0000".encode(
+            errors="replace"
+        )
+        stream += b"commit refs/heads/main\nauthor %b\ncommitter %b\n" % (who, who)
+        stream += b"data %d\n%b\n" % (len(message), message)
+        stream += b"M 100644 inline policy.yaml\ndata %d\n%b\n" % (
+            len(content.encode()),
+            content.encode(),
+        )
+    command = ["git", "-C", "past", "fast-import", "--quiet"]
+    subprocess.run(command, input=stream, check=True)
+    Path("past/.git/HEAD").write_text("ref: refs/heads/main\n")
 
 
 def wrong(text: str) -> Document:
@@ -467,6 +494,15 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             ("policy.yaml", "-f", "broken.json"),
             ("wrong.yaml", "-f", "objects.json"),
             ("policy.yaml", "-f", argument),
+        ],
+        "simulate": [
+            ("policy.yaml", "--repo", "past", *PAST),
+            ("policy.yaml", "old.yaml", "--repo", "past", *PAST, "--classes", "classes.yaml"),
+            ("held.yaml", "--repo", "past", *PAST, "--paths", argument),
+            ("policy.yaml", "--repo", "past", "--ref", argument),
+            ("policy.yaml", "--repo", argument, "--since", argument),
+            ("policy.yaml", "--repo", "past", "--classes", "bad-classes.yaml"),
+            ("wrong.yaml", "--repo", "past"),
         ],
         "explain": [("policy.yaml",), ("policy.yaml", *target), *((each,) for each in wrongs)],
         "diff": [

@@ -99,6 +99,19 @@ CALLS: Mapping[str, Call] = {
         own=111,
         without=frozenset({"krm_windows.apply", "krm_windows.emit", "krm_windows.fleet"}),
     ),
+    # All but the page is loaded to say what there is to ask for.
+    "simulate": Call(
+        ["simulate", "--help"],
+        own=133,
+        without=frozenset(
+            {
+                "krm_windows.apply",
+                "krm_windows.emit",
+                "krm_windows.fleet",
+                "krm_windows.history.page",
+            }
+        ),
+    ),
     "--help": Call(["--help"], own=14, without=frozenset({"pydantic", "yaml", "krm_windows.krm"})),
 }
 

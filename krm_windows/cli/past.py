@@ -1,0 +1,117 @@
+"""What the commands about the past share: the repository, and spans of time that are over."""
+
+import argparse
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+
+from krm_windows.cli import output, times
+from krm_windows.gate import wallclock
+from krm_windows.krm import InputError
+from krm_windows.preview import asked
+from krm_windows.preview.asked import AskedError
+from krm_windows.system.git_history import History
+
+_SPAN = re.compile(r"([1-9][0-9]{0,3})([dwy])")
+_DAYS = {"d": 1, "w": 7}
+_LEAP_DAY = (2, 29)
+
+
+@dataclass(frozen=True, slots=True)
+class Back:
+    """So many years and days before the end."""
+
+    years: int = 0
+    days: int = 0
+
+    def before(self, at: datetime) -> datetime:
+        """Return the same time of day, so long before."""
+        day = at.date()
+        year = day.year - self.years
+        # A year before 29 February is 28 February.
+        if (day.month, day.day) == _LEAP_DAY and self.years % 4:
+            day = day.replace(day=28)
+        return datetime.combine(day.replace(year=year), at.timetz()) - timedelta(days=self.days)
+
+
+Beginning = Back | date
+"""`90d`, or a day, or an instant."""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that say where the commits are."""
+    parser.add_argument(
+        "--repo",
+        required=True,
+        metavar="DIR",
+        help="a clone of the repository, or a directory in it",
+    )
+    parser.add_argument(
+        "--ref",
+        default="HEAD",
+        metavar="REF",
+        help="the branch, tag or commit whose history it is (default: %(default)s)",
+    )
+
+
+def since(text: str) -> Beginning:
+    """Read `90d`, `12w`, `1y`, a date or an instant."""
+    # Not as in a policy, where `1m` is a minute and there are no years.
+    found = _SPAN.fullmatch(text)
+    if found is None:
+        return moment(text)
+    number = int(found[1])
+    # By the calendar: a leap year is longer.
+    if found[2] == "y":
+        return Back(years=number)
+    return Back(days=number * _DAYS[found[2]])
+
+
+def moment(text: str) -> date | datetime:
+    """Read a date, or an instant."""
+    return times.day_or_instant(text)
+
+
+def period(
+    beginning: Beginning,
+    end: date | None,
+    zone: tzinfo,
+) -> tuple[datetime, datetime]:
+    """Return the half-open UTC interval that is asked for; a date begins at midnight in a zone.
+
+    Raises InputError where nothing is in it, or where it begins before there are zone rules.
+    """
+    # The one place that reads the clock: all else is given instants.
+    ends = times.now()
+    if end is not None:
+        ends = at(end, zone)
+    try:
+        if isinstance(beginning, Back):
+            begins = asked.possible(beginning.before(ends), "--since")
+        else:
+            begins = at(beginning, zone)
+    except (AskedError, ValueError, OverflowError):
+        raise InputError(
+            f"--since must be in {asked.YEARS[0]} or later, where zone rules begin"
+        ) from None
+    # Nothing can lie in between, and a table of zeros would look like an answer.
+    if begins >= ends:
+        raise InputError(f"the beginning, {begins:%Y-%m-%d %H:%M}Z, is not before the end")
+    return begins, ends
+
+
+def at(moment: date, zone: tzinfo) -> datetime:
+    """Return the UTC instant of an instant, or of a day's first minute in a zone."""
+    # A datetime is a date for Python, so it is asked first.
+    if isinstance(moment, datetime):
+        return moment.astimezone(UTC)
+    return wallclock.instant(datetime.combine(moment, time()), zone)
+
+
+def warn_where_cut(history: History, seconds: int) -> None:
+    """Say where a shallow clone lacks a part of a period that begins at seconds since 1970."""
+    if history.is_cut and history.commits[-1].committed > seconds:
+        output.log(
+            f"{history.directory}: the clone is shallow, and what came before "
+            f"{history.commits[-1].name[:12]} is missing: git fetch --unshallow"
+        )

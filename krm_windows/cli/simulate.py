@@ -1,0 +1,154 @@
+"""`krm-windows simulate`: what a policy would have cost, from the commits of a repository."""
+
+import argparse
+import shutil
+from datetime import datetime
+from pathlib import Path
+
+from krm_windows.classes.load import load
+from krm_windows.classes.model import Spec
+from krm_windows.cli import inputs, output, past, previews, progress, report
+from krm_windows.exit_codes import ExitCode
+from krm_windows.history import simulation_records, simulation_text
+from krm_windows.history.changes import changes
+from krm_windows.history.simulation import Change, Simulation, simulate
+from krm_windows.inventory import file_of
+from krm_windows.krm import InputError
+from krm_windows.preview.calendar import named
+from krm_windows.preview.versions import Choice, Version
+from krm_windows.results import fails
+from krm_windows.system import git_history
+
+FORMATS = ("text", "json", "html")
+# A file has the width that pull requests and logs show whole; a terminal may be narrower, or wider.
+_WIDTH = 80
+_WIDTHS = range(60, 101)
+# More than two columns of figures fit no terminal.
+_POLICIES = 2
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument(
+        "policies",
+        metavar="POLICY",
+        nargs="+",
+        help="the file of a WindowPolicy; with a second one, both are compared",
+    )
+    past.options(parser)
+    parser.add_argument(
+        "--since",
+        type=past.since,
+        metavar="TIME",
+        default=past.since("1y"),
+        help="days, weeks or years before the end such as 90d, 12w or 1y, or a DATE or INSTANT "
+        "(default: 1y)",
+    )
+    parser.add_argument(
+        "--until",
+        type=past.moment,
+        metavar="DATE|INSTANT",
+        help="the end, which is not included any more (default: now)",
+    )
+    parser.add_argument(
+        "--paths",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="only commits that change such a path, or what is below it (repeatable; "
+        "default: every commit)",
+    )
+    parser.add_argument(
+        "--classes", metavar="FILE", help="the file of ChangeClasses: which of them waited"
+    )
+    parser.add_argument(
+        "-o", "--output", choices=FORMATS, default="text", help="the form (default: text)"
+    )
+    previews.options(parser)
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Print what would have waited."""
+    if len(arguments.policies) > _POLICIES:
+        raise InputError(f"give one policy, or two to compare, got {len(arguments.policies)}")
+    classes = _classes(arguments)
+    versions, code = previews.load(arguments.policies, Choice(arguments.cluster), arguments)
+    if versions:
+        _show(_simulations(versions, classes, arguments), arguments)
+    return code
+
+
+def _classes(arguments: argparse.Namespace) -> Spec | None:
+    """Return the change classes asked for; raises InputError where they are wrong."""
+    if arguments.classes is None:
+        return None
+    # As `split` reads them, with all findings.
+    config = inputs.only(arguments.classes, "ChangeClasses")
+    found, results = load(config.node, file=file_of(config))
+    report.show(results, strict=arguments.strict)
+    if found is None or fails(results, strict=arguments.strict):
+        raise InputError(f"{arguments.classes}: the ChangeClasses are wrong")
+    return found.spec
+
+
+def _simulations(
+    versions: list[Version],
+    classes: Spec | None,
+    arguments: argparse.Namespace,
+) -> list[Simulation]:
+    # Of two policies both are about the same time, by the clock of the first.
+    zone = versions[0].timetable.zone
+    begins, ends = past.period(arguments.since, arguments.until, zone)
+    seconds = range(_ceiling(begins), _ceiling(ends))
+    with (
+        git_history.opened(Path(arguments.repo), arguments.ref) as history,
+        progress.meter("commits") as show,
+    ):
+        # Before the long part begins.
+        past.warn_where_cut(history, seconds.start)
+        found: list[Change] = list(
+            changes(history, seconds.__contains__, arguments.paths, classes, show)
+        )
+    names = _names(versions, arguments)
+    return [
+        simulate(version.timetable, found, begins, ends, name)
+        for version, name in zip(versions, names, strict=True)
+    ]
+
+
+def _names(versions: list[Version], arguments: argparse.Namespace) -> list[str]:
+    """Return what each policy is called: an older and a newer version are told by their files."""
+    found = [named(version.timetable) for version in versions]
+    if len(set(found)) < len(found):
+        return list(arguments.policies)
+    return found
+
+
+def _ceiling(at: datetime) -> int:
+    """Return the first whole second since 1970 that is not before an instant."""
+    return -int(-at.timestamp() // 1)
+
+
+def _show(every: list[Simulation], arguments: argparse.Namespace) -> None:
+    if arguments.output == "json":
+        records = [simulation_records.simulation(one) for one in every]
+        # One object for one policy is easier to read by `jq` than a list of one.
+        if len(records) == 1:
+            output.show_json(records[0])
+        else:
+            output.show_json(records)
+    elif arguments.output == "html":
+        # Takes longer to import than text needs.
+        from krm_windows.history import simulation_page  # noqa: PLC0415
+
+        output.show(simulation_page.render(every))
+    else:
+        output.show(simulation_text.render(every, _width()))
+
+
+def _width() -> int:
+    if not output.is_terminal():
+        return _WIDTH
+    # `COLUMNS` wins over what the terminal says, as everywhere.
+    columns = shutil.get_terminal_size((_WIDTH, 0)).columns
+    return min(max(columns, _WIDTHS.start), _WIDTHS[-1])

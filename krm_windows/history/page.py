@@ -1,0 +1,58 @@
+"""What pages about the past have in common: one file that loads nothing, and tables."""
+
+from collections.abc import Iterable, Sequence
+from pkgutil import get_data
+
+from krm_windows.preview import markup
+from krm_windows.preview.markup import Child, Element, element
+
+# The page carries all it needs and has no script (Content Security Policy Level 3).
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def page(title: str, *children: Child) -> str:
+    """Return a page with a heading."""
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        element("title", title),
+        element("style", _style()),
+    )
+    body = element("body", element("main", element("h1", title), *children))
+    return markup.html(element("html", head, body, lang="en"))
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[Child]], kind: str = "facts") -> Element:
+    """Return a table with a line of headings, which may be wider than the screen."""
+    # `scope` says to a screen reader what a heading is of (HTML, 4.9.10).
+    titles = (element("th", head, scope="col") for head in heads)
+    head = element("thead", element("tr", *titles))
+    body = element("tbody", *(element("tr", *map(_cell, row)) for row in rows))
+    # What can be scrolled has to be reached by keyboard, and says what it is (WCAG 2.1.1).
+    return element(
+        "section",
+        element("table", head, body, class_=kind),
+        class_="scroll",
+        tabindex="0",
+        aria_label=", ".join(filter(None, heads)),
+    )
+
+
+def number(value: int) -> Element:
+    """Return a cell with a number."""
+    return element("td", str(value), class_="number")
+
+
+def _cell(child: Child) -> Element:
+    # A cell with a class or a heading comes as it is to be.
+    if isinstance(child, Element) and child.tag in ("td", "th"):
+        return child
+    return element("td", child)
+
+
+def _style() -> str:
+    # Out of a wheel or an archive alike.
+    found = get_data(__package__ or "", "assets/past.css")
+    return (found or b"").decode()

@@ -1,0 +1,272 @@
+"""A history replayed against a timetable: which changes would have waited, and for how long.
+
+A change is offered at the committer's time of its commit on the way of first parents: that is when
+it came onto the branch (a merge, a rebase and a squash each make a new commit), while the author's
+time may be weeks before. What is offered while it is open does not wait. What is offered while it
+is closed waits until it opens next, whatever comes in between.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import cached_property
+from statistics import median
+from typing import TypeAlias
+
+from krm_windows.gate.timetable import Timetable
+from krm_windows.preview.calendar import named
+from krm_windows.schedule.timeline import openings
+
+FAR = timedelta(days=400)
+"""An opening that is later than this after the end of the period is none: as `state` has it."""
+Begins: TypeAlias = Callable[[date], date]
+"""Gives the first day of the week or month of a day."""
+_HUNDRED = 100
+_DAY = timedelta(days=1)
+# A period of more days is told by months, a shorter one by weeks.
+_BY_WEEKS = 92
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A commit as it was offered at a UTC instant; `classes` are those of what it changed."""
+
+    commit: str
+    at: datetime
+    author: str
+    subject: str
+    classes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A change that waits, until the UTC instant `opens`; None where that is too far away."""
+
+    change: Change
+    opens: datetime | None
+
+    @property
+    def length(self) -> timedelta | None:
+        """For how long it waits."""
+        if self.opens is None:
+            return None
+        return self.opens - self.change.at
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of the changes: those of a week, a month or a class, and the waits among them."""
+
+    title: str
+    changes: int
+    waits: tuple[Wait, ...]
+
+    @property
+    def waited(self) -> int:
+        """How many waited."""
+        return len(self.waits)
+
+    @property
+    def total(self) -> timedelta:
+        """How long they waited together, but for those that never came in."""
+        return sum(lengths(self.waits), timedelta())
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """The changes of the UTC interval [`begins`, `ends`) by their instants, and those that waited.
+
+    `skewed` is how many of them have a time before that of the commit before them; `name` is what
+    the policy is called beside others.
+    """
+
+    name: str
+    timetable: Timetable
+    begins: datetime
+    ends: datetime
+    changes: tuple[Change, ...]
+    waits: tuple[Wait, ...]
+    skewed: int = 0
+
+    @property
+    def zone(self) -> tzinfo:
+        """The policy's time zone."""
+        return self.timetable.zone
+
+    @cached_property
+    def lengths(self) -> list[timedelta]:
+        """How long they waited, the shortest first, but for those that never came in."""
+        return lengths(self.waits)
+
+    @property
+    def median(self) -> timedelta | None:
+        """As many waited longer as shorter."""
+        if not self.lengths:
+            return None
+        # Of an even number it is the middle of the two in the middle, to the second.
+        seconds = median(length.total_seconds() for length in self.lengths)
+        return timedelta(seconds=int(seconds))
+
+    def percentile(self, share: int) -> timedelta | None:
+        """Return the shortest length that so many of a hundred did not exceed (nearest rank)."""
+        if not self.lengths:
+            return None
+        # Rounded up: of ten, 95 of 100 is the tenth.
+        rank = -(-share * len(self.lengths) // _HUNDRED)
+        return self.lengths[rank - 1]
+
+    @property
+    def longest(self) -> list[Wait]:
+        """The waits that ended, the longest first; of two as long, the earlier one."""
+        ended = [wait for wait in self.waits if wait.length is not None]
+        # The commit that waited longest is the first to be looked at.
+        ended.sort(key=lambda wait: (-(wait.length or timedelta()), wait.change.at))
+        return ended
+
+    @property
+    def pending(self) -> list[Wait]:
+        """The waits that went on at the end of the period."""
+        return [wait for wait in self.waits if wait.opens is None or wait.opens >= self.ends]
+
+    @property
+    def never(self) -> list[Wait]:
+        """The waits without an opening that is near enough."""
+        return [wait for wait in self.waits if wait.opens is None]
+
+    @cached_property
+    def openings(self) -> list[tuple[datetime, tuple[Wait, ...]]]:
+        """The openings at which changes went in, the one with the most of them first."""
+        found: dict[datetime, list[Wait]] = {}
+        for wait in self.waits:
+            if wait.opens is not None:
+                found.setdefault(wait.opens, []).append(wait)
+        # Of two with as many the earlier one, so that the output is the same each time.
+        by_size = sorted(found, key=lambda opens: (-len(found[opens]), opens))
+        return [(opens, tuple(found[opens])) for opens in by_size]
+
+    @cached_property
+    def weeks(self) -> list[Part]:
+        """The weeks of the policy's clock, each titled with its Monday."""
+        return self._by(lambda day: day - day.weekday() * _DAY)
+
+    @cached_property
+    def worst_week(self) -> Part | None:
+        """The week in which most changes waited; of those, the longest together, the earliest."""
+        if not self.waits:
+            return None
+        # The first of equal ones, as `max` has it, and weeks are in order.
+        return max(self.weeks, key=lambda week: (week.waited, week.total))
+
+    @cached_property
+    def parts(self) -> tuple[str, list[Part]]:
+        """What the period is told by, `week` or `month`, and those, the empty ones too."""
+        # Thirteen weeks at most: as many lines as a year has months.
+        if self.ends - self.begins <= _BY_WEEKS * _DAY:
+            return "week", self.weeks
+        return "month", self._by(lambda day: day.replace(day=1), title="%Y-%m")
+
+    @cached_property
+    def classes(self) -> list[Part]:
+        """The change classes by name; a change of two classes is in both."""
+        numbers: Counter[str] = Counter()
+        for change in self.changes:
+            numbers.update(change.classes)
+        found = []
+        for name in sorted(numbers):
+            waits = tuple(wait for wait in self.waits if name in wait.change.classes)
+            found.append(Part(name, numbers[name], waits))
+        return found
+
+    def _by(self, begins: Begins, title: str = "%Y-%m-%d") -> list[Part]:
+        """Divide by the first days of weeks or months."""
+        zone = self.zone
+        # One after the other, so that those without a change are there, too.
+        numbers: dict[date, int] = {}
+        # Days of the policy's clock: what is Sunday night elsewhere may be Monday here.
+        day = self.begins.astimezone(zone).date()
+        last = (self.ends - timedelta.resolution).astimezone(zone).date()
+        while day <= last:
+            numbers.setdefault(begins(day), 0)
+            day += _DAY
+        for change in self.changes:
+            numbers[begins(change.at.astimezone(zone).date())] += 1
+        waits: dict[date, list[Wait]] = {}
+        for wait in self.waits:
+            first = begins(wait.change.at.astimezone(zone).date())
+            waits.setdefault(first, []).append(wait)
+        return [
+            Part(f"{first:{title}}", number, tuple(waits.get(first, ())))
+            for first, number in numbers.items()
+        ]
+
+
+def simulate(
+    timetable: Timetable,
+    changes: Iterable[Change],
+    begins: datetime,
+    ends: datetime,
+    name: str = "",
+) -> Simulation:
+    """Replay the changes of the UTC interval [`begins`, `ends`), given as the branch has them.
+
+    The oldest comes first. The name is that of the policy, unless another one is given. Raises
+    `LookupError` without the rules of the policy's zone.
+    """
+    within: list[Change] = []
+    skewed = 0
+    last: datetime | None = None
+    for change in changes:
+        is_within = begins <= change.at < ends
+        if is_within and last is not None and change.at < last:
+            skewed += 1
+        if is_within:
+            within.append(change)
+        # Also one outside: the first commit within may be behind the last one before.
+        last = change.at
+    # Two of one second stay as the branch has them.
+    within.sort(key=lambda change: change.at)
+    waits = tuple(_waits(timetable, within, begins, ends))
+    return Simulation(
+        name=name or named(timetable),
+        timetable=timetable,
+        begins=begins,
+        ends=ends,
+        changes=tuple(within),
+        waits=waits,
+        skewed=skewed,
+    )
+
+
+def _waits(
+    timetable: Timetable,
+    changes: Sequence[Change],
+    begins: datetime,
+    ends: datetime,
+) -> Iterator[Wait]:
+    """Walk along the openings and the changes together: both are in order."""
+    # Lazily: a policy that opens daily has been asked for as many days as changes lie in.
+    coming = openings(timetable, begins, ends + FAR)
+    opening = next(coming, None)
+    for change in changes:
+        # An opening is half open: what comes at its end waits for the next one.
+        while opening is not None and opening[1] <= change.at:
+            opening = next(coming, None)
+        # Closed for good, or for longer than anybody looks ahead.
+        if opening is None:
+            yield Wait(change, None)
+        elif change.at < opening[0]:
+            yield Wait(change, opening[0])
+
+
+def lengths(waits: Iterable[Wait]) -> list[timedelta]:
+    """Return how long waits took, the shortest first, but for those that have no end."""
+    return sorted(wait.length for wait in waits if wait.length is not None)
+
+
+def instant(seconds: int) -> datetime | None:
+    """Return the instant of seconds since 1970, None where there is no such date."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, OSError, ValueError):
+        return None

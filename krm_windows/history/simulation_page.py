@@ -1,0 +1,143 @@
+"""Simulations as one page of HTML, with all figures in tables and bars beside them."""
+
+from collections.abc import Iterator, Sequence
+
+from krm_windows.history import simulation_text
+from krm_windows.history.page import number, page, table
+from krm_windows.history.simulation import Simulation, Wait
+from krm_windows.history.simulation_text import FIGURES, buckets, period
+from krm_windows.preview.clock import shown, stamp
+from krm_windows.preview.markup import Child, Element, element, percent
+from krm_windows.preview.text import span
+
+# So many of the longest waits are listed.
+_LONGEST = 50
+_LARGEST = 20
+
+
+def render(every: Sequence[Simulation]) -> str:
+    """Return the page."""
+    # The title of a tab, and the first words on the page.
+    title = "What would have waited: " + ", ".join(simulation.name for simulation in every)
+    return page(title, *_main(every))
+
+
+def _main(every: Sequence[Simulation]) -> Iterator[Child]:
+    yield element(
+        "p",
+        "Every change is offered when its commit came onto the branch, by the committer's time of "
+        "first parents, and waits until the policy opens next.",
+    )
+    # Each by its own clock: two policies may be of two zones.
+    for simulation in every:
+        yield element("p", f"{simulation.name}: {period(simulation)}", class_="note")
+    yield table(("", *(each.name for each in every)), _figures(every))
+    for simulation in every:
+        yield from _details(simulation)
+
+
+def _figures(every: Sequence[Simulation]) -> Iterator[list[Child]]:
+    for label, figure in FIGURES:
+        yield [_label(label), *(figure(simulation) for simulation in every)]
+    skewed = every[0].skewed
+    if skewed:
+        heading = _label("  with a clock behind the commit before")
+        yield [heading, *(str(skewed) for _ in every)]
+
+
+def _label(text: str) -> Element:
+    """Return a heading, moved in as it is in the text."""
+    words = text.lstrip()
+    inset = len(text) - len(words)
+    return element("th", words, scope="row", style=f"padding-left:{inset / 2}rem")
+
+
+def _details(simulation: Simulation) -> Iterator[Child]:
+    yield element("h2", simulation.name)
+    # Only where they were asked for.
+    if simulation.classes:
+        yield element("h3", "By change class")
+        yield table(("class", "changes", "waited", "together for"), _classes(simulation))
+    unit, _ = simulation.parts
+    yield element("h3", f"By {unit}")
+    yield _legend()
+    yield table((unit, "changes", "waited", "of the most"), _parts(simulation), "chart")
+    yield element("h3", "How long they waited")
+    yield table(("waited for", "changes", "of the most"), _lengths(simulation), "chart")
+    # Where nothing waited there is nothing to list.
+    if simulation.openings:
+        yield element("h3", "Openings at which most went in")
+        yield table(("opened", "changes", "of which the first waited"), _openings(simulation))
+        yield element("h3", "Longest waits")
+        yield table(("waited for", "offered", "commit", "subject", "author"), _longest(simulation))
+
+
+def _legend() -> Element:
+    swatches = {"waited": " waited ", "at-once": " did not"}
+    children: list[Child] = []
+    for kind, words in swatches.items():
+        children += [element("span", class_=f"swatch {kind}", aria_hidden="true"), words]
+    return element("p", *children, class_="note")
+
+
+def _classes(simulation: Simulation) -> Iterator[list[Child]]:
+    for part in simulation.classes:
+        yield [
+            element("code", part.title),
+            number(part.changes),
+            number(part.waited),
+            span(part.total),
+        ]
+
+
+def _parts(simulation: Simulation) -> Iterator[list[Child]]:
+    _, parts = simulation.parts
+    most = max((part.changes for part in parts), default=0) or 1
+    for part in parts:
+        # Shares of the month with most changes, so that months can be compared.
+        widths = {
+            "waited": part.waited / most,
+            "at-once": (part.changes - part.waited) / most,
+        }
+        yield [part.title, number(part.changes), number(part.waited), _bar(widths)]
+
+
+def _lengths(simulation: Simulation) -> Iterator[list[Child]]:
+    found = list(buckets(simulation))
+    most = max(count for _, count in found) or 1
+    for name, count in found:
+        yield [name, number(count), _bar({"waited": count / most})]
+
+
+def _bar(widths: dict[str, float]) -> Element:
+    """Return a bar of parts, each with its share of the width; the numbers stand beside it."""
+    parts = []
+    # A part of no width is none to be seen, and needs no case of its own.
+    for kind, width in widths.items():
+        parts.append(element("span", class_=kind, style=f"width:{percent(width)}"))
+    return element("td", element("span", *parts, class_="bar", aria_hidden="true"))
+
+
+def _openings(simulation: Simulation) -> Iterator[list[Child]]:
+    for opens, waits in simulation.openings[:_LARGEST]:
+        # Of what went in together, the first one waited longest.
+        first = max(wait.length for wait in waits if wait.length is not None)
+        at = element("time", shown(opens, simulation.zone), datetime=stamp(opens, simulation.zone))
+        yield [at, number(len(waits)), span(first)]
+
+
+def _longest(simulation: Simulation) -> Iterator[list[Child]]:
+    for wait in simulation.longest[:_LONGEST]:
+        yield _wait(simulation, wait)
+
+
+def _wait(simulation: Simulation, wait: Wait) -> list[Child]:
+    change = wait.change
+    at = stamp(change.at, simulation.zone)
+    return [
+        element("td", simulation_text.length(wait.length), class_="length"),
+        element("time", shown(change.at, simulation.zone), datetime=at),
+        element("code", change.commit[: simulation_text.COMMIT]),
+        change.subject,
+        change.author,
+    ]

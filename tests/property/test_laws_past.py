@@ -1,0 +1,125 @@
+"""What waits is counted again minute by minute, by asking the evaluator alone."""
+
+from datetime import UTC, datetime, timedelta
+from statistics import median
+
+from changes import Change as ClockChange
+from changes import changes
+from effort import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shapes import SHAPES, plan
+
+from krm_windows.gate.decide import Decider
+from krm_windows.gate.timetable import Timetable
+from krm_windows.history import simulation
+from krm_windows.history.simulation import Change, Simulation, simulate
+
+MINUTE = timedelta(minutes=1)
+DAYS = 20
+# As far as the walk goes for an opening; the program looks further.
+WALK = timedelta(days=30)
+OFFSETS = st.lists(st.integers(-90000, 86400 * DAYS + 90000), max_size=25)
+
+
+def replayed(timetable: Timetable, begins: datetime, offsets: list[int]) -> Simulation:
+    """Replay changes at so many seconds from the beginning, in the branch's order."""
+    offered = [
+        Change(str(number), begins + timedelta(seconds=seconds), "", "")
+        for number, seconds in enumerate(offsets)
+    ]
+    return simulate(timetable, offered, begins, begins + timedelta(days=DAYS))
+
+
+def walked(timetable: Timetable, change: Change) -> datetime | None:
+    """Walk on from a change, minute by minute, until it is open; None where that is too far."""
+    decider = Decider(timetable)
+    if decider.decide(change.at).open:
+        return change.at
+    minute = change.at.replace(second=0)
+    while minute < change.at + WALK:
+        minute += MINUTE
+        if decider.decide(minute).open:
+            return minute
+    return None
+
+
+def around(change: ClockChange, days: int) -> datetime:
+    """An instant some days before a change of the clock."""
+    return (change.utc - timedelta(days=days)).replace(second=0)
+
+
+@given(st.sampled_from(sorted(SHAPES)), st.sampled_from(changes()), st.integers(0, DAYS), OFFSETS)
+@settings(max_examples=examples(100))
+def test_every_wait_is_walked_again(
+    shape: str, change: ClockChange, days: int, offsets: list[int]
+) -> None:
+    """Of any shape of a policy and any history, clocks that go backwards included."""
+    timetable = plan(shape, change).timetable
+    begins = around(change, days)
+    found = replayed(timetable, begins, offsets)
+    within = [seconds for seconds in offsets if 0 <= seconds < 86400 * DAYS]
+    assert [each.at for each in found.changes] == [
+        begins + timedelta(seconds=seconds) for seconds in sorted(within)
+    ]
+    waits = {wait.change.commit: wait for wait in found.waits}
+    for each in found.changes:
+        opens = walked(timetable, each)
+        if opens == each.at:
+            assert each.commit not in waits
+        elif opens is not None:
+            assert waits[each.commit].opens == opens
+        else:
+            later = waits[each.commit].opens
+            assert later is None or later > each.at + WALK
+
+
+@given(st.sampled_from(sorted(SHAPES)), st.sampled_from(changes()), st.integers(0, DAYS), OFFSETS)
+@settings(max_examples=examples(100))
+def test_figures_are_those_of_the_waits(
+    shape: str, change: ClockChange, days: int, offsets: list[int]
+) -> None:
+    """Sums over weeks, months and openings lose nothing, and no order of waits matters."""
+    found = replayed(plan(shape, change).timetable, around(change, days), offsets)
+    ended = [wait for wait in found.waits if wait.opens is not None]
+    seconds = sorted((wait.opens - wait.change.at).total_seconds() for wait in ended)
+    assert sum(len(waits) for _, waits in found.openings) == len(ended)
+    assert sum(week.changes for week in found.weeks) == len(found.changes)
+    assert sum(week.waited for week in found.weeks) == len(found.waits)
+    assert sum((week.total for week in found.weeks), timedelta()).total_seconds() == sum(seconds)
+    assert len(found.never) == len(found.waits) - len(ended)
+    if not seconds:
+        assert (found.median, found.percentile(95), found.longest) == (None, None, [])
+        return
+    assert found.median == timedelta(seconds=int(median(seconds)))
+    within = found.percentile(95).total_seconds()
+    # No shorter length does.
+    assert sum(each <= within for each in seconds) >= 0.95 * len(seconds)
+    assert sum(each < within for each in seconds) < 0.95 * len(seconds)
+    assert found.longest[0].length == timedelta(seconds=seconds[-1])
+    worst = found.worst_week
+    assert worst.waited == max(week.waited for week in found.weeks)
+
+
+def test_a_second_at_the_edges() -> None:
+    """A window is half open: its first second does not wait, the one of its end does."""
+    timetable = plan("office hours", changes()[0]).timetable
+    begins = datetime(2026, 3, 2, tzinfo=UTC)
+    decider = Decider(timetable)
+    opens = decider.decide(begins).until
+    closes = decider.decide(opens).until
+    at = [opens - timedelta(seconds=1), opens, closes - timedelta(seconds=1), closes]
+    offered = [Change(str(number), each, "", "") for number, each in enumerate(at)]
+    found = simulate(timetable, offered, begins, begins + timedelta(days=5))
+    assert [(wait.change.commit, wait.opens) for wait in found.waits] == [
+        ("0", opens),
+        ("3", decider.decide(closes).until),
+    ]
+    assert found.waits[0].length == timedelta(seconds=1)
+
+
+def test_a_time_without_a_date_is_none() -> None:
+    """However large; the last second that has one has one."""
+    assert simulation.instant(253402300800) is None
+    assert simulation.instant(10**30) is None
+    assert simulation.instant(253402300799) == datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)

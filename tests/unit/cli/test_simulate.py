@@ -1,0 +1,243 @@
+"""`krm-windows simulate`, as a user calls it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from calls import POLICY, spec
+from past import Past
+
+from krm_windows.cli import main
+
+DAYS = ("--since", "2026-01-05", "--until", "2026-02-02")
+CLASSES = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: ChangeClasses
+metadata: {name: classes}
+spec:
+  classes: [{name: live}, {name: window, policy: flux-system/week}]
+  default: window
+  rules: [{class: live, kinds: [ConfigMap]}]
+"""
+LATER = spec(windows="{office: {opens: Mon 08:00, closes: Fri 17:00}}")
+
+
+def manifest(kind: str, name: str, text: str) -> str:
+    """An object with a text in it."""
+    return f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: {name}}}\ndata: {{a: '{text}'}}\n"
+
+
+@pytest.fixture
+def past(tmp_path: Path, tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Past:
+    """A repository with changes on several days, beside a policy that is open Mon to Thu."""
+    monkeypatch.chdir(tmp_path)
+    Path("policy.yaml").write_text(POLICY)
+    Path("classes.yaml").write_text(CLASSES)
+    Path("later.yaml").write_text(LATER)
+    made = Past(tool("git"), tmp_path / "repository")
+    made.commit("2026-01-04T12:00Z", {"apps/a.yaml": manifest("Secret", "a", "0")})
+    made.commit("2026-01-06T12:00Z", {"apps/a.yaml": manifest("Secret", "a", "1")}, "Open")
+    made.commit("2026-01-09T12:00Z", {"infra/c.yaml": manifest("ConfigMap", "c", "1")}, "Friday")
+    made.commit("2026-01-10T12:00Z", {"apps/a.yaml": manifest("Secret", "a", "2")}, "Saturday")
+    made.commit("2026-01-23T16:30Z", {"README": "text"}, "Text")
+    return made
+
+
+Simulate = Callable[..., str]
+
+
+@pytest.fixture
+def simulate(past: Past, capsys: pytest.CaptureFixture[str]) -> Simulate:
+    """Call it, and return what it printed."""
+
+    def called(*arguments: str, policies: tuple[str, ...] = ("policy.yaml",)) -> str:
+        argv = ["simulate", *policies, "--repo", str(past.top), *DAYS, *arguments]
+        assert main(argv) == 0, capsys.readouterr().err
+        return capsys.readouterr().out
+
+    return called
+
+
+def test_json_has_every_figure(simulate: Simulate) -> None:
+    """And every change that waited, with its opening."""
+    found = json.loads(simulate("-o", "json"))
+    waits = found.pop("waits")
+    assert [(wait["subject"], wait["offered"], wait["opens"]) for wait in waits] == [
+        ("Friday", "2026-01-09T13:00:00+01:00", "2026-01-12T08:00:00+01:00"),
+        ("Saturday", "2026-01-10T13:00:00+01:00", "2026-01-12T08:00:00+01:00"),
+        ("Text", "2026-01-23T17:30:00+01:00", "2026-01-26T08:00:00+01:00"),
+    ]
+    assert found == {
+        "policy": "flux-system/week",
+        "cluster": None,
+        "timeZone": "Europe/Berlin",
+        "from": "2026-01-05T00:00:00+01:00",
+        "until": "2026-02-02T00:00:00+01:00",
+        "changes": 4,
+        "clocksBehind": 0,
+        "atOnce": 1,
+        "waited": 3,
+        "pending": 0,
+        "never": 0,
+        "waitSeconds": {
+            "median": 225000,
+            "percentile95": 241200,
+            "longest": 241200,
+            "total": 241200 + 154800 + 225000,
+        },
+        "waitLengths": {
+            "under 1 h": 0,
+            "1 h to 4 h": 0,
+            "4 h to 12 h": 0,
+            "12 h to 1 d": 0,
+            "1 d to 2 d": 1,
+            "2 d to 4 d": 2,
+            "4 d to 8 d": 0,
+            "8 d and more": 0,
+        },
+        "openings": 2,
+        "largestOpening": {"opens": "2026-01-12T08:00:00+01:00", "changes": 2},
+        "worstWeek": {"from": "2026-01-05", "changes": 3, "waited": 2, "totalSeconds": 396000},
+        "weeks": [
+            {"week": "2026-01-05", "changes": 3, "waited": 2, "totalSeconds": 396000},
+            {"week": "2026-01-12", "changes": 0, "waited": 0, "totalSeconds": 0},
+            {"week": "2026-01-19", "changes": 1, "waited": 1, "totalSeconds": 225000},
+            {"week": "2026-01-26", "changes": 0, "waited": 0, "totalSeconds": 0},
+        ],
+        "classes": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("paths", "waited"),
+    [
+        (("apps",), ["Saturday"]),
+        (("apps/", "README"), ["Saturday", "Text"]),
+        (("*.yaml",), ["Friday", "Saturday"]),
+        (("app",), []),
+    ],
+)
+def test_paths(simulate: Simulate, paths: tuple[str, ...], waited: list[str]) -> None:
+    """A directory, a file, or a glob; a beginning of a name is none of these."""
+    given = [word for path in paths for word in ("--paths", path)]
+    found = json.loads(simulate("-o", "json", *given))
+    assert [wait["subject"] for wait in found["waits"]] == waited
+
+
+def test_a_directory_of_the_repository(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only what changes something in it counts, and paths begin there."""
+    place = str(past.top / "apps")
+    argv = ["simulate", "policy.yaml", "--repo", place, *DAYS, "-o", "json", "--paths", "a.yaml"]
+    assert main(argv) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [wait["subject"] for wait in found["waits"]] == ["Saturday"]
+
+
+def test_classes_of_what_changed(simulate: Simulate) -> None:
+    """By the object that a commit changed; where none did, by none."""
+    found = json.loads(simulate("-o", "json", "--classes", "classes.yaml"))
+    assert [(each["class"], each["changes"], each["waited"]) for each in found["classes"]] == [
+        ("(none)", 1, 1),
+        ("live", 1, 1),
+        ("window", 2, 1),
+    ]
+    assert [wait["classes"] for wait in found["waits"]] == [["live"], ["window"], ["(none)"]]
+    assert "live                      1        1        2 d 19 h" in simulate(
+        "--classes", "classes.yaml"
+    )
+
+
+def test_classes_that_are_wrong(past: Past) -> None:
+    """Nothing is counted by them."""
+    Path("classes.yaml").write_text(CLASSES.replace("default: window", "default: nowhere"))
+    argv = ["simulate", "policy.yaml", "--repo", str(past.top), "--classes", "classes.yaml"]
+    assert main(argv) == 1
+
+
+def test_two_policies(simulate: Simulate) -> None:
+    """Side by side; where both have one name, by their files."""
+    both = ("policy.yaml", "later.yaml")
+    records = json.loads(simulate("-o", "json", policies=both))
+    assert [record["waited"] for record in records] == [3, 2]
+    page = simulate(policies=both)
+    assert "waited                  3 (75 %)          2 (50 %)" in page
+    assert "policy.yaml       later.yaml" in page
+
+
+def test_clocks_that_go_backwards(simulate: Simulate, past: Past) -> None:
+    """Each commit counts at its own time, and it is said how many are behind."""
+    past.commit("2026-01-13T12:00Z", {"a": "1"}, "Behind")
+    found = json.loads(simulate("-o", "json"))
+    assert (found["changes"], found["clocksBehind"]) == (5, 1)
+    assert "clock behind" in simulate()
+
+
+def test_what_never_comes_in(simulate: Simulate) -> None:
+    """A policy that is closed for good, and one whose first window is far away."""
+    Path("policy.yaml").write_text(spec(state="Closed"))
+    found = json.loads(simulate("-o", "json"))
+    assert (found["waited"], found["never"], found["pending"]) == (4, 4, 4)
+    assert found["waitSeconds"]["median"] is None
+    first = "{first: {opens: '2026-06-01T08:00', closes: '2026-06-01T17:00'}}"
+    Path("policy.yaml").write_text(spec(windows=first))
+    found = json.loads(simulate("-o", "json"))
+    assert (found["waited"], found["never"], found["pending"]) == (4, 0, 4)
+    assert {wait["opens"] for wait in found["waits"]} == {"2026-06-01T08:00:00+02:00"}
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+@pytest.mark.parametrize("policies", [("policy.yaml",), ("policy.yaml", "later.yaml")])
+def test_no_line_is_wider_than_the_terminal(
+    simulate: Simulate,
+    past: Past,
+    columns: int,
+    policies: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever subjects say."""
+    past.commit(
+        "2026-01-24T12:00Z", {"a": "1"}, "A subject that says much more than it has to " * 3
+    )
+    monkeypatch.setattr("krm_windows.cli.output.is_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = simulate("--classes", "classes.yaml", policies=policies).splitlines()
+    assert max(map(len, lines)) <= columns
+
+
+def test_a_page(simulate: Simulate, past: Past) -> None:
+    """With every figure, and nothing of a subject that a browser would obey."""
+    past.commit("2026-01-24T12:00Z", {"a": "1"}, "<script>alert(1)</script>")
+    page = simulate("-o", "html", policies=("policy.yaml", "later.yaml"))
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "2 d 19 h" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--since", "1990-01-01"], "2024"),
+        (["--since", "9999y"], "2024"),
+        (["--since", "yesterday"], "must be"),
+        (["--since", "2026-03-01", "--until", "2026-02-01"], "not before"),
+        (["--ref", "nowhere"], "names no commit"),
+        (["--cluster", "north"], "north"),
+    ],
+)
+def test_what_is_asked_wrongly(
+    past: Past, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is said in a line."""
+    assert main(["simulate", "policy.yaml", "--repo", str(past.top), *arguments]) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_a_shallow_clone(
+    past: Past, tool: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is missing of the period is said."""
+    elsewhere = Past(tool("git"), Path("elsewhere").absolute())
+    elsewhere("clone", "--quiet", "--depth=2", past.top.as_uri(), "shallow")
+    assert main(["simulate", "policy.yaml", "--repo", "elsewhere/shallow", *DAYS]) == 0
+    assert "the clone is shallow" in capsys.readouterr().err

@@ -1,0 +1,135 @@
+"""The history of a branch is read as git has it, whatever the repository would have done."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from past import Past
+
+from krm_windows.system import git_history
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.git_history import Changed
+
+
+@pytest.fixture
+def past(tmp_path: Path, tool: Callable[[str], Path]) -> Past:
+    """A repository without a commit."""
+    return Past(tool("git"), tmp_path / "repository")
+
+
+def test_commits_of_first_parents(past: Past) -> None:
+    """A merge is one change, which came when the merge did; the author's time is no matter."""
+    first = past.commit("2026-01-05T10:00Z", {"a": "1"}, "Begin | \t|")
+    past("checkout", "--quiet", "-b", "side")
+    past.commit("2026-01-06T10:00Z", {"side": "1"})
+    past("checkout", "--quiet", "main")
+    past.commit("2026-01-07T10:00Z", {"a": "2"}, "Ändern", who="Bo")
+    past("merge", "--quiet", "--no-ff", "side", "-m", "Merge it", at="2026-01-08T10:00Z")
+    with git_history.opened(past.top) as history:
+        found = [(each.subject, each.committed, each.author) for each in history.commits]
+        assert found == [
+            ("Merge it", 1767866400, "Ada <ada@example.com>"),
+            ("Ändern", 1767780000, "Bo <bo@example.com>"),
+            ("Begin | \t|", 1767607200, "Ada <ada@example.com>"),
+        ]
+        assert history.commits[-1].name == first
+        assert history.commits[-1].parent is None
+        assert not history.is_cut
+        paths = [[each.path for each in changed] for _, changed in history.changed(history.commits)]
+        assert paths == [["side"], ["a"], ["a"]]
+
+
+def test_what_a_commit_changed(past: Past) -> None:
+    """With the objects before and after; a link and a submodule have none that is a file's."""
+    past.commit("2026-01-05T10:00Z", {"below/old ä\n.yaml": "1", "beside": "1"})
+    past("mv", "below/old ä\n.yaml", "below/new")
+    (past.top / "below/link").symlink_to("new")
+    past.commit("2026-01-06T10:00Z", {})
+    past.commit("2026-01-07T10:00Z", {})
+    with git_history.opened(past.top / "below") as history:
+        changed = dict(history.changed(history.commits))
+        [empty, renamed, made] = [changed[commit] for commit in history.commits]
+        blob = past("rev-parse", "HEAD:beside")
+        assert empty == ()
+        assert set(renamed) == {
+            Changed("link", None, None),
+            Changed("new", None, blob),
+            Changed("old ä\n.yaml", blob, None),
+        }
+        assert made == (Changed("old ä\n.yaml", None, blob),)
+        assert history.contents([blob, "0" * 40]) == {blob: b"1"}
+
+
+def test_a_path_is_followed(past: Past) -> None:
+    """By the commits that touched it, and to the name that it had before."""
+    text = "a\nb\nc\nd\ne\nf\n"
+    past.commit("2026-01-05T10:00Z", {"one.yaml": text})
+    past("mv", "one.yaml", "two.yaml")
+    moved = past.commit("2026-01-06T10:00Z", {"two.yaml": f"{text}g\n"})
+    past.commit("2026-01-07T10:00Z", {"other": "1"})
+    past.commit("2026-01-08T10:00Z", {"two.yaml": None})
+    with git_history.opened(past.top) as history:
+        gone, _, renamed, made = history.commits
+        assert history.touching("two.yaml", gone.name) == [gone.name, moved]
+        assert history.source("two.yaml", renamed) == "one.yaml"
+        assert history.source("two.yaml", gone) is None
+        assert history.source("one.yaml", made) is None
+        assert history.touching("two.yaml' -- *", gone.name) == []
+        blobs = history.blobs([(renamed.name, "two.yaml"), (gone.name, "two.yaml")])
+        assert blobs == [past("rev-parse", f"{moved}:two.yaml"), None]
+
+
+def test_a_shallow_clone_says_so(past: Past, tmp_path: Path, tool: Callable[[str], Path]) -> None:
+    """What is missing is no fault, and is no beginning either."""
+    for day in (5, 6, 7):
+        past.commit(f"2026-01-0{day}T10:00Z", {"a": str(day)})
+    clone = tmp_path / "clone"
+    command = [tool("git"), "clone", "--quiet", "--depth=2", past.top.as_uri(), clone]
+    subprocess.run(command, check=True, env={"HOME": str(tmp_path)})
+    with git_history.opened(clone) as history:
+        assert len(history.commits) == 2
+        assert history.is_cut
+        changed = list(history.changed(history.commits))
+        assert [each.path for each in changed[0][1]] == ["a"]
+
+
+@pytest.mark.parametrize("ref", ["", "--all", "no-branch", "HEAD\nHEAD", "HEAD:a"])
+def test_what_is_no_commit(past: Past, ref: str) -> None:
+    """It is said, and nothing is taken for an option."""
+    past.commit("2026-01-05T10:00Z", {"a": "1"})
+    with pytest.raises(WorkspaceError, match="names no commit"), git_history.opened(past.top, ref):
+        pass
+
+
+def test_a_time_that_is_none(past: Past) -> None:
+    """A commit that was made by hand may say anything."""
+    past.commit("2026-01-05T10:00Z", {"a": "1"})
+    tree = past("rev-parse", "HEAD^{tree}")
+    for number, time in enumerate(("99999999999999999999", "-5", "x", "253402300800")):
+        raw = past.top / f"{number}.commit"
+        who = f"a <a@example.com> {time} +0000"
+        raw.write_text(f"tree {tree}\nauthor {who}\ncommitter {who}\n\nm\n")
+        name = past("hash-object", "-t", "commit", "--literally", "-w", str(raw))
+        past("update-ref", "refs/heads/odd", name)
+        with git_history.opened(past.top, "odd") as history:
+            assert history.commits[0].committed >= 0
+
+
+def test_nothing_of_a_repository_runs(past: Past, tmp_path: Path) -> None:
+    """No program that its settings and attributes name, for a difference or anything else."""
+    past.commit("2026-01-05T10:00Z", {"a": "1", ".gitattributes": "* diff=evil filter=evil\n"})
+    past.commit("2026-01-06T10:00Z", {"a": "2"})
+    touch = f"touch {tmp_path / 'ran'}"
+    names = (
+        *("diff.external", "diff.evil.command", "diff.evil.textconv", "filter.evil.smudge"),
+        *("core.fsmonitor", "core.pager", "core.sshCommand", "pager.log", "gpg.program"),
+    )
+    for name in names:
+        past("config", name, touch)
+    past("config", "log.showSignature", "true")
+    with git_history.opened(past.top) as history:
+        list(history.changed(history.commits))
+        history.touching("a", history.commits[0].name)
+        history.source("a", history.commits[0])
+        assert not (tmp_path / "ran").exists()
