@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 ASK = {
+    "gitea": ["--version"],
     "kubectl": ["version", "--client"],
     "kustomize": ["version"],
     "kpt": ["version"],

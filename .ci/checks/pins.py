@@ -21,6 +21,9 @@ def problems() -> Iterator[str]:
     prometheus = f"github.com/prometheus/prometheus v{pins['tools']['promtool']}"
     if prometheus not in (ROOT / ".ci/promtool/go.mod").read_text():
         yield f".ci/promtool/go.mod: {prometheus} is not there"
+    gitea = f"code.gitea.io/gitea v{pins['tools']['gitea']}\n"
+    if gitea not in (ROOT / ".ci/gitea/go.mod").read_text():
+        yield f".ci/gitea/go.mod: {gitea.strip()} is not there"
     for file in (".ci/axe/package.json", ".ci/axe/package-lock.json"):
         if f'"axe-core": "{pins["npm"]["axe-core"]}"' not in (ROOT / file).read_text():
             yield f"{file}: axe-core is not {pins['npm']['axe-core']}"

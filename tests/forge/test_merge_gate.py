@@ -1,0 +1,210 @@
+"""`krm-windows merge-gate` on a real Gitea, whose protected branch demands the status."""
+
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from calls import POLICY
+from gitea import Repository, until
+
+from krm_windows.cli import merge_gate
+from krm_windows.cli.arguments import parser
+from krm_windows.cli.main import COMMANDS
+from krm_windows.cli.sleeping import Clock
+
+pytestmark = pytest.mark.slow
+CONTEXT = "krm-windows/windows"
+# In Berlin it is Thursday, 17:00: closed until Monday, 08:00.
+CLOSED = datetime(2026, 12, 17, 16, 0, tzinfo=UTC)
+OPEN = datetime(2026, 12, 21, 7, 0, tzinfo=UTC)
+GATED = {"apps/web.yaml": "a: 1\n"}
+FREE = {"docs/page.md": "# A page\n"}
+
+Gate = Callable[..., None]
+
+
+@pytest.fixture
+def gate(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gate:
+    """Call the command at an instant, with no right that its page does not name."""
+    repository.protect(CONTEXT)
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    token = repository.gitea.token("acme", "read:issue", "write:repository")
+    monkeypatch.setenv("GITEA_TOKEN", token)
+    where = ["--forge", "gitea", "--repo", repository.full, "--url", repository.gitea.api]
+    how = ["--paths", "apps/*", "--context", CONTEXT, "--link", "https://windows.test/"]
+
+    def call(at: datetime, *options: str, code: int = 0) -> None:
+        words = ["merge-gate", str(tmp_path / "policy.yaml"), *where, *how, *options]
+        clock = Clock(lambda: at, lambda _seconds: None)
+        assert merge_gate.run(parser(COMMANDS, words).parse_args(words), clock) == code
+
+    return call
+
+
+def refused(repository: Repository, number: int) -> bool:
+    """Whether Gitea itself does not let a change be merged, for want of the status."""
+    status, words = repository.merge(number)
+    assert not repository.is_merged(number)
+    return status == 405 and "status checks" in words.lower()
+
+
+def test_a_change_is_blocked_outside_the_window_and_lands_inside(
+    repository: Repository, gate: Gate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before anybody has looked at it, too; and a second look says nothing again."""
+    number = repository.pull("topic", GATED)
+    assert refused(repository, number)
+    gate(CLOSED)
+    assert "pending: closed until Mon 2026-12-21 08:00" in capsys.readouterr().out
+    assert repository.states(number) == {CONTEXT: "pending"}
+    assert refused(repository, number)
+    gate(CLOSED)
+    assert capsys.readouterr().out == ""
+    gate(OPEN)
+    [said] = repository.call("GET", f"commits/{repository.head(number)}/status")["statuses"]
+    assert said["status"] == "success"
+    assert said["target_url"] == "https://windows.test/"
+    assert repository.merge(number) == (200, "")
+    assert repository.is_merged(number)
+
+
+def test_a_change_of_nothing_gated_lands_at_once(repository: Repository, gate: Gate) -> None:
+    """While another one waits."""
+    waits = repository.pull("apps", GATED)
+    free = repository.pull("docs", FREE)
+    both = repository.pull("both", {"apps/b.yaml": "", "docs/b.md": ""})
+    gate(CLOSED)
+    assert repository.merge(free) == (200, "")
+    assert refused(repository, waits)
+    assert refused(repository, both)
+
+
+def test_the_merge_of_gitea_itself_lands_it_when_the_window_opens(
+    repository: Repository, gate: Gate
+) -> None:
+    """Somebody has asked for "merge when checks succeed" while it was closed."""
+    number = repository.pull("topic", GATED)
+    gate(CLOSED)
+    status, _ = repository.merge(number, merge_when_checks_succeed=True)
+    assert status == 201
+    gate(CLOSED)
+    assert not repository.is_merged(number)
+    gate(OPEN)
+    until("Gitea has merged it", lambda: repository.is_merged(number))
+
+
+def test_a_push_has_no_success(repository: Repository, gate: Gate) -> None:
+    """What was said of the commit before it does not let it land."""
+    number = repository.pull("topic", FREE)
+    gate(CLOSED)
+    before = repository.head(number)
+    repository.write(GATED, "topic", new=False)
+    until("the head has moved", lambda: repository.head(number) != before)
+    repository.wait_for_checks(number)
+    assert repository.states(number) == {}
+    assert refused(repository, number)
+    gate(CLOSED)
+    assert repository.states(number) == {CONTEXT: "pending"}
+    assert refused(repository, number)
+
+
+def test_a_push_that_replaces_commits_has_no_success(
+    repository: Repository, gate: Gate, tmp_path: Path
+) -> None:
+    """Nor does it keep one by returning to files that are not gated."""
+    number = repository.pull("topic", FREE)
+    gate(CLOSED)
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "--quiet", "--branch", "topic", repository.remote, str(clone))
+    (clone / "apps").mkdir()
+    (clone / "apps/web.yaml").write_text("a: 1\n")
+    git(clone, "add", "--all")
+    git(clone, "commit", "--quiet", "--amend", "--message", "Another one")
+    git(clone, "push", "--quiet", "--force")
+    head = git(clone, "rev-parse", "HEAD").strip()
+    until("the head has moved", lambda: repository.head(number) == head)
+    repository.wait_for_checks(number)
+    assert refused(repository, number)
+    gate(CLOSED)
+    assert repository.states(number) == {CONTEXT: "pending"}
+
+
+def test_files_that_are_renamed_or_removed_are_gated(
+    repository: Repository, gate: Gate, tmp_path: Path
+) -> None:
+    """What leaves a gated path changes what is applied."""
+    repository.call("DELETE", "branch_protections/main")
+    repository.write({"apps/old.yaml": "a: 1\n" * 20, "apps/gone.yaml": ""}, "main", new=False)
+    repository.protect(CONTEXT)
+    numbers = []
+    for branch, *change in (
+        ("moved", "mv", "apps/old.yaml", "old.yaml"),
+        ("removed", "rm", "apps/gone.yaml"),
+    ):
+        clone = tmp_path / branch
+        git(tmp_path, "clone", "--quiet", repository.remote, str(clone))
+        git(clone, "switch", "--quiet", "--create", branch)
+        git(clone, *change)
+        git(clone, "commit", "--quiet", "--message", branch)
+        git(clone, "push", "--quiet", "origin", branch)
+        content = {"head": branch, "base": "main", "title": branch}
+        numbers.append(repository.call("POST", "pulls", content)["number"])
+    for number in numbers:
+        repository.wait_for_checks(number)
+    gate(CLOSED)
+    assert [repository.states(number) for number in numbers] == [{CONTEXT: "pending"}] * 2
+
+
+def test_a_label_of_who_may_lets_it_through(
+    repository: Repository, gate: Gate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Set by another one it does not, and neither without a reason."""
+    text = "A fix.\r\n\r\nWindow-Exempt: CVE-2026-1 is exploited\r\n"
+    number = repository.pull("fix", GATED, text)
+    silent = repository.pull("silent", {"apps/b.yaml": ""})
+    for each in (number, silent):
+        repository.label(each, "window:exempt", user="eve")
+    gate(CLOSED, "--exempt-by", "ada")
+    assert "was set by eve, who may not" in capsys.readouterr().out
+    assert refused(repository, number)
+    for each in (number, silent):
+        [label] = repository.call("GET", f"issues/{each}/labels")
+        repository.call("DELETE", f"issues/{each}/labels/{label['id']}", user="eve")
+        repository.label(each, "window:exempt", user="ada")
+    gate(CLOSED, "--exempt-by", "ada")
+    assert "success: exempt by ada: CVE-2026-1 is exploited" in capsys.readouterr().out
+    assert refused(repository, silent)
+    assert repository.merge(number) == (200, "")
+
+
+def test_a_token_without_the_right_is_said(
+    repository: Repository,
+    gate: Gate,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may read, and sets no status."""
+    number = repository.pull("topic", GATED)
+    token = repository.gitea.token("acme", "read:issue", "read:repository")
+    monkeypatch.setenv("GITEA_TOKEN", token)
+    gate(CLOSED, code=1)
+    said = capsys.readouterr()
+    assert "does the token have the right?" in said.err
+    assert token not in said.out + said.err
+    assert repository.states(number) == {}
+
+
+def test_more_changes_than_a_page_has(repository: Repository, gate: Gate) -> None:
+    """Gitea gives fewer at once than it is asked for; each has its status."""
+    numbers = [repository.pull(f"topic-{index}", {f"apps/{index}": ""}) for index in range(7)]
+    gate(CLOSED)
+    assert [repository.states(each) for each in numbers] == [{CONTEXT: "pending"}] * 7
+
+
+def git(folder: Path, *words: str) -> str:
+    """Run Git as somebody; return what it prints."""
+    somebody = ["-c", "user.name=Ada", "-c", "user.email=ada@forge.test"]
+    command = ["git", "-C", str(folder), *somebody, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
