@@ -34,7 +34,7 @@ ROUNDS, SECONDS = 5, 2.0
 """How often the programs take turns, and for how long each is asked."""
 MOST = 50_000  # requests of a round, however quick the answers are
 HOT = 200  # policies and clusters that are asked for again and again
-ASKED = 40  # policies that are asked at all: each is read as a whole at its first question
+ASKED = POLICIES  # policies that are asked at all
 WRITERS = (10, 20)
 EACH = 5  # accepted changes of each writer
 SEQUENCE = 100  # changes one after the other, beside as many commits

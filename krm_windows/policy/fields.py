@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, time, timedelta
 from functools import cache, partial
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 from pydantic.alias_generators import to_camel
@@ -22,6 +22,17 @@ from krm_windows.policy import moments
 from krm_windows.policy.findings import Finding, RefusedError, closest
 from krm_windows.policy.moments import Moment, Role, Value
 from krm_windows.schedule import zones
+
+_Made = TypeVar("_Made")
+
+
+def shared(make: Callable[[], _Made]) -> Callable[[], _Made]:
+    """Return what makes a default once for all: parts are frozen.
+
+    To construct a model, pydantic inspects the signature of each factory anew, which takes longer
+    than all the rest of reading a policy.
+    """
+    return cache(make)
 
 
 class Part(BaseModel):

@@ -54,7 +54,7 @@ class Hook(Part):
         default=None, description="The account it runs as; default: none that it could use."
     )
     resources: Resources = Field(
-        default_factory=Resources.model_construct,
+        default_factory=fields.shared(Resources.model_construct),
         description="Requests and limits of its Pod; "
         "default: requests of 10m cpu, 64Mi memory and no disk, limits of 1 cpu, 256Mi memory and "
         "256Mi disk.",

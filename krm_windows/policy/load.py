@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from krm_windows import rules
 from krm_windows.gate.recurrence import Recurrence
+from krm_windows.krm.excerpt import Excerpt
 from krm_windows.krm.merge_patch import merge
 from krm_windows.krm.nodes import Mapping as Node
 from krm_windows.policy import clusters, contradictions, document, errors, schedules, sizes
@@ -115,6 +116,49 @@ class Source(NamedTuple):
 def read(node: Node, *, file: File | None = None) -> Source:
     """Read a policy without its clusters; raises nothing, whatever the document holds."""
     return _source(document.read(node), tuple(document.doubled(node)), file)
+
+
+class _Patches(Mapping[str, Tree]):
+    """The patches of a policy's clusters, each read when it is asked for."""
+
+    def __init__(self, excerpt: Excerpt) -> None:
+        self._excerpt = excerpt
+        self._numbers = excerpt.numbers()
+
+    def __getitem__(self, name: str) -> Tree:
+        return document.read(self._excerpt.entry(self._numbers[name]))
+
+    # Else the patch would be read to find out.
+    def __contains__(self, name: object) -> bool:
+        return name in self._numbers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._excerpt.names)
+
+    def __len__(self) -> int:
+        return len(self._excerpt.names)
+
+
+def read_excerpt(excerpt: Excerpt, *, file: File | None = None) -> Source | None:
+    """Read a policy without its `clusters`, of which each patch is read when it is asked for.
+
+    None where it has to be read as a whole: its clusters may be too many. `patched` is not for it.
+    """
+    root = document.read(excerpt.rest())
+    spec = root.get("spec") if isinstance(root, dict) else None
+    if not isinstance(root, dict) or not isinstance(spec, dict | None):
+        return None
+    if sizes.may_be_too_many(spec, len(excerpt.names), excerpt.length):
+        return None
+    # Of the clusters the policy itself says no more than their names; a patch is some map.
+    named: dict[str, Tree] = {**(spec or {}), "clusters": {name: {} for name in excerpt.names}}
+    policy, findings = _validate({**root, "spec": named})
+    if policy is not None:
+        # A thousand names for each policy: nobody asks the policy itself for them.
+        spec_alone = policy.spec.model_copy(update={"clusters": {}})
+        policy = policy.model_copy(update={"spec": spec_alone})
+    ref = document.ref(root, API_VERSION, KIND)
+    return Source(root, _Patches(excerpt), policy, frozenset(findings), (), ref, file)
 
 
 def _source(

@@ -256,7 +256,7 @@ class Actuator(Part):
         default=(), description="Names of Secrets to pull it with."
     )
     resources: Resources = Field(
-        default_factory=Resources.model_construct,
+        default_factory=fields.shared(Resources.model_construct),
         description=(
             "Requests and limits of the gate's Pods, as the ResourceQuota and LimitRange of the "
             "namespace want it; default: requests of 10m cpu, 64Mi memory and no disk, limits of "
@@ -354,7 +354,8 @@ class Spec(Part):
         default="Allow", description="Whether a target that was never applied may be, while closed."
     )
     actuator: Actuator = Field(
-        default_factory=Actuator.model_construct, description="What turns the targets."
+        default_factory=fields.shared(Actuator.model_construct),
+        description="What turns the targets.",
     )
     hooks: Hooks | None = Field(
         default=None, description="Jobs around every occurrence, in a namespace of their own."

@@ -61,10 +61,12 @@ class Resources(Part):
     """What a container asks for, and what it may use up; what is not given is the default."""
 
     requests: Amounts = Field(
-        default_factory=Amounts.model_construct, description="What a node must have free."
+        default_factory=fields.shared(Amounts.model_construct),
+        description="What a node must have free.",
     )
     limits: Amounts = Field(
-        default_factory=Amounts.model_construct, description="What it may use at most."
+        default_factory=fields.shared(Amounts.model_construct),
+        description="What it may use at most.",
     )
 
     @model_validator(mode="after")

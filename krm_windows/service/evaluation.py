@@ -6,8 +6,8 @@ What is kept is bounded by number and by bytes, whatever callers ask for.
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
 from http import HTTPStatus
@@ -26,11 +26,20 @@ from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem, findings, json_body
 
 _Kept = TypeVar("_Kept")
-# Decisions are small; a calendar of a year as a page has some 100 KB.
-_MOST_DECIDED = 200_000
-_MOST_SOURCES = 5_000
-_MOST_TIMETABLES = 20_000
-_MOST_BYTES = 64 << 20
+# Bytes of what is kept of each kind, so that a service has a bound whatever it is asked: about
+# 400,000 states, 8,000 versions, and calendars of which one for a year as a page has 100 KB.
+_MOST_STATES = 256 << 20
+_MOST_SOURCES = 128 << 20
+_MOST_VERSIONS = 128 << 20
+_MOST_CALENDARS = 64 << 20
+# Measured: what Python takes for an answer beside its body, and for a policy that was read, of each
+# of its characters and beside them; clusters that had to be read with it count as its own.
+_ANSWER = 600
+_VERSION = 10 << 10
+_GROWTH = 25
+_PER_CLUSTER = 64
+# What takes less than a thread needs to begin: so many characters of a policy without its clusters.
+_FEW = 8 << 10
 # An answer for now is kept until the next edge, and no longer than this: `since` and `until` are
 # only known within 400 days.
 _LONGEST = timedelta(hours=6)
@@ -45,41 +54,36 @@ class Format(Enum):
 
 
 class Recent(Generic[_Kept]):
-    """What was asked for most recently, up to a number of entries and a sum of their sizes."""
+    """What was asked for most recently, up to a sum of sizes; the size is 1 if nobody says more."""
 
-    def __init__(self, most: int, *, size: Callable[[_Kept], int] | None = None) -> None:
-        """Keep so many entries, or as many as have so much size in all."""
+    def __init__(self, most: int) -> None:
+        """Keep entries that have so much size in all."""
         self._most = most
-        self._size = size
         self._sum = 0
-        self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
+        self._kept: OrderedDict[Hashable, tuple[_Kept, int]] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: Hashable) -> _Kept | None:
         """Return an entry, which then is the most recent one."""
         with self._lock:
             found = self._kept.get(key)
+            if found is None:
+                return None
             # At the end are those that were asked for last.
-            if found is not None:
-                self._kept.move_to_end(key)
-            return found
+            self._kept.move_to_end(key)
+            return found[0]
 
-    def put(self, key: Hashable, entry: _Kept) -> None:
+    def put(self, key: Hashable, entry: _Kept, size: int = 1) -> None:
         """Keep an entry, and let go of those that nobody has asked for in the longest time."""
         with self._lock:
             before = self._kept.pop(key, None)
             if before is not None:
-                self._sum -= self._weight(before)
-            self._kept[key] = entry
-            self._sum += self._weight(entry)
+                self._sum -= before[1]
+            self._kept[key] = (entry, size)
+            self._sum += size
             while self._sum > self._most and len(self._kept) > 1:
-                _, gone = self._kept.popitem(last=False)
-                self._sum -= self._weight(gone)
-
-    def _weight(self, entry: _Kept) -> int:
-        if self._size is None:
-            return 1
-        return self._size(entry)
+                _, (_, gone) = self._kept.popitem(last=False)
+                self._sum -= gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,12 @@ class Version:
     timetable: Timetable | None
     decider: Decider | None
     results: tuple[Result, ...]
+
+    def on(self, cluster: str | None) -> "Version":
+        """Return it for a cluster that has the same patch, and so the same hours."""
+        if self.timetable is None or self.timetable.cluster == cluster:
+            return self
+        return replace(self, timetable=self.timetable._replace(cluster=cluster))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +116,15 @@ class Evaluator:
     def __init__(self) -> None:
         """Begin with nothing worked out."""
         self._sources: Recent[load.Source] = Recent(_MOST_SOURCES)
-        self._versions: Recent[Version] = Recent(_MOST_TIMETABLES)
-        self._states: Recent[Answer] = Recent(_MOST_DECIDED)
-        self._calendars: Recent[Answer] = Recent(_MOST_BYTES, size=_length)
+        self._versions: Recent[Version] = Recent(_MOST_VERSIONS)
+        self._states: Recent[Answer] = Recent(_MOST_STATES)
+        self._calendars: Recent[Answer] = Recent(_MOST_CALENDARS)
 
     def clusters(self, stored: Stored) -> tuple[str, ...]:
         """Return the clusters that a policy names."""
+        # Where they are known by their places, nothing is read.
+        if stored.fleet is not None:
+            return stored.fleet.names
         return tuple(self._source(stored).patches)
 
     def policy(self, stored: Stored, cluster: str | None) -> WindowPolicy:
@@ -132,12 +145,15 @@ class Evaluator:
             name = source.build_for
         if cluster is not None and cluster not in source.patches:
             _refuse(stored, cluster, source)
-        key = (stored.identity, name)
+        key = (stored.identity, _told_apart(stored, name))
         found = self._versions.get(key)
         if found is None:
             found = _version(stored, source, name)
-            self._versions.put(key, found)
-        return found
+            # What is said of a policy that is wrong names the cluster.
+            if found.timetable is None:
+                return found
+            self._versions.put(key, found, _VERSION + _GROWTH * _own_length(stored))
+        return found.on(name)
 
     def decide(self, stored: Stored, cluster: str | None, at: datetime) -> Decision:
         """Say what holds at an instant; raises Problem where the policy is wrong."""
@@ -175,17 +191,14 @@ class Evaluator:
             until = min(until, decision.until)
         answer = _answer(json_body(record), until)
         if is_now:
-            self._states.put((stored.identity, cluster), answer)
+            self._states.put((stored.identity, cluster), answer, _size(answer))
         return answer
 
-    def is_ready(self, stored: Stored, cluster: str | None) -> bool:
-        """Say whether a policy has been read for a cluster, so that `today` takes no time."""
-        source = self._sources.get(stored.identity)
-        if source is None:
+    def is_quick(self, stored: Stored) -> bool:
+        """Say whether a question takes less than a thread does to begin, of any cluster."""
+        if _own_length(stored) > _FEW:
             return False
-        if cluster is None:
-            cluster = source.build_for
-        return self._versions.get((stored.identity, cluster)) is not None
+        return self._sources.get(stored.identity) is not None
 
     def calendar_known(
         self,
@@ -210,7 +223,7 @@ class Evaluator:
         if found is None:
             [drawn] = calendars([self.timetable(stored, cluster)], period)
             found = _answer(_written(drawn, form), datetime.max.replace(tzinfo=UTC))
-            self._calendars.put(key, found)
+            self._calendars.put(key, found, _size(found))
         return found
 
     def today(self, stored: Stored, cluster: str | None, now: datetime) -> date:
@@ -221,12 +234,16 @@ class Evaluator:
         found = self._sources.get(stored.identity)
         if found is None:
             found = _read(stored)
-            self._sources.put(stored.identity, found)
+            self._sources.put(stored.identity, found, _source_size(stored, found))
         return found
 
 
 def _read(stored: Stored) -> load.Source:
     try:
+        if stored.fleet is not None:
+            found = load.read_excerpt(stored.fleet)
+            if found is not None:
+                return found
         # As it was read: the nodes, which take most of the memory, are not kept with the policy.
         return load.read(stored.config.as_read().node)
     except InputError as error:
@@ -295,5 +312,30 @@ def tag(body: bytes) -> str:
     return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
-def _length(answer: Answer) -> int:
-    return len(answer.body)
+def _size(answer: Answer) -> int:
+    return _ANSWER + len(answer.body)
+
+
+def _told_apart(stored: Stored, cluster: str | None) -> Hashable:
+    """Return what tells a cluster from others with other hours: the text of its patch.
+
+    A fleet has few patches that differ.
+    """
+    if stored.fleet is None or cluster is None:
+        return cluster
+    number = stored.fleet.numbers().get(cluster)
+    if number is None:
+        return cluster
+    return stored.fleet.value_text(number) or cluster
+
+
+def _own_length(stored: Stored) -> int:
+    """Return how many bytes a policy has without its clusters."""
+    length = stored.config.end - stored.config.start
+    if stored.fleet is not None:
+        length -= stored.fleet.length
+    return length
+
+
+def _source_size(stored: Stored, source: load.Source) -> int:
+    return _VERSION + _GROWTH * _own_length(stored) + _PER_CLUSTER * len(source.patches)

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from krm_windows.krm import InputError, KubeObject, documents, heading
+from krm_windows.krm import InputError, KubeObject, documents, excerpt, heading
+from krm_windows.krm.excerpt import Excerpt
 from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Branch, Edit, File
@@ -13,7 +15,6 @@ from krm_windows.system.reading import SUFFIXES
 # No policy is larger; what is, is not read. All contents together are read in parts of 64 MiB.
 _MOST = 4 << 20
 _BATCH = 64 << 20
-# How long the name of an object is where Git uses SHA-256.
 # Of more files that differ, all are listed again.
 _FEW = 200
 NO_NAMESPACE = "-"
@@ -25,7 +26,8 @@ class Stored:
     """A policy as a file of the repository has it.
 
     `file` is the path from the top of the repository, `blob` the object of its content: another
-    content is another object.
+    content is another object. `fleet` is where its clusters are in the text, None where it has to
+    be read as a whole.
     """
 
     namespace: str
@@ -34,6 +36,7 @@ class Stored:
     mode: str
     blob: str
     config: KubeObject
+    fleet: Excerpt | None = None
 
     @property
     def title(self) -> str:
@@ -87,15 +90,24 @@ class Snapshot:
 class Parsed:
     """What a content holds: its policies, or why it cannot be read."""
 
-    policies: tuple[tuple[str, str, KubeObject], ...] = ()
+    policies: tuple["Found", ...] = ()
     detail: str = ""
+
+
+class Found(NamedTuple):
+    """A policy in a content."""
+
+    namespace: str
+    name: str
+    config: KubeObject
+    fleet: Excerpt | None
 
 
 _NOTHING = Parsed()
 
 
 @dataclass(slots=True)
-class _Found:
+class _Gathered:
     policies: dict[tuple[str, str], tuple[Stored, ...]] = field(default_factory=dict)
     unreadable: list[Unreadable] = field(default_factory=list)
 
@@ -133,7 +145,7 @@ def edited(before: Snapshot, commit: str, edits: Iterable[Edit], below: str) -> 
 
 
 def _snapshot(commit: str, files: Mapping[str, File], parsed: Mapping[str, Parsed]) -> Snapshot:
-    found = _Found()
+    found = _Gathered()
     for path in sorted(files):
         _add(found, files[path], parsed[files[path].blob])
     return Snapshot(commit, files, found.policies, tuple(found.unreadable), parsed)
@@ -227,18 +239,20 @@ def _parsed(content: bytes) -> Parsed:
     return Parsed(policies)
 
 
-def _policies(items: Iterable[KubeObject]) -> Iterator[tuple[str, str, KubeObject]]:
+def _policies(items: Iterable[KubeObject]) -> Iterator[Found]:
     for item in items:
-        # A fleet of a thousand clusters is read when somebody asks for it, and here only its name.
-        head = heading(item)
+        # Of a fleet of a thousand clusters only the name is read here, and where the clusters are.
+        head, fleet = excerpt.read(item, "spec", "clusters")
+        if head is None:
+            head = heading(item)
         if head.kind == KIND and head.api_version == API_VERSION:
-            yield head.namespace, head.name, item
+            yield Found(head.namespace, head.name, item, fleet)
 
 
-def _add(found: _Found, file: File, parsed: Parsed) -> None:
+def _add(found: _Gathered, file: File, parsed: Parsed) -> None:
     if parsed.detail:
         found.unreadable.append(Unreadable(file.path, parsed.detail))
-    for namespace, name, config in parsed.policies:
-        stored = Stored(namespace, name, file.path, file.mode, file.blob, config)
-        key = (namespace, name)
+    for each in parsed.policies:
+        key = (each.namespace, each.name)
+        stored = Stored(*key, file.path, file.mode, file.blob, each.config, each.fleet)
         found.policies[key] = (*found.policies.get(key, ()), stored)

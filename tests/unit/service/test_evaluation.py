@@ -1,0 +1,109 @@
+"""What is kept of what was asked has a bound, and what is not asked is not read."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from krm_windows.service.evaluation import Recent
+
+Serve = Any
+Git = Any
+MANY = 300
+
+
+def test_the_oldest_go_first() -> None:
+    """By the sum of sizes; one that is larger than all is kept alone."""
+    kept: Recent[str] = Recent(10)
+    kept.put("a", "A", 4)
+    kept.put("b", "B", 4)
+    assert kept.get("a") == "A"
+    kept.put("c", "C", 4)
+    assert [kept.get(key) for key in "abc"] == ["A", None, "C"]
+    kept.put("c", "C", 1)
+    kept.put("d", "D", 5)
+    assert [kept.get(key) for key in "acd"] == ["A", "C", "D"]
+    kept.put("e", "E", 50)
+    assert [kept.get(key) for key in "acde"] == [None, None, None, "E"]
+
+
+def fleet(repository: Path, git: Git) -> None:
+    """Commit a policy of many clusters, one of which is wrong."""
+    path = repository / "clusters/week.yaml"
+    head, _, _ = path.read_text().partition("  clusters:\n")
+    names = "".join(f"    c{number}: {{}}\n" for number in range(MANY))
+    path.write_text(f"{head}  clusters:\n    wrong: {{windows: {{week: {{opens: Xri}}}}}}\n{names}")
+    git("commit", "--quiet", "--all", "--message=fleet")
+
+
+def test_a_question_reads_the_patch_of_its_cluster(
+    serve: Serve, repository: Path, git: Git
+) -> None:
+    """A fleet answers for each, and says what is wrong with the one that is."""
+    fleet(repository, git)
+    client = serve()
+    [stored] = client.windows.snapshot.every()
+    assert stored.fleet is not None
+    assert client.windows.evaluator.clusters(stored) == stored.fleet.names
+    for _ in range(2):
+        for cluster in ("c0", f"c{MANY - 1}"):
+            for what in ("state", "calendar"):
+                target = f"/policies/flux-system/week/{what}?cluster={cluster}"
+                answer = client.ask("GET", target)
+                assert answer.status == 200, answer.body
+                assert answer.json()["cluster"] == cluster
+        wrong = client.ask("GET", "/policies/flux-system/week/state?cluster=wrong")
+        assert wrong.status == 409
+        [finding] = wrong.json()["findings"]
+        assert finding["field"]["path"] == "spec.clusters.wrong.windows.week.opens"
+        missing = client.ask("GET", "/policies/flux-system/week/state?cluster=west")
+        assert missing.status == 404
+
+
+def test_what_is_written_without_plain_entries_is_read_as_a_whole(
+    serve: Serve, repository: Path, git: Git
+) -> None:
+    """An anchor in one place and an alias in another."""
+    path = repository / "clusters/week.yaml"
+    text = path.read_text().replace(
+        "north: {}", "north: &north {windows: {week: {opens: Mon 9:00}}}"
+    )
+    path.write_text(text.replace("    south:\n", "    east: *north\n    south:\n"))
+    git("commit", "--quiet", "--all", "--message=alias")
+    client = serve()
+    [stored] = client.windows.snapshot.every()
+    assert stored.fleet is None
+    assert client.windows.evaluator.clusters(stored) == ("north", "east", "south")
+    at = "at=2026-12-14T07:30:00Z"
+    found = {
+        cluster: client.ask(
+            "GET", f"/policies/flux-system/week/state?cluster={cluster}&{at}"
+        ).json()
+        for cluster in ("north", "east")
+    }
+    assert {cluster: each["open"] for cluster, each in found.items()} == {
+        "north": False,
+        "east": False,
+    }
+
+
+def test_clusters_with_the_same_patch_are_worked_out_once(
+    serve: Serve, repository: Path, git: Git
+) -> None:
+    """Each with its own name, in whatever style that is written."""
+    fleet(repository, git)
+    path = repository / "clusters/week.yaml"
+    text = path.read_text().replace("    c0: {}\n", '    "c0": {}\n    "a:b": {}\n')
+    path.write_text(text.replace("    c1: {}\n", "    c1: {windows: {week: {opens: Tue 9:00}}}\n"))
+    git("commit", "--quiet", "--all", "--message=names")
+    client = serve()
+    [stored] = client.windows.snapshot.every()
+    evaluator = client.windows.evaluator
+    versions = {name: evaluator.version(stored, name) for name in ("c0", "c1", "c2", "c3")}
+    assert {name: each.timetable.cluster for name, each in versions.items()} == {
+        name: name for name in versions
+    }
+    assert versions["c2"].decider is versions["c3"].decider
+    assert versions["c1"].decider is not versions["c2"].decider
+    at = datetime(2026, 12, 15, 7, 30, tzinfo=UTC)
+    found = {name: evaluator.decide(stored, name, at).open for name in versions}
+    assert found == {"c0": True, "c1": False, "c2": True, "c3": True}
