@@ -36,8 +36,11 @@ from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
 # The name that Flux gives to a kustomization it makes: the first that kustomize looks for.
 GENERATED = KUSTOMIZATIONS[0]
 GROUP = "krm-windows.dev/"
-# The fields of a kustomization that does no more than to put files together.
-_PLAIN = {"apiVersion", "kind", "metadata", "resources"}
+# What kustomize takes for a kustomization (api/types/kustomization.go).
+_NAMED = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
+# Fields of its metadata that are texts, and those that are maps of texts.
+_TEXTS = frozenset({"name", "namespace"})
+_MAPS = frozenset({"labels", "annotations"})
 # The fields of which each entry leads to more files.
 _LEADING = (*BASES, *PLUGINS)
 # No path is longer; a text that is no path may be.
@@ -283,6 +286,9 @@ class _Walk:
         changes: Mapping[str, Value],
     ) -> None:
         """Take in what a kustomization leads to, and the kustomization as it is to be built."""
+        if _is_empty({**fields, **changes}):
+            self._break(f"cannot be built: {basename(file)} is empty", file)
+            return
         place = dirname(file) or "."
         wanted = self._wanted(file, place, fields, changes)
         if not _is_plain(wanted):
@@ -588,13 +594,56 @@ class _Walk:
                     self._file(place, path, content)
 
 
+def _is_empty(fields: Fields) -> bool:
+    """Whether a kustomization says nothing: kustomize refuses it (types.Kustomization.CheckEmpty).
+
+    The builder does not see that, as it is given a field more.
+    """
+    return all(part is None for key, part in fields.items() if key not in _NAMED)
+
+
 def _is_plain(wanted: Fields) -> bool:
-    """Whether a kustomization has only a list of resources, so that it puts files together."""
-    # A component changes what others have put together.
-    if wanted.get("kind") == "Component":
+    """Whether a kustomization has only a list of resources, so that it puts files together.
+
+    Of one that is odd in any way the builder says what it makes of it.
+    """
+    if any(not _is_plain_field(key, part) for key, part in wanted.items()):
         return False
-    said = {key for key, entries in wanted.items() if entries not in (None, [], {})}
-    return said <= _PLAIN
+    # Without any list kustomize calls it empty, and refuses it.
+    return any(isinstance(wanted.get(key), list) for key in _LEADING)
+
+
+def _is_plain_field(key: str, part: Value) -> bool:
+    """Whether a field is one that kustomize surely takes, and that changes no object."""
+    # A null is a field that is not there.
+    if part is None:
+        return True
+    if key in _NAMED:
+        # A Component changes what others have put together.
+        return part in ("", _NAMED[key])
+    if key == "resources":
+        return isinstance(part, list) and all(isinstance(entry, str) and entry for entry in part)
+    # What is left of a list that had remote bases, or our policies.
+    if key in _LEADING:
+        return part == []
+    return key == "metadata" and _is_plain_metadata(part)
+
+
+def _is_plain_metadata(part: Value) -> bool:
+    """Whether it is the metadata of an object, as far as people write it in a kustomization."""
+    if not isinstance(part, dict):
+        return False
+    for key, entry in part.items():
+        texts: list[Value] = []
+        if key in _MAPS and isinstance(entry, dict):
+            texts += entry.values()
+        elif key in _TEXTS:
+            texts.append(entry)
+        elif entry is not None:
+            return False
+        if not all(text is None or isinstance(text, str) for text in texts):
+            return False
+    return True
 
 
 def _is_inside(entry: str, path: str) -> bool:

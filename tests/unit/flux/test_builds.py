@@ -76,6 +76,64 @@ def test_files_put_together_are_what_kustomize_puts_together(
     assert ours.notices == theirs.notices == ()
 
 
+ODD = (
+    "resources: {a: b}",
+    "resources: a.yaml",
+    "resources: [1]",
+    "resources: [{}]",
+    "resources: [null]",
+    "resources: [[a.yaml]]",
+    "resources: true",
+    "resources: null",
+    "kind: Kustomization",
+    *(
+        f"resources: [a.yaml]\n{field}"
+        for field in (
+            "components: {}",
+            "patches: {}",
+            "images: {}",
+            "configMapGenerator: {}",
+            "generatorOptions: []",
+            "transformers: {}",
+            "metadata: 1",
+            "metadata: {name: 1}",
+            "metadata: {annotations: {a: 1}}",
+            "kind: 1",
+            "kind: Foo",
+            "apiVersion: v9",
+        )
+    ),
+)
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_what_kustomize_refuses_is_not_put_together(
+    text: str, write: Write, builder: Builder
+) -> None:
+    """A field of another type is no empty one: Flux would fail, so that is said."""
+    tree = write({"apps/kustomization.yaml": f"{text}\n", "apps/a.yaml": config_map("a")})
+    found = built(tree, builder)
+    assert [notice.rule.id for notice in found.notices] == ["build-failed"]
+    assert not found.objects
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "resources: []",
+        "resources: [a.yaml]\nnamespace: null\nkind: ''",
+        "resources: [a.yaml]\nmetadata: {name: a, labels: {a: b}, annotations: null}",
+        "resources: [a.yaml]\ncomponents: []\ntransformers: []",
+    ],
+)
+def test_what_is_empty_needs_no_kustomize(field: str, write: Write, builder: Builder) -> None:
+    """And kustomize takes it as well."""
+    tree = write({"apps/kustomization.yaml": f"{field}\n", "apps/a.yaml": config_map("a")})
+    ours, theirs = built(tree, None), built(tree, builder, buildMetadata=["originAnnotations"])
+    assert ours.notices == theirs.notices == ()
+    assert {item.identity for item in ours.objects} == {item.identity for item in theirs.objects}
+
+
 def test_what_was_built_is_known_by_the_file_it_came_from(write: Write, builder: Builder) -> None:
     """With the document in it, or the kustomization that generated it."""
     tree = write(OVERLAY)
