@@ -82,6 +82,9 @@ class Server:
     merged: list[tuple[int, str]] = field(default_factory=list)
     # What was sent along with the last merge.
     sent: dict[str, str] = field(default_factory=dict)
+    # The branches of merge queues, and what their commits change.
+    refs: dict[str, str] = field(default_factory=dict)
+    compared: dict[str, tuple[str, ...]] = field(default_factory=dict)
     # Whether the token may merge and approve.
     may_merge: bool = True
     # GitLab's list of files says so where it is cut.
@@ -126,7 +129,9 @@ class Server:
             )
         return 200, headers, every[(page - 1) * size : page * size]
 
-    def _found(self, method: str, path: str, body: Json) -> list[Json] | Reply:
+    def _found(  # noqa: PLR0911 - a table of paths
+        self, method: str, path: str, body: Json
+    ) -> list[Json] | Reply:
         changes = "merge_requests" if self.kind == "gitlab" else "pulls"
         if path == changes:
             return [self.shape(each) for each in self.pulls if each.state == "open"]
@@ -135,11 +140,19 @@ class Server:
             if not found:
                 return 404, {}, {"message": "Not Found"}
             return self._of_pull(found[0], match[2], body)
+        if match := re.fullmatch(r"(?:git/matching-refs/heads|compare)/(.+)", path):
+            return self._of_queue(match[1])
         if match := re.fullmatch(r"(?:repository/)?commits/(\w+)/([\w-]+)", path):
             return self._of_commit(match[1], match[2])
         if (match := re.fullmatch(r"statuses/(\w+)", path)) and method == "POST":
             return self._say(match[1], body)
         return 404, {}, {"message": "Not Found"}
+
+    def _of_queue(self, what: str) -> Reply:
+        if what == "gh-readonly-queue/":
+            return 200, {}, [{"ref": ref, "object": {"sha": sha}} for ref, sha in self.refs.items()]
+        files = self.compared[what.rpartition("...")[2]]
+        return 200, {}, {"status": "ahead", "files": [self._file(each, "") for each in files[:300]]}
 
     def _of_commit(self, sha: str, what: str) -> list[Json] | Reply:
         if what == "check-runs":

@@ -3,27 +3,20 @@
 import argparse
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krm_windows import escape, rules
-from krm_windows.cli import output, previews, progress, repository, sleeping, times
+from krm_windows import escape
+from krm_windows.cli import gated, inputs, output, previews, sleeping, times
 from krm_windows.cli.sleeping import Clock
 from krm_windows.exit_codes import ExitCode
-from krm_windows.flux import Hints, Survey, survey
-from krm_windows.flux.builds import Builds
 from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import InputError
 from krm_windows.plan import utc_edges
 from krm_windows.preview.versions import Choice, Version
-from krm_windows.system import remotes
-from krm_windows.system.checkout import Checkout
-from krm_windows.system.kustomize import Builder
 
 if TYPE_CHECKING:
-    from krm_windows.forge.gate import MergeGate, Outcome, Policy
+    from krm_windows.forge.gate import MergeGate, Outcome, Verdict
     from krm_windows.forge.merging import Merger
 
 FORGES = ("github", "gitlab", "gitea")
@@ -43,25 +36,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="the forge's REST interface (default: that of github.com or gitlab.com)",
     )
-    parser.add_argument(
-        "--paths",
-        action="append",
-        metavar="GLOB",
-        help="what the policies gate: `apps/*` is all below it (repeatable; default: what they "
-        "gate in --tree)",
-    )
-    parser.add_argument(
-        "--tree",
-        metavar="DIR",
-        default=".",
-        help="a checkout of the branch that Flux applies (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--clusters",
-        metavar="GLOB",
-        default=repository.CLUSTERS,
-        help="the clusters' directories in it (default: %(default)s)",
-    )
+    gated.options(parser)
     parser.add_argument(
         "--base",
         action="append",
@@ -91,6 +66,22 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--watch",
         action="store_true",
         help="run until it is ended: every five minutes and at edges",
+    )
+    how.add_argument(
+        "--sha",
+        metavar="SHA",
+        help="answer for that commit alone, with exit code 10 where it may not be merged now",
+    )
+    how.add_argument(
+        "--event",
+        metavar="FILE",
+        help="answer for the commit of GitHub's event merge_group",
+    )
+    parser.add_argument(
+        "--change",
+        type=int,
+        metavar="NUMBER",
+        help="the change that --sha is of, whose labels then count",
     )
     parser.add_argument("--dry-run", action="store_true", help="change nothing on the forge")
     parser.add_argument(
@@ -131,24 +122,85 @@ def _merge_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode:
     """Set the status of every open change, once or again and again."""
+    with gated.based(_of_event(arguments)) as found:
+        return _run(found, clock)
+
+
+def _run(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
     # By the repository a policy counts for each cluster; by hand for one.
-    choice = Choice(arguments.cluster, every=not arguments.paths and arguments.cluster is None)
+    by_tree = not arguments.paths
+    choice = Choice(arguments.cluster, every=by_tree and arguments.cluster is None)
     versions, code = previews.load(arguments.policies, choice, arguments)
     if not versions:
         return code
     if arguments.print_schedule:
         output.show("".join(_schedule(version.timetable for version in versions)))
         return code
+    # A pipeline that is itself what is demanded needs neither a status nor a token.
+    if arguments.sha is not None and arguments.forge is None:
+        return _answer(versions, arguments, clock)
     if arguments.forge is None or not _is_repository(arguments.repo):
         raise InputError("give --forge and --repo OWNER/NAME, or --print-schedule")
     gate = _gate(versions, arguments, clock)
+    if arguments.sha is not None:
+        return _answer_on(gate, arguments, clock)
+    return _look(gate, arguments, clock)
+
+
+def _look(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -> ExitCode:
+    """Look at the open changes once, or until the process is ended."""
     merger = _merger(gate, arguments, clock)
     with sleeping.ended_by_sigterm():
         if not arguments.watch:
             return _pass(gate, merger, clock)
         while True:
             _pass(gate, merger, clock)
+            # An edge may be nearer than the next look at what is new.
             _rest(gate, clock)
+
+
+def _of_event(arguments: argparse.Namespace) -> argparse.Namespace:
+    """Return the arguments with what an event says: the commit, and what it is merged onto."""
+    found = argparse.Namespace(**vars(arguments))
+    if arguments.event is not None:
+        from krm_windows.forge import queue  # noqa: PLC0415 - the extra `forge`
+
+        if arguments.since is not None:
+            raise InputError("--event says itself what --since would say")
+        group = queue.event(inputs.content(arguments.event))
+        found.sha = group.sha
+        found.since = group.base
+        found.change = group.number
+    # What a commit is merged onto is what judges it: its own tree may open its own window.
+    if found.sha is not None and found.since is None:
+        raise InputError("--sha needs --since REF: the commit that it is to be merged onto")
+    return found
+
+
+def _answer(versions: list[Version], arguments: argparse.Namespace, clock: Clock) -> ExitCode:
+    """Answer whether a commit may be merged, to whoever called alone."""
+    from krm_windows.forge import gate  # noqa: PLC0415 - loads nothing of the extra `forge`
+
+    policies = list(gated.policies(versions, arguments))
+    verdict = gate.judge(policies, gated.changed(arguments), frozenset(), clock.now())
+    return _said(arguments.sha, verdict)
+
+
+def _answer_on(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -> ExitCode:
+    """Answer whether a commit may be merged, as a status of it, too."""
+    change = None
+    if arguments.change is not None:
+        change = gate.forge.change(arguments.change)
+    changed = gated.changed(arguments)
+    verdict, _ = gate.answer(arguments.sha, change, changed, clock.now())
+    return _said(arguments.sha, verdict)
+
+
+def _said(sha: str, verdict: "Verdict") -> ExitCode:
+    output.show(f"{escape.line(f'{sha[:12]} {verdict.state.value}: {verdict.words}')}\n")
+    if verdict.may_land:
+        return ExitCode.FINE
+    return ExitCode.CLOSED
 
 
 def _is_repository(name: str | None) -> bool:
@@ -166,7 +218,7 @@ def _gate(versions: list[Version], arguments: argparse.Namespace, clock: Clock) 
     forge = connect.connect(arguments.forge, arguments.repo, arguments.url, os.environ, clock.sleep)
     return gate.MergeGate(
         forge,
-        list(_policies(versions, arguments)),
+        list(gated.policies(versions, arguments)),
         context=arguments.context,
         link=arguments.link,
         exempt_by=frozenset(arguments.exempt_by),
@@ -174,60 +226,6 @@ def _gate(versions: list[Version], arguments: argparse.Namespace, clock: Clock) 
         jobs=arguments.jobs,
         bases=frozenset(arguments.base),
     )
-
-
-def _policies(versions: list[Version], arguments: argparse.Namespace) -> Iterator["Policy"]:
-    """Yield the policies with what they gate."""
-    from krm_windows.forge.gate import Policy  # noqa: PLC0415 - the extra `forge`
-    from krm_windows.forge.reach import Reach, of_policies  # noqa: PLC0415 - likewise
-
-    if arguments.paths:
-        reach = Reach(globs=tuple(arguments.paths))
-        for version in versions:
-            yield Policy(version.timetable, reach)
-        return
-    names = {version.timetable.policy for version in versions}
-    found = of_policies(_survey(arguments), names)
-    # What nobody gates would let every change land.
-    for name in sorted(names - {policy for policy, _ in found}):
-        raise InputError(
-            f"{name} gates nothing in {arguments.tree} (clusters: {arguments.clusters}): give "
-            "--tree and --clusters, or say by --paths what it gates"
-        )
-    for (name, cluster), reach in found.items():
-        for version in versions:
-            if version.timetable.policy == name and _is_for(version.timetable, cluster, arguments):
-                yield Policy(version.timetable, reach)
-
-
-def _is_for(timetable: Timetable, cluster: str, arguments: argparse.Namespace) -> bool:
-    """Whether a version is that of a cluster; a policy without clusters is that of each."""
-    asked: str | None = arguments.cluster
-    if asked is not None:
-        return cluster == asked
-    return timetable.cluster in (None, cluster)
-
-
-def _survey(arguments: argparse.Namespace) -> Survey:
-    """Follow what Flux applies from a checkout."""
-    root = Path(arguments.tree)
-    tree = Checkout.at(root)
-    if not tree.is_directory("."):
-        raise InputError(f"{arguments.tree}: no such directory")
-    with ExitStack() as stack:
-        # No cache: a runner has none, and what is built is little.
-        builder = Builder.find(None)
-        if builder is not None:
-            stack.enter_context(builder)
-        with progress.meter("builds") as report:
-            made = Builds(tree, builder, os.cpu_count() or 1, report)
-            hints = Hints.of([], remotes.addresses(root))
-            found = survey(tree, tree.directories(arguments.clusters), made, hints)
-    for notice in found.notices:
-        # What it applies may be gated in the cluster, and is not here.
-        if notice.rule is rules.NOT_FOLLOWED:
-            output.log(f"{notice.about or notice.file}: {notice.message}")
-    return found
 
 
 def _merger(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -> "Merger | None":

@@ -45,6 +45,7 @@ def connect(
     where = address or kind.address
     if where is None:
         raise WorkspaceError(f"{name} has no address of its own: give --url https://…/api/v1")
+    # A file of secrets often ends in a line end.
     token = environment.get(kind.variable, "").strip()
     if not token:
         raise WorkspaceError(f"the environment has no token: set {kind.variable}")

@@ -12,7 +12,7 @@ from multiprocessing.pool import ThreadPool
 
 from krm_windows import escape
 from krm_windows.forge.errors import ForgeError
-from krm_windows.forge.model import Change, Forge, State, Status
+from krm_windows.forge.model import Change, Forge, Group, State, Status
 from krm_windows.forge.reach import Reach
 from krm_windows.gate.decide import Decider, Decision
 from krm_windows.gate.timetable import Timetable
@@ -76,6 +76,28 @@ class Verdict:
         return self.state is State.SUCCESS
 
 
+def judge(
+    policies: Sequence[Policy],
+    files: frozenset[str] | None,
+    labels: frozenset[str],
+    at: datetime,
+) -> Verdict:
+    """Say whether what changes some files may land at an instant, by the policies that gate it.
+
+    None where not all files are known: what is left out may be gated.
+    """
+    gating = list(policies)
+    if files is not None:
+        gating = [each for each in policies if each.label in labels or each.reach.touched(files)]
+    concerned = [(policy, policy.decide(at)) for policy in gating]
+    closed = _closed(concerned)
+    if closed:
+        return Verdict(State.PENDING, _last(closed))
+    if not concerned:
+        return Verdict(State.SUCCESS, "changes nothing that a window gates")
+    return Verdict(State.SUCCESS, _first(concerned))
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of a change: what is said of its head, or what went wrong.
@@ -117,32 +139,39 @@ class MergeGate:
         Raises ForgeError where the list of changes cannot be read; what is wrong with one change
         does not keep the others from their status.
         """
+        branches = self._branches()
         heads: dict[str, list[Change]] = {}
-        for change in self.changes():
+        for change in self.changes(branches):
             heads.setdefault(change.sha, []).append(change)
         # Threads that do not outlive the process, whatever a request waits for when it is ended.
         with ThreadPool(self.jobs) as pool:
+            # In order, so that two runs of the same say the same.
             for outcomes in pool.imap(partial(self._judge, now), heads.values()):
                 yield from outcomes
-        # What is closed by now is asked for no more.
-        for sha in self._said.keys() - heads.keys():
-            del self._said[sha]
+            groups = [group for group in self.forge.queued() if group.branch in branches]
+            yield from pool.imap(partial(self._judge_group, now), groups)
         met = set()
         for changes in heads.values():
             met |= {_head(change) for change in changes}
+        # What is closed by now is asked for no more.
         for head in self._files.keys() - met:
             del self._files[head]
+        for sha in self._said.keys() - heads.keys() - {group.sha for group in groups}:
+            del self._said[sha]
 
-    def changes(self) -> Iterator[Change]:
+    def changes(self, branches: frozenset[str] = frozenset()) -> Iterator[Change]:
         """Yield the open changes that are to be merged into a branch that counts.
 
         A status is that of a commit: one for a change into a branch that anybody may make would
         let the same commit land in this one.
         """
-        bases = self.bases or frozenset({self.forge.default_branch()})
+        branches = branches or self._branches()
         for change in self.forge.open_changes():
-            if change.base in bases:
+            if change.base in branches:
                 yield change
+
+    def _branches(self) -> frozenset[str]:
+        return self.bases or frozenset({self.forge.default_branch()})
 
     def _judge(self, now: Callable[[], datetime], changes: Sequence[Change]) -> list[Outcome]:
         """Say of the one head of some changes what holds for all of them.
@@ -155,10 +184,37 @@ class MergeGate:
             at = now()
             verdicts = [self.decide(change, at) for change in changes]
             verdict = next((each for each in verdicts if not each.may_land), verdicts[0])
-            is_new = self.say(changes[0], verdict)
+            is_new = self.say(changes[0].sha, verdict)
         except ForgeError as error:
             return [Outcome(change, None, error=error) for change in changes]
         return [Outcome(change, verdict, is_new) for change in changes]
+
+    def _judge_group(self, now: Callable[[], datetime], group: Group) -> Outcome:
+        """Say of a commit in a merge queue what holds for it; a change's head is another one."""
+        try:
+            change = self.forge.change(group.number)
+            files = self.forge.compared(group.base, group.sha)
+            verdict, is_new = self.answer(group.sha, change, files, now())
+            return Outcome(replace(change, sha=group.sha), verdict, is_new)
+        except ForgeError as error:
+            return Outcome(group.change(), None, error=error)
+
+    def answer(
+        self, sha: str, change: Change | None, files: frozenset[str] | None, at: datetime
+    ) -> tuple[Verdict, bool]:
+        """Answer whether a commit may be merged now, for a change that is known or is not.
+
+        Returns whether the answer is new. What would have to wait fails: it would hold up those
+        behind it in the queue. Raises ForgeError.
+        """
+        if change is None:
+            verdict = judge(self.policies, files, frozenset(), at)
+        else:
+            verdict = self._decide_files(files, change, at)
+        # `pending` is what GitHub's queue waits for, up to the hour that it gives its checks.
+        if not verdict.may_land:
+            verdict = replace(verdict, state=State.FAILURE)
+        return verdict, self.say(sha, verdict)
 
     def edge(self, at: datetime) -> datetime | None:
         """Return when the next policy opens or closes, None where that is far."""
@@ -175,31 +231,22 @@ class MergeGate:
         # Then it may land whatever it changes, and a request is saved.
         if not _closed(decided):
             return Verdict(State.SUCCESS, _first(decided))
-        concerned = self._concerned(change, decided)
-        closed = _closed(concerned)
-        if closed:
-            return self._held(change, closed)
+        verdict = self._decide_files(self._changed(change), change, at)
+        if not verdict.may_land:
+            return verdict
         # The files were those of the head that it had when they were read. Had somebody pushed
         # another one in between, the status would say of one commit what is true of another.
         if _head(self.forge.change(change.number)) != _head(change):
             self._files.pop(_head(change), None)
             return Verdict(State.PENDING, "its head has moved: look again", stale=True)
-        if not concerned:
-            return Verdict(State.SUCCESS, "changes nothing that a window gates")
-        return Verdict(State.SUCCESS, _first(concerned))
+        return verdict
 
-    def _concerned(self, change: Change, decided: Sequence[Decided]) -> Sequence[Decided]:
-        """Return those policies that gate what a change touches, or that a label names."""
-        files = self._changed(change)
-        # A list that is not whole may lack what is gated.
-        if files is None:
-            return decided
-        found = []
-        for each in decided:
-            policy, _ = each
-            if policy.label in change.labels or policy.reach.touched(files):
-                found.append(each)
-        return found
+    def _decide_files(self, files: frozenset[str] | None, change: Change, at: datetime) -> Verdict:
+        """Say whether a change of some files may land at an instant, or is exempt."""
+        verdict = judge(self.policies, files, change.labels, at)
+        if verdict.may_land or LABEL not in change.labels:
+            return verdict
+        return self._exempted(change, verdict)
 
     def _changed(self, change: Change) -> frozenset[str] | None:
         head = _head(change)
@@ -207,11 +254,9 @@ class MergeGate:
             self._files[head] = self.forge.changed_files(change)
         return self._files[head]
 
-    def _held(self, change: Change, closed: Sequence[Decided]) -> Verdict:
-        """Say that a change waits, unless it is exempt."""
-        words = _last(closed)
-        if LABEL not in change.labels:
-            return Verdict(State.PENDING, words)
+    def _exempted(self, change: Change, verdict: Verdict) -> Verdict:
+        """Say whether the label lets a change through that would have to wait."""
+        words = verdict.words
         setters = self.forge.label_setters(change, LABEL)
         # Nobody known has set it: it may have come with the change itself.
         if not setters or not setters <= self.exempt_by:
@@ -226,21 +271,21 @@ class MergeGate:
         said = reason[1].rstrip()[:_MOST_REASON]
         return Verdict(State.SUCCESS, f"exempt by {who}: {said}")
 
-    def say(self, change: Change, verdict: Verdict) -> bool:
+    def say(self, sha: str, verdict: Verdict) -> bool:
         """Set a status, unless it is there already; return whether it is new."""
         if verdict.stale:
             return False
         status = Status(self.context, verdict.state, _cut(escape.line(verdict.words)), self.link)
-        before = self._said.get(change.sha)
+        before = self._said.get(sha)
         if before is None:
             # A forge takes a thousand of a commit, so what is there is not said again.
-            before = self.forge.statuses(change.sha).get(self.context)
+            before = self.forge.statuses(sha).get(self.context)
         # Another link alone is no news: `--link` may name the run that made it.
         is_new = before is None or before != replace(status, link=before.link)
         if is_new and not self.dry_run:
-            self.forge.set_status(change.sha, status)
+            self.forge.set_status(sha, status)
         if not self.dry_run:
-            self._said[change.sha] = status
+            self._said[sha] = status
         return is_new
 
 

@@ -1,11 +1,12 @@
 """GitHub, and GitHub Enterprise Server: REST, version 2022-11-28."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from krm_windows.forge import http
+from krm_windows.forge import http, queue
 from krm_windows.forge.http import Record
-from krm_windows.forge.model import Change, Method, Progress, Readiness, State
+from krm_windows.forge.model import Change, Group, Method, Progress, Readiness, State
 from krm_windows.forge.pulls import Pulls
 
 # Of a check run that is completed; any other conclusion is a failure.
@@ -14,6 +15,7 @@ _CONCLUSIONS = {
     "neutral": State.SUCCESS,
     "skipped": State.SUCCESS,
 }
+_MOST_COMPARED = 300
 _READY = Readiness(Progress.READY)
 _STATES = {
     "clean": _READY,
@@ -41,6 +43,29 @@ class GitHub(Pulls):
             if http.text(each, "event") == "labeled" and http.text(each, "label", "name") == label:
                 found = http.text(each, "actor", "login")
         return frozenset({found} - {""})
+
+    def queued(self) -> Iterator[Group]:
+        """Yield what is in the merge queues (GET …/git/matching-refs/{ref})."""
+        refs = http.records(
+            self.client.get(f"{self.root}/git/matching-refs/heads/gh-readonly-queue/")
+        )
+        for each in refs:
+            found = queue.group(http.text(each, "ref"), http.text(each, "object", "sha"))
+            if found is not None:
+                yield found
+
+    def compared(self, base: str, sha: str) -> frozenset[str] | None:
+        """Return the paths in which a commit differs (GET …/compare/{basehead})."""
+        path = f"{self.root}/compare/{quote(base, safe='')}...{quote(sha, safe='')}"
+        answer = http.record(self.client.get(path, per_page=1))
+        files = http.records(answer.get("files"))
+        # The first page has all files, and no more than that.
+        if len(files) >= _MOST_COMPARED:
+            return None
+        found = set()
+        for each in files:
+            found |= {http.text(each, "filename"), http.text(each, "previous_filename")}
+        return frozenset(found - {""})
 
     def check_runs(self, sha: str) -> dict[str, State]:
         """Return the states of check runs (GET …/commits/{ref}/check-runs), the latest of each."""

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from krm_windows.forge import http
 from krm_windows.forge.errors import ConflictError
 from krm_windows.forge.http import Client, Record
-from krm_windows.forge.model import Change, Method, Progress, Readiness, State, Status, moved
+from krm_windows.forge.model import Change, Group, Method, Progress, Readiness, State, Status, moved
 
 _ENTRIES = 100
 _STATES = {"success": State.SUCCESS, "pending": State.PENDING, "running": State.PENDING}
@@ -83,6 +83,14 @@ class GitLab:
         if http.text(whole, "changes_count").endswith("+"):
             return None
         return frozenset(found - {""})
+
+    def queued(self) -> Iterator[Group]:
+        """Yield nothing: a merge train asks by a job of its pipeline."""
+        yield from ()
+
+    def compared(self, _base: str, _sha: str) -> frozenset[str] | None:
+        """Return that nothing is known."""
+        return None
 
     def label_setters(self, change: Change, label: str) -> frozenset[str]:
         """Return who has set a label last (GET …/resource_label_events)."""

@@ -76,6 +76,7 @@ class Merger:
         self._said = said
 
     def _landing(self, change: Change) -> Landing:
+        # Whatever is wrong with one change is its answer; what is wrong with the list is not.
         try:
             return self._land(change)
         except RefusedError as error:
@@ -106,6 +107,7 @@ class Merger:
         verdict = self.gate.decide(change, self.now())
         if not verdict.may_land:
             return self._wait(change, verdict)
+        # Checks are not waited for: approved early, it lands the sooner.
         if self.approve_only:
             return self._approve(change, verdict.words)
         readiness = self.gate.forge.readiness(change, self.gate.context)
@@ -128,12 +130,13 @@ class Merger:
         # Whoever pushes to a change that is to be merged has to know that it is not.
         if verdict.stale:
             return Landing(change, Result.FAILED, verdict.words)
-        self.gate.say(change, verdict)
+        self.gate.say(change.sha, verdict)
         return Landing(change, Result.WAITS, verdict.words)
 
     def _is_hopeless(self, readiness: Readiness, waited: timedelta) -> bool:
         if readiness.progress is Progress.BLOCKED:
             return True
+        # GitHub's `blocked`, too: it is so for as long as it takes to count our status.
         if readiness.progress is Progress.UNKNOWN:
             return waited >= _GRACE
         return waited >= self.timeout
@@ -143,6 +146,7 @@ class Merger:
         at = self.now()
         length = _POLL
         edge = self.gate.edge(at)
+        # Asked right after the edge, a change that may no longer land is said to wait at once.
         if edge is not None:
             length = min(length, edge - at)
         self.sleep(length.total_seconds())

@@ -11,7 +11,7 @@ class State(Enum):
 
     SUCCESS = "success"
     PENDING = "pending"
-    # Only read: nothing here says it.
+    # Said to a queue, where to wait is to hold up others.
     FAILURE = "failure"
 
 
@@ -63,6 +63,23 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """What a merge queue would merge: a commit on its way into a branch, for a change.
+
+    `base` is the commit that it would be merged onto: that of the branch, or of the queue ahead.
+    """
+
+    sha: str
+    base: str
+    branch: str
+    number: int
+
+    def change(self) -> Change:
+        """Return what is known of the change without asking for it."""
+        return Change(self.number, self.sha, "", "", "", frozenset(), "", self.branch)
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """What is said of a commit under a name (`context`)."""
 
@@ -89,6 +106,12 @@ class Forge(Protocol):
 
         None where the forge does not list them all.
         """
+
+    def queued(self) -> Iterator[Group]:
+        """Yield what is in merge queues, where the forge shows it."""
+
+    def compared(self, base: str, sha: str) -> frozenset[str] | None:
+        """Return the paths in which a commit differs from another; None where some are unknown."""
 
     def label_setters(self, change: Change, label: str) -> frozenset[str]:
         """Return who has set a label that the change has now: the last one to do so."""

@@ -6,7 +6,16 @@ from urllib.parse import quote
 
 from krm_windows.forge import http
 from krm_windows.forge.http import Client, Record
-from krm_windows.forge.model import Change, Progress, Readiness, State, Status, checked, moved
+from krm_windows.forge.model import (
+    Change,
+    Group,
+    Progress,
+    Readiness,
+    State,
+    Status,
+    checked,
+    moved,
+)
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,7 @@ class Pulls:
         found = set()
         count = 0
         for each in self.listed(f"pulls/{change.number}/files"):
+            # Counted apart from the names: a file that is renamed has two.
             count += 1
             found |= {http.text(each, "filename"), http.text(each, "previous_filename")}
         if count >= self.most_files:
@@ -69,6 +79,14 @@ class Pulls:
     def most_files(self) -> int:
         """How many files the forge lists at most."""
         return 3000
+
+    def queued(self) -> Iterator[Group]:
+        """Yield nothing: Gitea has no merge queue."""
+        yield from ()
+
+    def compared(self, _base: str, _sha: str) -> frozenset[str] | None:
+        """Return that nothing is known."""
+        return None
 
     def statuses(self, sha: str) -> dict[str, Status]:
         """Return what is said of a commit last, by context."""
@@ -101,6 +119,7 @@ class Pulls:
 
     def readiness(self, change: Change, ours: str) -> Readiness:
         """Say whether a pull request can be merged now (GET …/pulls/{number})."""
+        # The list of open ones has neither `merged` nor what says whether it can be merged.
         entry = http.record(self.client.get(f"{self.root}/pulls/{change.number}"))
         if entry.get("merged") is True:
             return Readiness(Progress.MERGED)
@@ -117,6 +136,7 @@ class Pulls:
         """Say what the checks of a commit leave to be waited for."""
         states = self.check_runs(sha)
         for status in self.statuses(sha).values():
+            # Ours says that the window is open, or is about to: whoever merges has just judged.
             if status.context != ours:
                 states[status.context] = status.state
         return checked(states)
@@ -134,6 +154,7 @@ class Pulls:
         path = f"pulls/{change.number}/reviews"
         # A second review would be news for everybody who reads along.
         content: Record = {"commit_id": change.sha, "body": words}
+        # As it is read it has a state, as it is written an event.
         approval = {**content, "state": "APPROVED"}
         for each in self.listed(path):
             if {name: each.get(name) for name in approval} == approval:

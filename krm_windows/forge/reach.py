@@ -42,6 +42,7 @@ def of_policies(survey: Survey, named: Collection[str]) -> Mapping[tuple[str, st
     for cluster in survey.clusters:
         for policy, reach in _of_cluster(cluster):
             if policy in named:
+                # Several Kustomizations of a cluster may have the same policy.
                 before = found.get((policy, cluster.name), Reach())
                 found[policy, cluster.name] = Reach(
                     before.files | reach.files, before.directories | reach.directories
@@ -56,6 +57,7 @@ def _of_cluster(cluster: Cluster) -> Iterator[tuple[str, Reach]]:
         # Its source is another repository: a path such as `./` is none of this one.
         if not kustomization.files and not kustomization.complete:
             continue
+        # Those that suspend it, or the source that it takes its files from.
         policies = gated.holds(kustomization)
         # A file that is new in a directory of which files are read may be read, too.
         directories = {dirname(file) for file in kustomization.files} | {kustomization.path}

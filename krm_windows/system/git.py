@@ -50,6 +50,20 @@ def snapshot(
             yield Path(name)
 
 
+def changed(directory: Path, older: str, newer: str) -> frozenset[str]:
+    """Return the paths in which two commits differ, from the top of the repository.
+
+    What is renamed is there under both names. Raises WorkspaceError where one is no commit.
+    """
+    layout = git_layout.find(directory)
+    with git_program.opened(layout) as git:
+        commits = [commit_of(git, directory, ref) for ref in (older, newer)]
+        # Without renames a file that has moved is one that is gone and one that is new.
+        arguments = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", *commits)
+        listed = _output(git.run(*arguments, output=MOST.listing), directory)
+    return frozenset(os.fsdecode(each) for each in listed.split(b"\0") if each)
+
+
 def commit_of(git: Git, directory: Path, ref: str) -> str:
     """Return the name of the object of a commit; raises WorkspaceError where a ref names none."""
     unknown = WorkspaceError(

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from calls import call, spec, wire
 
-from krm_windows.forge import Change, Forge, ForgeError, Method, Readiness, State, Status
+from krm_windows.forge import Change, Forge, ForgeError, Group, Method, Readiness, State, Status
 from krm_windows.forge.gate import LABEL, MergeGate, Outcome, Policy
 from krm_windows.forge.reach import Reach
 from krm_windows.gate import timetable
@@ -46,6 +46,10 @@ class Forged(Forge):
     def default_branch(self) -> str:
         """Return what every repository has today."""
         return "main"
+
+    def queued(self) -> Iterator[Group]:
+        """Yield nothing."""
+        yield from ()
 
     def change(self, number: int) -> Change:
         """Read one."""

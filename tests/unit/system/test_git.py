@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git import snapshot
+from krm_windows.system.git import changed, snapshot
 
 
 @pytest.fixture
@@ -62,3 +62,17 @@ def test_a_directory_outside_of_git_is_said(
     monkeypatch.setenv("PATH", "")
     with pytest.raises(WorkspaceError, match="git is not installed"), snapshot(repository, "HEAD"):
         pass
+
+
+def test_what_two_commits_have_different(repository: Path, tool: Callable[[str], Path]) -> None:
+    """From the top, under both names where a file has moved, whatever the letters."""
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    (repository / "fleet/link").unlink()
+    (repository / "beside.yaml").rename(repository / "fleet/beside.yaml")
+    for command in (["add", "--all"], [*who, "commit", "--quiet", "--message", "second"]):
+        subprocess.run([tool("git"), "-C", repository, *command], check=True)
+    names = {"beside.yaml", "fleet/beside.yaml", "fleet/link", "fleet/deep/ä b.yaml"}
+    assert changed(repository / "fleet", "HEAD~1", "HEAD") == names
+    assert changed(repository, "HEAD", "HEAD") == frozenset()
+    with pytest.raises(WorkspaceError, match="names no commit"):
+        changed(repository, "HEAD", "--cached")

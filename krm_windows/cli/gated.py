@@ -1,0 +1,140 @@
+"""What the merge gate goes by: policies and what they gate, in a checkout or at a commit of it."""
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krm_windows import rules
+from krm_windows.cli import output, progress, repository
+from krm_windows.flux import Hints, Survey, survey
+from krm_windows.flux.builds import Builds
+from krm_windows.gate.timetable import Timetable
+from krm_windows.krm import InputError
+from krm_windows.preview.versions import Version
+from krm_windows.system import git, remotes
+from krm_windows.system.checkout import Checkout
+from krm_windows.system.kustomize import Builder
+
+if TYPE_CHECKING:
+    from krm_windows.forge.gate import Policy
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that say what is gated."""
+    parser.add_argument(
+        "--paths",
+        action="append",
+        metavar="GLOB",
+        help="what the policies gate: `apps/*` is all below it (repeatable; default: what they "
+        "gate in --tree)",
+    )
+    parser.add_argument(
+        "--tree",
+        metavar="DIR",
+        default=".",
+        help="a checkout of the branch that Flux applies (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--since",
+        metavar="REF",
+        help="read the policies and the tree at that commit: what a change is based on, so that "
+        "no change judges itself",
+    )
+    parser.add_argument(
+        "--clusters",
+        metavar="GLOB",
+        default=repository.CLUSTERS,
+        help="the clusters' directories in it (default: %(default)s)",
+    )
+
+
+@contextmanager
+def based(arguments: argparse.Namespace) -> Iterator[argparse.Namespace]:
+    """Give the arguments with the paths of what lies at `--since`, if that is given.
+
+    `checkout` is where the repository is. Raises InputError for a path outside of the tree.
+    """
+    found = argparse.Namespace(**vars(arguments))
+    found.checkout = arguments.tree
+    if arguments.since is None:
+        yield found
+        return
+    with git.snapshot(Path(arguments.tree), arguments.since) as older:
+        found.tree = str(older)
+        found.policies = [_at(older, path, arguments.tree) for path in arguments.policies]
+        if arguments.resources is not None:
+            found.resources = _at(older, arguments.resources, arguments.tree)
+        yield found
+
+
+def changed(arguments: argparse.Namespace) -> frozenset[str]:
+    """Return the files in which the commit `--sha` differs from what it is merged onto."""
+    return git.changed(Path(arguments.checkout), arguments.since, arguments.sha)
+
+
+def _at(older: Path, path: str, tree: str) -> str:
+    """Return where a path of the tree lies at a commit.
+
+    Links are followed there and not here, where the change itself may have put them.
+    """
+    place = Path(os.path.relpath(path, tree))
+    if place.is_absolute() or ".." in place.parts:
+        raise InputError(f"{path}: lies outside of {tree}, so --since cannot say what it was")
+    return str(older / place)
+
+
+def policies(versions: list[Version], arguments: argparse.Namespace) -> Iterator["Policy"]:
+    """Yield the policies with what they gate; raises InputError where one gates nothing."""
+    from krm_windows.forge.gate import Policy  # noqa: PLC0415 - the extra `forge`
+    from krm_windows.forge.reach import Reach, of_policies  # noqa: PLC0415 - likewise
+
+    if arguments.paths:
+        reach = Reach(globs=tuple(arguments.paths))
+        for version in versions:
+            yield Policy(version.timetable, reach)
+        return
+    names = {version.timetable.policy for version in versions}
+    found = of_policies(_survey(arguments), names)
+    # What nobody gates would let every change land.
+    for name in sorted(names - {policy for policy, _ in found}):
+        raise InputError(
+            f"{name} gates nothing in {arguments.tree} (clusters: {arguments.clusters}): give "
+            "--tree and --clusters, or say by --paths what it gates"
+        )
+    for (name, cluster), reach in found.items():
+        for version in versions:
+            if version.timetable.policy == name and _is_for(version.timetable, cluster, arguments):
+                yield Policy(version.timetable, reach)
+
+
+def _is_for(timetable: Timetable, cluster: str, arguments: argparse.Namespace) -> bool:
+    """Whether a version is that of a cluster; a policy without clusters is that of each."""
+    asked: str | None = arguments.cluster
+    if asked is not None:
+        return cluster == asked
+    return timetable.cluster in (None, cluster)
+
+
+def _survey(arguments: argparse.Namespace) -> Survey:
+    """Follow what Flux applies from a checkout."""
+    root = Path(arguments.tree)
+    tree = Checkout.at(root)
+    if not tree.is_directory("."):
+        raise InputError(f"{arguments.tree}: no such directory")
+    with ExitStack() as stack:
+        # No cache: a runner has none, and what is built is little.
+        builder = Builder.find(None)
+        if builder is not None:
+            stack.enter_context(builder)
+        with progress.meter("builds") as report:
+            made = Builds(tree, builder, os.cpu_count() or 1, report)
+            hints = Hints.of([], remotes.addresses(Path(arguments.checkout)))
+            found = survey(tree, tree.directories(arguments.clusters), made, hints)
+    for notice in found.notices:
+        # What it applies may be gated in the cluster, and is not here.
+        if notice.rule is rules.NOT_FOLLOWED:
+            output.log(f"{notice.about or notice.file}: {notice.message}")
+    return found

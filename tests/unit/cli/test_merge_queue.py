@@ -1,0 +1,289 @@
+"""`krm-windows merge-gate` for one commit: merge queues, merge trains, and what judges a change."""
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from calls import POLICY
+from forges import TOKEN, Pull, Server, serving
+
+from krm_windows.cli import merge_gate
+from krm_windows.cli.arguments import parser
+from krm_windows.cli.main import COMMANDS
+from krm_windows.cli.sleeping import Clock
+from krm_windows.exit_codes import ExitCode
+from krm_windows.forge import ForgeError
+from krm_windows.krm import InputError
+from krm_windows.system.errors import WorkspaceError
+
+# In Berlin it is Thursday, 17:00: closed until Monday.
+THURSDAY = datetime(2026, 12, 17, 16, 0, tzinfo=UTC)
+MONDAY = datetime(2026, 12, 21, 7, 0, tzinfo=UTC)
+CLOSED = "closed until Mon 2026-12-21 08:00 Europe/Berlin: flux-system/week (no window is open)\n"
+FREE = "changes nothing that a window gates\n"
+OPENED = POLICY.replace("spec:\n", "spec:\n  state: Open\n")
+FLUX = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: %s, namespace: flux-system}
+spec: {interval: 10m, path: ./%s, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}
+"""
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: default}\n"
+
+
+class Repository:
+    """A repository: the first commit is what changes are merged onto."""
+
+    def __init__(self, folder: Path, git: Path) -> None:
+        self.folder = folder
+        self._git = git
+        self._run("init", "--quiet")
+        self.base = self.commit(
+            {
+                "windows/policy.yaml": POLICY,
+                "clusters/north/apps.yaml": FLUX % ("apps", "apps"),
+                "clusters/north/sync.yaml": FLUX % ("flux-system", "clusters/north"),
+                # Read as applied: it gates the Kustomization of its cluster.
+                "clusters/north/policy.yaml": POLICY.replace(
+                    "metadata:\n",
+                    "metadata:\n  annotations: {config.kubernetes.io/local-config: 'true'}\n",
+                ),
+                "apps/map.yaml": MAP,
+                "README.md": "Fleet\n",
+            }
+        )
+
+    def commit(self, files: dict[str, str]) -> str:
+        """Write some files and commit them; return the commit."""
+        for name, text in files.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        self._run("add", "--all")
+        self._run("commit", "--quiet", "--message", "change")
+        return self._run("rev-parse", "HEAD").strip()
+
+    def _run(self, *command: str) -> str:
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+        done = subprocess.run(
+            [self._git, "-C", self.folder, *who, *command],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return done.stdout
+
+
+@pytest.fixture
+def repository(
+    tmp_path: Path, tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> Repository:
+    """The current directory, at what is proposed."""
+    monkeypatch.chdir(tmp_path)
+    return Repository(tmp_path, tool("git"))
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """GitHub, with a pull request."""
+    monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
+    with serving("github", Pull(7, "a" * 40, ("apps/map.yaml",))) as found:
+        yield found
+
+
+def gated(*options: str, at: datetime = THURSDAY, paths: bool = True) -> ExitCode:
+    """Call the command."""
+    arguments = ["merge-gate", "windows/policy.yaml", *options]
+    if paths:
+        arguments += ["--paths", "apps/*"]
+    clock = Clock(lambda: at, lambda _: None)
+    return merge_gate.run(parser(COMMANDS, arguments).parse_args(arguments), clock)
+
+
+def on(server: Server) -> tuple[str, ...]:
+    """Say which forge."""
+    return ("--forge", "github", "--repo", "acme/fleet", "--url", server.address)
+
+
+@pytest.mark.parametrize("paths", [True, False])
+def test_a_commit_is_answered_for(
+    repository: Repository, capsys: pytest.CaptureFixture[str], *, paths: bool
+) -> None:
+    """By what it changes, with an exit code: no forge and no token is needed."""
+    gate = repository.commit({"apps/map.yaml": MAP.replace("web", "net")})
+    free = repository.commit({"README.md": "The fleet\n"})
+    since = ("--since", repository.base, "--sha")
+    assert gated(*since, gate, paths=paths) == ExitCode.CLOSED
+    assert capsys.readouterr().out == f"{gate[:12]} pending: {CLOSED}"
+    assert gated(*since, gate, at=MONDAY, paths=paths) == ExitCode.FINE
+    assert "success: open until Thu 2026-12-24 17:00" in capsys.readouterr().out
+    assert gated("--since", gate, "--sha", free, paths=paths) == ExitCode.FINE
+    assert capsys.readouterr().out == f"{free[:12]} success: {FREE}"
+
+
+@pytest.mark.parametrize("paths", [True, False])
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"windows/policy.yaml": OPENED, "clusters/north/policy.yaml": OPENED},
+        # What is gated is a matter of the base, too: here Flux would apply another directory.
+        {"clusters/north/apps.yaml": FLUX % ("apps", "live"), "live/map.yaml": MAP},
+    ],
+)
+def test_a_change_opens_no_window_for_itself(
+    repository: Repository, files: dict[str, str], *, paths: bool
+) -> None:
+    """The policies and the tree are those of the commit that it is merged onto."""
+    sha = repository.commit({**files, "apps/map.yaml": MAP.replace("web", "net")})
+    assert gated("--since", repository.base, "--sha", sha, paths=paths) == ExitCode.CLOSED
+    # What has landed counts for the next one.
+    after = repository.commit({"apps/map.yaml": MAP})
+    expected = ExitCode.FINE if "windows/policy.yaml" in files else ExitCode.CLOSED
+    if paths:
+        assert gated("--since", sha, "--sha", after) == expected
+
+
+def test_open_changes_are_judged_by_the_base_in_a_checkout_of_one(
+    repository: Repository, server: Server
+) -> None:
+    """A workflow of a pull request has the pull request in its checkout."""
+    repository.commit({"windows/policy.yaml": OPENED})
+    assert gated(*on(server), "--since", repository.base) == ExitCode.FINE
+    assert server.latest("a" * 40)["state"] == "pending"
+    # This is what the option is for.
+    assert gated(*on(server)) == ExitCode.FINE
+    assert server.latest("a" * 40)["state"] == "success"
+
+
+def test_a_link_of_the_change_leads_to_no_other_policy(repository: Repository) -> None:
+    """The path is followed at the commit that it is merged onto."""
+    repository.commit({"windows/open.yaml": OPENED})
+    policy = repository.folder / "windows/policy.yaml"
+    policy.unlink()
+    policy.symlink_to("open.yaml")
+    sha = repository.commit({"apps/map.yaml": ""})
+    assert gated("--since", repository.base, "--sha", sha) == ExitCode.CLOSED
+
+
+def test_what_judges_must_be_said(repository: Repository, tmp_path: Path) -> None:
+    """Otherwise it would be the change itself; so must what is compared."""
+    with pytest.raises(InputError, match="--sha needs --since"):
+        gated("--sha", repository.base)
+    with pytest.raises(WorkspaceError, match="names no commit"):
+        gated("--since", repository.base, "--sha", "f" * 40)
+    with pytest.raises(InputError, match="lies outside of"):
+        gated("--since", repository.base, "--sha", repository.base, "--tree", "apps")
+    assert tmp_path.is_dir()
+
+
+def event(repository: Repository, sha: str, **fields: object) -> str:
+    """Write the payload of an event; return its file."""
+    group = {
+        "head_sha": sha,
+        "head_ref": f"refs/heads/gh-readonly-queue/main/pr-7-{repository.base}",
+        "base_sha": repository.base,
+        "base_ref": "refs/heads/main",
+    }
+    payload = {"action": "checks_requested", "merge_group": {**group, **fields}}
+    written = repository.folder.parent / "event.json"
+    written.write_text(json.dumps(payload))
+    return str(written)
+
+
+def test_a_merge_queue_has_its_answer(
+    repository: Repository, server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the commit that would be merged, which is not the head of the pull request."""
+    sha = repository.commit({"apps/map.yaml": MAP.replace("web", "net")})
+    given = event(repository, sha)
+    assert gated(*on(server), "--event", given) == ExitCode.CLOSED
+    assert {name: said[-1]["state"] for name, said in server.statuses.items()} == {sha: "failure"}
+    assert capsys.readouterr().out == f"{sha[:12]} failure: {CLOSED}"
+    assert gated(*on(server), "--event", given, at=MONDAY) == ExitCode.FINE
+    assert server.latest(sha)["state"] == "success"
+
+
+def test_labels_count_in_a_queue(repository: Repository, server: Server) -> None:
+    """Of the change that the event names, or `--change`."""
+    sha = repository.commit({"apps/map.yaml": MAP.replace("web", "net")})
+    [pull] = server.pulls
+    pull.labels = ("window:exempt",)
+    pull.events = (("ada", "window:exempt"),)
+    pull.body = "Window-Exempt: CVE-2026-1"
+    allowed = (*on(server), "--exempt-by", "ada")
+    assert gated(*allowed, "--event", event(repository, sha)) == ExitCode.FINE
+    assert server.latest(sha)["description"] == "exempt by ada: CVE-2026-1"
+    one = ("--since", repository.base, "--sha", sha)
+    assert gated(*allowed, *one) == ExitCode.CLOSED
+    assert gated(*allowed, *one, "--change", "7") == ExitCode.FINE
+    # What touches nothing gated waits for the window that its label names.
+    free = repository.commit({"README.md": "Ours\n"})
+    pull.labels = ("window:week",)
+    one = ("--since", sha, "--sha", free)
+    assert gated(*on(server), *one) == ExitCode.FINE
+    assert gated(*on(server), *one, "--change", "7") == ExitCode.CLOSED
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"head_sha": "--all"},
+        {"head_sha": None},
+        {"base_sha": "main"},
+        {"head_ref": "refs/heads/main"},
+        {"head_ref": "refs/heads/gh-readonly-queue/main/pr-x-" + "a" * 40},
+    ],
+)
+def test_an_event_of_another_kind_is_refused(
+    repository: Repository, fields: dict[str, object]
+) -> None:
+    """Nothing in it is taken for an option of git."""
+    with pytest.raises(ForgeError, match="names no branch of a merge queue"):
+        gated("--event", event(repository, repository.base, **fields))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("", "not JSON"), ("[]", "not what"), ("{}", "none of a merge queue"), ("[" * 9999, "JSON")],
+)
+def test_an_event_that_is_none_is_refused(repository: Repository, content: str, said: str) -> None:
+    """In words of ours."""
+    (repository.folder / "event.json").write_text(content)
+    with pytest.raises(ForgeError, match=said):
+        gated("--event", "event.json")
+    with pytest.raises(InputError, match="--event says itself"):
+        gated("--event", event(repository, "a" * 40), "--since", "HEAD")
+
+
+def test_what_waits_in_a_queue_is_answered_anew_at_every_edge(server: Server) -> None:
+    """What was a success when it was queued is none when the window has closed meanwhile."""
+    heads = {7: "1" * 40, 8: "2" * 40, 9: "3" * 40, 10: "4" * 40}
+    for number in (8, 9, 10):
+        server.pulls.append(Pull(number, f"{number:040x}", ("docs/a.md",)))
+    for number, sha in heads.items():
+        branch = "other" if number == 9 else "main"
+        ref = f"refs/heads/gh-readonly-queue/{branch}/pr-{number}-{'b' * 40}"
+        server.refs[ref] = sha
+    server.refs["refs/heads/gh-readonly-queue/odd"] = "5" * 40
+    server.compared = {
+        heads[7]: ("apps/map.yaml",),
+        heads[8]: ("README.md",),
+        # As many as GitHub shows.
+        heads[10]: tuple(f"docs/{number}" for number in range(300)),
+    }
+    Path("windows").mkdir()
+    Path("windows/policy.yaml").write_text(POLICY)
+    for at, states in ((MONDAY, ["success"] * 3), (THURSDAY, ["failure", "success", "failure"])):
+        assert gated(*on(server), at=at) == ExitCode.FINE
+        found = [server.latest(heads[number])["state"] for number in (7, 8, 10)]
+        assert found == states
+    assert heads[9] not in server.statuses
+    assert "5" * 40 not in server.statuses
+
+
+@pytest.fixture(autouse=True)
+def _directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
