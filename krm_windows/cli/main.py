@@ -21,6 +21,7 @@ COMMANDS = {
     "merge-gate": "say on every open pull request whether it may land now, by a policy",
     "status": "show what the targets of a policy are in a cluster, and what they should be",
     "simulate": "say which commits of a repository would have waited for a policy, and how long",
+    "history": "say what was open when, by the versions of a policy in Git",
     "explain": "say in plain words what a policy means",
     "diff": "show which hours a change of a policy opens and closes",
     "set": "change a policy's file by a patch, unless something is wrong with the result",

@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import shutil
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
@@ -14,6 +15,9 @@ from krm_windows.system.git_history import History
 
 _SPAN = re.compile(r"([1-9][0-9]{0,3})([dwy])")
 _DAYS = {"d": 1, "w": 7}
+# A file has the width that pull requests and logs show whole; a terminal may be narrower, or wider.
+_WIDTH = 80
+_WIDTHS = range(60, 101)
 _LEAP_DAY = (2, 29)
 
 
@@ -115,3 +119,12 @@ def warn_where_cut(history: History, seconds: int) -> None:
             f"{history.directory}: the clone is shallow, and what came before "
             f"{history.commits[-1].name[:12]} is missing: git fetch --unshallow"
         )
+
+
+def width() -> int:
+    """Return how many columns a page may have: those of a terminal, within reason."""
+    if not output.is_terminal():
+        return _WIDTH
+    # `COLUMNS` wins over what the terminal says, as everywhere.
+    columns = shutil.get_terminal_size((_WIDTH, 0)).columns
+    return min(max(columns, _WIDTHS.start), _WIDTHS[-1])

@@ -1,7 +1,6 @@
 """`krm-windows simulate`: what a policy would have cost, from the commits of a repository."""
 
 import argparse
-import shutil
 from datetime import datetime
 from pathlib import Path
 
@@ -20,9 +19,6 @@ from krm_windows.results import fails
 from krm_windows.system import git_history
 
 FORMATS = ("text", "json", "html")
-# A file has the width that pull requests and logs show whole; a terminal may be narrower, or wider.
-_WIDTH = 80
-_WIDTHS = range(60, 101)
 # More than two columns of figures fit no terminal.
 _POLICIES = 2
 
@@ -143,12 +139,4 @@ def _show(every: list[Simulation], arguments: argparse.Namespace) -> None:
 
         output.show(simulation_page.render(every))
     else:
-        output.show(simulation_text.render(every, _width()))
-
-
-def _width() -> int:
-    if not output.is_terminal():
-        return _WIDTH
-    # `COLUMNS` wins over what the terminal says, as everywhere.
-    columns = shutil.get_terminal_size((_WIDTH, 0)).columns
-    return min(max(columns, _WIDTHS.start), _WIDTHS[-1])
+        output.show(simulation_text.render(every, past.width()))

@@ -61,12 +61,14 @@ class Changed:
 class History:
     """The history of a branch as a directory of the repository has it.
 
-    `commits` are the newest first. `is_cut`: the clone is shallow, and what came before is missing.
-    `prefix` is the path of the directory from the top, empty for the top.
+    `top` is that of the working tree, `prefix` the path of the directory from there, empty for the
+    top. `commits` are the newest first. `is_cut`: the clone is shallow, and what came before is
+    missing.
     """
 
     git: Git
     directory: Path
+    top: Path
     prefix: str
     commits: tuple[Commit, ...]
     is_cut: bool
@@ -184,7 +186,8 @@ def opened(directory: Path, ref: str = "HEAD") -> Iterator[History]:
         newest = commit_of(git, directory, ref)
         commits = tuple(_commits(git, directory, newest))
         is_cut = commits[-1].name in shallow
-        yield History(git, directory, "" if prefix == "." else prefix, commits, is_cut)
+        below = "" if prefix == "." else prefix
+        yield History(git, directory, layout.top, below, commits, is_cut)
 
 
 def _shallow(common: Path) -> frozenset[str]:

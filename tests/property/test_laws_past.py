@@ -1,6 +1,7 @@
 """What waits is counted again minute by minute, by asking the evaluator alone."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from statistics import median
 
 from changes import Change as ClockChange
@@ -13,7 +14,10 @@ from shapes import SHAPES, plan
 from krm_windows.gate.decide import Decider
 from krm_windows.gate.timetable import Timetable
 from krm_windows.history import simulation
+from krm_windows.history.account import account
+from krm_windows.history.revisions import Revision, State
 from krm_windows.history.simulation import Change, Simulation, simulate
+from krm_windows.system.git_history import Commit
 
 MINUTE = timedelta(minutes=1)
 DAYS = 20
@@ -99,6 +103,62 @@ def test_figures_are_those_of_the_waits(
     assert found.longest[0].length == timedelta(seconds=seconds[-1])
     worst = found.worst_week
     assert worst.waited == max(week.waited for week in found.weeks)
+
+
+def revision(number: int, at: datetime, state: State, timetable: Timetable | None) -> Revision:
+    """A version of a policy, as a commit would have it."""
+    commit = Commit(f"{number}", None, int(at.timestamp()), "", "")
+    return Revision(commit, at, behind=False, path="p", blob="b", state=state, timetable=timetable)
+
+
+VERSIONS = st.lists(
+    st.tuples(
+        st.integers(-3000, 1440 * 6),
+        st.sampled_from(State),
+        st.sampled_from(sorted(SHAPES)),
+    ),
+    max_size=6,
+)
+
+
+@given(VERSIONS, st.sampled_from(changes()), st.integers(0, 4))
+@settings(max_examples=examples(60))
+def test_every_minute_is_told_as_it_was(
+    versions: list[tuple[int, State, str]], change: ClockChange, days: int
+) -> None:
+    """By the last version that could be read, walked minute by minute."""
+    begins = around(change, days)
+    ends = begins + timedelta(days=5)
+    made = []
+    for number, (minute, state, shape) in enumerate(sorted(versions, key=lambda each: each[0])):
+        timetable = plan(shape, change).timetable if state is State.READ else None
+        made.append(revision(number, begins + minute * MINUTE, state, timetable))
+    found = account("p", "head", made, begins, ends)
+    deciders = {each.at: Decider(each.timetable) for each in made if each.timetable is not None}
+    minutes = [begins + number * MINUTE for number in range(5 * 1440)]
+    wanted = [_was_open(at, made, deciders) for at in minutes]
+    if found is None:
+        # There was no policy at all.
+        assert not any(wanted)
+        return
+    told = [any(each.begins <= at < each.ends for each in found.openings) for at in minutes]
+    assert told == wanted
+    assert found.open_for == sum(wanted) * MINUTE
+    edges = [(each.begins, each.ends) for each in found.stretches]
+    assert (edges[0][0], edges[-1][1]) == (begins, ends)
+    assert all(first[1] == second[0] for first, second in pairwise(edges))
+
+
+def _was_open(at: datetime, made: list[Revision], deciders: dict[datetime, Decider]) -> bool:
+    held = None
+    for each in made:
+        if each.at > at:
+            break
+        if each.state is State.READ:
+            held = each
+        elif each.state is not State.UNREADABLE:
+            held = None
+    return held is not None and deciders[held.at].decide(at).open
 
 
 def test_a_second_at_the_edges() -> None:

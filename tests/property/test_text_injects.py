@@ -25,6 +25,7 @@ from krm_windows.cli.main import COMMANDS
 from krm_windows.exit_codes import ExitCode
 
 DAYS = ("--from", "2026-12-14", "--days", "7")
+SINCE = ("--from", "2026-12-07", "--until", "2027-02-01")
 PAST = ("--since", "2026-12-07", "--until", "2027-02-01")
 NAMELESS = re.compile(r"[\x00/]")
 Document = dict[str, object]
@@ -503,6 +504,14 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             ("policy.yaml", "--repo", argument, "--since", argument),
             ("policy.yaml", "--repo", "past", "--classes", "bad-classes.yaml"),
             ("wrong.yaml", "--repo", "past"),
+        ],
+        "history": [
+            ("policy.yaml", "--repo", "past", *SINCE),
+            ("policy.yaml", "--repo", "past", *SINCE, *target),
+            (argument, "--repo", "past"),
+            ("policy.yaml", "--repo", argument),
+            ("policy.yaml", "--repo", "past", "--cluster", argument),
+            ("policy.yaml", "--repo", "past", "--from", argument),
         ],
         "explain": [("policy.yaml",), ("policy.yaml", *target), *((each,) for each in wrongs)],
         "diff": [

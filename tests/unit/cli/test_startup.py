@@ -112,6 +112,13 @@ CALLS: Mapping[str, Call] = {
             }
         ),
     ),
+    "history": Call(
+        ["history", "--help"],
+        own=116,
+        without=frozenset(
+            {"krm_windows.apply", "krm_windows.classes", "krm_windows.emit", "krm_windows.fleet"}
+        ),
+    ),
     "--help": Call(["--help"], own=14, without=frozenset({"pydantic", "yaml", "krm_windows.krm"})),
 }
 

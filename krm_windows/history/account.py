@@ -1,0 +1,241 @@
+"""What was open when: the timetables of all versions of a policy, one after the other."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.zones import Zone
+from krm_windows.history.revisions import Revision, State
+from krm_windows.preview import exceptions
+from krm_windows.schedule.timeline import timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The UTC interval [`begins`, `ends`) in which one version was in force, or no policy was."""
+
+    begins: datetime
+    ends: datetime
+    revision: Revision | None
+
+    @property
+    def timetable(self) -> Timetable | None:
+        """When it was open, None where there was no policy."""
+        if self.revision is None:
+            return None
+        return self.revision.timetable
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The UTC interval [`begins`, `ends`) that was open by some rules of a version.
+
+    Where a version ends that was open, the opening ends; the next version may begin another one.
+    """
+
+    begins: datetime
+    ends: datetime
+    rules: tuple[str, ...]
+    revision: Revision
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """An override as versions of the policy had it, from the one that made it.
+
+    `ended` is the version that changed it or took it out. `spans` are the UTC intervals in which it
+    was in force.
+    """
+
+    rule: Rule
+    made: Revision
+    ended: Revision | None
+    spans: tuple[tuple[datetime, datetime], ...]
+
+
+@dataclass(frozen=True)
+class Account:
+    """What was open in the UTC interval [`begins`, `ends`).
+
+    `revisions` are those of this time, and before them the last one that was there already.
+    """
+
+    path: str
+    head: str
+    zone: Zone
+    begins: datetime
+    ends: datetime
+    revisions: tuple[Revision, ...]
+    stretches: tuple[Stretch, ...]
+    openings: tuple[Opening, ...]
+    overrides: tuple[Override, ...]
+
+    @property
+    def policy(self) -> str:
+        """The policy, as its last version calls itself."""
+        return self._last.policy
+
+    @property
+    def cluster(self) -> str | None:
+        """The cluster that it is about."""
+        return self._last.cluster
+
+    @property
+    def _last(self) -> Timetable:
+        # There is one, as `account` returns no account without.
+        found = [stretch.timetable for stretch in self.stretches if stretch.timetable is not None]
+        return found[-1]
+
+    @property
+    def open_for(self) -> timedelta:
+        """How long it was open."""
+        lengths = (opening.ends - opening.begins for opening in self.openings)
+        return sum(lengths, timedelta())
+
+    @property
+    def without(self) -> timedelta:
+        """How long there was no policy, so that nothing was gated."""
+        lengths = (each.ends - each.begins for each in self.stretches if each.timetable is None)
+        return sum(lengths, timedelta())
+
+
+def account(
+    path: str,
+    head: str,
+    revisions: Sequence[Revision],
+    begins: datetime,
+    ends: datetime,
+) -> Account | None:
+    """Account for a UTC interval; None where there was no policy in all of it.
+
+    Raises `LookupError` without the rules of a zone.
+    """
+    stretches = tuple(_stretches(revisions, begins, ends))
+    # Of the last one in force: that is the clock that the reader lives by.
+    zones = [stretch.timetable.zone for stretch in stretches if stretch.timetable is not None]
+    if not zones:
+        return None
+    openings: list[Opening] = []
+    for stretch in stretches:
+        openings.extend(_openings(stretch))
+    return Account(
+        path=path,
+        head=head,
+        zone=zones[-1],
+        begins=begins,
+        ends=ends,
+        revisions=_within(revisions, begins, ends),
+        stretches=stretches,
+        openings=tuple(openings),
+        overrides=tuple(_overrides(revisions, begins, ends)),
+    )
+
+
+def effective(revisions: Iterable[Revision]) -> Iterator[tuple[Revision, Revision | None]]:
+    """Yield each version with the one that is in force since: None where no policy is."""
+    held: Revision | None = None
+    for revision in revisions:
+        if revision.state is State.READ:
+            held = revision
+        # Of what cannot be read nothing is rendered, and what was rendered stays.
+        elif revision.state is not State.UNREADABLE:
+            held = None
+        yield revision, held
+
+
+def _within(
+    revisions: Iterable[Revision],
+    begins: datetime,
+    ends: datetime,
+) -> tuple[Revision, ...]:
+    found: list[Revision] = []
+    held: Revision | None = None
+    for revision, now in effective(revisions):
+        # Up to the beginning only what is still in force then matters.
+        if revision.at <= begins:
+            held = now
+        elif revision.at < ends:
+            found.append(revision)
+    # In force since before the beginning, it is the first version of this time.
+    if held is not None:
+        found.insert(0, held)
+    return tuple(found)
+
+
+def _stretches(
+    revisions: Iterable[Revision],
+    begins: datetime,
+    ends: datetime,
+) -> Iterator[Stretch]:
+    """Yield what was in force, from the beginning to the end without a gap."""
+    # Before the first version there was no policy.
+    since, held = begins, None
+    for revision, now in effective(revisions):
+        if revision.at >= ends:
+            break
+        # A version that cannot be read changes nothing.
+        if now is held:
+            continue
+        at = max(revision.at, begins)
+        # Two versions of one second, or before the beginning: the first was never in force here.
+        if since < at:
+            yield Stretch(since, at, held)
+        since, held = at, now
+    yield Stretch(since, ends, held)
+
+
+def _openings(stretch: Stretch) -> Iterator[Opening]:
+    if stretch.revision is None or stretch.timetable is None:
+        return
+    # The evaluator, asked about this time alone.
+    for segment in timeline(stretch.timetable, stretch.begins, stretch.ends):
+        if segment.open:
+            yield Opening(segment.begins, segment.ends, segment.rules, stretch.revision)
+
+
+def _overrides(
+    revisions: Iterable[Revision],
+    begins: datetime,
+    ends: datetime,
+) -> Iterator[Override]:
+    """Yield every override that a version had in an interval, in the order of its making."""
+    # By all that it says: one that is changed has ended, and another one began.
+    standing: dict[Rule, Revision] = {}
+    found: list[tuple[Rule, Revision, Revision | None]] = []
+    for revision, now in effective(revisions):
+        held = _rules(now)
+        gone = [rule for rule in standing if rule not in held]
+        found += [(rule, standing.pop(rule), revision) for rule in gone]
+        for rule in held:
+            standing.setdefault(rule, revision)
+    found += [(rule, made, None) for rule, made in standing.items()]
+    found.sort(key=lambda each: (each[1].at, each[0].key))
+    for rule, made, ended in found:
+        # In this time, and only while a version had it.
+        first = max(made.at, begins)
+        last = ends
+        if ended is not None:
+            last = min(ended.at, ends)
+        if first < last:
+            yield Override(rule, made, ended, _spans(rule, made, first, last))
+
+
+def _rules(revision: Revision | None) -> tuple[Rule, ...]:
+    if revision is None or revision.timetable is None:
+        return ()
+    return revision.timetable.overrides
+
+
+def _spans(
+    rule: Rule,
+    made: Revision,
+    begins: datetime,
+    ends: datetime,
+) -> tuple[tuple[datetime, datetime], ...]:
+    """Return where an override was in force, while the policy had it."""
+    if made.timetable is None:
+        return ()
+    # In the zone of the version that made it.
+    every = exceptions.spans(made.timetable, begins, ends)
+    return tuple((span.begins, span.ends) for span in every if span.rule == rule)

@@ -1,0 +1,199 @@
+"""The versions of a policy's file, from the commits of a branch: each counts from its commit on.
+
+As with every change, that is the committer's time on the way of first parents. A version cannot
+count before the one that it follows, whatever its clock said.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from hashlib import sha256
+
+from krm_windows.gate.timetable import Timetable
+from krm_windows.history.simulation import instant
+from krm_windows.krm import InputError, KubeObject, documents
+from krm_windows.policy.load import Loaded
+from krm_windows.policy.model import KIND, WindowPolicy
+from krm_windows.preview.versions import Source
+from krm_windows.results import Result, fails
+from krm_windows.system.git_history import Commit, History
+
+_NO_COMMIT = "0" * 40
+"""No object has this name (gitglossary(7), null object name)."""
+_FIRST = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class State(Enum):
+    """What a version is: what is rendered of it, if anything."""
+
+    READ = "in force"
+    UNREADABLE = "unreadable"
+    """Nothing is rendered of it, so the version before stays in force."""
+    GONE = "gone"
+    """There is no policy any more."""
+    ELSEWHERE = "not for this cluster"
+    """The policy names clusters, and this one is not among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A version of the file at `path` from the top, of which `blob` is the object.
+
+    `at` is the UTC instant that it counts from: later than its commit where that is `behind` the
+    one before. `digest` is the SHA-256 of the content. A version that is read has a timetable.
+    """
+
+    commit: Commit
+    at: datetime
+    behind: bool
+    path: str
+    blob: str | None
+    state: State
+    digest: str | None = None
+    timetable: Timetable | None = None
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Touched:
+    """A commit that changed the file, and what it had there then; the path is from the top."""
+
+    commit: Commit
+    path: str
+    blob: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads contents as the policy for a cluster.
+
+    None is the policy as it is, or for the cluster that it says it is built for.
+    """
+
+    cluster: str | None
+
+    def read(self, content: bytes) -> tuple[State, Timetable | None, tuple[str, ...]]:
+        """Return what a content is, with the timetable of what is read, or else what is wrong."""
+        try:
+            found = [item for item in documents(content) if item.kind == KIND]
+            # Two policies in a file are rendered as two: which one is meant could not be said.
+            if len(found) != 1:
+                problem = f"must hold exactly one {KIND}, found {len(found)}"
+                return State.UNREADABLE, None, (problem,)
+            return self._read(found[0])
+        # What is no YAML at all, or no mapping where there has to be one.
+        except InputError as error:
+            return State.UNREADABLE, None, (str(error),)
+
+    def _read(self, config: KubeObject) -> tuple[State, Timetable | None, tuple[str, ...]]:
+        # The targets of that time are not read, so `closesEarly: auto` takes nothing off.
+        source = Source(config, [])
+        loaded = source.load()
+        name = self._chosen(loaded)
+        # A build for it would end with the error that no such cluster is known.
+        if name is not None and loaded.clusters and name not in loaded.clusters:
+            return State.ELSEWHERE, None, ()
+        policy, results = _policy(loaded, name)
+        # The timetable alone: no CronJob is made of what is over.
+        versions, said = source.compile([(name, policy, results)], planned=False)
+        problems = tuple(str(result) for result in said if _is_told(result))
+        if not versions:
+            return State.UNREADABLE, None, problems
+        return State.READ, versions[0].timetable, problems
+
+    def _chosen(self, loaded: Loaded) -> str | None:
+        if self.cluster is not None:
+            return self.cluster
+        return loaded.build_for
+
+
+def _policy(loaded: Loaded, name: str | None) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
+    """Return the policy for a cluster; one that names no clusters is the same for each."""
+    if name is not None and not loaded.clusters and name != loaded.build_for:
+        return loaded.for_cluster(None)
+    return loaded.for_cluster(name)
+
+
+def _is_told(result: Result) -> bool:
+    # Hints about a policy that is in force are the matter of `check`.
+    return fails([result])
+
+
+def revisions(history: History, path: str, reader: Reader) -> Iterator[Revision]:
+    """Yield the versions of a file, the oldest first; its renames are followed."""
+    touched = list(_touched(history, path))
+    # Git lists the newest first, and a version counts after those before it.
+    touched.reverse()
+    blobs = [each.blob for each in touched if each.blob is not None]
+    # Of all at once: a process of Git each would take most of the time.
+    contents = history.contents(blobs)
+    last = _FIRST
+    for each in touched:
+        made = instant(each.commit.committed) or last
+        # What is merged later is in force later, even if its clock says otherwise.
+        at = max(made, last)
+        yield _revision(each, at, contents.get(each.blob or ""), reader, behind=made < last)
+        last = at
+
+
+def _revision(
+    each: _Touched,
+    at: datetime,
+    content: bytes | None,
+    reader: Reader,
+    *,
+    behind: bool,
+) -> Revision:
+    # The commit removed the file, or put a directory in its place.
+    if each.blob is None:
+        return Revision(each.commit, at, behind, each.path, None, State.GONE)
+    if content is None:
+        unreadable, words = State.UNREADABLE, ("is too large to be a manifest",)
+        return Revision(each.commit, at, behind, each.path, each.blob, unreadable, problems=words)
+    state, timetable, problems = reader.read(content)
+    return Revision(
+        commit=each.commit,
+        at=at,
+        behind=behind,
+        path=each.path,
+        blob=each.blob,
+        state=state,
+        digest=sha256(content).hexdigest(),
+        timetable=timetable,
+        problems=problems,
+    )
+
+
+def _touched(history: History, path: str) -> Iterator[_Touched]:
+    """Yield the commits that changed the file, the newest first, along its renames."""
+    # All that Git lists below are on the way of first parents, and so in here.
+    commits = {commit.name: commit for commit in history.commits}
+    place: str | None = path
+    start: str | None = history.commits[0].name
+    # Each round begins at an older commit, so it ends.
+    while place is not None and start is not None:
+        found = [commits[name] for name in history.touching(place, start)]
+        # Under this name, down to the commit that made the file.
+        here, start = place, None
+        place = None
+        pairs = zip(_at(history, found, here), _before(history, found, here), strict=True)
+        for each, before in pairs:
+            yield each
+            # A file that was made by this commit may have had another name until then.
+            if each.blob is not None and before is None:
+                place = history.source(here, each.commit)
+            if place is not None:
+                start = each.commit.parent
+                break
+
+
+def _at(history: History, commits: Iterable[Commit], path: str) -> list[_Touched]:
+    every = list(commits)
+    blobs = history.blobs((commit.name, path) for commit in every)
+    return [_Touched(commit, path, blob) for commit, blob in zip(every, blobs, strict=True)]
+
+
+def _before(history: History, commits: Iterable[Commit], path: str) -> list[str | None]:
+    """Return what was at a path before each commit; before the first one there was nothing."""
+    return history.blobs((commit.parent or _NO_COMMIT, path) for commit in commits)
