@@ -1,18 +1,79 @@
-"""Where the builds of a command lie.
-
-The repository around a directory, and the cache of what was built.
-"""
+"""How a command finds the clusters of a repository, and where it keeps what it has built."""
 
 import argparse
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from krm_windows.cli import times
 from krm_windows.krm import InputError
 from krm_windows.system.cache import Cache
 
+if TYPE_CHECKING:
+    from krm_windows.flux import Given
+
+# As Flux's own example repository has it (fluxcd/flux2-kustomize-helm-example).
+CLUSTERS = "clusters/*"
+
 _GIT = ".git"
 _NAME = "krm-windows"
+
+
+def add_options(group: argparse._ArgumentGroup) -> None:
+    """Declare how the clusters of a repository are found and built."""
+    group.add_argument(
+        "--clusters",
+        metavar="GLOB",
+        default=CLUSTERS,
+        help=f"the clusters' directories in it (default: {CLUSTERS})",
+    )
+    group.add_argument(
+        "--source",
+        action="append",
+        default=[],
+        type=source,
+        metavar="NAME=DIR",
+        help=(
+            "this source is that directory of the repository, `.` for all of it; NAME or "
+            "NAMESPACE/NAME (repeatable)"
+        ),
+    )
+    group.add_argument(
+        "-j",
+        "--jobs",
+        type=_builds,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="builds at a time (default: all cores)",
+    )
+    group.add_argument(
+        "--cache",
+        type=Path,
+        metavar="DIR",
+        help="where builds are kept (default: in the user's cache folder)",
+    )
+    group.add_argument(
+        "--no-cache", action="store_true", help="keep no builds, and use none that were kept"
+    )
+
+
+def source(text: str) -> "Given":
+    """Read what `--source` says; raises ArgumentTypeError."""
+    # With it comes the reader of repositories, which `--help` does not need.
+    from krm_windows.flux import Given  # noqa: PLC0415
+
+    try:
+        return Given.parse(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _builds(text: str) -> int:
+    # With it comes what starts processes, which only builds need.
+    from krm_windows.system import processes  # noqa: PLC0415
+
+    return times.count(text, "builds", processes.MOST)
 
 
 def repository(directory: Path) -> Path:

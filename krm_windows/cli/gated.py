@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_windows import rules
-from krm_windows.cli import output, progress, repository
+from krm_windows.cli import builds, output, progress
 from krm_windows.flux import Hints, Survey, survey
 from krm_windows.flux.builds import Builds
 from krm_windows.gate.timetable import Timetable
@@ -46,7 +46,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--clusters",
         metavar="GLOB",
-        default=repository.CLUSTERS,
+        default=builds.CLUSTERS,
         help="the clusters' directories in it (default: %(default)s)",
     )
 

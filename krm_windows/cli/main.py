@@ -20,6 +20,7 @@ COMMANDS = {
     "wait": "wait until a policy is open, or closed",
     "merge-gate": "say on every open pull request whether it may land now, by a policy",
     "status": "show what the targets of a policy are in a cluster, and what they should be",
+    "pending": "show what waits for a policy to open: revisions, commits, objects, images",
     "simulate": "say which commits of a repository would have waited for a policy, and how long",
     "history": "say what was open when, by the versions of a policy in Git",
     "explain": "say in plain words what a policy means",

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from datetime import date, timedelta
 from pathlib import Path
 
-from krm_windows.cli import builds, destinations, output, progress, repository, times
+from krm_windows.cli import builds, destinations, output, progress, times
 from krm_windows.cli import report as results
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux import Hints
@@ -57,7 +57,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--source",
         action="append",
         default=[],
-        type=repository.source,
+        type=builds.source,
         metavar="NAME=DIR",
         help=(
             "this source is that directory of the repository, `.` for all of it; NAME or "

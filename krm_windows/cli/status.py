@@ -2,24 +2,21 @@
 
 import argparse
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from time import sleep
+from typing import TYPE_CHECKING
 
-from krm_windows.cli import inputs, output, previews, report, times
+from krm_windows.cli import cluster, output, previews, report
+from krm_windows.cli.cluster import Answer, Asked
 from krm_windows.exit_codes import ExitCode
-from krm_windows.gate.clocks import skew
-from krm_windows.krm import InputError, KubeObject
-from krm_windows.plan import kinds
-from krm_windows.policy.model import WindowPolicy
-from krm_windows.preview.versions import Choice, Source, Version
-from krm_windows.results import Result
+from krm_windows.krm import InputError
 from krm_windows.status import records, text
-from krm_windows.status.objects import Thing, closer, queries, read
 from krm_windows.status.report import Report
-from krm_windows.status.report import report as judge
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.kubectl import Kubectl, Query
+
+if TYPE_CHECKING:
+    from krm_windows.pending.report import Pending
 
 _PAUSE = 5  # seconds between two times that the cluster is asked
 
@@ -30,28 +27,16 @@ def options(parser: argparse.ArgumentParser) -> None:
         "policy", metavar="POLICY", help="the file of the WindowPolicy, or - for standard input"
     )
     source = parser.add_mutually_exclusive_group()
-    source.add_argument(
-        "-f",
-        "--filename",
-        metavar="FILE",
-        help=(
-            "what `kubectl get … -o json` printed, or - for standard input (default: kubectl is "
-            "asked)"
-        ),
-    )
+    cluster.add_filename(source)
     source.add_argument(
         "-w",
         "--watch",
         action="store_true",
         help=("keep watching, and print again when something changes"),
     )
-    parser.add_argument("--kubeconfig", type=_given, metavar="FILE", help="as kubectl takes it")
-    parser.add_argument("--context", type=_given, metavar="NAME", help="as kubectl takes it")
+    cluster.options(parser)
     parser.add_argument(
-        "--at",
-        type=times.instant,
-        metavar="INSTANT",
-        help="the instant to judge for (default: now, by the API server's clock)",
+        "--pending", action="store_true", help="show what waits for each target, too"
     )
     parser.add_argument(
         "-o", "--output", choices=("text", "json"), default="text", help="the form (default: text)"
@@ -59,165 +44,90 @@ def options(parser: argparse.ArgumentParser) -> None:
     previews.options(parser)
 
 
-def _given(text: str) -> str:
-    """Refuse an empty text, which kubectl takes for whichever cluster is current.
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What is printed: the state of the targets, and what waits for them if that is asked for."""
 
-    Often a variable that is not set.
-    """
-    if not text.strip():
-        raise argparse.ArgumentTypeError(
-            f"must not be empty, got {text!r}; leave it out for the current cluster"
-        )
-    return text
+    report: Report
+    pending: "Pending | None"
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the status; exit 1 if a target is not as it should be."""
-    # The same stream cannot be read twice: the second reader would find it empty.
-    if arguments.policy == arguments.filename == inputs.STDIN:
-        raise InputError("standard input can hold the policy or the objects, not both")
-    asked = _Asked(
-        Source(inputs.policy(arguments.policy), previews.resources(arguments)), arguments
-    )
-    found, results, at = asked.judged()
-    code = report.show(results, strict=arguments.strict)
+    asked = Asked.of(arguments)
+    answer = asked.judged()
+    code = report.show(answer.results, strict=arguments.strict)
+    found = _found(asked, answer)
     if found is None or code is not ExitCode.FINE:
         return code
-    _show(found, at, arguments)
+    _show(found, answer.at, arguments)
     if arguments.watch:
         _watch(asked, found)
-    return ExitCode.of(failed=not found.as_wanted)
+    return ExitCode.of(failed=not found.report.as_wanted)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A policy, and how its cluster is asked."""
+def _found(asked: Asked, answer: Answer) -> _Shown | None:
+    """Return what is to be printed, None where the policy is wrong."""
+    if answer.report is None:
+        return None
+    if not asked.arguments.pending:
+        return _Shown(answer.report, None)
+    from krm_windows.pending import report as waiting  # noqa: PLC0415 - only `--pending` needs it
 
-    source: Source
-    arguments: argparse.Namespace
-
-    def judged(self) -> tuple[Report | None, list[Result], datetime]:
-        """Ask, and judge what is answered, at an instant.
-
-        There is no report where the policy is wrong.
-        """
-        loaded, choice = self.source.load(), Choice(self.arguments.cluster)
-        # Exactly one: without `--all-clusters` a choice is a single cluster, or none (None).
-        [cluster] = choice.clusters(loaded)
-        policy, faults = loaded.for_cluster(cluster)
-        # Nobody asks a cluster about a policy that cannot be loaded.
-        if policy is None:
-            return None, list(faults), times.now()
-        things = self._things(policy)
-        at = self._at()
-        # Only objects that a plan looks into (timeouts, say) are read as if they were resources.
-        read_into = kinds(policy)
-        items = [
-            *self.source.items,
-            *(KubeObject.from_value(each) for each in things if each.get("kind") in read_into),
-        ]
-        versions, results = Source(self.source.config, items).versions(choice)
-        if not versions:
-            return None, results, at
-        return self._report(versions[0], things, at), results, at
-
-    def _at(self) -> datetime:
-        """Return the instant to judge for: now, by the clock of the API server where one is asked.
-
-        By that clock Jobs have ended, and a gate whose own is another opens nothing. This machine's
-        may be any.
-        """
-        at: datetime | None = self.arguments.at
-        if at is not None:
-            return at
-        asked = times.now()
-        # The `Date` header of an answer (RFC 9110), in whole seconds.
-        date = None if self.arguments.filename else self._kubectl.date()
-        answered = times.now()
-        # The local clock, put right by how far it is off; where no server said, it is taken as it
-        # is.
-        return answered - (skew(date, asked, answered) or timedelta())
-
-    @property
-    def _kubectl(self) -> Kubectl:
-        return Kubectl(self.arguments.kubeconfig, self.arguments.context)
-
-    def _report(
-        self,
-        version: Version,
-        things: list[Thing],
-        at: datetime,
-    ) -> Report:
-        """Judge; where a run is overdue, kubectl is asked for what may say why."""
-        has_asked = not self.arguments.filename
-        found = judge(version, things, at, has_asked=has_asked)
-        # Events and Pods are many, so they are read only when something should have run and has
-        # not.
-        if not has_asked or not found.is_overdue(at, version.policy.spec.interval):
-            return found
-        more = list(things)
-        for query in closer(version.policy):
-            more.extend(self._willing(query))
-        return judge(version, more, at, has_asked=True)
-
-    def _willing(self, query: Query) -> list[Thing]:
-        """Ask for what is not needed: who may not read it, or has none of it, is shown the rest."""
-        try:
-            return _read("kubectl", self._kubectl.get(query))
-        except WorkspaceError:
-            return []
-
-    def _things(self, policy: WindowPolicy) -> list[Thing]:
-        name = self.arguments.filename
-        if not name:
-            found: list[Thing] = []
-            for query in queries(policy):
-                found.extend(_read("kubectl", self._kubectl.get(query)))
-            return found
-        content = inputs.content(name)
-        # An empty pipe is the sign of a kubectl that failed before it printed.
-        if not content.strip():
-            raise InputError(f"{name}: is empty: did kubectl fail?")
-        return _read(name, content.decode(errors="replace"))
+    others = waiting.Surroundings(asked.more)
+    return _Shown(answer.report, waiting.report(answer.report, answer.things, others))
 
 
-def _read(name: str, text: str) -> list[Thing]:
-    try:
-        return read(text)
-    except ValueError as error:
-        raise InputError(f"{name}: is not what `kubectl get -o json` prints: {error}") from error
-
-
-def _watch(asked: _Asked, shown: Report) -> None:
+def _watch(asked: Asked, shown: _Shown) -> None:
     """Ask again and again, until somebody interrupts; what fails once may work the next time."""
     while True:
         sleep(_PAUSE)
         # The policy's file is not read again: what is watched is the cluster.
         try:
-            found, results, at = asked.judged()
+            answer = asked.judged()
+            found = _found(asked, answer)
         except (InputError, WorkspaceError) as error:
             output.log(str(error))
             continue
         if found is None:
-            report.show(results, strict=asked.arguments.strict)
+            report.show(answer.results, strict=asked.arguments.strict)
         # Equal reports are not printed again; the time alone is no change.
         elif found != shown:
             shown = found
-            _show(shown, at, asked.arguments)
+            _show(shown, answer.at, asked.arguments)
 
 
 def _show(
-    found: Report,
+    found: _Shown,
     at: datetime,
     arguments: argparse.Namespace,
 ) -> None:
     if arguments.output == "json":
-        output.show_json(records.status(found, at))
+        output.show_json(records.status(found.report, at) | _pending_record(found.pending))
     elif output.is_terminal():
         # Takes long to import, and only a terminal needs it.
         from krm_windows.status import color  # noqa: PLC0415
 
-        alarming = [each for _, each in text.lines(found, at)]
-        output.show_painted(text.render(found, at), partial(color.paint, alarming=alarming))
+        alarming = [each for _, each in text.lines(found.report, at)]
+        output.show_painted(text.render(found.report, at), partial(color.paint, alarming=alarming))
+        output.show(_pending_text(found.pending))
     else:
-        output.show(text.render(found, at))
+        output.show(text.render(found.report, at) + _pending_text(found.pending))
+
+
+def _pending_text(pending: "Pending | None") -> str:
+    """Return what waits, nothing unless it is asked for."""
+    if pending is None:
+        return ""
+    from krm_windows.pending import text as waiting  # noqa: PLC0415 - only `--pending` needs it
+
+    return waiting.entries(pending)
+
+
+def _pending_record(pending: "Pending | None") -> dict[str, object]:
+    """Return what waits for JSON, nothing unless it is asked for."""
+    if pending is None:
+        return {}
+    from krm_windows.pending import records as waiting  # noqa: PLC0415 - likewise
+
+    return {"pending": waiting.targets(pending)}

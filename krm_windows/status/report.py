@@ -36,6 +36,8 @@ class Suspension:
     """
     zone_data: str = ""
     """How the zone data of this policy's image differs from the timetable's, by the annotation."""
+    lifted: bool = False
+    """Whether the policy lifts it when it opens: nobody else keeps the target shut, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +209,8 @@ class _Judge:
     def _suspension(self, target: Target, observed: Observed) -> Suspension:
         """Say whose a suspension is: a hold's, else that of the policy that closes it now."""
         if not self.runs_gate:
-            return Suspension("an edge, or a person")
+            # An edge lifts whatever it finds.
+            return Suspension("an edge, or a person", lifted=True)
         # A hold is of a person, and comes before all policies.
         if HOLD in observed.annotations:
             return Suspension(f"held: {observed.annotations[HOLD]}")
@@ -218,7 +221,7 @@ class _Judge:
         # same.
         change = due_change(self.timetable, target, observed, self.decision, self.at)
         if change.patch:
-            return Suspension("this policy, adopted")
+            return Suspension("this policy, adopted", lifted=True)
         return Suspension("a person")
 
     def _by_annotations(self, said: Sequence[ClosedBy]) -> Suspension:
@@ -238,7 +241,8 @@ class _Judge:
         if is_apart:
             by += f": {APART}"
         zone_data = next((each.zone_data for each in mine if each.zone_data), "")
-        return Suspension(by, first.since, first.until, is_apart, zone_data)
+        is_lifted = not others
+        return Suspension(by, first.since, first.until, is_apart, zone_data, is_lifted)
 
 
 def _state(*, shut: bool) -> Literal["open", "closed"]:

@@ -82,6 +82,16 @@ class History:
             for commit in batch:
                 yield commit, tuple(found.get(commit.name, ()))
 
+    def between(self, old: str, new: str) -> list[Commit]:
+        """Return the commits that `new` has and `old` has not, the newest first.
+
+        Those of merged branches are among them, the merges themselves are not: who wrote what is
+        asked for here, and not when it came. Raises WorkspaceError where one names no commit.
+        """
+        newest, known = (commit_of(self.git, self.directory, ref) for ref in (new, old))
+        # `^` leaves out what a commit has (gitrevisions(7)).
+        return [*_commits(self.git, self.directory, newest, ("--no-merges", f"^{known}"))]
+
     def touching(self, path: str, start: str) -> list[str]:
         """Return the names of the commits from one on back that changed a path, newest first."""
         # After `--` everything is a path, and none is a pattern (GIT_LITERAL_PATHSPECS).
@@ -197,15 +207,18 @@ def _shallow(common: Path) -> frozenset[str]:
     return frozenset(name for name in names if git_layout.is_object_name(name))
 
 
-def _commits(git: Git, directory: Path, newest: str) -> Iterator[Commit]:
+def _commits(
+    git: Git, directory: Path, newest: str, selection: Sequence[str] = ("--first-parent",)
+) -> Iterator[Commit]:
+    """Yield a commit and those before it, as far as they are selected; there may be none."""
     form = "%x00".join(_FIELDS)
-    arguments = ("log", "--first-parent", "-z", "--no-show-signature", f"--format={form}", newest)
+    arguments = ("log", "-z", "--no-show-signature", f"--format={form}", *selection, newest)
     try:
         printed = _output(git.run(*arguments, output=_LOG), directory)
     except LimitError as error:
         raise WorkspaceError(f"{directory}: the history is too long: {error}") from None
     # Each field ends with a NUL, which no part of a commit can have.
-    words = printed.decode(errors="replace").removesuffix("\0").split("\0")
+    words = printed.decode(errors="replace").split("\0")[:-1]
     for start in range(0, len(words), len(_FIELDS)):
         # Six words are a commit: a field of the format each.
         record = words[start : start + len(_FIELDS)]

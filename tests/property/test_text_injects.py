@@ -408,7 +408,21 @@ def _status(text: str) -> None:
             "labels": {"team": text, text: "team"},
         }
         thing["spec"]["suspend"] = True
+        thing["status"] = {"lastAppliedRevision": text, "lastAppliedOriginRevision": text}
         things.append(thing)
+    artifact = {
+        "revision": f"{text}@sha1:{'0' * 40}",
+        "lastUpdateTime": text,
+        "metadata": {"org.opencontainers.image.revision": text},
+    }
+    things.append(
+        {
+            "apiVersion": "source.toolkit.fluxcd.io/v1",
+            "kind": "GitRepository",
+            "metadata": {"name": "fleet", "namespace": "flux-system"},
+            "status": {"artifact": artifact},
+        }
+    )
     Path("objects.json").write_text("\n".join(map(json.dumps, things)))
     Path("broken.json").write_text(f'{{"{text[:2000]}'.replace("\x00", ""))
 
@@ -490,8 +504,17 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             ("wrong.yaml", "--print-schedule"),
             (argument, "--forge", argument),
         ],
+        "pending": [
+            ("policy.yaml", "-f", "objects.json", "--at", "2026-12-15T13:00Z"),
+            ("policy.yaml", "-f", "objects.json", "--repo", "repo", "--no-cache"),
+            ("policy.yaml", "-f", "objects.json", "--repo", argument),
+            ("policy.yaml", "--repo", "repo", "--from", argument, "--to", argument),
+            ("wrong.yaml", "-f", "objects.json"),
+            ("policy.yaml", "-f", argument),
+        ],
         "status": [
             ("policy.yaml", "-f", "objects.json", "--at", "2026-12-15T13:00Z"),
+            ("policy.yaml", "-f", "objects.json", "--at", "2026-12-15T13:00Z", "--pending"),
             ("policy.yaml", "-f", "broken.json"),
             ("wrong.yaml", "-f", "objects.json"),
             ("policy.yaml", "-f", argument),
@@ -642,7 +665,7 @@ def test_every_command_in_every_format(command: str, name: str, run: Run) -> Non
             worked += bool(ended.out)
     # `verify` and `render` have little to print, and no YAML has a key as long as the long text
     # (status reads labels).
-    silent = ("verify", "render", *(["status"] if name == "long" else []))
+    silent = ("verify", "render", *(["status", "pending"] if name == "long" else []))
     assert worked or command in silent, "no call of this command printed anything"
 
 

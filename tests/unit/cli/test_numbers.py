@@ -5,7 +5,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from krm_windows.cli import fleet, repository, shards, times, years
+from krm_windows.cli import builds, fleet, shards, times, years
 from krm_windows.system import processes
 
 
@@ -14,7 +14,7 @@ def test_no_number_is_without_bounds(text: str) -> None:
     """Whatever it is of."""
     for read in (
         fleet._count,
-        repository._builds,
+        builds._builds,
         times.number_of_days,
         years._years,
         shards.parse,

@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 POLICY = ROOT / "examples/no-deploy-friday/no-deploy-friday.yaml"
+OBJECTS = ROOT / "examples/no-deploy-friday/cluster.json"
 # Prints on standard error what was loaded once the call has ended.
 LOADED = """\
 import sys
@@ -118,6 +119,12 @@ CALLS: Mapping[str, Call] = {
         without=frozenset(
             {"krm_windows.apply", "krm_windows.classes", "krm_windows.emit", "krm_windows.fleet"}
         ),
+    ),
+    # From a file, and not from a repository, which would be followed.
+    "pending": Call(
+        ["pending", str(POLICY), "-f", str(OBJECTS), "--at", "2026-12-22T10:00Z"],
+        own=165,
+        without=frozenset({"krm_windows.apply", "krm_windows.fleet", "krm_windows.flux"}),
     ),
     "--help": Call(["--help"], own=14, without=frozenset({"pydantic", "yaml", "krm_windows.krm"})),
 }

@@ -20,6 +20,7 @@ from calls import POLICY
 from krm_windows.cli import main
 from krm_windows.cli import status as cli
 from krm_windows.gate.annotations import APART, annotation
+from krm_windows.krm import KubeObject
 from krm_windows.status import color
 from krm_windows.system.kubectl import Kubectl
 
@@ -316,10 +317,8 @@ def test_only_what_the_policy_asks_for_is_read(
 ) -> None:
     """A cluster has thousands of Jobs."""
     made: list[object] = []
-    whole = cli.KubeObject.from_value
-    monkeypatch.setattr(
-        cli.KubeObject, "from_value", lambda value: made.append(value) or whole(value)
-    )
+    whole = KubeObject.from_value
+    monkeypatch.setattr(KubeObject, "from_value", lambda value: made.append(value) or whole(value))
     status(
         CLOSED,
         thing(),

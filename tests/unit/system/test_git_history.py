@@ -133,3 +133,41 @@ def test_nothing_of_a_repository_runs(past: Past, tmp_path: Path) -> None:
         history.touching("a", history.commits[0].name)
         history.source("a", history.commits[0])
         assert not (tmp_path / "ran").exists()
+
+
+def test_the_commits_between_two(past: Past) -> None:
+    """Those of a merged branch and not the merge, the newest first; nothing where nothing is."""
+    first = past.commit("2026-01-05T10:00Z", {"a": "1"})
+    past("checkout", "--quiet", "-b", "side")
+    side = past.commit("2026-01-06T10:00Z", {"side": "1"}, "Work aside")
+    past("checkout", "--quiet", "main")
+    second = past.commit("2026-01-07T10:00Z", {"a": "2"})
+    past("merge", "--quiet", "--no-ff", "side", "-m", "Merge it", at="2026-01-08T10:00Z")
+    past("commit", "--quiet", "--allow-empty", "--allow-empty-message", "-m", "")
+    last = past("rev-parse", "HEAD")
+    with git_history.opened(past.top) as history:
+        found = history.between(first, "main")
+        assert {each.name for each in found} == {last, second, side}
+        paths = {commit.name: changed for commit, changed in history.changed(found)}
+        assert [each.path for each in paths[side]] == ["side"]
+        assert [each.subject for each in found if each.name == last] == [""]
+        assert history.between("main", first) == history.between("main", "main") == []
+        for old, new in (("nothing", "main"), ("main", "--all"), ("", "main")):
+            with pytest.raises(WorkspaceError, match="names no commit"):
+                history.between(old, new)
+
+
+def test_the_commits_between_two_of_a_shallow_clone(
+    past: Past, tmp_path: Path, tool: Callable[[str], Path]
+) -> None:
+    """What was fetched is known, and what was not is asked for in words."""
+    first = past.commit("2026-01-05T10:00Z", {"a": "1"})
+    past.commit("2026-01-06T10:00Z", {"a": "2"})
+    last = past.commit("2026-01-07T10:00Z", {"a": "3"})
+    clone = tmp_path / "clone"
+    command = [tool("git"), "clone", "--quiet", "--depth=2", past.top.as_uri(), clone]
+    subprocess.run(command, check=True)
+    with git_history.opened(clone) as history:
+        assert [each.name for each in history.between("HEAD^", "HEAD")] == [last]
+        with pytest.raises(WorkspaceError, match="is it fetched"):
+            history.between(first, "HEAD")

@@ -1,0 +1,179 @@
+"""A policy and its cluster, as kubectl or a file of what it printed shows it."""
+
+import argparse
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from krm_windows.cli import inputs, previews, times
+from krm_windows.gate.clocks import skew
+from krm_windows.krm import InputError, KubeObject
+from krm_windows.plan import kinds
+from krm_windows.policy.model import WindowPolicy
+from krm_windows.preview.versions import Choice, Source, Version
+from krm_windows.results import Result
+from krm_windows.status.objects import Thing, closer, queries, read
+from krm_windows.status.report import Report
+from krm_windows.status.report import report as judge
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.kubectl import Kubectl, Query
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare which cluster is asked, and for which instant."""
+    parser.add_argument("--kubeconfig", type=_given, metavar="FILE", help="as kubectl takes it")
+    parser.add_argument("--context", type=_given, metavar="NAME", help="as kubectl takes it")
+    parser.add_argument(
+        "--at",
+        type=times.instant,
+        metavar="INSTANT",
+        help="the instant to judge for (default: now, by the API server's clock)",
+    )
+
+
+def add_filename(source: argparse._ActionsContainer) -> None:
+    """Declare the file that may be read in place of a cluster."""
+    source.add_argument(
+        "-f",
+        "--filename",
+        metavar="FILE",
+        help=(
+            "what `kubectl get … -o json` printed, or - for standard input (default: kubectl is "
+            "asked)"
+        ),
+    )
+
+
+def _given(text: str) -> str:
+    """Refuse an empty text, which kubectl takes for whichever cluster is current.
+
+    Often a variable that is not set.
+    """
+    if not text.strip():
+        raise argparse.ArgumentTypeError(
+            f"must not be empty, got {text!r}; leave it out for the current cluster"
+        )
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a cluster was found to be at a UTC instant.
+
+    There is no report where the policy is wrong. `things` are the objects that were read.
+    """
+
+    at: datetime
+    results: list[Result]
+    report: Report | None = None
+    things: list[Thing] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A policy, and how its cluster is asked."""
+
+    source: Source
+    arguments: argparse.Namespace
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> "Asked":
+        """Read the policy; raises InputError where it cannot be read."""
+        # The same stream cannot be read twice: the second reader would find it empty.
+        if arguments.policy == arguments.filename == inputs.STDIN:
+            raise InputError("standard input can hold the policy or the objects, not both")
+        source = Source(inputs.policy(arguments.policy), previews.resources(arguments))
+        return cls(source, arguments)
+
+    def judged(self) -> Answer:
+        """Ask, and judge what is answered, at an instant."""
+        loaded, choice = self.source.load(), Choice(self.arguments.cluster)
+        # Exactly one: without `--all-clusters` a choice is a single cluster, or none (None).
+        [cluster] = choice.clusters(loaded)
+        policy, faults = loaded.for_cluster(cluster)
+        # Nobody asks a cluster about a policy that cannot be loaded.
+        if policy is None:
+            return Answer(times.now(), list(faults))
+        things = self._things(policy)
+        at = self._at()
+        # Only objects that a plan looks into (timeouts, say) are read as if they were resources.
+        read_into = kinds(policy)
+        items = [
+            *self.source.items,
+            *(KubeObject.from_value(each) for each in things if each.get("kind") in read_into),
+        ]
+        versions, results = Source(self.source.config, items).versions(choice)
+        if not versions:
+            return Answer(at, results)
+        return Answer(at, results, self._report(versions[0], things, at), things)
+
+    def more(self, query: Query) -> list[Thing]:
+        """Ask for what is not among a policy's own objects; a file has said all it has."""
+        if self.arguments.filename:
+            return []
+        return _read("kubectl", self._kubectl.get(query))
+
+    def _at(self) -> datetime:
+        """Return the instant to judge for: now, by the clock of the API server where one is asked.
+
+        By that clock Jobs have ended, and a gate whose own is another opens nothing. This machine's
+        may be any.
+        """
+        at: datetime | None = self.arguments.at
+        if at is not None:
+            return at
+        asked = times.now()
+        # The `Date` header of an answer (RFC 9110), in whole seconds.
+        date = None if self.arguments.filename else self._kubectl.date()
+        answered = times.now()
+        # The local clock, put right by how far it is off; where no server said, it is taken as it
+        # is.
+        return answered - (skew(date, asked, answered) or timedelta())
+
+    @property
+    def _kubectl(self) -> Kubectl:
+        return Kubectl(self.arguments.kubeconfig, self.arguments.context)
+
+    def _report(
+        self,
+        version: Version,
+        things: list[Thing],
+        at: datetime,
+    ) -> Report:
+        """Judge; where a run is overdue, kubectl is asked for what may say why."""
+        has_asked = not self.arguments.filename
+        found = judge(version, things, at, has_asked=has_asked)
+        # Events and Pods are many, so they are read only when something should have run and has
+        # not.
+        if not has_asked or not found.is_overdue(at, version.policy.spec.interval):
+            return found
+        more = list(things)
+        for query in closer(version.policy):
+            more.extend(self._willing(query))
+        return judge(version, more, at, has_asked=True)
+
+    def _willing(self, query: Query) -> list[Thing]:
+        """Ask for what is not needed: who may not read it, or has none of it, is shown the rest."""
+        try:
+            return _read("kubectl", self._kubectl.get(query))
+        except WorkspaceError:
+            return []
+
+    def _things(self, policy: WindowPolicy) -> list[Thing]:
+        name = self.arguments.filename
+        if not name:
+            found: list[Thing] = []
+            for query in queries(policy):
+                found.extend(_read("kubectl", self._kubectl.get(query)))
+            return found
+        content = inputs.content(name)
+        # An empty pipe is the sign of a kubectl that failed before it printed.
+        if not content.strip():
+            raise InputError(f"{name}: is empty: did kubectl fail?")
+        return _read(name, content.decode(errors="replace"))
+
+
+def _read(name: str, text: str) -> list[Thing]:
+    try:
+        return read(text)
+    except ValueError as error:
+        raise InputError(f"{name}: is not what `kubectl get -o json` prints: {error}") from error

@@ -1,0 +1,123 @@
+"""`krm-windows pending`: what waits for a policy to open, and what is in it."""
+
+import argparse
+from contextlib import ExitStack
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from krm_windows.cli import builds, cluster, output, previews, report
+from krm_windows.cli.cluster import Asked
+from krm_windows.exit_codes import ExitCode
+from krm_windows.krm import InputError
+from krm_windows.pending import markdown, records, text
+from krm_windows.pending.report import Pending, Surroundings
+from krm_windows.pending.report import report as pending_of
+
+if TYPE_CHECKING:
+    from krm_windows.cli.lookups import Lookup
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument(
+        "policy", metavar="POLICY", help="the file of the WindowPolicy, or - for standard input"
+    )
+    cluster.add_filename(parser)
+    cluster.options(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=("text", "json", "markdown"),
+        default="text",
+        help="the form (default: text)",
+    )
+    previews.options(parser)
+    group = parser.add_argument_group("a repository")
+    group.add_argument(
+        "--repo", metavar="DIR", help="a checkout of what Flux applies: show the commits that wait"
+    )
+    group.add_argument(
+        "--diff", action="store_true", help="build both revisions, and show what changes"
+    )
+    group.add_argument(
+        "--images", action="store_true", help="print the images that are new, and nothing else"
+    )
+    group.add_argument(
+        "--from",
+        dest="old",
+        metavar="REF",
+        help="ask no cluster: this commit is what is applied",
+    )
+    group.add_argument(
+        "--to", dest="new", metavar="REF", help="with --from: what is offered (default: HEAD)"
+    )
+    builds.add_options(group)
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Print what waits; that something does is no error."""
+    _check(arguments)
+    with ExitStack() as stack:
+        looking = None
+        if arguments.repo is not None:
+            # With it comes the reader of repositories, which nothing else here needs.
+            from krm_windows.cli import lookups  # noqa: PLC0415
+
+            looking = lookups.Lookup.begun(arguments, stack)
+        if looking is not None and arguments.old is not None:
+            found, at, code = lookups.of_refs(looking, arguments)
+        else:
+            found, at, code = _of_cluster(looking, arguments)
+    if found is None:
+        return code
+    return _show(found, at, arguments)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Refuse options that say nothing together; raises InputError."""
+    # Each of them reads commits, or builds what is in them.
+    for option in ("diff", "images", "old", "new"):
+        if getattr(arguments, option) and arguments.repo is None:
+            name = {"old": "from", "new": "to"}.get(option, option)
+            raise InputError(f"--{name} reads a repository: give --repo DIR, too")
+    if arguments.old is None:
+        if arguments.new is not None:
+            raise InputError("--to is what --from is compared with: give both")
+        return
+    # A cluster would be asked for nothing, and whoever gave it expects an answer of it.
+    for option in ("filename", "kubeconfig", "context"):
+        if getattr(arguments, option) is not None:
+            raise InputError(f"--from asks no cluster: leave out --{option}")
+
+
+def _of_cluster(
+    looking: "Lookup | None", arguments: argparse.Namespace
+) -> tuple[Pending | None, datetime, ExitCode]:
+    """Say what waits by the objects of a cluster."""
+    asked = Asked.of(arguments)
+    answer = asked.judged()
+    code = report.show(answer.results, strict=arguments.strict)
+    if answer.report is None or code is not ExitCode.FINE:
+        return None, answer.at, code
+    # Without a repository the revisions are all that can be said.
+    others = Surroundings(asked.more)
+    if looking is not None:
+        others = Surroundings(asked.more, looking.look, looking.head)
+    return pending_of(answer.report, answer.things, others), answer.at, code
+
+
+def _show(found: Pending, at: datetime, arguments: argparse.Namespace) -> ExitCode:
+    if arguments.images:
+        # On standard output nothing but images, as in `… --images | xargs -n 1 crictl pull`.
+        output.show("".join(f"{image}\n" for image in found.images))
+        for gap in found.gaps:
+            output.log(gap)
+        # A list that is not complete must not be taken for one that is, if that is asked for.
+        return ExitCode.of(failed=arguments.strict and bool(found.gaps))
+    if arguments.output == "json":
+        output.show_json(records.pending(found, at))
+    elif arguments.output == "markdown":
+        output.show(markdown.render(found))
+    else:
+        output.show(text.render(found))
+    return ExitCode.FINE

@@ -1,0 +1,46 @@
+"""What lies between the revision that is applied and the one that is offered.
+
+Plain values, which whoever only shows them needs no reader of repositories for.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from krm_windows.system.git_history import Commit
+
+
+class Kind(Enum):
+    """How an object changes, by the sign that `diff` has for it."""
+
+    ADDED = "+"
+    CHANGED = "~"
+    REMOVED = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An object that changes; `fields` are the paths that differ, and no value of them.
+
+    A value may be a secret, or of any length.
+    """
+
+    kind: Kind
+    object: str
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """What lies between two revisions, the newest commit first.
+
+    `undone` are commits that the offered revision has no longer. `objects` is None where it was not
+    asked for. `images` are new, in order. `gaps` say what is not known.
+    """
+
+    commits: tuple["Commit", ...] = ()
+    undone: tuple["Commit", ...] = ()
+    objects: tuple[Change, ...] | None = None
+    images: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()

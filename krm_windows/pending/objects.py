@@ -1,0 +1,194 @@
+"""How the objects that are applied differ between two revisions, and which images they run."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from krm_windows.flux import Object
+from krm_windows.flux.model import Identity
+from krm_windows.flux.objects import ORIGIN
+from krm_windows.gateable import HELM
+from krm_windows.krm import InputError, Value, value
+from krm_windows.pending.between import Change, Kind
+
+Objects = Mapping[Identity, Object]
+# The lists of a Pod's containers (core/v1, PodSpec), wherever a Pod template may be.
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+# A host, a path, a tag and a digest (OCI distribution specification, and what containerd takes).
+# What is printed for `crictl pull` is one word, and no option.
+_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,511}")
+# So much of a change is enough to recognise it by.
+_DEEPEST = 100
+
+
+def compare(before: Objects, after: Objects) -> tuple[Change, ...]:
+    """Return what changes, in the order of kinds and names."""
+    found = []
+    # By kind first, as a reader looks for the Deployments, and not for what is in a namespace.
+    for identity in sorted(before.keys() | after.keys(), key=_order):
+        old, new = before.get(identity), after.get(identity)
+        if old is None and new is not None:
+            found.append(Change(Kind.ADDED, str(new)))
+        elif new is None and old is not None:
+            found.append(Change(Kind.REMOVED, str(old)))
+        elif old is not None and new is not None:
+            fields = tuple(_fields(old, new))
+            if fields:
+                found.append(Change(Kind.CHANGED, str(new), fields))
+    return tuple(found)
+
+
+def images(objects: Iterable[Object]) -> set[str]:
+    """Return the images that Pods of some objects run on, or mount."""
+    found: set[str] = set()
+    for each in objects:
+        # The schema of a CRD may have a property of any name.
+        # Anything else may have the template of a Pod in it, whatever its kind is called.
+        if each.kind != "CustomResourceDefinition":
+            found.update(_images(_content(each)))
+    return found
+
+
+def is_image(text: str) -> bool:
+    """Whether a text can be the name of an image, and no variable that nobody has put in."""
+    return _IMAGE.fullmatch(text) is not None
+
+
+def charts(before: Objects, after: Objects) -> Iterator[str]:
+    """Yield the HelmReleases that are new or change: what their charts run on is not known here."""
+    # One that goes runs nothing any more.
+    for change in compare(_releases(before), _releases(after)):
+        if change.kind is not Kind.REMOVED:
+            yield change.object
+
+
+def _releases(objects: Objects) -> Objects:
+    return {key: each for key, each in objects.items() if key[:2] == (HELM, "HelmRelease")}
+
+
+def _order(identity: Identity) -> tuple[str, ...]:
+    group, kind, namespace, name = identity
+    return kind, namespace, name, group
+
+
+def _fields(old: Object, new: Object) -> Iterator[str]:
+    # Mostly the very same bytes, which need not be read.
+    if old.item.span == new.item.span:
+        return
+    yield from _differences(_content(old), _content(new), "", 0)
+
+
+def _content(item: Object) -> Value:
+    """Return an object without the note of where kustomize found it."""
+    try:
+        found = value(item.item.node)
+    except InputError:
+        # With variables put in, it may be no YAML any more: then its text is what it is.
+        return item.item.span.decode(errors="replace")
+    if not isinstance(found, dict):
+        return found
+    metadata = found.get("metadata")
+    if not isinstance(metadata, dict):
+        return found
+    annotations = metadata.get("annotations")
+    if isinstance(annotations, dict) and ORIGIN in annotations:
+        del annotations[ORIGIN]
+        # kustomize adds the mapping, too, where the object had none.
+        if not annotations:
+            del metadata["annotations"]
+    return found
+
+
+def _differences(old: Value, new: Value, path: str, depth: int) -> Iterator[str]:
+    """Yield the paths at which two values differ, such as `spec.replicas`."""
+    pairs = None
+    if depth < _DEEPEST:
+        pairs = _pairs(old, new, path)
+    if pairs is not None:
+        for below, one, other in pairs:
+            yield from _differences(one, other, below, depth + 1)
+    # To Python `1` and `true` are equal, however deep they are.
+    elif repr(old) != repr(new):
+        yield path or "."
+
+
+def _pairs(old: Value, new: Value, path: str) -> list[tuple[str, Value, Value]] | None:
+    """Return what is below two values side by side, None where they are to be named themselves."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        names = dict.fromkeys((*old, *new))
+        return [(_below(path, name), old.get(name), new.get(name)) for name in names]
+    if isinstance(old, list) and isinstance(new, list):
+        return _entry_pairs(old, new, path)
+    return None
+
+
+def _entry_pairs(
+    old: list[Value], new: list[Value], path: str
+) -> list[tuple[str, Value, Value]] | None:
+    before, after = _named(old), _named(new)
+    # Containers, ports and volumes are known by their names, wherever in the list they are.
+    if before is not None and after is not None:
+        names = dict.fromkeys((*before, *after))
+        return [(f"{path}[{name}]", before.get(name), after.get(name)) for name in names]
+    # Of a list that got shorter nobody can say which of its entries is gone.
+    if len(old) != len(new):
+        return None
+    entries = enumerate(zip(old, new, strict=True))
+    return [(f"{path}[{index}]", one, other) for index, (one, other) in entries]
+
+
+def _below(path: str, name: str) -> str:
+    # `metadata.annotations[example.com/note]`: a dot in a name is none of the path.
+    if "." in name or "/" in name:
+        return f"{path}[{name}]"
+    if not path:
+        return name
+    return f"{path}.{name}"
+
+
+def _named(entries: list[Value]) -> dict[str, Value] | None:
+    """Return the entries of a list by their names, None where not all have one of their own."""
+    found: dict[str, Value] = {}
+    for entry in entries:
+        if not isinstance(entry, dict):
+            return None
+        name = entry.get("name")
+        # Ports of one name, or of none, are known by their place.
+        if not isinstance(name, str) or name in found:
+            return None
+        found[name] = entry
+    return found
+
+
+def _images(content: Value) -> Iterator[str]:
+    # Without recursion: a CRD of somebody's own may be nested as deep as it likes.
+    waiting = [content]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting += part
+        elif isinstance(part, dict):
+            yield from _of_pod(part)
+            waiting += part.values()
+
+
+def _of_pod(spec: dict[str, Value]) -> Iterator[str]:
+    """Yield the images that a mapping names, if it is the spec of a Pod."""
+    for key in _CONTAINERS:
+        for container in _entries(spec.get(key)):
+            image = container.get("image")
+            if isinstance(image, str) and image:
+                yield image
+    # An image may be mounted, too (core/v1, ImageVolumeSource).
+    for volume in _entries(spec.get("volumes")):
+        source = volume.get("image")
+        if isinstance(source, dict):
+            reference = source.get("reference")
+            if isinstance(reference, str) and reference:
+                yield reference
+
+
+def _entries(part: Value) -> Iterator[dict[str, Value]]:
+    if isinstance(part, list):
+        for entry in part:
+            if isinstance(entry, dict):
+                yield entry

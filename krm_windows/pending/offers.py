@@ -1,0 +1,232 @@
+"""What a target has applied, and what its source offers, as the objects of a cluster say it.
+
+Kinds differ in where they note it: a Kustomization in `status.lastAppliedRevision`, a HelmRelease
+in `status.history`, a source in `status.artifact`. What a suspended source would find is not known
+to the cluster, as nobody looks.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from krm_windows.gate.objects import dig
+from krm_windows.gate.target import true_of
+from krm_windows.gate.timetable import Target
+from krm_windows.gateable import HELM, KUSTOMIZE, SOURCE
+from krm_windows.pending.revisions import Revision, Sources, artifact, named, text
+from krm_windows.status.objects import Address, Thing
+
+# The version that a HelmRelease asks for where it names none (helm-controller, HelmChartTemplate).
+_ANY = "*"
+
+
+class Waits(Enum):
+    """Whether something waits for a target to be opened."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a target has applied, and what it would apply.
+
+    `source` names where that comes from, as `GitRepository flux-system/fleet`. `notes` say why it
+    is not known, or what else changes.
+    """
+
+    waits: Waits
+    source: str = ""
+    applied: Revision | None = None
+    offered: Revision | None = None
+    notes: tuple[str, ...] = ()
+
+
+def wanted(target: Target, thing: Thing) -> Iterator[Address]:
+    """Yield the source that a target takes its revisions from, if it is another object."""
+    if _is(target, KUSTOMIZE, "Kustomization"):
+        yield _reference(thing, target.namespace, "spec", "sourceRef")
+    elif _is(target, HELM, "HelmRelease"):
+        chart = _chart(target, thing)
+        if chart is not None:
+            yield chart
+
+
+def read(target: Target, thing: Thing, sources: Sources) -> Offer:
+    """Return what a target has applied and what is offered."""
+    if _is(target, KUSTOMIZE, "Kustomization"):
+        return _kustomization(target, thing, sources)
+    if _is(target, HELM, "HelmRelease"):
+        return _release(target, thing, sources)
+    if target.group == SOURCE:
+        return _source(target, thing, sources)
+    return Offer(Waits.UNKNOWN, notes=(f"a {target.kind} notes no revision that waits",))
+
+
+def _is(target: Target, group: str, kind: str) -> bool:
+    return (target.group, target.kind) == (group, kind)
+
+
+def _kustomization(target: Target, thing: Thing, sources: Sources) -> Offer:
+    address = _reference(thing, target.namespace, "spec", "sourceRef")
+    applied = _revision(
+        text(thing, "status", "lastAppliedRevision"),
+        text(thing, "status", "lastAppliedOriginRevision"),
+    )
+    source, offered, note = _offered(address, sources)
+    if offered is None:
+        return Offer(Waits.UNKNOWN, named(address), applied, notes=(note,))
+    notes = [*_tried(thing, offered, applied)]
+    waits = _compared(applied, offered)
+    if _is_suspended(source):
+        waits, offered, note = _found_here(source, applied, offered, sources)
+        notes.append(f"{named(address)} {note}")
+    return Offer(waits, named(address), applied, offered, tuple(notes))
+
+
+def _tried(thing: Thing, offered: Revision, applied: Revision | None) -> Iterator[str]:
+    """Say where a revision waits because it could not be applied."""
+    if applied is not None and applied.is_same(offered):
+        return
+    # kustomize-controller notes the revision before it builds, and the applied one at the end.
+    if text(thing, "status", "lastAttemptedRevision") != offered.text:
+        return
+    # Only a condition that is True is no reason: `Ready` is what failed.
+    if "Ready" not in true_of(thing):
+        yield "it was tried, and could not be applied"
+
+
+def _release(target: Target, thing: Thing, sources: Sources) -> Offer:
+    applied, digest = _deployed(thing)
+    address = _chart(target, thing)
+    if address is None:
+        note = "it has no chart yet: helm-controller makes one when it reconciles it first"
+        return Offer(Waits.UNKNOWN, "", applied, notes=(note,))
+    source, offered, note = _offered(address, sources)
+    if offered is None:
+        return Offer(Waits.UNKNOWN, named(address), applied, notes=(note,))
+    waits = _compared(applied, offered)
+    # helm-controller writes `6.6.2+<digest>` for `6.6.2@sha256:…` of an OCIRepository, and notes
+    # the digest itself.
+    if offered.digest:
+        waits = Waits.YES
+        if digest == offered.digest:
+            waits = Waits.NO
+    # The chart may be the same, and the values others: that is an upgrade, too.
+    notes = [*_edited(thing, source)]
+    if notes:
+        waits = Waits.YES
+    return Offer(waits, named(address), applied, offered, tuple(notes))
+
+
+def _edited(thing: Thing, chart: Thing) -> Iterator[str]:
+    """Say what else has changed in a HelmRelease that helm-controller has not seen."""
+    asked = text(thing, "spec", "chart", "spec", "chart")
+    # A HelmChart is made and changed when the release is reconciled, which suspended it is not.
+    if asked and chart.get("kind") == "HelmChart":
+        version = text(thing, "spec", "chart", "spec", "version") or _ANY
+        had = text(chart, "spec", "chart"), text(chart, "spec", "version") or _ANY
+        if (asked, version) != had:
+            yield f"it asks for chart {asked} {version} now, which is fetched when it opens"
+    attempted = dig(thing, "status", "lastAttemptedGeneration")
+    generation = dig(thing, "metadata", "generation")
+    if not isinstance(attempted, int) or not isinstance(generation, int):
+        return
+    # To suspend it is a change of its spec, too: that one counts for nothing.
+    own = int(_is_suspended(thing))
+    if generation - attempted > own:
+        yield "its spec has changed since it was reconciled: values, say"
+
+
+def _deployed(thing: Thing) -> tuple[Revision | None, str]:
+    """Return the chart's version that is installed, and its digest where it came from OCI."""
+    history = dig(thing, "status", "history")
+    if not isinstance(history, list):
+        return None, ""
+    # The newest first; an upgrade that failed stands before the release that is still installed.
+    # Its own statuses are those of Helm: deployed, superseded, failed, uninstalled.
+    for snapshot in history:
+        if text(snapshot, "status") == "deployed":
+            return _revision(text(snapshot, "chartVersion")), text(snapshot, "ociDigest")
+    return None, ""
+
+
+def _source(target: Target, thing: Thing, sources: Sources) -> Offer:
+    """Return what a source that is a target itself has."""
+    source = str(target)
+    current = artifact(thing)
+    if current is None:
+        return Offer(Waits.UNKNOWN, source, notes=("it has no artifact",))
+    # An open source has what it found at its last interval, or a moment ago by a webhook.
+    if not _is_suspended(thing):
+        return Offer(Waits.NO, source, current, current)
+    waits, offered, note = _found_here(thing, current, current, sources)
+    return Offer(waits, source, current, offered, (f"it {note}",))
+
+
+def _found_here(
+    source: Thing, applied: Revision | None, offered: Revision, sources: Sources
+) -> tuple[Waits, Revision, str]:
+    """Return what a suspended source would find, where a repository at hand says it."""
+    waits = _compared(applied, offered)
+    reference = dig(source, "spec", "ref")
+    branch = text(reference, "branch")
+    # Any of these outranks the branch (source-controller, GitRepositoryRef).
+    others = [text(reference, key) for key in ("tag", "semver", "name", "commit")]
+    head = ""
+    if source.get("kind") == "GitRepository" and branch and not any(others):
+        head = sources.head(branch, offered.commit)
+    if head:
+        found = Revision(f"{branch}@sha1:{head}")
+        return (
+            _compared(applied, found),
+            found,
+            "is suspended: the repository here says what is new",
+        )
+    # What is newer than its last artifact the cluster does not know.
+    if waits is Waits.NO:
+        waits = Waits.UNKNOWN
+    return waits, offered, "is suspended, and looks for nothing newer"
+
+
+def _is_suspended(thing: Thing) -> bool:
+    return dig(thing, "spec", "suspend") is True
+
+
+def _offered(address: Address, sources: Sources) -> tuple[Thing, Revision | None, str]:
+    """Return a source with its revision, or why that is not known."""
+    # Of another namespace, say, in which kubectl may read nothing.
+    source = sources.found.get(address)
+    if source is None:
+        return {}, None, sources.missing(address)
+    return source, artifact(source), f"{named(address)} has no artifact"
+
+
+def _compared(applied: Revision | None, offered: Revision) -> Waits:
+    # What was never applied waits, too.
+    if applied is not None and applied.is_same(offered):
+        return Waits.NO
+    return Waits.YES
+
+
+def _chart(target: Target, thing: Thing) -> Address | None:
+    """Return where a HelmRelease has its chart from."""
+    if text(thing, "spec", "chartRef", "kind"):
+        return _reference(thing, target.namespace, "spec", "chartRef")
+    # `namespace/name` of the HelmChart that helm-controller made.
+    namespace, slash, name = text(thing, "status", "helmChart").partition("/")
+    if not slash:
+        return None
+    return SOURCE, "HelmChart", namespace, name
+
+
+def _reference(thing: Thing, namespace: str, *path: str) -> Address:
+    home = text(thing, *path, "namespace") or namespace
+    return SOURCE, text(thing, *path, "kind"), home, text(thing, *path, "name")
+
+
+def _revision(revision: str, origin: str = "") -> Revision | None:
+    if not revision:
+        return None
+    return Revision(revision, origin)

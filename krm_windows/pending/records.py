@@ -1,0 +1,101 @@
+"""What waits, as JSON: plain types, whole revisions, instants as RFC 3339 writes them."""
+
+from datetime import datetime, tzinfo
+
+from krm_windows.pending.between import Between, Change
+from krm_windows.pending.offers import Waits
+from krm_windows.pending.report import Entry, Pending
+from krm_windows.pending.revisions import Revision
+from krm_windows.preview import records
+from krm_windows.preview.clock import stamp
+from krm_windows.preview.records import Record
+from krm_windows.system.git_history import Commit
+
+# Null is what is not known.
+_WAITS = {Waits.YES: True, Waits.NO: False, Waits.UNKNOWN: None}
+
+
+def pending(of: Pending, at: datetime) -> Record:
+    """Return what waits at an instant."""
+    timetable = of.timetable
+    tz = timetable.zone
+    return {
+        "policy": timetable.policy,
+        "cluster": timetable.cluster,
+        "timeZone": tz.key,
+        "at": stamp(at, tz),
+        "wanted": records.state(of.decision, tz),
+        "targets": targets(of),
+        "images": list(of.images),
+    }
+
+
+def targets(of: Pending) -> list[Record]:
+    """Return what waits for each target."""
+    return [_target(entry, of.timetable.zone) for entry in of.entries]
+
+
+def _target(entry: Entry, tz: tzinfo) -> Record:
+    target, offer, opening = entry.target, entry.offer, entry.opening
+    between: Record = {"commits": None, "undone": None, "objects": None, "newImages": None}
+    gaps = list(offer.notes)
+    if entry.between is not None:
+        between = _between(entry.between)
+        gaps += entry.between.gaps
+    return {
+        "group": target.group,
+        "kind": target.kind,
+        "namespace": target.namespace,
+        "name": target.name,
+        "pending": _WAITS[offer.waits],
+        "open": opening.is_open,
+        "opens": _instant(opening.at, tz),
+        "keptBy": opening.kept_by or None,
+        "source": offer.source or None,
+        "applied": _revision(offer.applied, tz),
+        "offered": _revision(offer.offered, tz),
+        **between,
+        "notes": gaps,
+    }
+
+
+def _revision(of: Revision | None, tz: tzinfo) -> Record | None:
+    if of is None:
+        return None
+    return {
+        "revision": of.text,
+        "origin": of.origin or None,
+        "commit": of.commit or None,
+        "since": _instant(of.since, tz),
+    }
+
+
+def _between(of: Between) -> Record:
+    # Null where nothing was built, an empty list where nothing changes.
+    changes = images = None
+    if of.objects is not None:
+        changes = [*map(_change, of.objects)]
+        images = list(of.images)
+    return {
+        "commits": [*map(_commit, of.commits)],
+        "undone": [*map(_commit, of.undone)],
+        "objects": changes,
+        "newImages": images,
+    }
+
+
+def _commit(of: Commit) -> Record:
+    return {
+        "commit": of.name,
+        "committed": of.committed,
+        "author": of.author,
+        "subject": of.subject,
+    }
+
+
+def _change(of: Change) -> Record:
+    return {"change": of.kind.name.lower(), "object": of.object, "fields": list(of.fields)}
+
+
+def _instant(at: datetime | None, tz: tzinfo) -> str | None:
+    return None if at is None else stamp(at, tz)

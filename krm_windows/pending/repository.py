@@ -1,0 +1,214 @@
+"""What a repository says of two revisions of what a target applies.
+
+The commits between them that touch what the target reads, and the objects that it would add, change
+and remove. Both trees are built as `check --repo` builds one.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from krm_windows.flux import Cluster, Kustomization, Object, Survey
+from krm_windows.flux.model import Identity
+from krm_windows.gate.timetable import Target
+from krm_windows.gateable import KUSTOMIZE, SOURCE
+from krm_windows.krm import InputError
+from krm_windows.pending import objects
+from krm_windows.pending.between import Between
+from krm_windows.system import git_history
+from krm_windows.system.git_history import Changed, Commit
+
+Step = tuple[Commit, tuple[Changed, ...]]
+"""A commit with what it changed."""
+Surveyor = Callable[[str], Survey]
+"""Follows the clusters of a repository as they are at a commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What a target applies at a commit, and the files that were read to know it."""
+
+    objects: Mapping[Identity, Object] = field(default_factory=dict)
+    files: frozenset[str] = frozenset()
+    gaps: tuple[str, ...] = ()
+
+    def __or__(self, other: "Applied") -> "Applied":
+        """Return what both apply; the first one counts where both apply one object."""
+        return Applied(
+            {**other.objects, **self.objects}, self.files | other.files, self.gaps + other.gaps
+        )
+
+
+@dataclass
+class Repository:
+    """A repository, of which each commit is followed once, and each pair compared once.
+
+    `directory` is where it is checked out. Of several clusters it is the one named `cluster`, or
+    else the only one that has the target.
+    """
+
+    directory: Path
+    survey: Surveyor
+    cluster: str | None = None
+    surveys: dict[str, Survey] = field(default_factory=dict)
+    ranges: dict[tuple[str, str], list[Step]] = field(default_factory=dict)
+
+    def between(self, target: Target, old: str, new: str, *, builds: bool) -> Between:
+        """Return what lies between two commits for a target; `old` is empty where it has none yet.
+
+        Raises WorkspaceError where one is not there, InputError where several clusters have it.
+        """
+        was, will = self._at(old, target), self._at(new, target)
+        before, after = Applied(), Applied()
+        # A cluster that did not have the target yet applied nothing of it.
+        if was is not None:
+            before = applied(was, target)
+        if will is not None:
+            after = applied(will, target) | arriving(was, will, target)
+        files = before.files | after.files
+        commits, undone = self._commits(old, new, files)
+        gaps = (*before.gaps, *after.gaps)
+        # The trees were built to know the files, and still nobody asked for what is in them.
+        if not builds:
+            return Between(commits, undone, gaps=tuple(dict.fromkeys(gaps)))
+        # New to the target itself: whether another one has brought it to the same nodes already
+        # nobody can know here.
+        fresh = objects.images(after.objects.values()) - objects.images(before.objects.values())
+        charts = objects.charts(before.objects, after.objects)
+        gaps += tuple(f"what the chart of {each} runs on is not known" for each in charts)
+        odd = sorted(each for each in fresh if not objects.is_image(each))
+        gaps += tuple(f"{each!r} is no name of an image" for each in odd)
+        return Between(
+            commits,
+            undone,
+            objects.compare(before.objects, after.objects),
+            tuple(sorted(filter(objects.is_image, fresh))),
+            tuple(dict.fromkeys(gaps)),
+        )
+
+    def clusters(self, commit: str) -> tuple[Cluster, ...]:
+        """Return the clusters of a commit, only the one that is meant where that has a name."""
+        found = self._survey(commit).clusters
+        named = tuple(each for each in found if each.name == self.cluster)
+        return named or found
+
+    def _commits(
+        self, old: str, new: str, files: Collection[str]
+    ) -> tuple[tuple[Commit, ...], tuple[Commit, ...]]:
+        """Return the commits that come, and those that go, of all that touch some files."""
+        # Nothing was applied yet: the whole history would be new.
+        if not old:
+            return (), ()
+        if (old, new) not in self.ranges:
+            with git_history.opened(self.directory, new) as history:
+                for one, other in ((old, new), (new, old)):
+                    commits = history.between(one, other)
+                    self.ranges[one, other] = [*history.changed(commits)]
+        return self._touching(old, new, files), self._touching(new, old, files)
+
+    def _touching(self, old: str, new: str, files: Collection[str]) -> tuple[Commit, ...]:
+        found = []
+        for commit, changed in self.ranges[old, new]:
+            if any(each.path in files for each in changed):
+                found.append(commit)
+        return tuple(found)
+
+    def _survey(self, commit: str) -> Survey:
+        if commit not in self.surveys:
+            self.surveys[commit] = self.survey(commit)
+        return self.surveys[commit]
+
+    def _at(self, commit: str, target: Target) -> Cluster | None:
+        """Return the cluster that is meant as it is at a commit, None where none has the target."""
+        if not commit:
+            return None
+        having = [each for each in self.clusters(commit) if is_in(each, target)]
+        if len(having) > 1:
+            names = ", ".join(each.root for each in having)
+            raise InputError(
+                f"{target} is in several clusters: {names}; say which, as in "
+                f"`--clusters {having[0].root}`"
+            )
+        # A target that is new has no cluster at the commit before it.
+        if not having:
+            return None
+        return having[0]
+
+
+def is_in(cluster: Cluster, target: Target) -> bool:
+    """Whether a cluster has a target, or applies anything from it."""
+    if _identity(target) in cluster.objects:
+        return True
+    return any(True for _ in _kustomizations(cluster, target))
+
+
+def applied(cluster: Cluster, target: Target) -> Applied:
+    """Return what a target applies in a cluster."""
+    found = [*_kustomizations(cluster, target)]
+    if not found:
+        return _object(cluster, target)
+    return _together(found)
+
+
+def _together(kustomizations: Iterable[Kustomization]) -> Applied:
+    every: dict[Identity, Object] = {}
+    files: set[str] = set()
+    gaps = []
+    for kustomization in kustomizations:
+        files |= kustomization.files
+        for item in kustomization.objects:
+            # The first one counts where two Kustomizations apply one object.
+            every.setdefault(item.identity, item)
+        if not kustomization.complete:
+            gaps.append(f"not all that {kustomization} applies is known: see `check --repo`")
+    return Applied(every, frozenset(files), tuple(gaps))
+
+
+def arriving(before: Cluster | None, after: Cluster, target: Target) -> Applied:
+    """Return what a target brings with it: Kustomizations that it applies, and that are new."""
+    known: Collection[str] = ()
+    if before is not None:
+        known = before.kustomizations
+    waiting = [each.key for each in _kustomizations(after, target)]
+    # One may apply the next, and that one the first again.
+    seen = set(waiting)
+    found: list[Kustomization] = []
+    # Those that it applies, what these apply, and so on.
+    while waiting:
+        parent = waiting.pop()
+        for each in after.kustomizations.values():
+            if each.parent == parent and each.key not in seen and each.key not in known:
+                seen.add(each.key)
+                waiting.append(each.key)
+                found.append(each)
+    return _together(found)
+
+
+def _kustomizations(cluster: Cluster, target: Target) -> Iterator[Kustomization]:
+    """Yield the Kustomizations that apply something new once a target is open."""
+    if (target.group, target.kind) == (KUSTOMIZE, "Kustomization"):
+        found = cluster.kustomizations.get(f"{target.namespace}/{target.name}")
+        if found is not None:
+            yield found
+    elif target.group == SOURCE:
+        for each in cluster.kustomizations.values():
+            if each.source == _identity(target):
+                yield each
+
+
+def _object(cluster: Cluster, target: Target) -> Applied:
+    """Return a target that applies no files, such as a HelmRelease: what changes is itself."""
+    # A HelmRelease is an object of the Kustomization that delivers it.
+    found = cluster.objects.get(_identity(target))
+    if found is None:
+        return Applied()
+    kustomization, item = found
+    # kustomize may not say in which file it is.
+    files = kustomization.files
+    if item.file:
+        files = frozenset({item.file})
+    return Applied({item.identity: item}, files)
+
+
+def _identity(target: Target) -> Identity:
+    return target.group, target.kind, target.namespace, target.name

@@ -1,0 +1,140 @@
+"""Revisions as Flux writes them, and as a cluster's sources offer them."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from krm_windows.gate.objects import dig
+from krm_windows.gateable import SOURCE, TABLE
+from krm_windows.status.objects import Address, Thing
+from krm_windows.system.kubectl import Query
+
+Head = Callable[[str, str], str]
+"""Takes a branch and a commit."""
+
+# The plurals of all kinds that a Kustomization or a HelmRelease can name as its source.
+_RESOURCES = {
+    **{row.kind: row.resource for row in TABLE if row.is_source},
+    "ExternalArtifact": "externalartifacts",
+}
+# What `flux push artifact --revision` and image builders note of where an artifact comes from
+# (OCI image specification, annotations).
+_ORIGIN = "org.opencontainers.image.revision"
+# `main@sha1:…` and `sha1:…`, and `main/…` of source-controller before 1.0.
+_COMMIT = re.compile(r"(?:(?:^|@)sha1:|/)([0-9a-f]{40})\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A revision, or the version of a chart.
+
+    `origin` is the revision of Git that an artifact was made of, empty where nothing says it.
+    `since` is the UTC instant at which a source had it first, None where nothing says it.
+    """
+
+    text: str
+    origin: str = ""
+    since: datetime | None = None
+
+    @property
+    def commit(self) -> str:
+        """The name of the commit that it is, or was made of; empty where it names none."""
+        # Of Git the revision itself; of an artifact the one that it was made of.
+        for text in (self.text, self.origin):
+            found = _COMMIT.search(text)
+            if found:
+                return found[1]
+        return ""
+
+    @property
+    def digest(self) -> str:
+        """The digest of an OCI artifact, as in `6.6.2@sha256:…`; empty where it has none."""
+        _, at, digest = self.text.rpartition("@")
+        if not at:
+            return ""
+        return digest
+
+    def is_same(self, other: "Revision") -> bool:
+        """Whether both name the same content."""
+        # A tag can be moved, and `latest@sha256:1…` and `v2@sha256:1…` are one artifact. Of Git
+        # the branch counts: another one may have another commit the next moment.
+        if self.digest.startswith("sha256:") and other.digest:
+            return self.digest == other.digest
+        return self.text == other.text
+
+
+def nowhere(branch: str, commit: str) -> str:
+    """Know no branch."""
+    del branch, commit
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The sources that were read, by address; `unread` says why one could not be.
+
+    `head` gives the commit of a branch in a repository that has a given commit, too; empty where
+    there is none.
+    """
+
+    found: Mapping[Address, Thing]
+    unread: Mapping[Address, str]
+    head: Head = nowhere
+
+    def missing(self, address: Address) -> str:
+        """Say in words why nothing is known of a source."""
+        return self.unread.get(address, f"{named(address)} is not among the objects")
+
+
+def named(address: Address) -> str:
+    """Name a source as `GitRepository flux-system/fleet`."""
+    _, kind, namespace, name = address
+    return f"{kind} {namespace}/{name}"
+
+
+def queries(addresses: Iterable[Address]) -> Iterable[tuple[Query, list[Address]]]:
+    """Yield what kubectl is asked for to read some sources, each query with those it reads."""
+    groups: dict[tuple[str, str], list[Address]] = {}
+    for address in dict.fromkeys(addresses):
+        groups.setdefault(address[1:3], []).append(address)
+    # A query is a process, and asks for objects of one kind in one namespace.
+    for (kind, namespace), members in groups.items():
+        resource = _RESOURCES.get(kind)
+        # An object may name anything; only a kind of Flux's sources is asked for.
+        if resource is not None:
+            names = tuple(address[3] for address in members)
+            yield Query(f"{resource}.{SOURCE}", namespace, names=names), members
+
+
+def artifact(source: Thing) -> Revision | None:
+    """Return the revision that a source has now, None where it has none."""
+    found = dig(source, "status", "artifact")
+    revision = text(found, "revision")
+    if not revision:
+        return None
+    origin = text(found, "metadata", _ORIGIN)
+    return Revision(revision, origin, _instant(dig(found, "lastUpdateTime")))
+
+
+def text(thing: object, *path: str) -> str:
+    """Return a text at a path, empty where there is none."""
+    found = dig(thing, *path)
+    if not isinstance(found, str):
+        return ""
+    return found
+
+
+def _instant(value: object) -> datetime | None:
+    """Read an instant as the API server writes it."""
+    # `2026-11-20T13:03:11Z` (metav1.Time); an object from a file may say anything.
+    if not isinstance(value, str):
+        return None
+    try:
+        at = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    # Without an offset nobody could compare it.
+    if at.tzinfo is None:
+        return None
+    return at

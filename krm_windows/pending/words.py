@@ -1,0 +1,128 @@
+"""What text and Markdown say alike: sums, revisions in short, and what of a long list is shown."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from krm_windows.gate.zones import Zone
+from krm_windows.pending.between import Between, Change, Kind
+from krm_windows.pending.offers import Offer, Waits
+from krm_windows.pending.report import Entry, Opening
+from krm_windows.pending.revisions import Revision
+from krm_windows.plurals import counted
+from krm_windows.preview.clock import shown
+from krm_windows.system.git_history import Commit
+
+FEW_COMMITS, FEW_OBJECTS, _FEW_FIELDS = 20, 40, 2
+# As `git log --oneline` has it in a large repository.
+_NAME = 10
+# Of a digest or the name of a commit, as `git log --oneline` and `docker images` show them.
+_HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28,}\b")
+_WAITS = {
+    Waits.YES: "waits",
+    Waits.NO: "nothing waits",
+    Waits.UNKNOWN: "not known",
+}
+_KINDS = {
+    Kind.ADDED: "added",
+    Kind.CHANGED: "changed",
+    Kind.REMOVED: "removed",
+}
+
+
+def waits(entry: Entry) -> str:
+    """Say whether something waits."""
+    # Flux takes it within a second or two; where it fails, a note says so.
+    if entry.offer.waits is Waits.YES and entry.opening.is_open:
+        return "is being applied"
+    return _WAITS[entry.offer.waits]
+
+
+def opening(of: Opening, zone: Zone) -> str:
+    """Say when a target is opened; a reason of several lines is one."""
+    if of.is_open:
+        return "it is open"
+    if of.kept_by:
+        return f"not with the window: {' '.join(of.kept_by.split())}"
+    if of.at is None:
+        return "not for more than 400 days"
+    return shown(of.at, zone)
+
+
+def revision(of: Revision | None) -> str:
+    """Return a revision with its hash in short, and what it was made of."""
+    if of is None:
+        return ""
+    origin = ""
+    if of.origin:
+        origin = f", made of {of.origin}"
+    return _HASH.sub(r"\1", f"{of.text}{origin}")
+
+
+def since(offer: Offer, zone: Zone) -> str:
+    """Say since when what waits is offered; of what is applied nobody asks."""
+    if offer.waits is not Waits.YES or offer.offered is None or offer.offered.since is None:
+        return ""
+    return shown(offer.offered.since, zone)
+
+
+def commit(of: Commit) -> str:
+    """Return a line for a commit: its name in short, its day, who wrote it, and its subject."""
+    return f"{of.name[:_NAME]} {_day(of)} {_author(of)}: {of.subject}"
+
+
+def _author(of: Commit) -> str:
+    """Return an author's name without the address, which is for nobody's chat."""
+    # `Anna Smith <anna@shop.example>`, as Git has it in every commit.
+    name, _, _ = of.author.rpartition(" <")
+    return name or of.author
+
+
+def _day(of: Commit) -> str:
+    try:
+        return f"{datetime.fromtimestamp(of.committed, UTC):%Y-%m-%d}"
+    # Whoever writes a commit by hand may give it any time.
+    except (OverflowError, OSError, ValueError):
+        return "at some time"
+
+
+def commits(between: Between) -> Iterator[tuple[str, Sequence[Commit]]]:
+    """Yield the commits that come and those that go, each list with its title."""
+    if between.undone:
+        yield f"{counted(len(between.undone), 'commit')} taken back", between.undone
+    if between.commits:
+        yield counted(len(between.commits), "commit"), between.commits
+    elif not between.undone:
+        yield "no commit touches what it reads", ()
+
+
+def sums(changes: Sequence[Change]) -> str:
+    """Say how many objects change, and how: `1 object added`, `3 objects: 1 added, 2 changed`."""
+    if not changes:
+        return "no object changes"
+    numbers = Counter(change.kind for change in changes)
+    total = counted(len(changes), "object")
+    if len(numbers) == 1:
+        return f"{total} {_KINDS[changes[0].kind]}"
+    said = [f"{numbers[kind]} {word}" for kind, word in _KINDS.items() if numbers[kind]]
+    return f"{total}: {', '.join(said)}"
+
+
+def change(of: Change) -> str:
+    """Say how an object changes, with the first fields that do."""
+    if not of.fields:
+        return f"{of.kind.value} {of.object}"
+    # The first are mostly enough: an image and a hash of its configuration, say.
+    fields = ", ".join(of.fields[:_FEW_FIELDS])
+    more = len(of.fields) - _FEW_FIELDS
+    if more > 0:
+        fields += f" and {more} more"
+    return f"{of.kind.value} {of.object}: {fields}"
+
+
+def shortened(lines: Sequence[str], most: int) -> list[str]:
+    """Return the first of many lines, and how many more there are."""
+    if len(lines) <= most:
+        return [*lines]
+    return [*lines[:most], f"… and {len(lines) - most} more"]

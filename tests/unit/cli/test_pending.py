@@ -1,0 +1,550 @@
+"""`krm-windows pending`: by what kubectl printed, by a repository, and between two commits."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+from calls import POLICY
+from hostile import BUNDLES, READERS, raw
+from past import Past
+
+from krm_windows.cli import main
+from krm_windows.gate.annotations import annotation
+
+OPEN, CLOSED = "2026-11-24T10:00Z", "2026-11-21T10:00Z"
+SINCE, UNTIL = "2026-11-19T16:00:00+00:00", "2026-11-23T07:00:00+00:00"
+OURS = {
+    annotation("flux-system/week"): json.dumps(
+        {"policy": "flux-system/week", "reason": "", "since": SINCE, "until": UNTIL}
+    )
+}
+OLD, NEW = "a" * 40, "b" * 40
+Thing = dict[str, object]
+
+
+def apps(applied: str, *, suspend: bool = True, notes: object = None) -> Thing:
+    """Return the target, closed by the policy unless something else is said."""
+    return {
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+        "kind": "Kustomization",
+        "metadata": {
+            "name": "apps",
+            "namespace": "flux-system",
+            "annotations": OURS if notes is None else notes,
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+        },
+        "spec": {
+            "suspend": suspend,
+            "sourceRef": {"kind": "GitRepository", "name": "fleet"},
+        },
+        "status": {"lastAppliedRevision": applied},
+    }
+
+
+def fleet(offered: str, **spec: object) -> Thing:
+    """Return its source."""
+    return {
+        "apiVersion": "source.toolkit.fluxcd.io/v1",
+        "kind": "GitRepository",
+        "metadata": {"name": "fleet", "namespace": "flux-system"},
+        "spec": spec,
+        "status": {"artifact": {"revision": offered, "lastUpdateTime": "2026-11-20T13:03:11Z"}},
+    }
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a call ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Pending = Callable[..., Ended]
+
+
+@pytest.fixture
+def pending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Pending:
+    """Call the command beside a policy, with some objects in a file unless there are none."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    Path("policy.yaml").write_text(POLICY)
+
+    def run(*options: str, things: tuple[Thing, ...] = (), at: str = CLOSED) -> Ended:
+        Path("objects.json").write_text("\n".join(map(json.dumps, things)))
+        filename = ("-f", "objects.json") if things else ()
+        code = main(["pending", "policy.yaml", *filename, "--at", at, *options])
+        return Ended(code, *capsys.readouterr())
+
+    return run
+
+
+def test_what_waits(pending: Pending) -> None:
+    """What holds, and a block for each target."""
+    things = (apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}"))
+    assert pending(things=things) == Ended(
+        0,
+        """\
+flux-system/week is closed: no window is open
+since Thu 2026-11-19 17:00, until Mon 2026-11-23 08:00 (Europe/Berlin)
+
+Kustomization flux-system/apps: waits
+  opens    Mon 2026-11-23 08:00
+  source   GitRepository flux-system/fleet
+  applied  main@sha1:aaaaaaaaaaaa
+  offered  main@sha1:bbbbbbbbbbbb
+  since    Fri 2026-11-20 14:03
+""",
+        "",
+    )
+
+
+def test_what_waits_as_markdown(pending: Pending) -> None:
+    """For a message in the morning of the window."""
+    things = (apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}"))
+    assert (
+        pending("-o", "markdown", things=things).out
+        == """\
+### `flux-system/week`: opens Mon 2026-11-23 08:00 (Europe/Berlin)
+
+- **`Kustomization flux-system/apps`** waits: `main@sha1:aaaaaaaaaaaa` → `main@sha1:bbbbbbbbbbbb`
+  - offered by `GitRepository flux-system/fleet` since Fri 2026-11-20 14:03
+"""
+    )
+    same = (apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{OLD}"))
+    assert pending("-o", "markdown", things=same).out.splitlines()[2:] == [
+        "- nothing waits for `Kustomization flux-system/apps`"
+    ]
+
+
+def test_what_waits_as_json(pending: Pending) -> None:
+    """Revisions are whole, and what is not known is null."""
+    things = (apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}"))
+    found = json.loads(pending("-o", "json", things=things).out)
+    assert found["wanted"]["until"] == "2026-11-23T08:00:00+01:00"
+    assert found["targets"] == [
+        {
+            "group": "kustomize.toolkit.fluxcd.io",
+            "kind": "Kustomization",
+            "namespace": "flux-system",
+            "name": "apps",
+            "pending": True,
+            "open": False,
+            "opens": "2026-11-23T08:00:00+01:00",
+            "keptBy": None,
+            "source": "GitRepository flux-system/fleet",
+            "applied": {
+                "revision": f"main@sha1:{OLD}",
+                "origin": None,
+                "commit": OLD,
+                "since": None,
+            },
+            "offered": {
+                "revision": f"main@sha1:{NEW}",
+                "origin": None,
+                "commit": NEW,
+                "since": "2026-11-20T14:03:11+01:00",
+            },
+            "commits": None,
+            "undone": None,
+            "objects": None,
+            "newImages": None,
+            "notes": [],
+        }
+    ]
+    assert (
+        json.loads(pending("-o", "json", things=(things[0],)).out)["targets"][0]["pending"] is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("at", "target", "words"),
+    [
+        (CLOSED, {"notes": {}}, "not with the window: a person"),
+        (
+            CLOSED,
+            {"notes": OURS | {"krm-windows.dev/hold": "anna:\nthe press"}},
+            "not with the window: held: anna: the press",
+        ),
+        (OPEN, {"suspend": False}, "it is open"),
+        # The next run of the gate opens it.
+        (OPEN, {}, "it is open"),
+    ],
+)
+def test_when_it_opens(pending: Pending, at: str, target: Mapping[str, object], words: str) -> None:
+    """By the windows, unless somebody else keeps the target shut."""
+    made = apps(f"main@sha1:{OLD}", **target)
+    printed = pending(things=(made, fleet(f"main@sha1:{NEW}")), at=at).out
+    assert f"  opens    {words}\n" in printed
+
+
+def test_nothing_waits(pending: Pending) -> None:
+    """That is no error either."""
+    ended = pending(things=(apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{OLD}")))
+    assert ended.code == 0
+    assert "Kustomization flux-system/apps: nothing waits\n" in ended.out
+
+
+def test_a_target_that_is_missing(pending: Pending) -> None:
+    """It is said."""
+    ended = pending(things=(fleet(f"main@sha1:{OLD}"),))
+    assert "Kustomization flux-system/apps: not known\n" in ended.out
+    assert "\n  it is missing\n" in ended.out
+
+
+def test_status_with_what_waits(pending: Pending, capsys: pytest.CaptureFixture[str]) -> None:
+    """Below the table, and beside it as JSON."""
+    pending(things=(apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}")))
+    call = ["status", "policy.yaml", "-f", "objects.json", "--at", CLOSED]
+    assert main(call) == 0
+    assert "waits" not in capsys.readouterr().out
+    assert main([*call, "--pending"]) == 0
+    assert "\nKustomization flux-system/apps: waits\n" in capsys.readouterr().out
+    assert main([*call, "--pending", "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["pending"][0]["pending"] is True
+
+
+def test_kubectl_is_asked_for_sources(
+    pending: Pending, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By name, and who may not read them is told so."""
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    script = Path("kubectl")
+    target, source = json.dumps(apps(f"main@sha1:{OLD}")), json.dumps(fleet(f"main@sha1:{NEW}"))
+    script.write_text(f"""#!/bin/bash
+case "$*" in
+*kustomizations*) echo '{target}';;
+*"-- gitrepositories.source.toolkit.fluxcd.io fleet") [ -e refused ] || echo '{source}'
+  [ ! -e refused ] || {{ echo 'Error (Forbidden): no' >&2; exit 1; }};;
+esac
+""")
+    script.chmod(0o755)
+    assert "  offered  main@sha1:bbbbbbbbbbbb\n" in pending().out
+    Path("refused").touch()
+    ended = pending()
+    assert ended.code == 0
+    assert "Kustomization flux-system/apps: not known\n" in ended.out
+    assert "  kubectl: Error (Forbidden): no" in ended.out
+
+
+# a repository
+
+CLUSTER = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: fleet, namespace: flux-system}
+spec: {url: https://forge.example/acme/fleet, ref: {branch: main}, interval: 1m}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: flux-system, namespace: flux-system}
+spec:
+  path: ./clusters/north
+  sourceRef: {kind: GitRepository, name: fleet}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps, namespace: flux-system, labels: {class: windowed}}
+spec:
+  path: ./apps
+  sourceRef: {kind: GitRepository, name: fleet}
+"""
+WEB = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec: {template: {spec: {containers: [{name: web, image: "web:1"}]}}}
+"""
+
+
+def config(name: str) -> str:
+    """Return a ConfigMap."""
+    return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: shop}}\n"
+
+
+AT = "2026-11-20T12:00Z"
+
+
+@pytest.fixture
+def repository(tool: Callable[[str], Path], tmp_path: Path) -> Past:
+    """Return a repository with a cluster that applies an application."""
+    made = Past(tool("git"), tmp_path / "fleet")
+    files = {
+        "clusters/north/flux.yaml": CLUSTER,
+        "apps/web.yaml": WEB,
+        "apps/old.yaml": config("old"),
+        "README.md": "hello\n",
+    }
+    made.commit(AT, files, "Begin")
+    return made
+
+
+def grown(repository: Past) -> tuple[str, str]:
+    """Add commits; return the first and the last."""
+    old = repository("rev-parse", "HEAD")
+    repository.commit(AT, {"README.md": "more\n"}, "Say more")
+    repository.commit(AT, {"apps/web.yaml": WEB.replace("web:1", "web:2")}, "Take web 2")
+    new = repository.commit(
+        AT, {"apps/old.yaml": None, "apps/new.yaml": config("new")}, "Put new for old"
+    )
+    return old, new
+
+
+HERE = ("--repo", "fleet")
+
+
+def test_the_commits_that_wait(pending: Pending, repository: Past) -> None:
+    """Those that touch what the Kustomization reads, the newest first."""
+    old, new = grown(repository)
+    ended = pending(*HERE, things=(apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}")))
+    take = repository("rev-parse", "HEAD^")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines()[9:] == [
+        "  2 commits",
+        f"    {new[:10]} 2026-11-20 Ada: Put new for old",
+        f"    {take[:10]} 2026-11-20 Ada: Take web 2",
+    ]
+
+
+def test_the_objects_that_change(pending: Pending, repository: Past) -> None:
+    """Kinds and names, the fields that differ, and images that are new."""
+    old, new = grown(repository)
+    things = (apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}"))
+    printed = pending(*HERE, "--diff", things=things).out
+    assert printed.splitlines()[12:] == [
+        "  3 objects: 1 added, 1 changed, 1 removed",
+        "    + ConfigMap shop/new",
+        "    - ConfigMap shop/old",
+        "    ~ Deployment shop/web: spec.template.spec.containers[web].image",
+        "  new image web:2",
+    ]
+    found = json.loads(pending(*HERE, "--diff", "-o", "json", things=things).out)
+    assert found["images"] == ["web:2"]
+    assert found["targets"][0]["objects"][2] == {
+        "change": "changed",
+        "object": "Deployment shop/web",
+        "fields": ["spec.template.spec.containers[web].image"],
+    }
+    assert [each["subject"] for each in found["targets"][0]["commits"]] == [
+        "Put new for old",
+        "Take web 2",
+    ]
+    listed = pending(*HERE, "--diff", "-o", "markdown", things=things).out
+    assert "  - 3 objects: 1 added, 1 changed, 1 removed\n" in listed
+    assert "  - new image `web:2`\n" in listed
+
+
+def test_new_images_alone(pending: Pending, repository: Past) -> None:
+    """One a line, for a program; nothing where nothing waits."""
+    old, new = grown(repository)
+    things = (apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}"))
+    assert pending(*HERE, "--images", things=things) == Ended(0, "web:2\n", "")
+    same = (apps(f"main@sha1:{new}"), fleet(f"main@sha1:{new}"))
+    assert pending(*HERE, "--images", things=same) == Ended(0, "", "")
+
+
+def test_what_is_not_known_of_images(pending: Pending, repository: Past) -> None:
+    """The list is printed all the same, and with `--strict` it is an error."""
+    old = repository("rev-parse", "HEAD")
+    release = (
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n"
+        "metadata: {name: db, namespace: shop}\nspec: {interval: 1m}\n"
+    )
+    new = repository.commit(AT, {"apps/db.yaml": release}, "Add a database")
+    things = (apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}"))
+    words = (
+        "krm-windows: Kustomization flux-system/apps: what the chart of HelmRelease shop/db runs "
+        "on is not known\n"
+    )
+    assert pending(*HERE, "--images", things=things) == Ended(0, "", words)
+    assert pending(*HERE, "--images", "--strict", things=things).code == 1
+
+
+def test_two_commits_without_a_cluster(pending: Pending, repository: Past) -> None:
+    """Branches, tags or names of commits; the policy may select by label."""
+    old, new = grown(repository)
+    repository("tag", "deployed", old)
+    printed = pending(*HERE, "--from", "deployed", "--to", "main", "--diff").out
+    assert printed.splitlines()[2:7] == [
+        "",
+        "Kustomization flux-system/apps: waits",
+        "  opens    Mon 2026-11-23 08:00",
+        f"  applied  deployed@sha1:{old[:12]}",
+        f"  offered  main@sha1:{new[:12]}",
+    ]
+    assert "  3 objects: 1 added, 1 changed, 1 removed\n" in printed
+    Path("policy.yaml").write_text(
+        POLICY.replace("names: [apps]", "matchLabels: {class: windowed}")
+    )
+    assert pending(*HERE, "--from", old, "--images") == Ended(0, "web:2\n", "")
+    nothing = pending(*HERE, "--from", "main").out
+    assert "Kustomization flux-system/apps: nothing waits\n" in nothing
+
+
+def test_commits_that_are_taken_back(pending: Pending, repository: Past) -> None:
+    """A branch may be put back."""
+    old, new = grown(repository)
+    printed = pending(*HERE, "--from", new, "--to", old).out
+    assert "  2 commits taken back\n" in printed
+
+
+def test_a_merge(pending: Pending, repository: Past) -> None:
+    """Its commits are named, and not the merge."""
+    old = repository("rev-parse", "HEAD")
+    repository("switch", "--quiet", "--create", "side")
+    repository.commit(AT, {"apps/new.yaml": config("new")}, "Work aside")
+    repository("switch", "--quiet", "main")
+    repository("merge", "--quiet", "--no-ff", "--message", "Merge it", "side")
+    printed = pending(*HERE, "--from", old).out
+    assert "  1 commit\n" in printed
+    assert "Work aside" in printed
+
+
+def test_what_a_target_brings_with_it(pending: Pending, repository: Past) -> None:
+    """A Kustomization that is new in it applies objects, and images, on the same day."""
+    old = repository("rev-parse", "HEAD")
+    child = CLUSTER.rpartition("---\n")[2].replace("name: apps,", "name: more,")
+    repository.commit(
+        AT,
+        {
+            "apps/more.yaml": child.replace("./apps", "./more"),
+            "more/web.yaml": WEB.replace("web", "more"),
+        },
+    )
+    printed = pending(*HERE, "--from", old, "--diff").out
+    assert "    + Deployment shop/more\n" in printed
+    assert "    + Kustomization flux-system/more\n" in printed
+    assert pending(*HERE, "--from", old, "--images").out == "more:1\n"
+
+
+def test_a_gated_source(pending: Pending, repository: Past) -> None:
+    """The cluster does not look: the branch as it is here says what is new to all that it has."""
+    old, new = grown(repository)
+    policy = POLICY.replace(
+        "kind: Kustomization\n    names: [apps]", "kind: GitRepository\n    names: [fleet]"
+    )
+    Path("policy.yaml").write_text(policy)
+    source = fleet(f"main@sha1:{old}", suspend=True, ref={"branch": "main"})
+    source["metadata"] = {"name": "fleet", "namespace": "flux-system", "annotations": OURS}
+    alone = pending(things=(source,)).out
+    assert "GitRepository flux-system/fleet: not known\n" in alone
+    printed = pending(*HERE, "--diff", things=(source,)).out
+    assert "GitRepository flux-system/fleet: waits\n" in printed
+    assert f"  offered  main@sha1:{new[:12]}\n" in printed
+    assert "    + ConfigMap shop/new\n" in printed
+
+
+def test_a_first_apply(pending: Pending, repository: Past) -> None:
+    """All of it is new."""
+    new = repository("rev-parse", "HEAD")
+    things = (apps(""), fleet(f"main@sha1:{new}"))
+    printed = pending(*HERE, "--diff", things=things).out
+    assert "  2 objects added\n" in printed
+    assert "  new image web:1\n" in printed
+
+
+def test_revisions_that_name_no_commit(pending: Pending, repository: Past) -> None:
+    """Of an artifact whose origin nobody noted."""
+    assert repository
+    things = (apps(f"1@sha256:{OLD}"), fleet(f"2@sha256:{NEW}"))
+    ended = pending(*HERE, "--images", things=things)
+    assert (ended.code, ended.out) == (0, "")
+    assert "its revisions name no commit to look for" in ended.err
+
+
+def test_a_commit_that_is_not_here(pending: Pending, repository: Past) -> None:
+    """It is said of that target."""
+    assert repository
+    things = (apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}"))
+    ended = pending(*HERE, things=things)
+    assert ended.code == 0
+    words = " ".join(ended.out.split())
+    assert f"fleet: '{OLD}' names no commit of this repository (is it fetched?)" in words
+    assert max(map(len, ended.out.splitlines())) <= 80
+
+
+def test_several_clusters(pending: Pending, repository: Past) -> None:
+    """Which one is meant has to be said, or follows from the policy's cluster."""
+    south = CLUSTER.replace("clusters/north", "clusters/south")
+    repository.commit(AT, {"clusters/south/flux.yaml": south}, "Add the south")
+    old, _ = grown(repository)
+    ended = pending(*HERE, "--from", old)
+    assert ended.code == 1
+    assert "is in several clusters: clusters/north, clusters/south" in ended.err
+    assert "--clusters clusters/north" in ended.err
+    one = pending(*HERE, "--from", old, "--clusters", "clusters/south")
+    assert "  2 commits\n" in one.out
+    Path("policy.yaml").write_text(POLICY + "  clusters: {south: {interval: 5m}}\n")
+    assert "  2 commits\n" in pending(*HERE, "--from", old, "--cluster", "south").out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--diff",), "--diff reads a repository: give --repo DIR, too"),
+        (("--images",), "--images reads a repository"),
+        (("--from", "main"), "--from reads a repository"),
+        ((*HERE, "--to", "main"), "--to is what --from is compared with: give both"),
+        ((*HERE, "--from", "main", "--context", "a"), "--from asks no cluster"),
+        (("--repo", "nothing", "--from", "main"), "nothing: no such directory"),
+        ((*HERE, "--from", "nothing"), "'nothing' names no commit of this repository"),
+        ((*HERE, "--from", "main", "--clusters", "x/*"), "no directory matches x/* at commit"),
+    ],
+)
+def test_a_wrong_call(
+    pending: Pending, repository: Past, options: tuple[str, ...], words: str
+) -> None:
+    """It is said in a line."""
+    assert repository
+    ended = pending(*options)
+    assert (ended.code, ended.out) == (1, "")
+    assert words in ended.err
+
+
+def test_a_wrong_policy(pending: Pending, repository: Past) -> None:
+    """Nothing is judged by it."""
+    assert repository
+    Path("policy.yaml").write_text(POLICY.replace("Mon 08:00", "Mo 08:00"))
+    assert pending(*HERE, "--from", "main").code == 1
+    assert pending(things=(apps(""),)).code == 1
+
+
+def test_hostile_words_of_commits(pending: Pending, repository: Past) -> None:
+    """They steer no terminal, and are no line of their own; a long one is cut at 80 columns."""
+    old = repository("rev-parse", "HEAD")
+    subject = "\x1b[2J::error::gone @everyone " + "x" * 100
+    repository.commit(AT, {"apps/new.yaml": config("new")}, subject)
+    printed = pending(*HERE, "--from", old).out
+    assert "\x1b" not in printed
+    assert max(map(len, printed.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("name", BUNDLES)
+def test_hostile_words_in_every_format(pending: Pending, repository: Past, name: str) -> None:
+    """Of authors, subjects, images, names and revisions: a reader of each format finds it."""
+    text = BUNDLES[name].replace("\x00", "")
+    old = repository("rev-parse", "HEAD")
+    web = yaml.safe_load(WEB)
+    web["metadata"]["annotations"] = {text: text}
+    web["spec"]["template"]["spec"]["containers"] = [{"name": text, "image": f"{text} "}]
+    words = text.encode("utf-8", "replace").decode()[:10_000]
+    new = repository.commit(AT, {"apps/web.yaml": yaml.safe_dump(web)}, words, who=words[:500])
+    things = (apps(f"{text}@sha1:{old}"), fleet(f"{text}@sha1:{new}"))
+    for form in ("text", "json", "markdown"):
+        ended = pending(*HERE, "--diff", "-o", form, things=things)
+        assert (ended.code, raw(ended.out)) == (0, [])
+        READERS[form](ended.out)
+    ended = pending(*HERE, "--images", things=things)
+    assert (ended.code, raw(ended.out)) == (0, [])
+    # What is no name of an image is none to pull, and it is said.
+    assert ended.out == ""
+    assert "is no name of an image" in ended.err
+    assert not raw(ended.err)

@@ -1,0 +1,306 @@
+"""What is applied and what is offered, for every kind of target and of source."""
+
+import pytest
+
+from krm_windows.gate.timetable import Target
+from krm_windows.pending import offers
+from krm_windows.pending.offers import Offer, Waits
+from krm_windows.pending.revisions import Revision, Sources, queries
+from krm_windows.status.objects import Thing, by_address
+from krm_windows.system.kubectl import Query
+
+OLD, NEW = "a" * 40, "b" * 40
+SINCE = "2026-11-20T13:03:11Z"
+SOURCE = "source.toolkit.fluxcd.io"
+KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
+HELM = "helm.toolkit.fluxcd.io"
+
+
+def target(kind: str, group: str, name: str = "apps") -> Target:
+    """Return a target."""
+    return Target(group, f"{kind.lower()}s", kind, "shop", name)
+
+
+def thing(kind: str, group: str, name: str, spec: object = None, **status: object) -> Thing:
+    """Return an object as the API server gives it."""
+    return {
+        "apiVersion": f"{group}/v1",
+        "kind": kind,
+        "metadata": {"namespace": "shop", "name": name, "generation": 4},
+        "spec": spec or {},
+        "status": status,
+    }
+
+
+def source(kind: str, revision: str, spec: object = None, **metadata: str) -> Thing:
+    """Return a source that has a revision."""
+    artifact = {"revision": revision, "lastUpdateTime": SINCE, "metadata": metadata}
+    return thing(kind, SOURCE, "fleet", spec, artifact=artifact)
+
+
+def kustomization(kind: str, applied: str, **status: object) -> Thing:
+    """Return a Kustomization of a source."""
+    spec = {"suspend": True, "sourceRef": {"kind": kind, "name": "fleet"}}
+    return thing("Kustomization", KUSTOMIZE, "apps", spec, lastAppliedRevision=applied, **status)
+
+
+def read(of: Target, found: Thing, *sources: Thing, **more: object) -> Offer:
+    """Read an offer."""
+    return offers.read(of, found, Sources(by_address(sources), {}, **more))
+
+
+APPS = target("Kustomization", KUSTOMIZE)
+
+
+@pytest.mark.parametrize(
+    ("kind", "applied", "offered", "waits"),
+    [
+        ("GitRepository", f"main@sha1:{OLD}", f"main@sha1:{NEW}", Waits.YES),
+        ("GitRepository", f"main@sha1:{OLD}", f"main@sha1:{OLD}", Waits.NO),
+        # A tag that names the same commit is another revision to kustomize-controller.
+        ("GitRepository", f"main@sha1:{OLD}", f"v2@sha1:{OLD}", Waits.YES),
+        ("OCIRepository", f"1@sha256:{OLD}", f"2@sha256:{NEW}", Waits.YES),
+        ("OCIRepository", f"latest@sha256:{OLD}", f"2@sha256:{OLD}", Waits.NO),
+        ("Bucket", f"sha256:{OLD}", f"sha256:{NEW}", Waits.YES),
+        ("Bucket", f"sha256:{OLD}", f"sha256:{OLD}", Waits.NO),
+        ("ExternalArtifact", f"latest@sha256:{OLD}", f"latest@sha256:{NEW}", Waits.YES),
+        ("GitRepository", "", f"main@sha1:{NEW}", Waits.YES),
+    ],
+)
+def test_a_kustomization_of_every_source(
+    kind: str, applied: str, offered: str, waits: Waits
+) -> None:
+    """The artifact is offered, since source-controller has it."""
+    found = read(APPS, kustomization(kind, applied), source(kind, offered))
+    assert (found.waits, found.source) == (waits, f"{kind} shop/fleet")
+    assert found.offered is not None
+    assert (found.offered.text, str(found.offered.since)) == (offered, "2026-11-20 13:03:11+00:00")
+    assert (found.applied.text if found.applied else "") == applied
+
+
+def test_the_commit_that_an_artifact_was_made_of() -> None:
+    """`flux push artifact` notes it, and kustomize-controller takes it over."""
+    origin = {"org.opencontainers.image.revision": f"main@sha1:{NEW}"}
+    found = read(
+        APPS,
+        kustomization(
+            "OCIRepository", f"1@sha256:{'0' * 64}", lastAppliedOriginRevision=f"main@sha1:{OLD}"
+        ),
+        source("OCIRepository", f"2@sha256:{'1' * 64}", **origin),
+    )
+    assert found.applied
+    assert found.offered
+    assert (found.applied.commit, found.offered.commit) == (OLD, NEW)
+
+
+@pytest.mark.parametrize(
+    ("text", "commit"),
+    [
+        (f"main@sha1:{OLD}", OLD),
+        (f"sha1:{OLD}", OLD),
+        (f"a@b@sha1:{OLD}", OLD),
+        (f"main/{OLD}", OLD),
+        (f"refs/pull/1/head@sha1:{OLD}", OLD),
+        (f"latest@sha256:{'0' * 64}", ""),
+        (f"sha256:{OLD}", ""),
+        ("1.2.3", ""),
+        (f"main@sha1:{OLD}\n", ""),
+    ],
+)
+def test_the_commit_of_a_revision(text: str, commit: str) -> None:
+    """By its hash, whatever stands before it; a digest is none."""
+    assert Revision(text).commit == commit
+
+
+def test_a_source_that_is_not_known() -> None:
+    """It is said why."""
+    here = kustomization("GitRepository", f"main@sha1:{OLD}")
+    assert read(APPS, here).notes == ("GitRepository shop/fleet is not among the objects",)
+    address = (SOURCE, "GitRepository", "shop", "fleet")
+    refused = offers.read(APPS, here, Sources({}, {address: "kubectl: forbidden"}))
+    assert (refused.waits, refused.notes) == (Waits.UNKNOWN, ("kubectl: forbidden",))
+    empty = read(APPS, here, thing("GitRepository", SOURCE, "fleet"))
+    assert (empty.waits, empty.notes) == (
+        Waits.UNKNOWN,
+        ("GitRepository shop/fleet has no artifact",),
+    )
+
+
+def test_a_revision_that_was_tried() -> None:
+    """It waits for whoever repairs it, and for no window."""
+    offered = f"main@sha1:{NEW}"
+    failed = [{"type": "Ready", "status": "False"}]
+    here = kustomization(
+        "GitRepository", f"main@sha1:{OLD}", lastAttemptedRevision=offered, conditions=failed
+    )
+    found = read(APPS, here, source("GitRepository", offered))
+    assert (found.waits, found.notes) == (
+        Waits.YES,
+        ("it was tried, and could not be applied",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "head", "waits"),
+    [
+        ({"ref": {"branch": "main"}}, NEW, Waits.YES),
+        ({"ref": {"branch": "main"}}, OLD, Waits.NO),
+        ({"ref": {"branch": "main"}}, "", Waits.UNKNOWN),
+        ({"ref": {"branch": "main", "tag": "v1"}}, NEW, Waits.UNKNOWN),
+        ({"ref": {"semver": "1.x"}}, NEW, Waits.UNKNOWN),
+        ({}, NEW, Waits.UNKNOWN),
+    ],
+)
+def test_a_source_that_is_suspended(spec: dict[str, object], head: str, waits: Waits) -> None:
+    """It looks for nothing: only a repository at hand can say what it would find."""
+    asked: list[tuple[str, str]] = []
+
+    def branch(name: str, commit: str) -> str:
+        asked.append((name, commit))
+        return head
+
+    of = target("GitRepository", SOURCE, "fleet")
+    suspended = source("GitRepository", f"main@sha1:{OLD}", {**spec, "suspend": True})
+    here = read(of, suspended, head=branch)
+    below = read(APPS, kustomization("GitRepository", f"main@sha1:{OLD}"), suspended, head=branch)
+    assert (here.waits, below.waits) == (waits, waits)
+    assert all("is suspended" in " ".join(each.notes) for each in (here, below))
+    assert set(asked) <= {("main", OLD)}
+    if waits is Waits.YES:
+        assert here.offered == below.offered == Revision(f"main@sha1:{NEW}")
+
+
+@pytest.mark.parametrize("kind", ["GitRepository", "OCIRepository", "Bucket", "HelmRepository"])
+def test_a_source_that_is_open(kind: str) -> None:
+    """It has what it found."""
+    found = read(target(kind, SOURCE, "fleet"), source(kind, "sha256:1"))
+    assert (found.waits, found.applied) == (Waits.NO, found.offered)
+    empty = read(target(kind, SOURCE, "fleet"), thing(kind, SOURCE, "fleet"))
+    assert (empty.waits, empty.notes) == (Waits.UNKNOWN, ("it has no artifact",))
+
+
+RELEASE = target("HelmRelease", HELM, "web")
+CHART = {"spec": {"chart": "web", "version": ">=1.0.0"}}
+
+
+def release(version: str, spec: object = None, **status: object) -> Thing:
+    """Return a HelmRelease whose chart is installed."""
+    deployed = {"status": "deployed", "chartVersion": version}
+    status = {
+        "helmChart": "shop/fleet",
+        "history": [deployed],
+        "lastAttemptedGeneration": 3,
+        **status,
+    }
+    return thing("HelmRelease", HELM, "web", spec or {"chart": CHART, "suspend": True}, **status)
+
+
+def chart(version: str) -> Thing:
+    """Return the HelmChart of that release, as source-controller has fetched it."""
+    return source("HelmChart", version, CHART["spec"])
+
+
+@pytest.mark.parametrize(("offered", "waits"), [("2.0.0", Waits.YES), ("1.0.0", Waits.NO)])
+def test_a_release(offered: str, waits: Waits) -> None:
+    """The chart that source-controller has is offered."""
+    found = read(RELEASE, release("1.0.0"), chart(offered))
+    assert (found.waits, found.source, found.notes) == (waits, "HelmChart shop/fleet", ())
+    assert (found.applied, found.offered and found.offered.text) == (Revision("1.0.0"), offered)
+
+
+def test_a_release_whose_upgrade_failed() -> None:
+    """What is installed is the release before."""
+    history = [
+        {"status": "failed", "chartVersion": "2.0.0"},
+        {"status": "deployed", "chartVersion": "1.0.0"},
+    ]
+    found = read(RELEASE, release("", history=history), chart("2.0.0"))
+    assert (found.waits, found.applied) == (Waits.YES, Revision("1.0.0"))
+
+
+def test_a_release_that_asks_for_another_chart() -> None:
+    """Its HelmChart is changed when it opens, and only then is the chart fetched."""
+    spec = {"chart": {"spec": {"chart": "web", "version": "3.x"}}, "suspend": True}
+    found = read(RELEASE, release("1.0.0", spec, lastAttemptedGeneration=2), chart("1.0.0"))
+    assert (found.waits, found.notes) == (
+        Waits.YES,
+        (
+            "it asks for chart web 3.x now, which is fetched when it opens",
+            "its spec has changed since it was reconciled: values, say",
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("suspend", "attempted", "waits"),
+    [(True, 3, Waits.NO), (True, 2, Waits.YES), (False, 4, Waits.NO), (False, 3, Waits.YES)],
+)
+def test_a_release_whose_values_changed(*, suspend: bool, attempted: int, waits: Waits) -> None:
+    """The generation says it; to suspend it is a change that counts for nothing."""
+    spec = {"chart": CHART, "suspend": suspend}
+    found = read(RELEASE, release("1.0.0", spec, lastAttemptedGeneration=attempted), chart("1.0.0"))
+    assert found.waits is waits
+
+
+@pytest.mark.parametrize(
+    ("digest", "waits"), [(f"sha256:{OLD}", Waits.NO), (f"sha256:{NEW}", Waits.YES)]
+)
+def test_a_release_of_an_oci_repository(digest: str, waits: Waits) -> None:
+    """helm-controller notes the digest beside a version of its own."""
+    spec = {"chartRef": {"kind": "OCIRepository", "name": "fleet"}, "suspend": True}
+    history = [{"status": "deployed", "chartVersion": "1.0.0+aaaa", "ociDigest": f"sha256:{OLD}"}]
+    here = release("", spec, history=history, helmChart="")
+    found = read(RELEASE, here, source("OCIRepository", f"1.0.0@{digest}"))
+    assert (found.waits, found.source) == (waits, "OCIRepository shop/fleet")
+
+
+def test_a_release_without_a_chart() -> None:
+    """It was never reconciled."""
+    found = read(RELEASE, thing("HelmRelease", HELM, "web"))
+    assert found.waits is Waits.UNKNOWN
+    assert "it has no chart yet" in found.notes[0]
+
+
+def test_a_kind_without_revisions() -> None:
+    """Nothing is made up."""
+    found = read(target("CronJob", "batch"), thing("CronJob", "batch", "apps"))
+    assert (found.waits, found.notes) == (
+        Waits.UNKNOWN,
+        ("a CronJob notes no revision that waits",),
+    )
+
+
+@pytest.mark.parametrize("nonsense", [None, [], "text", {"artifact": []}, {"history": {}}, 7])
+def test_objects_of_any_form(nonsense: object) -> None:
+    """What somebody wrote by hand is not known, and no failure."""
+    for of, found in (
+        (APPS, kustomization("GitRepository", "x")),
+        (RELEASE, release("1.0.0")),
+        (target("GitRepository", SOURCE, "fleet"), source("GitRepository", "x")),
+    ):
+        for key in ("spec", "status"):
+            spoilt = {**found, key: nonsense}
+            list(offers.wanted(of, spoilt))
+            assert isinstance(
+                read(of, spoilt, {**source("GitRepository", "x"), key: nonsense}), Offer
+            )
+
+
+def test_what_kubectl_is_asked_for() -> None:
+    """A query for each kind and namespace, and none for what is no source of Flux."""
+    addresses = [
+        (SOURCE, kind, namespace, name)
+        for kind, namespace, name in (
+            ("GitRepository", "shop", "a"),
+            ("GitRepository", "shop", "b"),
+            ("GitRepository", "shop", "a"),
+            ("ExternalArtifact", "shop", "a"),
+            ("Secret", "shop", "a"),
+            ("GitRepository", "flux-system", "a"),
+        )
+    ]
+    assert [query for query, _ in queries(addresses)] == [
+        Query(f"gitrepositories.{SOURCE}", "shop", names=("a", "b")),
+        Query(f"externalartifacts.{SOURCE}", "shop", names=("a",)),
+        Query(f"gitrepositories.{SOURCE}", "flux-system", names=("a",)),
+    ]
