@@ -3,6 +3,7 @@
 The shapes are those of the documents of GitHub (REST 2022-11-28), GitLab (v4) and Gitea (v1).
 """
 
+import base64
 import json
 import re
 import ssl
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 Json = object
 Reply = tuple[int, dict[str, str], Json]
@@ -85,6 +86,8 @@ class Server:
     # The branches of merge queues, and what their commits change.
     refs: dict[str, str] = field(default_factory=dict)
     compared: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    # By the branch and the path.
+    files: dict[tuple[str, str], bytes] = field(default_factory=dict)
     # Whether the token may merge and approve.
     may_merge: bool = True
     # GitLab's list of files says so where it is cut.
@@ -95,7 +98,9 @@ class Server:
         """Return what was said of a commit last."""
         return [each for each in self.statuses[sha] if each["context"] == context][-1]
 
-    def answer(self, method: str, target: str, headers: dict[str, str], body: Json) -> Reply:
+    def answer(  # noqa: PLR0911 - one answer for each thing that may be wrong
+        self, method: str, target: str, headers: dict[str, str], body: Json
+    ) -> Reply:
         """Answer a request."""
         url = urlsplit(target)
         self.asked.append(f"{method} {url.path}")
@@ -111,6 +116,8 @@ class Server:
             return 404, {}, {"message": "Not Found"}
         path = url.path.removeprefix(PREFIXES[self.kind])
         query = {key: values[0] for key, values in parse_qs(url.query).items()}
+        if match := re.fullmatch(r"(?:contents|repository/files)/(.+)", path):
+            return self._content(query["ref"], unquote(match[1]))
         found = self._found(method, path, body)
         if isinstance(found, list):
             return self._page(found, query)
@@ -147,6 +154,14 @@ class Server:
         if (match := re.fullmatch(r"statuses/(\w+)", path)) and method == "POST":
             return self._say(match[1], body)
         return 404, {}, {"message": "Not Found"}
+
+    def _content(self, ref: str, path: str) -> Reply:
+        content = self.files.get((ref, path))
+        if content is None:
+            return 404, {}, {"message": "Not Found"}
+        # In lines, as GitHub's.
+        encoded = base64.encodebytes(content).decode()
+        return 200, {}, {"type": "file", "encoding": "base64", "content": encoded}
 
     def _of_queue(self, what: str) -> Reply:
         if what == "gh-readonly-queue/":

@@ -58,6 +58,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="LOGIN",
         help="who may let a change through by the label window:exempt (repeatable)",
     )
+    parser.add_argument(
+        "--exempt-file",
+        metavar="PATH",
+        default=".github/window-exempt",
+        help="the file of the base branch that names who else may (default: %(default)s)",
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
         "--print-schedule", action="store_true", help="print when to run it, as cron in UTC"
@@ -222,6 +228,7 @@ def _gate(versions: list[Version], arguments: argparse.Namespace, clock: Clock) 
         context=arguments.context,
         link=arguments.link,
         exempt_by=frozenset(arguments.exempt_by),
+        exempt_file=arguments.exempt_file,
         dry_run=arguments.dry_run,
         jobs=arguments.jobs,
         bases=frozenset(arguments.base),
@@ -231,7 +238,7 @@ def _gate(versions: list[Version], arguments: argparse.Namespace, clock: Clock) 
 def _merger(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -> "Merger | None":
     """Return what merges or approves, if that is asked for."""
     from krm_windows.forge import Method, merging  # noqa: PLC0415 - the extra `forge`
-    from krm_windows.forge.gate import LABEL  # noqa: PLC0415 - likewise
+    from krm_windows.forge.exemptions import LABEL  # noqa: PLC0415 - likewise
 
     if not arguments.merge and not arguments.approve_only:
         return None

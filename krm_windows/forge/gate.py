@@ -3,7 +3,6 @@
 It is decided by the evaluator that decides in the cluster, so both say the same at every instant.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -12,6 +11,7 @@ from multiprocessing.pool import ThreadPool
 
 from krm_windows import escape
 from krm_windows.forge.errors import ForgeError
+from krm_windows.forge.exemptions import LABEL, Exemptions
 from krm_windows.forge.model import Change, Forge, Group, State, Status
 from krm_windows.forge.reach import Reach
 from krm_windows.gate.decide import Decider, Decision
@@ -19,12 +19,8 @@ from krm_windows.gate.timetable import Timetable
 from krm_windows.preview.calendar import named
 from krm_windows.preview.clock import shown
 
-LABEL = "window:exempt"
 # Before the name of a policy, in a label that puts a change under it.
 SCHEDULED = "window:"
-# A line of its own, as the trailers of Git are.
-_REASON = re.compile(r"^window-exempt:[ \t]*(\S[^\r\n]*)", re.IGNORECASE | re.MULTILINE)
-_MOST_REASON = 80
 # Of a description: GitHub refuses a longer one.
 _MOST = 140
 
@@ -115,7 +111,8 @@ class Outcome:
 class MergeGate:
     """Gates the open changes of a repository by some policies.
 
-    `exempt_by` may set the label that lets a change through. Nothing is set in a `dry_run`. So
+    `exempt_by` may set the label that lets a change through, and so may those whom the file of
+    the base branch at the path `exempt_file` names. Nothing is set in a `dry_run`. So
     many `jobs` ask the forge at the same time. Changes into other branches than `bases` do not
     concern it; without any it is the default branch of the repository.
     """
@@ -125,6 +122,7 @@ class MergeGate:
     context: str
     link: str = ""
     exempt_by: frozenset[str] = frozenset()
+    exempt_file: str = ""
     dry_run: bool = False
     jobs: int = 1
     bases: frozenset[str] = frozenset()
@@ -246,7 +244,7 @@ class MergeGate:
         verdict = judge(self.policies, files, change.labels, at)
         if verdict.may_land or LABEL not in change.labels:
             return verdict
-        return self._exempted(change, verdict)
+        return self._exempted(change, files, verdict, at)
 
     def _changed(self, change: Change) -> frozenset[str] | None:
         head = _head(change)
@@ -254,22 +252,23 @@ class MergeGate:
             self._files[head] = self.forge.changed_files(change)
         return self._files[head]
 
-    def _exempted(self, change: Change, verdict: Verdict) -> Verdict:
+    def _exempted(
+        self,
+        change: Change,
+        files: frozenset[str] | None,
+        verdict: Verdict,
+        at: datetime,
+    ) -> Verdict:
         """Say whether the label lets a change through that would have to wait."""
-        words = verdict.words
-        setters = self.forge.label_setters(change, LABEL)
-        # Nobody known has set it: it may have come with the change itself.
-        if not setters or not setters <= self.exempt_by:
-            who = ", ".join(sorted(setters)) or "nobody known"
-            return Verdict(State.PENDING, f"{LABEL} was set by {who}, who may not; {words}")
-        reason = _REASON.search(change.text)
-        if reason is None:
-            return Verdict(
-                State.PENDING, f"{LABEL} needs a line `Window-Exempt: reason` in the text; {words}"
-            )
-        who = ", ".join(sorted(setters))
-        said = reason[1].rstrip()[:_MOST_REASON]
-        return Verdict(State.SUCCESS, f"exempt by {who}: {said}")
+        gated = files
+        if files is not None:
+            closed = [policy for policy in self.policies if not policy.decide(at).open]
+            # A change that waits by its label alone may touch nothing that is gated.
+            gated = frozenset(_gated(closed, files)) or files
+        answer = Exemptions(self.exempt_by, self.exempt_file).answer(self.forge, change, gated)
+        if answer.granted:
+            return Verdict(State.SUCCESS, answer.words)
+        return Verdict(State.PENDING, f"{answer.words}; {verdict.words}")
 
     def say(self, sha: str, verdict: Verdict) -> bool:
         """Set a status, unless it is there already; return whether it is new."""
@@ -287,6 +286,13 @@ class MergeGate:
         if not self.dry_run:
             self._said[sha] = status
         return is_new
+
+
+def _gated(policies: Sequence[Policy], files: frozenset[str]) -> Iterator[str]:
+    """Yield those files that any of some policies gates."""
+    for file in files:
+        if any(policy.reach.has(file) for policy in policies):
+            yield file
 
 
 def _head(change: Change) -> _Head:

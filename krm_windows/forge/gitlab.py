@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from krm_windows.forge import http
-from krm_windows.forge.errors import ConflictError
+from krm_windows.forge.errors import AbsentError, ConflictError
 from krm_windows.forge.http import Client, Record
 from krm_windows.forge.model import Change, Group, Method, Progress, Readiness, State, Status, moved
 
@@ -83,6 +83,15 @@ class GitLab:
         if http.text(whole, "changes_count").endswith("+"):
             return None
         return frozenset(found - {""})
+
+    def file(self, path: str, branch: str) -> bytes | None:
+        """Return what a file holds (GET …/repository/files/{path})."""
+        place = f"{self._root}/repository/files/{quote(path, safe='')}"
+        try:
+            found = self.client.get(place, ref=branch)
+        except AbsentError:
+            return None
+        return http.content(http.record(found))
 
     def queued(self) -> Iterator[Group]:
         """Yield nothing: a merge train asks by a job of its pipeline."""

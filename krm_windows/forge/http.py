@@ -3,6 +3,7 @@
 The token goes to the one host that was named, in a header; no message has it.
 """
 
+import base64
 import email.utils
 import json
 import re
@@ -16,7 +17,7 @@ from urllib.parse import urlencode, urlsplit
 import urllib3
 
 from krm_windows.forge import proxies
-from krm_windows.forge.errors import ConflictError, ForgeError, RefusedError
+from krm_windows.forge.errors import AbsentError, ConflictError, ForgeError, RefusedError
 from krm_windows.system.errors import WorkspaceError
 
 Json = object
@@ -215,7 +216,10 @@ class Client:
         words = _message(answer.value).replace(secret, "***")[:_WORDS]
         if words:
             said += f": {words}"
-        if answer.status in (401, 403, 404):
+        # GitHub and GitLab answer so, too, where a token may not know that there is anything.
+        if answer.status == 404:  # noqa: PLR2004 - RFC 9110, 15.5.5
+            raise AbsentError(f"{said} (does the token have the right?)")
+        if answer.status in (401, 403):
             raise RefusedError(f"{said} (does the token have the right?)")
         # 405: GitHub and GitLab say so of what cannot be merged; 422: of what is not valid.
         if answer.status in (400, 405, 406, 409, 412, 422):
@@ -247,6 +251,18 @@ def text(value: Record, *path: str) -> str:
     if isinstance(found, str):
         return found
     return ""
+
+
+def content(value: Record) -> bytes:
+    """Return what a file of a repository holds; raises ForgeError where it is no file."""
+    # GitHub and GitLab break the lines of a long one.
+    encoded = "".join(text(value, "content").split())
+    if text(value, "encoding") != "base64":
+        raise ForgeError("the answer of the forge is not what its interface says")
+    try:
+        return base64.b64decode(encoded, validate=True)
+    except ValueError:
+        raise ForgeError("the answer of the forge is not what its interface says") from None
 
 
 def number(value: Record, name: str) -> int:

@@ -113,6 +113,9 @@ class Forge(Protocol):
     def compared(self, base: str, sha: str) -> frozenset[str] | None:
         """Return the paths in which a commit differs from another; None where some are unknown."""
 
+    def file(self, path: str, branch: str) -> bytes | None:
+        """Return what a file holds at the tip of a branch, None where there is none."""
+
     def label_setters(self, change: Change, label: str) -> frozenset[str]:
         """Return who has set a label that the change has now: the last one to do so."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from krm_windows.forge import http
+from krm_windows.forge.errors import AbsentError
 from krm_windows.forge.http import Client, Record
 from krm_windows.forge.model import (
     Change,
@@ -79,6 +80,14 @@ class Pulls:
     def most_files(self) -> int:
         """How many files the forge lists at most."""
         return 3000
+
+    def file(self, path: str, branch: str) -> bytes | None:
+        """Return what a file holds (GET …/contents/{path})."""
+        try:
+            found = self.client.get(f"{self.root}/contents/{quote(path)}", ref=branch)
+        except AbsentError:
+            return None
+        return http.content(http.record(found))
 
     def queued(self) -> Iterator[Group]:
         """Yield nothing: Gitea has no merge queue."""

@@ -81,6 +81,20 @@ def test_the_default_branch_is_read(asked: Asked) -> None:
     assert asked.forge.default_branch() == "main"
 
 
+def test_a_file_is_read_at_a_branch(asked: Asked) -> None:
+    """None where there is none; what is no file is an error."""
+    asked.server.files = {("main", ".github/a b"): b"\xc3\xa4 " * 60}
+    assert asked.forge.file(".github/a b", "main") == b"\xc3\xa4 " * 60
+    assert asked.forge.file(".github/a b", "topic") is None
+    for content in ([], {"type": "dir"}, {"encoding": "base64", "content": "?"}):
+        asked.server.troubles = [(200, {}, content)]
+        with pytest.raises(ForgeError, match="not what its interface says"):
+            asked.forge.file(".github/a b", "main")
+    asked.server.troubles = [(403, {}, {})]
+    with pytest.raises(RefusedError):
+        asked.forge.file(".github/a b", "main")
+
+
 def test_files_are_read_under_both_names(asked: Asked) -> None:
     """What is renamed leaves one place and comes to another."""
     first, second = asked.forge.open_changes()
