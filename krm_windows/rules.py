@@ -417,6 +417,9 @@ CLUSTER_NULL_DROPPED = _error(
     "cluster-null-dropped",
     "A patch of a policy removes something below a cluster, which a merge drops.",
 )
+CLUSTER_DROPPED = _warning(
+    "cluster-dropped", "The windows of a cluster are removed that the policies name no more."
+)
 CLUSTER_UNBUILT = _warning(
     "cluster-unbuilt", "A cluster's own directory cannot be built, so nothing is known of it."
 )

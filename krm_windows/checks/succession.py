@@ -9,7 +9,8 @@ from krm_windows import rules
 from krm_windows.checks import timetables
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.krm import KubeObject
-from krm_windows.results import Result
+from krm_windows.policy.model import API_VERSION, KIND
+from krm_windows.results import ResourceRef, Result
 
 
 def forgotten(rendered: Iterable[bytes], new: Sequence[Timetable]) -> list[Result]:
@@ -19,6 +20,25 @@ def forgotten(rendered: Iterable[bytes], new: Sequence[Timetable]) -> list[Resul
         old = timetables.read(KubeObject.parse(manifest))
         if old is not None:
             found.extend(check(old, _heir(old, new)))
+    return found
+
+
+def abandoned(rendered: Iterable[bytes], cluster: str) -> list[Result]:
+    """Return what stays shut where a cluster's windows are removed, of rendered manifests."""
+    found: list[Result] = []
+    for manifest in rendered:
+        old = timetables.read(KubeObject.parse(manifest))
+        # Held open, it has closed nothing.
+        if old is None or old.state == "Open":
+            continue
+        namespace, _, name = old.policy.partition("/")
+        policy = ResourceRef(api_version=API_VERSION, kind=KIND, name=name, namespace=namespace)
+        message = (
+            f"is for {cluster} no more, so its windows there are removed: what they have closed "
+            "stays closed, and nothing closes it again; if the cluster is still there, name it "
+            "again, and open it first (`state: Open`)"
+        )
+        found.append(rules.CLUSTER_DROPPED.result(message, path="spec.clusters", ref=policy))
     return found
 
 

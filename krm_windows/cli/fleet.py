@@ -168,6 +168,9 @@ def _renew(
         # In processes, as compiling policies is Python's own work (one interpreter lock each).
         work = spread(tree.cluster, names, arguments.jobs)
         outcomes.append(progress.bar(work, len(names)))
+        if shard.has_base:
+            # Only when it is asked for its outcome are all clusters renewed.
+            outcomes.append(map(tree.tidied_base, [base]))
         for outcome in chain.from_iterable(outcomes):
             output.show(outcome.diff)
             found.add(outcome)

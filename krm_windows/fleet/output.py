@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from posixpath import basename, dirname
 
 from krm_windows import render
 from krm_windows.fleet.rendering import Files, Fleet
@@ -55,9 +56,40 @@ class FleetOutput:
         return bool(self._branch(name).read())
 
     def base(self, files: Files) -> ClusterOutcome:
-        """Renew what all clusters share."""
-        branch = Tree(self.output, (paths.WINDOW,), render.is_header)
-        return self._renewed("", branch, branch.read(), files)
+        """Renew what all clusters share.
+
+        The base of a policy that is gone stays, as clusters may refer to it until they are renewed.
+        """
+        older = self._base.read()
+        kept = {}
+        if not self.checks:
+            current = {dirname(path) for path in files}
+            kept = {path: older[path] for path in older if dirname(path) not in current}
+        return self._renewed("", self._base, older, {**kept, **files})
+
+    def tidied_base(self, files: Files) -> ClusterOutcome:
+        """Remove what `base` has left, unless a cluster kept its files because of an error."""
+        older = self._base.read()
+        left = {dirname(path) for path in older if path not in files}
+        # A comparison has shown them, and mostly there are none.
+        if self.checks or not left:
+            return ClusterOutcome("")
+        used = {each for each in left if self._is_used(each)}
+        kept = {path: older[path] for path in older if dirname(path) in used}
+        return self._renewed("", self._base, older, {**kept, **files})
+
+    @cached_property
+    def _base(self) -> Tree:
+        return Tree(self.output, (paths.WINDOW,), render.is_header)
+
+    def _is_used(self, base: str) -> bool:
+        """Whether the kustomization of any cluster refers to the directory of a base."""
+        entry = paths.reference(basename(base)).encode()
+        for name in folders(self.output / paths.CLUSTERS):
+            content = self._branch(name).read().get(paths.kustomization(name), b"")
+            if b'"%s"' % entry in content:
+                return True
+        return False
 
     def cluster(self, name: str) -> ClusterOutcome:
         """Renew the files of a cluster, unless they are fresh; a comparison believes no stamp."""
@@ -65,7 +97,10 @@ class FleetOutput:
         older = branch.read()
         # The cluster is gone: so are its files.
         if name not in self._known:
-            return self._renewed(name, branch, older, {})
+            results = self.fleet.dropped(name, older)
+            if fails(results, strict=self.strict):
+                return ClusterOutcome(name, results)
+            return self._renewed(name, branch, older, {}, results)
         if not self.checks and self.fleet.is_fresh(name, older):
             # A run that was killed may have left files of its own.
             branch.tidy()

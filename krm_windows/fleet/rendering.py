@@ -144,6 +144,10 @@ class Fleet:
             files = stamp.seal(files, place, self._key(cluster))
         return Rendered(files, tuple(results))
 
+    def dropped(self, cluster: str, older: Files) -> tuple[Result, ...]:
+        """Return what is to be said where the older files of a cluster are all removed."""
+        return tuple(succession.abandoned(_manifests(older.values()), cluster))
+
     def _overlaps(
         self,
         cluster: str,

@@ -59,6 +59,11 @@ def kustomization(cluster: str) -> str:
     return f"{directory(cluster)}/{KUSTOMIZATION}"
 
 
+def reference(slug: str) -> str:
+    """Return how the kustomization of a cluster refers to the base of a policy."""
+    return f"{_TO_BASE}/{slug}"
+
+
 def base(part: PolicyOutput) -> dict[str, bytes]:
     """Return the files of a policy's base, by path."""
     # In a directory of its own, beside those of the clusters, which refer to it.
@@ -77,10 +82,9 @@ def overlays(
     files: dict[str, bytes] = {}
     for part in parts:
         # Objects that the base lacks are files of the cluster, beside the patches.
-        # Objects that the base lacks are files of the cluster, beside the patches.
         based = bases[part.slug]
         own, changes = overlay.cluster(based, part.manifests)
-        resources.append(f"{_TO_BASE}/{part.slug}")
+        resources.append(reference(part.slug))
         patches += changes
         for file, manifest in own.items():
             name = _in(part, file)

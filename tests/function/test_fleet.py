@@ -154,6 +154,59 @@ def test_a_cluster_that_is_gone_goes(run: Run) -> None:
     ]
 
 
+def test_of_a_cluster_that_is_gone_is_said_what_stays_closed(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name that was mistyped would leave a cluster without windows, and nobody would see it."""
+    run()
+    Path("policy.yaml").write_text(POLICY.replace("    chicago:", "    chemnitz:"))
+    capsys.readouterr()
+    for option, code in (("--check", 1), ("--strict", 1), ("", 0)):
+        assert run(*option.split()) == code
+        said = capsys.readouterr().err
+        assert "spec.clusters: is for chicago no more, so its windows there are removed" in said
+        assert "[chicago] (cluster-dropped)" in said
+        assert Path("tree/clusters/chicago").exists() == bool(option)
+    assert run() == 0
+    assert "cluster-dropped" not in capsys.readouterr().err
+
+
+def test_a_cluster_that_was_opened_for_ever_goes_without_a_word(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has closed nothing that would stay closed."""
+    Path("policy.yaml").write_text(
+        re.sub("    chicago:.*\n", "    chicago:\n      state: Open\n", POLICY)
+    )
+    run()
+    Path("policy.yaml").write_text(re.sub("    chicago:.*\n(      .*\n)*", "", POLICY))
+    capsys.readouterr()
+    assert run() == 0
+    assert not Path("tree/clusters/chicago").exists()
+    assert "cluster-dropped" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("layout", ["overlays", "flat"])
+def test_the_base_of_a_cluster_that_keeps_its_files_stays(
+    run: Run, layout: str, tool: Callable[[str], Path]
+) -> None:
+    """Whatever takes its place: without it the cluster could not be built any more."""
+    run()
+    Path("second.yaml").write_text(SECOND + "  clusters: {berlin: {}, chicago: {}}\n")
+    # Two of three demand `formerNames`, and the third is no more.
+    assert run("--layout", layout, policies=("second.yaml",)) == 1
+    assert not Path("tree/clusters/singapore").exists()
+    assert Path("tree/reconciliation-window/change").exists()
+    assert built(tool("kubectl"), window(Path("tree"), "berlin"))
+    renamed = SECOND.replace("spec:\n", "spec:\n  formerNames: [flux-system/change]\n")
+    released = (
+        "  released: [{kind: Kustomization, names: [apps, infra]}]\n  clusters: {berlin: {}}\n"
+    )
+    Path("second.yaml").write_text(renamed + released)
+    assert run("--layout", layout, policies=("second.yaml",)) == 0
+    assert not Path("tree/reconciliation-window/change").exists()
+
+
 def test_from_one_layout_to_the_other(run: Run) -> None:
     """Nothing of the former stays."""
     run("--layout", "flat")
