@@ -93,6 +93,10 @@ class Server:
     # GitLab's list of files says so where it is cut.
     cut: bool = False
     address: str = ""
+    # What was said on changes: number, login of the author, text. The token is `login`'s; a job's
+    # token may not ask whose it is.
+    comments: list[tuple[int, str, str]] = field(default_factory=list)
+    login: str | None = "ada"
 
     def latest(self, sha: str, context: str = "krm-windows") -> dict[str, str]:
         """Return what was said of a commit last."""
@@ -110,18 +114,56 @@ class Server:
         name, token = SENT[self.kind]
         if headers.get(name) != token:
             return 401, {}, {"message": "Bad credentials"}
-        if f"{url.path}/" == PREFIXES[self.kind]:
-            return 200, {}, {"default_branch": "main"}
+        if about := self._about(url.path):
+            return about
         if not url.path.startswith(PREFIXES[self.kind]):
             return 404, {}, {"message": "Not Found"}
         path = url.path.removeprefix(PREFIXES[self.kind])
         query = {key: values[0] for key, values in parse_qs(url.query).items()}
         if match := re.fullmatch(r"(?:contents|repository/files)/(.+)", path):
             return self._content(query["ref"], unquote(match[1]))
-        found = self._found(method, path, body)
+        found = self._commented(method, path, body) or self._found(method, path, body)
         if isinstance(found, list):
             return self._page(found, query)
         return found
+
+    def _about(self, path: str) -> Reply | None:
+        """Answer what is asked about the repository as a whole, or about who asks."""
+        if f"{path}/" == PREFIXES[self.kind]:
+            return 200, {}, {"default_branch": "main"}
+        if path != "/user":
+            return None
+        if self.login is None:
+            return 403, {}, {"message": "Resource not accessible by integration"}
+        name = "username" if self.kind == "gitlab" else "login"
+        return 200, {}, {name: self.login}
+
+    def _commented(self, method: str, path: str, body: Json) -> list[Json] | Reply | None:
+        if match := re.fullmatch(r"(?:issues|merge_requests)/(\d+)/(?:comments|notes)", path):
+            return self._comments_of(method, int(match[1]), body)
+        one = r"merge_requests/\d+/notes" if self.kind == "gitlab" else "issues/comments"
+        if match := re.fullmatch(rf"{one}/(\d+)", path):
+            assert method == ("PUT" if self.kind == "gitlab" else "PATCH")
+            number, author, _ = self.comments[int(match[1])]
+            self.comments[int(match[1])] = number, author, body["body"]
+            return 200, {}, {}
+        return None
+
+    def _comments_of(self, method: str, number: int, body: Json) -> list[Json] | Reply:
+        if method == "POST":
+            self.comments.append((number, self.login or "ci[bot]", body["body"]))
+            return 201, {}, {}
+        return [
+            {
+                "id": index,
+                "body": text,
+                # GitLab's name of it.
+                "author": {"username": author},
+                "user": {"login": author, "type": "Bot" if author.endswith("[bot]") else "User"},
+            }
+            for index, (of, author, text) in enumerate(self.comments)
+            if of == number
+        ]
 
     def _page(self, every: list[Json], query: dict[str, str]) -> Reply:
         size = int(query["limit" if self.kind == "gitea" else "per_page"])
@@ -371,7 +413,7 @@ def _handler(forge: Server) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             self.reply(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
-        do_PUT = do_POST  # noqa: N815 - as http.server calls it
+        do_PUT = do_PATCH = do_POST  # noqa: N815 - as http.server calls it
 
         def reply(self, body: Json) -> None:
             status, headers, value = forge.answer(self.command, self.path, dict(self.headers), body)

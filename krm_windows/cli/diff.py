@@ -3,8 +3,9 @@
 import argparse
 from collections.abc import Sequence
 
-from krm_windows.cli import inputs, output, previews, report, times
+from krm_windows.cli import forges, inputs, output, previews, report, times
 from krm_windows.exit_codes import ExitCode
+from krm_windows.krm import InputError
 from krm_windows.preview import changes, records
 from krm_windows.preview.difference import Difference, compare
 from krm_windows.preview.successions import successions
@@ -27,10 +28,20 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="the form (default: text)",
     )
     previews.options(parser, cluster="default: every cluster that either policy names")
+    comment = parser.add_argument_group("as a comment, which is edited when it is run again")
+    comment.add_argument(
+        "--comment",
+        type=_number,
+        metavar="NUMBER",
+        help="say it on that pull request or merge request, too",
+    )
+    forges.options(comment)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the difference, and what the change has forgotten."""
+    if arguments.comment is not None and not forges.is_named(arguments):
+        raise InputError("--comment needs --forge and --repo OWNER/NAME")
     items = previews.resources(arguments)
     old, new = (Source(inputs.policy(path), items) for path in (arguments.old, arguments.new))
     # By cluster, as a policy may be another one on each.
@@ -40,6 +51,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         period = times.period(arguments, pairs[0].new.timetable.zone)
         every = [compare(pair.old.timetable, pair.new.timetable, period) for pair in pairs]
         _show(every, results, arguments)
+        if arguments.comment is not None:
+            _comment(every, results, arguments)
     return report.show(results, strict=arguments.strict)
 
 
@@ -60,3 +73,24 @@ def _show(
             output.show_json(found)
         else:
             output.show_json(found[0])
+
+
+def _comment(
+    every: Sequence[Difference],
+    results: Sequence[Result],
+    arguments: argparse.Namespace,
+) -> None:
+    """Say it on a change; where there is nothing to be said, only in place of what was."""
+    forge = forges.connected(arguments)
+    from krm_windows.forge.comments import Comments  # noqa: PLC0415 - the extra `forge`
+
+    # A comment for each policy, and for each cluster that is asked for alone.
+    name = f"diff {every[0].policy} {arguments.cluster or ''}"
+    is_news = bool(results) or any(one.changes for one in every)
+    comments = Comments.of(forge, arguments.comment)
+    if comments.put(name, changes.markdown(every, sort(results)), is_news=is_news):
+        output.log(f"said on #{arguments.comment}")
+
+
+def _number(text: str) -> int:
+    return times.count(text, "pull requests")

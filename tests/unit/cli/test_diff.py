@@ -1,10 +1,12 @@
 """`krm-windows diff` and `explain`, as a user calls them."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from calls import POLICY, spec
+from forges import KINDS, TOKEN, Pull, Server, serving
 
 from krm_windows.cli import main
 
@@ -179,3 +181,52 @@ def test_a_policy_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str
         ),
     ):
         assert line in said.splitlines()
+
+
+@pytest.fixture(params=KINDS)
+def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A forge of each kind, with a change."""
+    monkeypatch.setenv(f"{request.param.upper()}_TOKEN", TOKEN)
+    with serving(request.param, Pull(7, "a" * 40)) as found:
+        yield found
+
+
+def test_a_change_is_told_what_it_moves(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one comment, which follows it; it stays when the change is taken back."""
+    where = ("--forge", server.kind, "--repo", "acme/fleet", "--url", server.address)
+    later = spec(windows="{office: {opens: Mon 08:00, closes: Thu 19:00}}")
+    diff(POLICY, POLICY, tmp_path, "--comment", "7", *where)
+    assert server.comments == []
+    for new, words in (
+        (later, "opens 2 h"),
+        (later, "opens 2 h"),
+        (POLICY, "nothing opens or closes"),
+    ):
+        diff(POLICY, new, tmp_path, "--comment", "7", *where)
+        [(number, _, said)] = server.comments
+        assert number == 7
+        assert "### `flux-system/week`: what this change opens and closes" in said
+        assert words in said
+    said = capsys.readouterr()
+    assert said.err == "krm-windows: said on #7\n" * 2
+    # In the log it is as it is without.
+    assert "opens 2 h" in said.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--comment", "7"), "--comment needs --forge and --repo OWNER/NAME"),
+        (("--comment", "7", "--forge", "github", "--repo", "acme"), "--comment needs --forge"),
+        (("--comment", "0", "--forge", "github", "--repo", "a/b"), "must be a number"),
+        (("--comment", "7", "--forge", "gitea", "--repo", "a/b"), "give --url"),
+    ],
+)
+def test_a_comment_has_a_place(
+    options: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is missing is said."""
+    diff(POLICY, POLICY, tmp_path, *options, code=1)
+    assert said in capsys.readouterr().err

@@ -1,0 +1,48 @@
+"""Which forge a command asks, and where its repository is there: the extra `forge`."""
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from krm_windows.krm import InputError
+
+if TYPE_CHECKING:
+    from krm_windows.forge import Forge
+
+NAMES = ("github", "gitlab", "gitea")
+
+
+def options(parser: argparse._ActionsContainer) -> None:
+    """Declare the options that say which repository of which forge is meant."""
+    parser.add_argument("--forge", choices=NAMES, help="where the repository is")
+    parser.add_argument("--repo", metavar="OWNER/NAME", help="the repository")
+    parser.add_argument(
+        "--url",
+        metavar="URL",
+        help="the forge's REST interface (default: that of github.com or gitlab.com)",
+    )
+
+
+def is_named(arguments: argparse.Namespace) -> bool:
+    """Whether a command was given both, a forge and a repository of it."""
+    return arguments.forge is not None and _is_repository(arguments.repo)
+
+
+def connected(
+    arguments: argparse.Namespace, sleep: Callable[[float], None] = time.sleep
+) -> "Forge":
+    """Return the repository; raises InputError, or WorkspaceError where there is no token."""
+    try:
+        from krm_windows.forge import connect  # noqa: PLC0415 - the extra `forge`
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"{error.name} is not installed: to ask a forge needs the extra `forge` of this package"
+        ) from None
+    return connect.connect(arguments.forge, arguments.repo, arguments.url, os.environ, sleep)
+
+
+def _is_repository(name: str | None) -> bool:
+    # GitLab's groups may lie in each other: `group/subgroup/name`.
+    return name is not None and "/" in name and all(name.split("/"))
