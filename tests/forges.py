@@ -122,7 +122,9 @@ class Server:
         query = {key: values[0] for key, values in parse_qs(url.query).items()}
         if match := re.fullmatch(r"(?:contents|repository/files)/(.+)", path):
             return self._content(query["ref"], unquote(match[1]))
-        found = self._commented(method, path, body) or self._found(method, path, body)
+        found = self._commented(method, path, body)
+        if found is None:
+            found = self._found(method, path, body)
         if isinstance(found, list):
             return self._page(found, query)
         return found

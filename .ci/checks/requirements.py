@@ -101,6 +101,7 @@ def _incomplete() -> Iterator[str]:
     roots = {
         "image": ["krm-windows"],
         "server": ["krm-windows[server]"],
+        "forge": ["krm-windows[forge]"],
         "build": project["build-system"]["requires"],
     }
     for name, wanted in roots.items():

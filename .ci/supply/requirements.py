@@ -1,9 +1,9 @@
 """`make requirements`: pin what images and releases are made from, in requirements/.
 
 Every file is pinned by its hash. `image.txt` is what the function needs at run time, `server.txt`
-what `krm-windows serve` needs, those of the function included, `build.txt` what builds the wheel,
-`tools.txt` what renews and audits them. Each is resolved once for all platforms, at the versions of
-constraints.txt.
+what `krm-windows serve` needs and `forge.txt` what the commands do that ask a forge, those of the
+function included, `build.txt` what builds the wheel, `tools.txt` what renews and audits them. Each
+is resolved once for all platforms, at the versions of constraints.txt.
 """
 
 import argparse
@@ -30,10 +30,13 @@ def sources() -> Mapping[str, tuple[str, list[str]]]:
     versions = tomllib.loads((ROOT / "versions.toml").read_text())
     tools = [f"{name}=={version}" for name, version in sorted(versions["python"].items())]
     needed = project["project"]["dependencies"]
-    server = project["project"]["optional-dependencies"]["server"]
+    extras = project["project"]["optional-dependencies"]
     return {
         "image": ("pyproject.toml, dependencies", needed),
-        "server": ("pyproject.toml, dependencies and the extra server", [*needed, *server]),
+        **{
+            name: (f"pyproject.toml, dependencies and the extra {name}", [*needed, *extras[name]])
+            for name in ("server", "forge")
+        },
         "build": ("pyproject.toml, build-system", project["build-system"]["requires"]),
         "tools": ("versions.toml, python", tools),
     }

@@ -35,7 +35,8 @@ PULLS = re.compile(
     r"(?P<rest>[^|;&`\n]*)"
 )
 PIPED = re.compile(r"\b(?:curl|wget)\b[^\n]*\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b")
-USES = re.compile(r"^\s*-?\s*uses:\s*(?P<action>\S+)(?P<comment>.*)$", re.MULTILINE)
+# But not what lies in the workspace, where the job itself has put it.
+USES = re.compile(r"^\s*-?\s*uses:\s*(?P<action>(?!\./)\S+)(?P<comment>.*)$", re.MULTILINE)
 IMAGES = re.compile(
     r"(?<![\w.@/-])(?P<registry>docker\.io|ghcr\.io|quay\.io|gcr\.io|[a-z0-9.-]+\.gcr\.io"
     r"|registry\.k8s\.io|mcr\.microsoft\.com|public\.ecr\.aws|registry\.gitlab\.com|lscr\.io)"
@@ -194,6 +195,7 @@ def test_no_text_names_what_anybody_may_register(texts: dict[str, str], known: s
         "curl -sSL https://get.example/install.sh | bash",
         "wget -qO- https://get.example | sudo sh",
         "- uses: actions/checkout@v4",
+        "- uses: krm-windows/krm-windows@3d3c42e5aac5ba805825da76410c181273ba90b1 # v0.1.0",
         "- uses: somebody/action@3d3c42e5aac5ba805825da76410c181273ba90b1 # v1.0.0",
         "- uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1",
     ],
@@ -212,6 +214,7 @@ def test_a_hint_that_can_be_taken_over_is_found(hint: str, known: set[str]) -> N
         "`pip install 'icalendar>=6.1,<8' 'recurring-ical-events>=3.8,<4'`",
         "- uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1",
         "image: localhost/krm-windows:0.1.0",
+        "- uses: ./.krm-windows",
     ],
 )
 def test_a_hint_that_cannot_be_is_left_alone(hint: str, known: set[str]) -> None:

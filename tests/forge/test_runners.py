@@ -1,0 +1,451 @@
+"""What users copy, run as their runners do: the action, the component, and the examples of both.
+
+GitHub and GitLab are servers of ours on loopback, Gitea is Gitea.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from forges import REPOSITORY, TOKEN, Pull, Server, serving
+from gitea import Repository
+from runners import NO_SETTINGS, ROOT, Done, GitHub, GitLab, WorkflowError, git, included
+
+pytestmark = pytest.mark.slow
+EXAMPLE = ROOT / "examples/merge-gate"
+POLICY = (EXAMPLE / "windows/policy.yaml").read_text()
+GITHUB = EXAMPLE / ".github/workflows/windows.yaml"
+GITEA = EXAMPLE / ".gitea/workflows/windows.yaml"
+GITLAB = EXAMPLE / ".gitlab-ci.yml"
+COMPONENT = ROOT / "templates/krm-windows.yml"
+PLACEHOLDER = "0123456789abcdef0123456789abcdef01234567"
+# Whatever the time is when the tests run.
+CLOSED = POLICY.replace("spec:\n", "spec:\n  state: Closed\n")
+OPEN = POLICY.replace("spec:\n", "spec:\n  state: Open\n")
+LATER = POLICY.replace("Thu 17:00", "Thu 19:00")
+# How pip finds its index here, and a certificate for it.
+PASSED = {
+    name: value
+    for name, value in os.environ.items()
+    if name == "PATH" or name.startswith(("PIP_", "SSL_CERT", "REQUESTS_CA"))
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where Git finds this repository, and at which commit."""
+
+    place: Path
+    commit: str
+
+
+@pytest.fixture(scope="session")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    """This repository as it is, in one commit."""
+    place = tmp_path_factory.mktemp("gitlab") / "platform/krm-windows.git"
+    listed = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard")
+    for path in filter(None, listed.splitlines()):
+        if (ROOT / path).is_file():
+            (place / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / path, place / path)
+    return Source(place, committed(place, "Everything"))
+
+
+def committed(place: Path, message: str) -> str:
+    """Commit what lies in a folder, which becomes a repository if it is none."""
+    if not (place / ".git").exists():
+        git(place, "init", "--quiet", "--initial-branch", "main")
+    git(place, "add", "--all")
+    git(place, "commit", "--quiet", "--allow-empty", "--message", message)
+    return git(place, "rev-parse", "HEAD").strip()
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    """A repository with the example in it, whose policy is closed, and a branch that edits it."""
+    place = tmp_path / "fleet"
+    shutil.copytree(EXAMPLE, place)
+    edited(place, CLOSED)
+    git(place, "switch", "--quiet", "--create", "topic")
+    edited(place, LATER)
+    git(place, "switch", "--quiet", "main")
+    return place
+
+
+def edited(place: Path, policy: str) -> str:
+    """Commit a policy."""
+    (place / "windows/policy.yaml").write_text(policy)
+    return committed(place, "Edit the policy")
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A runner's folder for temporary files: the first job that runs installs into it."""
+    return tmp_path_factory.mktemp("runner")
+
+
+@pytest.fixture
+def environment(installed: Path, tmp_path: Path) -> dict[str, str]:
+    """What every script finds: nothing of whoever runs the tests but how pip is set up."""
+    return {**PASSED, "HOME": str(tmp_path), "RUNNER_TEMP": str(installed), **NO_SETTINGS}
+
+
+Event = Callable[..., GitHub]
+
+
+@pytest.fixture
+def event(fleet: Path, source: Source, environment: dict[str, str], tmp_path: Path) -> Event:
+    """Make a runner for an event of a repository."""
+
+    def make(name: str, api: str, repository: str, clone: str, token: str, **more: str) -> GitHub:
+        github: dict[str, Any] = {
+            "event_name": name,
+            "repository": repository,
+            "api_url": api,
+            "token": token,
+        }
+        if name.startswith("pull_request"):
+            github |= {"base_ref": "main", "head_ref": "topic"}
+            github["event"] = {"pull_request": {"number": 1}}
+        variables = {
+            "KRM_WINDOWS_REPOSITORY": "platform/krm-windows",
+            "KRM_WINDOWS_COMMIT": source.commit,
+        }
+        context = {"github": github, "vars": variables, "secrets": {"WINDOWS_TOKEN": token}}
+        clones = {repository: clone, "platform/krm-windows": f"file://{source.place}"}
+        workspace = tmp_path / "workspace"
+        workspace.mkdir(exist_ok=True)
+        return GitHub(workspace, context, clones, {**environment, **more})
+
+    assert fleet
+    return make
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """GitHub, with a change that is gated and one that is not."""
+    with serving("github", *PULLS) as found:
+        yield found
+
+
+PULLS = (Pull(1, "a" * 40, ("apps/web.yaml",)), Pull(2, "b" * 40, ("docs/a.md",)))
+
+
+def passed(done: list[Done], *names: str) -> list[Done]:
+    """Return what was run, if all of it succeeded."""
+    assert [each.code for each in done] == [0] * len(done), done
+    assert not names or tuple(each.name for each in done) == names
+    return done
+
+
+def test_the_workflow_for_github(server: Server, fleet: Path, event: Event) -> None:
+    """A pull request has one comment, which follows it, and every head its status."""
+    place = (server.address, REPOSITORY, f"file://{fleet}", TOKEN)
+    texts = []
+    for policy in (LATER, LATER, LATER.replace("Mon 08:00", "Tue 08:00")):
+        git(fleet, "switch", "--quiet", "topic")
+        edited(fleet, policy)
+        git(fleet, "switch", "--quiet", "main")
+        done = passed(event("pull_request", *place).run(GITHUB))
+        assert len(done) == 2
+        [(number, _, said)] = server.comments
+        assert (number, "flux-system/week" in said) == (1, True)
+        texts.append(said)
+    assert texts[0] == texts[1] != texts[2]
+    assert server.statuses == {}
+    for name, policy, state in (
+        ("pull_request_target", CLOSED, "pending"),
+        ("schedule", OPEN, "success"),
+        ("push", CLOSED, "pending"),
+    ):
+        edited(fleet, policy)
+        passed(event(name, *place).run(GITHUB))
+        assert server.latest("a" * 40)["state"] == state
+        assert server.latest("b" * 40)["state"] == "success"
+
+
+def test_the_workflow_for_gitea(
+    repository: Repository, fleet: Path, event: Event, tmp_path: Path
+) -> None:
+    """On Gitea itself, with a token that has the rights that the file names."""
+    repository.protect("krm-windows")
+    git(fleet, "remote", "add", "origin", repository.remote)
+    repository.call("DELETE", "branch_protections/main")
+    git(fleet, "push", "--quiet", "--force", "origin", "main", "topic")
+    repository.protect("krm-windows")
+    content = {"head": "topic", "base": "main", "title": "Edit the policy"}
+    number = repository.call("POST", "pulls", content)["number"]
+    assert number == 1
+    gated = repository.pull("apps", {"apps/web.yaml": ""})
+    token = repository.gitea.token("acme", "read:user", "write:issue", "write:repository")
+    place = (repository.gitea.api, repository.full, repository.remote, token)
+    for _ in range(2):
+        passed(event("pull_request", *place, GITEA_ACTIONS="true").run(GITEA))
+        [comment] = repository.call("GET", f"issues/{number}/comments")
+        assert "`flux-system/week`: what this change opens and closes" in comment["body"]
+    before = comment["body"]
+    git(fleet, "switch", "--quiet", "topic")
+    edited(fleet, LATER.replace("Mon 08:00", "Tue 08:00"))
+    git(fleet, "push", "--quiet", "origin", "topic")
+    passed(event("pull_request", *place, GITEA_ACTIONS="true").run(GITEA))
+    [comment] = repository.call("GET", f"issues/{number}/comments")
+    assert comment["body"] != before
+    passed(event("pull_request_target", *place, GITEA_ACTIONS="true").run(GITEA))
+    assert repository.states(gated) == {"krm-windows": "pending"}
+    assert repository.states(number) == {"krm-windows": "success"}
+    assert repository.merge(gated)[0] == 405
+    assert repository.merge(number) == (200, "")
+    assert tmp_path
+
+
+def test_the_component_for_gitlab(
+    fleet: Path, source: Source, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """Included three times, as the example has it: a merge request, and the branch."""
+    pipeline = tmp_path / "pipeline.yaml"
+    pipeline.write_text(GITLAB.read_text().replace(PLACEHOLDER, source.commit))
+    with serving("gitlab", *PULLS) as server:
+        variables = {
+            **environment,
+            "CI_SERVER_URL": f"file://{source.place.parents[1]}",
+            "CI_API_V4_URL": server.address,
+            "CI_PROJECT_PATH": REPOSITORY,
+            "CI_DEFAULT_BRANCH": "main",
+            "CI_JOB_TOKEN": "job",
+            "GITLAB_TOKEN": TOKEN,
+        }
+        base = git(fleet, "rev-parse", "main").strip()
+        git(fleet, "switch", "--quiet", "topic")
+        asked = {
+            **variables,
+            "CI_PIPELINE_SOURCE": "merge_request_event",
+            "CI_MERGE_REQUEST_IID": "1",
+            "CI_MERGE_REQUEST_DIFF_BASE_SHA": base,
+        }
+        for _ in range(2):
+            done = GitLab(fleet, source.place, asked).run(pipeline)
+            passed(done, "krm-windows check", "krm-windows diff-comment")
+            [(number, who, said)] = server.comments
+            assert (number, who, "flux-system/week" in said) == (1, "ada", True)
+        git(fleet, "switch", "--quiet", "main")
+        branch = {**variables, "CI_PIPELINE_SOURCE": "schedule", "CI_COMMIT_BRANCH": "main"}
+        for policy, state in ((CLOSED, "pending"), (OPEN, "success")):
+            edited(fleet, policy)
+            done = GitLab(fleet, source.place, branch).run(pipeline)
+            passed(done, "krm-windows merge-gate")
+            assert server.latest("a" * 40)["state"] == state
+            assert TOKEN not in done[0].output
+
+
+@pytest.fixture
+def acting(server: Server, fleet: Path, event: Event, source: Source) -> Callable[..., Done]:
+    """Run the action alone, in the repository."""
+
+    def act(command: str, policies: str = "windows/policy.yaml", arguments: str = "") -> Done:
+        runner = event("push", server.address, REPOSITORY, str(fleet), TOKEN)
+        inputs = {"command": command, "policies": policies, "arguments": arguments}
+        return replace(runner, workspace=fleet).act(source.place, inputs)
+
+    return act
+
+
+def test_render_finds_what_is_stale(acting: Callable[..., Done], fleet: Path) -> None:
+    """And so does `check` what is wrong, beside its line."""
+    written = acting("render", arguments="--output=rendered")
+    assert written.code == 0, written.output
+    assert list((fleet / "rendered").glob("cronjob_*"))
+    assert acting("render", arguments="--output=rendered\n--check").code == 0
+    edited(fleet, OPEN)
+    assert acting("render", arguments="--output=rendered --check").code == 1
+    (fleet / "windows/wrong.yaml").write_text(POLICY.replace("Mon 08:00", "Mon 25:00"))
+    found = acting("check", policies="windows/wrong.yaml\nwindows/policy.yaml\n")
+    assert found.code == 1
+    assert "::error file=windows/wrong.yaml" in found.output
+
+
+def test_wait_waits_until_it_is_open(acting: Callable[..., Done], fleet: Path) -> None:
+    """Or closed, if that is asked for."""
+    assert acting("wait", arguments="--until=closed").code == 0
+    edited(fleet, OPEN)
+    assert acting("wait").code == 0
+    never = acting("wait", arguments="--until=closed")
+    assert never.code == 1
+    assert "400 days" in never.output
+
+
+def test_a_policy_that_is_new_is_compared_with_nothing(
+    server: Server, fleet: Path, event: Event, source: Source
+) -> None:
+    """And one that is deleted; both are said."""
+    runner = event("pull_request", server.address, REPOSITORY, str(fleet), TOKEN)
+    git(fleet, "update-ref", "refs/remotes/origin/main", "main")
+    (fleet / "new.yaml").write_text(POLICY)
+    (fleet / "windows/policy.yaml").unlink()
+    inputs = {"command": "diff-comment", "policies": "new.yaml windows/policy.yaml"}
+    done = replace(runner, workspace=fleet).act(source.place, inputs)
+    assert done.code == 0, done.output
+    for name in ("new.yaml", "windows/policy.yaml"):
+        assert f"{name} is not there before and after" in done.output
+    assert server.comments == []
+
+
+def test_a_clone_without_history_is_said(
+    server: Server, fleet: Path, event: Event, source: Source
+) -> None:
+    """The comment needs the commit that both have in common."""
+    runner = event("pull_request", server.address, REPOSITORY, str(fleet), TOKEN)
+    done = replace(runner, workspace=fleet).act(
+        source.place, {"command": "diff-comment", "policies": "windows/policy.yaml"}
+    )
+    assert done.code == 1
+    assert "check out the whole history" in done.output
+
+
+@pytest.mark.parametrize(
+    ("command", "policies", "said"),
+    [
+        ("erase", "windows/policy.yaml", "unknown command: erase"),
+        ("check", " \n ", "no policy is named"),
+        ("check", "windows/none.yaml", "windows/none.yaml"),
+    ],
+)
+def test_what_is_wrong_with_inputs_is_said(
+    acting: Callable[..., Done], command: str, policies: str, said: str
+) -> None:
+    """And fails the step."""
+    done = acting(command, policies)
+    assert done.code == 1
+    assert said in done.output
+
+
+EVIL = (
+    "$(touch pwned)",
+    "`touch pwned`",
+    '";touch pwned;"',
+    "';touch pwned;'",
+    "x;touch pwned",
+    "x\ntouch pwned",
+    "${IFS}$(touch${IFS}pwned)",
+    "x&&touch pwned",
+    "a[$(touch pwned)]",
+)
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_no_input_is_text_of_a_script(acting: Callable[..., Done], fleet: Path, text: str) -> None:
+    """Whatever the workflow of a user puts into it."""
+    for command in ("check", "merge-gate"):
+        assert acting(command, text).code != 0
+        assert acting(command, arguments=text).code != 0
+    assert acting(text).code != 0
+    assert not list(fleet.rglob("*pwned*"))
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_no_name_of_a_pull_request_is_text_of_a_script(
+    server: Server, fleet: Path, event: Event, source: Source, text: str
+) -> None:
+    """Such as that of a branch, which people choose."""
+    runner = event("pull_request", server.address, REPOSITORY, str(fleet), TOKEN)
+    runner.context["github"]["base_ref"] = text
+    runner.context["github"]["event"]["pull_request"]["number"] = text
+    inputs = {"command": "diff-comment", "policies": "windows/policy.yaml"}
+    assert replace(runner, workspace=fleet).act(source.place, inputs).code != 0
+    assert not list(fleet.rglob("*pwned*"))
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_no_variable_of_gitlab_is_text_of_a_script(
+    fleet: Path, source: Source, environment: dict[str, str], text: str
+) -> None:
+    """Not those of the pipeline either."""
+    job = included(
+        COMPONENT.read_text(),
+        {
+            "command": "diff-comment",
+            "policies": "windows/policy.yaml",
+            "source": str(source.place),
+            "revision": source.commit,
+        },
+    )["krm-windows diff-comment"]
+    variables = {
+        **environment,
+        "CI_SERVER_URL": "https://gitlab.test",
+        "CI_API_V4_URL": "http://127.0.0.1:9",
+        "CI_PROJECT_PATH": text,
+        "CI_MERGE_REQUEST_IID": text,
+        "CI_MERGE_REQUEST_DIFF_BASE_SHA": text,
+        "CI_JOB_TOKEN": text,
+        "GITLAB_TOKEN": text,
+    }
+    runner = GitLab(fleet, source.place, variables)
+    changed = {**job, "variables": {**job["variables"], "KRM_WINDOWS_ARGUMENTS": text}}
+    assert runner.job("krm-windows diff-comment", changed).code != 0
+    assert not list(fleet.rglob("*pwned*"))
+
+
+def test_the_page_shows_what_is_run() -> None:
+    """Word for word."""
+    page = (ROOT / "docs/how-to/run-in-a-forge.md").read_text()
+    assert f"```yaml\n{GITHUB.read_text()}```\n" in page
+
+
+@pytest.mark.parametrize("path", [ROOT / "action.yml", COMPONENT, GITHUB, GITEA, GITLAB])
+def test_scripts_hold_no_expression(path: Path) -> None:
+    """An input that is put into a script is text of it, whatever stands around it."""
+    for document in yaml.safe_load_all(path.read_text()):
+        for script in scripts(document):
+            assert not re.search(r"\$\{\{|\$\[\[", script), script
+
+
+def scripts(value: Any) -> Iterator[str]:  # noqa: ANN401 - any YAML
+    """Yield each script of a file."""
+    if isinstance(value, list):
+        for each in value:
+            yield from scripts(each)
+    if isinstance(value, dict):
+        for key, each in value.items():
+            if key in ("run", "script", "before_script", "after_script"):
+                yield str(each)
+            yield from scripts(each)
+
+
+def test_what_pull_requests_bring_is_not_run_with_rights() -> None:
+    """The job that may set a status is that of the branch; each job names its rights."""
+    read = yaml.safe_load(GITHUB.read_text())
+    assert read["permissions"] == {}
+    for name, job in read["jobs"].items():
+        assert job["permissions"]["contents"] == "read"
+        is_gate = name == "gate"
+        assert ("statuses" in job["permissions"]) is is_gate
+        assert (job["if"] == "github.event_name != 'pull_request'") is is_gate
+        first = job["steps"][0]["with"]
+        assert first == ({"ref": "main"} if is_gate else {"fetch-depth": 0})
+    gitea = yaml.safe_load(GITEA.read_text())
+    assert [job["if"] for job in gitea["jobs"].values()] == [
+        job["if"] for job in read["jobs"].values()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ({"command": "erase"}, "command: erase"),
+        ({"revision": "main"}, "revision: main"),
+        ({"script": "x"}, "no such input"),
+        ({}, "source is required"),
+    ],
+)
+def test_the_component_takes_what_it_names(inputs: dict[str, str], said: str) -> None:
+    """A revision is a commit, since a branch or a tag can be moved."""
+    given = {"command": "check", "policies": "a", "revision": PLACEHOLDER, **inputs}
+    if inputs:
+        given["source"] = "x"
+    with pytest.raises(WorkflowError, match=said):
+        included(COMPONENT.read_text(), given)
