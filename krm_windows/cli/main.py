@@ -11,6 +11,7 @@ from krm_windows.cli import output
 from krm_windows.exit_codes import ExitCode
 
 COMMANDS = {
+    "init": "write a first policy for a cluster of a Flux repository",
     "render": "write the windows of a policy as plain files",
     "split": "write a base as one plain tree for each change class",
     "verify": "prove that a build's output holds the windows, rights and targets of a policy",

@@ -47,6 +47,22 @@ def show_painted(text: str, paint: Callable[[str], "Text"]) -> None:
     Console(file=_behind(sys.stdout)).print(paint(escape.page(text)), soft_wrap=True, end="")
 
 
+def ask(question: str) -> str:
+    """Ask on a terminal, and return the answer without blanks around it.
+
+    Raises InputError where there is none (Ctrl+D).
+    """
+    from krm_windows.krm import InputError  # noqa: PLC0415 - only `init` asks
+
+    sys.stdout.write(question)
+    sys.stdout.flush()
+    answer = sys.stdin.readline()
+    if not answer:
+        sys.stdout.write("\n")
+        raise InputError("no answer: nothing was written; --yes takes the defaults")
+    return answer.strip()
+
+
 def is_terminal() -> bool:
     """Whether somebody reads what is printed."""
     return sys.stdout.isatty()

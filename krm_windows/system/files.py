@@ -175,6 +175,13 @@ def replace(
         directory.replace(path.name, content, lasting=lasting)
 
 
+def put(folder: Path, wanted: Mapping[str, bytes]) -> None:
+    """Put files at paths below a directory, each in one step and none through a link."""
+    with locks.alone(folder) as directory:
+        for path, content in wanted.items():
+            _put(directory, path, content)
+
+
 def put_program(folder: Path, path: PurePath, content: bytes) -> None:
     """Put a program at a path below a directory that a user named, over any file there."""
     with locks.alone(folder) as directory, directory.below(path.parts[:-1], make=True) as inner:

@@ -580,6 +580,10 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
         "import-ics": [
             ("company.ics", "--years", "2026"), ("broken.ics", "--years", "2026"), (argument,),
         ],
+        "init": [
+            ("repo", "--yes"), ("repo", "--yes", "--name", argument, "--cluster", argument),
+            (argument, "--yes", "--opens", argument),
+        ],
         "migrate": [
             ("jobs", "-o", "migrated"),
             ("jobs", "-o", f"migrated-{name}"),

@@ -32,6 +32,7 @@ HEAVY = frozenset(
         "difflib",
         "http",
         "krm_windows.flux",
+        "krm_windows.init",
         "krm_windows.migrate",
         "multiprocessing",
         "rich",

@@ -1,0 +1,303 @@
+"""`krm-windows init`: a first policy for one cluster of a Flux repository."""
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+from krm_windows import escape
+from krm_windows.cli import builds, output, progress, times
+from krm_windows.exit_codes import ExitCode
+from krm_windows.flux import Cluster, Hints, Object, Survey, entrances, survey
+from krm_windows.flux.builds import Builds
+from krm_windows.function import catalogue
+from krm_windows.init import files as layout
+from krm_windows.init import policy
+from krm_windows.init.files import Place
+from krm_windows.init.policy import Draft
+from krm_windows.init.targets import Proposed, propose
+from krm_windows.krm import InputError, KubeObject
+from krm_windows.policy.load import load
+from krm_windows.results import Severity, fails
+from krm_windows.schedule import zones
+from krm_windows.system import files, remotes
+from krm_windows.system.checkout import Checkout
+from krm_windows.system.kustomize import Builder
+
+NAME = "deploy-windows"
+OPENS = "Mon-Thu 09:00"
+CLOSES = "16:00"
+# Where Linux and macOS keep the zone of a machine: a link that ends in its name (localtime(5)).
+_LOCALTIME = Path("/etc/localtime")
+_ZONES = "zoneinfo/"
+_UTC = "Etc/UTC"
+# What a cluster is called that is worth windows first.
+_FIRST = ("production", "prod")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument(
+        "directory",
+        nargs="?",
+        default=Path(),
+        type=Path,
+        metavar="DIR",
+        help="the repository that Flux applies (default: this directory)",
+    )
+    parser.add_argument("--yes", action="store_true", help="ask nothing, take the defaults")
+    parser.add_argument(
+        "--cluster", metavar="NAME", help="the cluster (default: production, else the first)"
+    )
+    parser.add_argument(
+        "--clusters",
+        metavar="GLOB",
+        help="the clusters' directories (default: they are searched for)",
+    )
+    parser.add_argument(
+        "--source",
+        action="append",
+        default=[],
+        type=builds.source,
+        metavar="NAME=DIR",
+        help=(
+            "this source is that directory of the repository, `.` for all of it; NAME or "
+            "NAMESPACE/NAME (repeatable)"
+        ),
+    )
+    parser.add_argument(
+        "--name", default=NAME, metavar="NAME", help=f"the policy's name (default: {NAME})"
+    )
+    parser.add_argument(
+        "--time-zone", metavar="ZONE", help="such as Europe/Berlin (default: this machine's)"
+    )
+    parser.add_argument("--opens", metavar="MOMENT", help=f"when it opens (default: {OPENS})")
+    parser.add_argument("--closes", metavar="MOMENT", help=f"when it closes (default: {CLOSES})")
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Write a policy for a cluster, and say what to do next."""
+    if not arguments.directory.is_dir():
+        raise InputError(f"{arguments.directory}: no such directory")
+    tree = Checkout.at(arguments.directory)
+    # In CI nobody answers, and a call that waits there for ever would help nobody.
+    asks = not arguments.yes and sys.stdin.isatty() and output.is_terminal()
+    found = _survey(tree, arguments)
+    cluster = _cluster(found, arguments, asks=asks)
+    _log_unread(found)
+    proposed = propose(cluster)
+    if not proposed.targets:
+        raise InputError(_nothing(cluster, proposed))
+    place = Place(cluster.root, arguments.name)
+    # What somebody edited is not written over; `set` and an editor change it.
+    if tree.read(place.policy) is not None:
+        raise InputError(f"{place.policy}: is there already; edit it, or take another --name")
+    _show(_described(cluster, proposed))
+    draft = _draft(cluster, place, arguments)
+    if asks:
+        draft = _asked(draft, proposed)
+    text = policy.write(draft, proposed)
+    wrong = _wrong(text)
+    if wrong:
+        raise InputError(wrong)
+    _write(tree, place, text)
+    _show(_next(place, arguments.directory))
+    return ExitCode.FINE
+
+
+def _survey(tree: Checkout, arguments: argparse.Namespace) -> Survey:
+    """Return the clusters of a repository; raises InputError where there is none."""
+    # What `flux bootstrap` wrote says it best, then the habits of Flux repositories.
+    if arguments.clusters is None:
+        directories = [each.directory for each in entrances.find(tree)]
+    else:
+        directories = tree.directories(arguments.clusters)
+    if not directories:
+        raise InputError(
+            f"{arguments.directory}: no cluster was found, as no file has a Flux Kustomization "
+            "(kustomize.toolkit.fluxcd.io); --clusters GLOB says where they are"
+        )
+    builder = Builder.find(builds.cache(Path(tree.root), None))
+    hints = Hints.of(arguments.source, remotes.addresses(arguments.directory))
+    with builder or nullcontext(), progress.meter("builds") as report:
+        made = Builds(tree, builder, os.cpu_count() or 1, report)
+        return survey(tree, directories, made, hints)
+
+
+def _cluster(
+    found: Survey,
+    arguments: argparse.Namespace,
+    *,
+    asks: bool,
+) -> Cluster:
+    """Return the cluster that the policy is for; raises InputError for a name that is none."""
+    by_name = {each.name: each for each in found.clusters}
+    names = ", ".join(by_name)
+    wanted = arguments.cluster
+    if wanted is None:
+        wanted = next((name for name in _FIRST if name in by_name), next(iter(by_name)))
+        if asks and len(by_name) > 1:
+            wanted = _question(f"Which cluster of {names}?", wanted, _one_of(by_name))
+    if wanted not in by_name:
+        raise InputError(f"there is no cluster {wanted}; there is: {names}")
+    # Only one is written at a time: what is right for one may be wrong for another.
+    if len(by_name) > 1:
+        _show([f"cluster {wanted}, of {names}; --cluster NAME takes another"])
+    return by_name[wanted]
+
+
+def _log_unread(found: Survey) -> None:
+    """Say what could not be built, so that nobody takes what is proposed for all there is."""
+    for notice in found.notices:
+        if notice.rule.severity is Severity.ERROR:
+            output.log(f"{notice.file}:{notice.line}: {notice.message}")
+
+
+def _one_of(by_name: dict[str, Cluster]) -> Callable[[str], str]:
+    def judge(answer: str) -> str:
+        if answer in by_name:
+            return ""
+        return f"there is no cluster {answer}"
+
+    return judge
+
+
+def _nothing(cluster: Cluster, proposed: Proposed) -> str:
+    """Say why a cluster has nothing that a policy could gate."""
+    # A second policy of the same targets would be refused by `check --repo`.
+    if proposed.gated:
+        return f"cluster {cluster.name}: every Kustomization in it is gated by a policy already"
+    return (
+        f"cluster {cluster.name}: {cluster.root} applies no Flux Kustomization, and only what "
+        "another one delivers can be gated; --clusters GLOB says where clusters are"
+    )
+
+
+def _show(lines: Sequence[str]) -> None:
+    """Print lines; a name from the repository that has a line end in it stays in its line."""
+    output.show("".join(f"{escape.line(line)}\n" for line in lines))
+
+
+def _described(cluster: Cluster, proposed: Proposed) -> list[str]:
+    """Say what was found, a line for each fact."""
+    lines = [f"to be closed outside the windows of cluster {cluster.name}:"]
+    lines += [f"  {line}" for line in policy.kinds(proposed.targets)]
+    lines.append(f"left out: Kustomization {cluster.first.key}, which delivers the windows")
+    if proposed.gated:
+        lines.append(f"left out: {len(proposed.gated)} that other policies gate")
+    if not cluster.complete:
+        lines.append("some of what this cluster applies is not in this repository")
+    for item in proposed.suspended:
+        lines.append(f"remove `suspend` of {item}{_in(item)}: it would undo every close")
+    return lines
+
+
+def _in(item: Object) -> str:
+    """Say in which file an object is, where that is known."""
+    if item.file:
+        return f" in {item.file}"
+    return ""
+
+
+def _draft(cluster: Cluster, place: Place, arguments: argparse.Namespace) -> Draft:
+    # Flux may apply a policy's objects only where it may write, which is where the root itself is.
+    root = cluster.first
+    return Draft(
+        name=arguments.name,
+        namespace=root.namespace,
+        cluster=cluster.name,
+        root=str(root),
+        zone=arguments.time_zone or _zone(),
+        opens=arguments.opens or OPENS,
+        closes=arguments.closes or CLOSES,
+        year=times.now().year,
+        file=place.policy,
+        schema=place.schema,
+        render=place.render(),
+    )
+
+
+def _zone() -> str:
+    """Return the time zone of this machine, UTC where it has none with a name."""
+    # POSIX lets a name begin with a colon: `TZ=:Europe/Berlin` (tzset(3)).
+    named = os.environ.get("TZ", "").removeprefix(":")
+    if not named:
+        named = os.path.realpath(_LOCALTIME).rpartition(_ZONES)[2]
+    if named in zones.names():
+        return named
+    return _UTC
+
+
+def _asked(draft: Draft, proposed: Proposed) -> Draft:
+    """Ask for what nothing in the repository says; an answer that is wrong is asked for again."""
+
+    def in_zone(answer: str) -> Draft:
+        return replace(draft, zone=answer)
+
+    draft = _answered("Time zone of the windows?", draft.zone, in_zone, proposed)
+
+    def opening(answer: str) -> Draft:
+        return replace(draft, opens=answer)
+
+    draft = _answered("When do they open?", draft.opens, opening, proposed)
+
+    def closing(answer: str) -> Draft:
+        return replace(draft, closes=answer)
+
+    return _answered("When do they close?", draft.closes, closing, proposed)
+
+
+def _answered(
+    question: str,
+    default: str,
+    change: Callable[[str], Draft],
+    proposed: Proposed,
+) -> Draft:
+    """Return the draft with an answer that makes no policy wrong."""
+
+    def judge(answer: str) -> str:
+        return _wrong(policy.write(change(answer), proposed))
+
+    return change(_question(question, default, judge))
+
+
+def _question(question: str, default: str, judge: Callable[[str], str]) -> str:
+    """Ask until `judge`, which says what is wrong with an answer, has nothing to say."""
+    while True:
+        answer = output.ask(f"{question} [{default}] ") or default
+        wrong = judge(answer)
+        if not wrong:
+            return answer
+        _show([wrong])
+
+
+def _wrong(text: str) -> str:
+    """Say what is wrong with a policy, empty where nothing is."""
+    found = load(KubeObject.parse(text.encode()).node).results
+    # What is only doubtful is for `check` to say, once the policy is the user's own.
+    errors = [each for each in found if fails([each])]
+    return "; ".join(str(each) for each in errors)
+
+
+def _write(tree: Checkout, place: Place, text: str) -> None:
+    """Write the policy, its schema, and the kustomization that lists what is rendered of it."""
+    # Read before anything is written: a kustomization that cannot be edited stops it all.
+    kustomization = layout.listed(tree, place)
+    schema = catalogue.KINDS["WindowPolicy"].json_schema().encode()
+    made = {layout.SCHEMA: schema, place.policy: text.encode(), **kustomization}
+    files.put(Path(tree.root), made)
+
+
+def _next(place: Place, directory: Path) -> list[str]:
+    """Say what was written, and the next two commands."""
+    lines = [f"written: {place.policy}", "next:"]
+    # The commands name paths as the repository has them, so that they can be kept in CI.
+    if directory != Path():
+        lines.append(f"  cd {shlex.quote(str(directory))}")
+    lines.append(f"  {shlex.join(['krm-windows', 'calendar', place.policy])}")
+    lines.append(f"  {place.render()}")
+    return lines

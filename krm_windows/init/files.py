@@ -1,0 +1,69 @@
+"""The files of a first policy, and the kustomization that has to name what is rendered of it."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from posixpath import dirname, join, normpath, relpath
+
+from krm_windows.flux.closure import kustomization_file
+from krm_windows.krm import InputError, KubeObject
+from krm_windows.krm.edits import set_value
+from krm_windows.system.checkout import Checkout
+
+# At the top of the repository, where every policy of it finds the schema.
+SCHEMA = ".krm-windows/windowpolicy.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a policy goes: `directory` is the cluster's, relative to the repository, or `.`."""
+
+    directory: str
+    name: str
+
+    @property
+    def policy(self) -> str:
+        """The path of the policy."""
+        return normpath(join(self.directory, f"{self.name}.yaml"))
+
+    @property
+    def rendered(self) -> str:
+        """The directory of what is rendered."""
+        return normpath(join(self.directory, self.name))
+
+    @property
+    def schema(self) -> str:
+        """The path of the schema as seen from the policy."""
+        return relpath(SCHEMA, dirname(self.policy) or ".")
+
+    def render(self) -> str:
+        """Return the command that renders it, to be run at the top of the repository."""
+        words = ["krm-windows", "render", self.policy, "-o", self.rendered]
+        return shlex.join([*words, "--resources", self.directory])
+
+
+def listed(tree: Checkout, place: Place) -> Mapping[str, bytes]:
+    """Return the kustomization of a cluster's directory with what is rendered in its `resources`.
+
+    Empty where the directory has none: Flux makes one of everything in it. Raises InputError where
+    it cannot be edited.
+    """
+    path = kustomization_file(tree, place.directory)
+    # kustomize-controller adds every manifest below, and the directory of what is rendered.
+    if path is None:
+        return {}
+    content = tree.read(path) or b""
+    try:
+        text = content.decode()
+        found = KubeObject.parse(content).get("resources")
+    except (InputError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
+    entries = found if isinstance(found, list) else []
+    if place.name in entries:
+        return {}
+    # An index right behind the last entry adds one; a kustomization may have none so far.
+    if found is None:
+        edited = set_value(text, ("resources",), [place.name])
+    else:
+        edited = set_value(text, ("resources", len(entries)), place.name)
+    return {path: edited.encode()}

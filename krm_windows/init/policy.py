@@ -1,0 +1,149 @@
+"""The text of a first policy: commented, and short enough to be read whole."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from krm_windows import escape
+from krm_windows.flux.model import Identity
+from krm_windows.init.targets import Proposed
+from krm_windows.krm import render
+from krm_windows.policy.model import API_VERSION, KIND
+
+# Of a line of the policy; a list of names that is longer goes on in the next.
+_WIDTH = 100
+
+_HEAD = """\
+# yaml-language-server: $schema={schema}
+#
+# When changes may reach the cluster {cluster}. After each edit:
+#   krm-windows calendar {file}
+#   {render}
+"""
+_LOCAL = """\
+    # Read at build time only: kustomize and Flux leave it out of what is applied.
+"""
+_TARGETS = """\
+  # What is closed outside the windows: {count} of this cluster.
+  # {root} is left out, as it delivers the windows.
+"""
+_WINDOWS = """\
+  # When it is open, on the clock of timeZone. `Mon-Fri 22:00`, `2nd Tue 20:00` and cron schedules
+  # are possible, and several windows, each under a name.
+"""
+_MORE = """\
+  # Closed whatever the windows say, for example over the holidays:
+  # freezes:
+  #   year-end:
+  #     starts: "{year}-12-20"
+  #     ends: "{next}-01-03"
+  #     reason: Year-end change freeze
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a first policy says.
+
+    `opens` and `closes` are moments such as `Mon-Thu 09:00` and `16:00`; `year` is the one of the
+    example in its comment. `file`, `schema` and `render` are what its head names: its path, the
+    path of the schema from there, and the command that renders it.
+    """
+
+    name: str
+    namespace: str
+    cluster: str
+    root: str
+    zone: str
+    opens: str
+    closes: str
+    year: int
+    file: str
+    schema: str
+    render: str
+
+
+def write(draft: Draft, proposed: Proposed) -> str:
+    """Return the file of a policy."""
+    # A directory's name may hold anything, a line end included, which would end the comment.
+    head = _HEAD.format(
+        schema=escape.line(draft.schema),
+        cluster=escape.line(draft.cluster),
+        file=escape.line(draft.file),
+        render=escape.line(draft.render),
+    )
+    count = f"{len(proposed.targets)} objects"
+    if len(proposed.targets) == 1:
+        count = "one object"
+    # Values are written by the writer of YAML, so that none is read as something else.
+    parts = [
+        head,
+        render({"apiVersion": API_VERSION, "kind": KIND}),
+        "metadata:\n",
+        render({"name": draft.name, "namespace": draft.namespace}, indent=2),
+        "  annotations:\n",
+        _LOCAL,
+        render({"config.kubernetes.io/local-config": "true"}, indent=4),
+        "spec:\n",
+        render({"timeZone": draft.zone}, indent=2),
+        *_foreign(draft, proposed),
+        _TARGETS.format(count=count, root=escape.line(draft.root)),
+        "  targets:\n",
+        *_targets(draft, proposed),
+        _WINDOWS,
+        render({"windows": _windows(draft)}, indent=2),
+        _MORE.format(year=draft.year, next=draft.year + 1),
+    ]
+    return "".join(parts)
+
+
+def _windows(draft: Draft) -> Mapping[str, object]:
+    return {"working-hours": {"opens": draft.opens, "closes": draft.closes}}
+
+
+def _foreign(draft: Draft, proposed: Proposed) -> Iterator[str]:
+    """Yield the field that lets a policy gate objects of other namespaces, where it has to."""
+    # Without it the policy would be refused, as it would reach beyond its own namespace.
+    if any(namespace != draft.namespace for _, _, namespace, _ in proposed.targets):
+        yield f"  # Some targets are in other namespaces than {draft.namespace}.\n"
+        yield render({"crossNamespaceTargets": "Allow"}, indent=2)
+
+
+def _targets(draft: Draft, proposed: Proposed) -> Iterator[str]:
+    """Yield the entries of `targets`: one for each kind, namespace, and place that has it."""
+    # A policy's selectors have one namespace each, and one answer to whether a target must exist.
+    grouped: dict[tuple[str, str, str, bool], list[str]] = {}
+    for each in proposed.targets:
+        group, kind, namespace, name = each
+        key = (group, kind, namespace, each in proposed.beyond)
+        grouped.setdefault(key, []).append(name)
+    for (_, kind, namespace, beyond), names in grouped.items():
+        yield render([{"kind": kind}], indent=2)
+        if namespace != draft.namespace:
+            yield render({"namespace": namespace}, indent=4)
+        yield from _names(names)
+        # It is delivered from another directory, so no build of this one has it.
+        if beyond:
+            yield render({"mustExist": False}, indent=4)
+
+
+def _names(names: Sequence[str]) -> Iterator[str]:
+    """Yield the field `names`, on one line where they fit."""
+    line = f"    names: [{', '.join(names)}]\n"
+    # A name such as `null` or `1` would be no text without quotes, which the writer knows.
+    if len(line) <= _WIDTH and render(names) == "".join(f"- {name}\n" for name in names):
+        yield line
+        return
+    yield render({"names": list(names)}, indent=4)
+
+
+def kinds(targets: Sequence[Identity]) -> Iterator[str]:
+    """Yield a line for each kind: how many of it, and the first of them."""
+    counted: dict[str, list[str]] = {}
+    for _, kind, namespace, name in targets:
+        counted.setdefault(kind, []).append(f"{namespace}/{name}")
+    few = 3
+    for kind, found in counted.items():
+        shown = ", ".join(found[:few])
+        if len(found) > few:
+            shown += f" and {len(found) - few} more"
+        yield f"{kind}: {shown}"

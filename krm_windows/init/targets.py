@@ -1,0 +1,118 @@
+"""What a first policy gates on a cluster, so that nothing changes there outside its windows.
+
+Every Flux Kustomization but those that deliver the windows, and what would change by itself though
+its Kustomization is closed: a chart that is a range of versions, a source that follows a tag.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+from krm_windows import gateable, rules
+from krm_windows.checks.repository import movement
+from krm_windows.checks.repository.gated import GatedCluster, identity
+from krm_windows.flux import Cluster, Gate, Kustomization, Object
+from krm_windows.flux.model import Identity
+from krm_windows.gate.timetable import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What a policy in the directory of a cluster may gate.
+
+    `targets` are group, kind, namespace and name of each, in order. `beyond` are those of them
+    that no file of the cluster's own directory has. `gated` are left out, as another policy has
+    them. `suspended` say in Git whether they are, which would undo what a window does.
+    """
+
+    targets: tuple[Identity, ...]
+    beyond: frozenset[Identity]
+    gated: tuple[Identity, ...]
+    suspended: tuple[Object, ...]
+
+
+def propose(cluster: Cluster) -> Proposed:
+    """Return what a policy in the directory of a cluster should gate.
+
+    The root Kustomization is never among it: it delivers the windows, and closed it would deliver
+    no change of them.
+    """
+    existing = GatedCluster(cluster)
+    wanted: set[Identity] = set()
+    gated: set[Identity] = set()
+    for each in _delivered(cluster):
+        # No target has two policies: it would be open only while both are.
+        own = identity(each)
+        if existing.gates(own):
+            gated.add(own)
+        else:
+            wanted.add(own)
+    # Of several releases that take one moving source each is found by itself.
+    while moving := _moving(cluster, wanted):
+        wanted |= moving
+    direct = {item.identity for item in cluster.first.objects}
+    return Proposed(
+        targets=tuple(sorted(wanted)),
+        beyond=frozenset(wanted - direct),
+        gated=tuple(sorted(gated)),
+        suspended=tuple(_suspended(cluster, wanted)),
+    )
+
+
+def _delivered(cluster: Cluster) -> Iterator[Kustomization]:
+    """Yield the Kustomizations that are objects of a cluster, but for its root."""
+    for each in cluster.kustomizations.values():
+        # One that only `flux create` made is no object of Git, and so not known here.
+        if each is not cluster.first and identity(each) in cluster.objects:
+            yield each
+
+
+def _suspended(cluster: Cluster, wanted: Collection[Identity]) -> Iterator[Object]:
+    """Yield the objects of `wanted` that have the field in Git that a window writes."""
+    for each in sorted(wanted):
+        _, item = cluster.objects[each]
+        row = gateable.find(item.kind, item.api_version)
+        if row is not None and item.get(*row.field) is not None:
+            yield item
+
+
+def _moving(cluster: Cluster, wanted: Collection[Identity]) -> frozenset[Identity]:
+    """Return what would change by itself if only `wanted` were gated, as `check --repo` says."""
+    if not wanted:
+        return frozenset()
+    # Any object will do: of a policy that is not written yet no finding names a place.
+    _, manifest = next(iter(cluster.objects.values()))
+    gate = Gate(
+        policy="init",
+        targets=tuple(map(_target, wanted)),
+        manifest=manifest,
+        path="",
+    )
+    closed = GatedCluster(replace(cluster, gates=(*cluster.gates, gate)))
+    found = set()
+    for finding in movement.check(closed):
+        moving = finding.about
+        # A source that moves is harmless once the release is closed that takes what it has; the
+        # source itself stays open, as others may need it.
+        if finding.rule is rules.SOURCE_MOVES:
+            moving = _named(cluster, finding.of)
+        if moving is not None and _is_gateable(moving.identity):
+            found.add(moving.identity)
+    return frozenset(found.difference(wanted))
+
+
+def _named(cluster: Cluster, name: str) -> Object | None:
+    """Return the object that a finding calls `HelmRelease shop/web`."""
+    # Findings about many objects of one fact have their names alone (`Finding.of`).
+    items = (item for _, item in cluster.objects.values())
+    return next((item for item in items if str(item) == name), None)
+
+
+def _is_gateable(found: Identity) -> bool:
+    group, kind, _, _ = found
+    return gateable.find(kind, f"{group}/v1") is not None
+
+
+def _target(found: Identity) -> Target:
+    """Return what stands for a target where only its identity matters."""
+    group, kind, namespace, name = found
+    return Target(group, "", kind, namespace, name)

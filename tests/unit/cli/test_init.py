@@ -1,0 +1,281 @@
+"""`init`: from a Flux repository that nobody prepared to a policy that renders."""
+
+import json
+import os
+import pty
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from krm_windows.cli import main
+
+Capture = pytest.CaptureFixture[str]
+KUSTOMIZATION = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: {name}, namespace: flux-system}}
+spec:
+  interval: 10m
+  path: ./{path}
+  prune: true
+  sourceRef: {{kind: GitRepository, name: flux-system}}
+{more}
+"""
+SYNC = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: flux-system, namespace: flux-system}
+spec: {interval: 1m, url: ssh://git@example.com/fleet}
+---
+""" + KUSTOMIZATION.format(name="flux-system", path="clusters/{cluster}", more="")
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: shop}
+spec:
+  interval: 10m
+  chart:
+    spec:
+      chart: web
+      version: "VERSION"
+      sourceRef: {kind: HelmRepository, name: charts, namespace: flux-system}
+"""
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop, namespace: shop}\n"
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    """Write files by path."""
+    for path, content in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(content)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Return a repository with two clusters, as `flux bootstrap` and its users leave it."""
+    for cluster in ("production", "staging"):
+        below = f"clusters/{cluster}"
+        sync = SYNC.replace("{cluster}", cluster).replace("{{", "{").replace("}}", "}")
+        write(
+            tmp_path,
+            {
+                f"{below}/flux-system/gotk-sync.yaml": sync,
+                f"{below}/flux-system/kustomization.yaml": "resources: [gotk-sync.yaml]\n",
+                f"{below}/apps.yaml": KUSTOMIZATION.format(name="apps", path="apps", more=""),
+            },
+        )
+    write(
+        tmp_path,
+        {
+            "apps/release.yaml": RELEASE.replace("VERSION", "^6.0.0"),
+            "apps/config.yaml": CONFIG,
+        },
+    )
+    return tmp_path
+
+
+def called(capture: Capture, *arguments: str) -> tuple[int, str, str]:
+    """Call a command in this process; give its exit code and what it printed."""
+    code = main(list(arguments))
+    said = capture.readouterr()
+    return code, said.out, said.err
+
+
+def policy_of(repository: Path, cluster: str = "production") -> dict[str, Any]:
+    """Read the policy of a cluster."""
+    path = repository / "clusters" / cluster / "deploy-windows.yaml"
+    return yaml.safe_load(path.read_text())
+
+
+def test_the_policy_gates_all_but_what_delivers_it(repository: Path, capsys: Capture) -> None:
+    """A chart that is a range is gated by itself."""
+    code, out, err = called(capsys, "init", str(repository), "--yes")
+    assert (code, err) == (0, "")
+    found = policy_of(repository)["spec"]["targets"]
+    assert found == [
+        # It takes every chart of 6.x by itself, whether or not its Kustomization is closed.
+        {"kind": "HelmRelease", "namespace": "shop", "names": ["web"], "mustExist": False},
+        {"kind": "Kustomization", "names": ["apps"]},
+    ]
+    assert policy_of(repository)["spec"]["crossNamespaceTargets"] == "Allow"
+    assert "production, of production, staging" in out
+
+
+def test_a_release_of_one_version_is_closed_by_its_kustomization(
+    repository: Path, capsys: Capture
+) -> None:
+    """It needs no target of its own."""
+    write(repository, {"apps/release.yaml": RELEASE.replace("VERSION", "6.0.1")})
+    assert called(capsys, "init", str(repository), "--yes")[0] == 0
+    spec = policy_of(repository)["spec"]
+    assert spec["targets"] == [{"kind": "Kustomization", "names": ["apps"]}]
+    assert "crossNamespaceTargets" not in spec
+
+
+def test_the_commands_that_it_names_work(repository: Path, capsys: Capture) -> None:
+    """Run as they are printed, they find nothing but notes."""
+    _, out, _ = called(capsys, "init", str(repository), "--yes")
+    commands = [line.split() for line in out.splitlines() if line.startswith("  krm-windows ")]
+    assert [command[1] for command in commands] == ["calendar", "render"]
+    for _, *arguments in commands:
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "krm_windows", *arguments],
+            cwd=repository,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "error" not in done.stderr
+        assert "warning" not in done.stderr
+    code, found, _ = called(capsys, "check", "--repo", str(repository), "-o", "json")
+    assert code == 0
+    severities = {each["severity"] for each in json.loads(found)["results"]}
+    assert severities <= {"info"}
+
+
+def test_the_schema_that_it_names_is_there_and_accepts_the_policy(
+    repository: Path, capsys: Capture
+) -> None:
+    """An editor finds it beside the policy."""
+    called(capsys, "init", str(repository), "--yes")
+    path = repository / "clusters/production/deploy-windows.yaml"
+    first = path.read_text().splitlines()[0]
+    assert first.startswith("# yaml-language-server: $schema=")
+    schema = json.loads((path.parent / first.partition("=")[2]).read_text())
+    Draft202012Validator(schema).validate(policy_of(repository))
+
+
+def test_a_kustomization_that_lists_its_resources_lists_the_windows_too(
+    repository: Path, capsys: Capture
+) -> None:
+    """And keeps its comments."""
+    explicit = "# ours\nresources:\n- flux-system # the sync\n- apps.yaml\n"
+    write(repository, {"clusters/production/kustomization.yaml": explicit})
+    assert called(capsys, "init", str(repository), "--yes")[0] == 0
+    edited = (repository / "clusters/production/kustomization.yaml").read_text()
+    assert edited == explicit + "- deploy-windows\n"
+
+
+def test_a_kustomization_that_cannot_be_edited_stops_it_all(
+    repository: Path, capsys: Capture
+) -> None:
+    """Not even the policy is written."""
+    write(repository, {"clusters/production/kustomization.yaml": "resources: [flux-system\n"})
+    before = sorted(repository.rglob("*"))
+    code, _, err = called(capsys, "init", str(repository), "--yes")
+    assert code == 1
+    assert "kustomization.yaml" in err
+    assert sorted(repository.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--cluster", "berlin"], "there is no cluster berlin; there is: production, staging"),
+        (["--clusters", "nowhere/*"], "no cluster was found"),
+        (["--time-zone", "Europe/Berln"], "Europe/Berlin"),
+        (["--opens", "Mon 25:00"], "25:00"),
+        (["--name", "Not A Name"], "Not A Name"),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_is_written(
+    repository: Path, options: list[str], said: str, capsys: Capture
+) -> None:
+    """Each with what would be right."""
+    before = sorted(repository.rglob("*"))
+    code, _, err = called(capsys, "init", str(repository), "--yes", *options)
+    assert code == 1
+    assert said in err
+    assert sorted(repository.rglob("*")) == before
+
+
+def test_a_second_run_keeps_the_policy(repository: Path, capsys: Capture) -> None:
+    """What somebody edited is theirs."""
+    called(capsys, "init", str(repository), "--yes")
+    path = repository / "clusters/production/deploy-windows.yaml"
+    path.write_text(path.read_text().replace("16:00", "12:00"))
+    edited = path.read_bytes()
+    code, _, err = called(capsys, "init", str(repository), "--yes")
+    assert code == 1
+    assert "gated by a policy already" in err or "is there already" in err
+    assert path.read_bytes() == edited
+
+
+def test_what_would_undo_a_close_is_named(repository: Path, capsys: Capture) -> None:
+    """`suspend: false` in Git is applied again and again."""
+    suspended = KUSTOMIZATION.format(name="apps", path="apps", more="  suspend: false")
+    write(repository, {"clusters/production/apps.yaml": suspended})
+    _, out, _ = called(capsys, "init", str(repository), "--yes")
+    assert "remove `suspend` of Kustomization flux-system/apps" in out
+
+
+def test_a_repository_without_flux_is_said(tmp_path: Path, capsys: Capture) -> None:
+    """With the option that helps."""
+    write(tmp_path, {"deployment.yaml": CONFIG})
+    code, _, err = called(capsys, "init", str(tmp_path), "--yes")
+    assert code == 1
+    assert "no file has a Flux Kustomization" in err
+
+
+@pytest.mark.parametrize("name", ["a\nspec: {state: Open}\n#", "a: b", "ä ö", "x\x1b[31m", "'q'"])
+def test_a_directory_of_any_name_makes_no_other_policy(
+    repository: Path, name: str, capsys: Capture
+) -> None:
+    """Neither in a comment nor in a value."""
+    hostile = repository / "clusters" / name
+    shutil.move(repository / "clusters/production", hostile)
+    shutil.rmtree(repository / "clusters/staging")
+    called(capsys, "init", str(repository), "--yes")
+    found = yaml.safe_load((hostile / "deploy-windows.yaml").read_text())
+    assert set(found) == {"apiVersion", "kind", "metadata", "spec"}
+    assert "state" not in found["spec"]
+
+
+def test_nothing_is_written_through_a_link(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, capsys: Capture
+) -> None:
+    """A repository's author would choose where."""
+    outside = tmp_path_factory.mktemp("outside")
+    shutil.move(repository / "clusters/production", outside / "production")
+    (repository / "clusters/production").symlink_to(outside / "production")
+    called(capsys, "init", str(repository), "--yes", "--cluster", "production")
+    assert not (outside / "production/deploy-windows.yaml").exists()
+
+
+def test_on_a_terminal_it_asks_and_asks_again(repository: Path) -> None:
+    """Until an answer makes a policy that is right."""
+    answers = b"staging\nNowhere/City\nEurope/Berlin\nMon 25:00\nTue 22:00\nWed 04:00\n"
+    parent, child = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "krm_windows", "init"],
+        cwd=repository,
+        stdin=child,
+        stdout=child,
+        stderr=child,
+    )
+    os.close(child)
+    os.write(parent, answers)
+    said = b""
+    while True:
+        try:
+            read = os.read(parent, 4096)
+        except OSError:
+            # EIO: Linux says so once the other side is closed.
+            break
+        if not read:
+            break
+        said += read
+    os.close(parent)
+    assert process.wait() == 0, said
+    spec = policy_of(repository, "staging")["spec"]
+    assert spec["timeZone"] == "Europe/Berlin"
+    assert spec["windows"] == {"working-hours": {"opens": "Tue 22:00", "closes": "Wed 04:00"}}
+    assert b"Time zone of the windows? [" in said
+    assert said.count(b"When do they open?") == 2
