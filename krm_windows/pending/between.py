@@ -44,3 +44,11 @@ class Between:
     objects: tuple[Change, ...] | None = None
     images: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it is known that nothing in it is for the target: only the revision is another.
+
+        In a repository of many applications most commits are about others.
+        """
+        return not (self.commits or self.undone or self.objects or self.gaps)

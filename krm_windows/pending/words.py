@@ -33,6 +33,8 @@ _KINDS = {
 
 def waits(entry: Entry) -> str:
     """Say whether something waits."""
+    if entry.between is not None and entry.between.is_empty:
+        return "only the revision is new"
     # Flux takes it within a second or two; where it fails, a note says so.
     if entry.offer.waits is Waits.YES and entry.opening.is_open:
         return "is being applied"

@@ -389,6 +389,18 @@ def test_two_commits_without_a_cluster(pending: Pending, repository: Past) -> No
     assert "Kustomization flux-system/apps: nothing waits\n" in nothing
 
 
+def test_commits_about_others(pending: Pending, repository: Past) -> None:
+    """The revision is another, and nothing in it is for the target."""
+    old = repository("rev-parse", "HEAD")
+    new = repository.commit(AT, {"README.md": "more\n"})
+    things = (apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}"))
+    printed = pending(*HERE, "--diff", things=things).out
+    assert "Kustomization flux-system/apps: only the revision is new\n" in printed
+    assert "  no commit touches what it reads\n  no object changes\n" in printed
+    listed = pending(*HERE, "--diff", "-o", "markdown", things=things).out
+    assert "** only the revision is new: `main@sha1:" in listed
+
+
 def test_commits_that_are_taken_back(pending: Pending, repository: Past) -> None:
     """A branch may be put back."""
     old, new = grown(repository)
