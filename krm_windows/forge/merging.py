@@ -36,6 +36,14 @@ class Landing:
     is_new: bool = True
 
 
+@dataclass(slots=True)
+class _Waiting:
+    """Since when a change is waited for, and since when the forge has not made up its mind."""
+
+    began: datetime
+    unsure: datetime | None = None
+
+
 @dataclass
 class Merger:
     """Merges the changes that a gate lets through and that carry the label of a policy.
@@ -95,14 +103,14 @@ class Merger:
 
     def _land(self, change: Change) -> Landing:
         """Wait for the checks of a change as long as its window is open, and merge it."""
-        began = self.now()
+        waiting = _Waiting(self.now())
         while True:
-            landing = self._step(change, self.now() - began)
+            landing = self._step(change, waiting)
             if landing is not None:
                 return landing
             self._rest()
 
-    def _step(self, change: Change, waited: timedelta) -> Landing | None:
+    def _step(self, change: Change, waiting: _Waiting) -> Landing | None:
         """Do what can be done with a change now; None where a while later there may be more."""
         verdict = self.gate.decide(change, self.now())
         if not verdict.may_land:
@@ -112,14 +120,23 @@ class Merger:
             return self._approve(change, verdict.words)
         readiness = self.gate.forge.readiness(change, self.gate.context)
         if readiness.progress is Progress.READY:
-            return self._merge(change)
-        return self._unready(change, readiness, waited)
+            try:
+                return self._merge(change)
+            except ConflictError as error:
+                # Gitea says so of every change right after a merge, and shows what was so before.
+                readiness = Readiness(Progress.UNKNOWN, str(error))
+        return self._unready(change, readiness, waiting)
 
-    def _unready(self, change: Change, readiness: Readiness, waited: timedelta) -> Landing | None:
+    def _unready(
+        self,
+        change: Change,
+        readiness: Readiness,
+        waiting: _Waiting,
+    ) -> Landing | None:
         """Give up a change that cannot be merged; None where it is to be waited for."""
         if readiness.progress is Progress.MERGED:
             return Landing(change, Result.MERGED, "by somebody else")
-        if self._is_hopeless(readiness, waited):
+        if self._is_hopeless(readiness, waiting):
             return Landing(change, Result.FAILED, readiness.words)
         if self.gate.dry_run:
             return Landing(change, Result.WAITS, readiness.words)
@@ -133,13 +150,16 @@ class Merger:
         self.gate.say(change.sha, verdict)
         return Landing(change, Result.WAITS, verdict.words)
 
-    def _is_hopeless(self, readiness: Readiness, waited: timedelta) -> bool:
+    def _is_hopeless(self, readiness: Readiness, waiting: _Waiting) -> bool:
         if readiness.progress is Progress.BLOCKED:
             return True
+        at = self.now()
         # GitHub's `blocked`, too: it is so for as long as it takes to count our status.
         if readiness.progress is Progress.UNKNOWN:
-            return waited >= _GRACE
-        return waited >= self.timeout
+            waiting.unsure = waiting.unsure or at
+            return at - waiting.unsure >= _GRACE
+        waiting.unsure = None
+        return at - waiting.began >= self.timeout
 
     def _rest(self) -> None:
         """Sleep for a while, and not past the next edge."""

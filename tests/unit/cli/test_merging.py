@@ -214,6 +214,35 @@ def test_what_the_forge_works_out_is_waited_for(server: Server) -> None:
     assert (len(server.merged), hands.slept) == (2, [15.0])
 
 
+def test_a_forge_that_looks_again_after_checks_is_waited_for(server: Server) -> None:
+    """The minute that it has begins then, however long the checks took."""
+    hands = Hands(WEDNESDAY)
+    server.pulls[0].checks = {"ci": "pending"}
+
+    def meanwhile() -> None:
+        server.pulls[0].checks = {"ci": "pending" if len(hands.slept) < 40 else "success"}
+        server.pulls[0].unknown = 40 <= len(hands.slept) < 43
+
+    hands.meanwhile = meanwhile
+    assert gated(server, "--merge", hands=hands) == 0
+    assert (len(server.merged), len(hands.slept)) == (2, 43)
+
+
+def test_a_merge_that_is_refused_for_a_moment_is_tried_again(server: Server) -> None:
+    """Gitea looks for conflicts in every other change after a merge, and shows what was before."""
+    hands = Hands(WEDNESDAY)
+    refusals = [CANNOT_BE_MERGED[server.kind]] * 2
+
+    def before(_method: str, path: str) -> None:
+        if path.endswith("3/merge") and refusals:
+            server.troubles = [refusals.pop()]
+
+    server.before = before
+    assert gated(server, "--merge", hands=hands) == 0
+    assert server.merged == [(1, "a" * 40), (3, "c" * 40)]
+    assert hands.slept == [15.0, 15.0]
+
+
 def test_a_token_that_may_not_merge_ends_it(server: Server, said: Callable[[], str]) -> None:
     """In the words of the forge, and without the token."""
     server.may_merge = False
