@@ -12,18 +12,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 Json = object
 Reply = tuple[int, dict[str, str], Json]
 TOKEN = "s3cret-of-the-tests"  # noqa: S105 - of a server of ours
 KINDS = ("github", "gitlab", "gitea")
 REPOSITORY = "acme/fleet"
-PREFIXES = {
-    "github": "/repos/acme/fleet/",
-    "gitea": "/repos/acme/fleet/",
-    "gitlab": "/projects/acme%2Ffleet/",
-}
 SENT = {
     "github": ("Authorization", f"Bearer {TOKEN}"),
     "gitea": ("Authorization", f"token {TOKEN}"),
@@ -92,11 +87,19 @@ class Server:
     may_merge: bool = True
     # GitLab's list of files says so where it is cut.
     cut: bool = False
+    repository: str = REPOSITORY
     address: str = ""
     # What was said on changes: number, login of the author, text. The token is `login`'s; a job's
     # token may not ask whose it is.
     comments: list[tuple[int, str, str]] = field(default_factory=list)
     login: str | None = "ada"
+
+    @property
+    def root(self) -> str:
+        """What the paths of the repository begin with."""
+        if self.kind == "gitlab":
+            return f"/projects/{quote(self.repository, safe='')}/"
+        return f"/repos/{self.repository}/"
 
     def latest(self, sha: str, context: str = "krm-windows") -> dict[str, str]:
         """Return what was said of a commit last."""
@@ -116,9 +119,9 @@ class Server:
             return 401, {}, {"message": "Bad credentials"}
         if about := self._about(url.path):
             return about
-        if not url.path.startswith(PREFIXES[self.kind]):
+        if not url.path.startswith(self.root):
             return 404, {}, {"message": "Not Found"}
-        path = url.path.removeprefix(PREFIXES[self.kind])
+        path = url.path.removeprefix(self.root)
         query = {key: values[0] for key, values in parse_qs(url.query).items()}
         if match := re.fullmatch(r"(?:contents|repository/files)/(.+)", path):
             return self._content(query["ref"], unquote(match[1]))
@@ -131,7 +134,7 @@ class Server:
 
     def _about(self, path: str) -> Reply | None:
         """Answer what is asked about the repository as a whole, or about who asks."""
-        if f"{path}/" == PREFIXES[self.kind]:
+        if f"{path}/" == self.root:
             return 200, {}, {"default_branch": "main"}
         if path != "/user":
             return None

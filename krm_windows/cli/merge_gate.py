@@ -34,7 +34,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--url",
         metavar="URL",
-        help="the forge's REST interface (default: that of github.com or gitlab.com)",
+        help="the forge's REST interface (default: what its own pipelines say in GITHUB_API_URL or "
+        "CI_API_V4_URL, or else that of github.com or gitlab.com)",
     )
     gated.options(parser)
     parser.add_argument(

@@ -14,19 +14,37 @@ from krm_windows.system.errors import WorkspaceError
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of forge: `variable` of the environment has the token, `scheme` stands before it."""
+    """A kind of forge: `variable` of the environment has the token, `scheme` stands before it.
+
+    `here` is the variable by which the forge's own pipelines say where it is.
+    """
 
     make: Callable[[Client, str], Forge]
     address: str | None
     variable: str
     header: str
+    here: str | None
     scheme: str = ""
 
 
 KINDS = {
-    "github": Kind(GitHub, "https://api.github.com", "GITHUB_TOKEN", "Authorization", "Bearer "),
-    "gitlab": Kind(GitLab, "https://gitlab.com/api/v4", "GITLAB_TOKEN", "PRIVATE-TOKEN"),
-    "gitea": Kind(Gitea, None, "GITEA_TOKEN", "Authorization", "token "),
+    "github": Kind(
+        GitHub,
+        "https://api.github.com",
+        "GITHUB_TOKEN",
+        "Authorization",
+        "GITHUB_API_URL",
+        "Bearer ",
+    ),
+    "gitlab": Kind(
+        GitLab,
+        "https://gitlab.com/api/v4",
+        "GITLAB_TOKEN",
+        "PRIVATE-TOKEN",
+        "CI_API_V4_URL",
+    ),
+    # Its pipelines have GITHUB_API_URL, which on a runner of GitHub is GitHub's.
+    "gitea": Kind(Gitea, None, "GITEA_TOKEN", "Authorization", None, "token "),
 }
 
 
@@ -43,6 +61,9 @@ def connect(
     """
     kind = KINDS[name]
     where = address or kind.address
+    # A token of a GitHub Enterprise Server must not go to github.com.
+    if address is None and kind.here is not None:
+        where = environment.get(kind.here) or kind.address
     if where is None:
         raise WorkspaceError(f"{name} has no address of its own: give --url https://…/api/v1")
     # A file of secrets often ends in a line end.

@@ -1,13 +1,13 @@
 """`krm-windows merge-gate` for one commit: merge queues, merge trains, and what judges a change."""
 
 import json
-import subprocess
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from calls import POLICY
+from committed import FLUX, MAP, Repository
 from forges import TOKEN, Pull, Server, serving
 
 from krm_windows.cli import merge_gate
@@ -25,56 +25,6 @@ MONDAY = datetime(2026, 12, 21, 7, 0, tzinfo=UTC)
 CLOSED = "closed until Mon 2026-12-21 08:00 Europe/Berlin: flux-system/week (no window is open)\n"
 FREE = "changes nothing that a window gates\n"
 OPENED = POLICY.replace("spec:\n", "spec:\n  state: Open\n")
-FLUX = """\
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: %s, namespace: flux-system}
-spec: {interval: 10m, path: ./%s, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}
-"""
-MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: default}\n"
-
-
-class Repository:
-    """A repository: the first commit is what changes are merged onto."""
-
-    def __init__(self, folder: Path, git: Path) -> None:
-        self.folder = folder
-        self._git = git
-        self._run("init", "--quiet")
-        self.base = self.commit(
-            {
-                "windows/policy.yaml": POLICY,
-                "clusters/north/apps.yaml": FLUX % ("apps", "apps"),
-                "clusters/north/sync.yaml": FLUX % ("flux-system", "clusters/north"),
-                # Read as applied: it gates the Kustomization of its cluster.
-                "clusters/north/policy.yaml": POLICY.replace(
-                    "metadata:\n",
-                    "metadata:\n  annotations: {config.kubernetes.io/local-config: 'true'}\n",
-                ),
-                "apps/map.yaml": MAP,
-                "README.md": "Fleet\n",
-            }
-        )
-
-    def commit(self, files: dict[str, str]) -> str:
-        """Write some files and commit them; return the commit."""
-        for name, text in files.items():
-            path = self.folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        self._run("add", "--all")
-        self._run("commit", "--quiet", "--message", "change")
-        return self._run("rev-parse", "HEAD").strip()
-
-    def _run(self, *command: str) -> str:
-        who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
-        done = subprocess.run(
-            [self._git, "-C", self.folder, *who, *command],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        return done.stdout
 
 
 @pytest.fixture

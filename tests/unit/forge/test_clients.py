@@ -23,7 +23,9 @@ from krm_windows.forge import (
     connect,
     http,
 )
+from krm_windows.forge.gitlab import GitLab
 from krm_windows.forge.http import Client
+from krm_windows.forge.pulls import Pulls
 from krm_windows.system.errors import WorkspaceError
 
 NOW = datetime(2026, 12, 16, 11, 0, tzinfo=UTC)
@@ -309,6 +311,28 @@ def test_what_is_missing_is_said(
     """Before anything is sent, and without the token."""
     with pytest.raises(WorkspaceError, match=said):
         connect.connect(name, REPOSITORY, address, environment)
+
+
+@pytest.mark.parametrize(
+    ("name", "address", "environment", "expected"),
+    [
+        ("github", None, {}, "https://api.github.com"),
+        ("github", None, {"GITHUB_API_URL": "https://ghe.test/api/v3"}, "https://ghe.test/api/v3"),
+        ("github", "https://a.test", {"GITHUB_API_URL": "https://b.test"}, "https://a.test"),
+        ("github", None, {"CI_API_V4_URL": "https://b.test"}, "https://api.github.com"),
+        ("gitlab", None, {}, "https://gitlab.com/api/v4"),
+        ("gitlab", None, {"CI_API_V4_URL": "https://gl.test/api/v4"}, "https://gl.test/api/v4"),
+        ("gitea", "https://tea.test", {"GITHUB_API_URL": "https://b.test"}, "https://tea.test"),
+    ],
+)
+def test_where_a_forge_is(
+    name: str, address: str | None, environment: dict[str, str], expected: str
+) -> None:
+    """As it is given, or as its own pipelines say, or the one that all know."""
+    variable = connect.KINDS[name].variable
+    forge = connect.connect(name, REPOSITORY, address, {**environment, variable: "x"})
+    assert isinstance(forge, (Pulls, GitLab))
+    assert forge.client.address == expected
 
 
 def test_a_client_shows_no_token() -> None:

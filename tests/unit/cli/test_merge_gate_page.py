@@ -1,0 +1,113 @@
+"""The commands of the page about the merge gate, run by a shell as they stand."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from calls import POLICY
+from committed import MAP, Repository
+from forges import TOKEN, Pull, Server, serving
+
+PAGE = Path(__file__).resolve().parents[3] / "docs/how-to/gate-the-merge.md"
+BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+OPEN, CLOSED = "Open", "Closed"
+GATED, FREE = "a" * 40, "b" * 40
+# Of the commit that the queue and the train are about.
+IT = "it"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A command of the page by words of its own, and what comes of it while the policy is so."""
+
+    words: str
+    state: str
+    code: int
+    statuses: dict[str, str] = field(default_factory=dict)
+    merged: tuple[int, ...] = ()
+
+
+RUNS = [
+    Run("github --repo acme/fleet\n", CLOSED, 0, {GATED: "pending", FREE: "success"}),
+    Run("github --repo acme/fleet\n", OPEN, 0, {GATED: "success", FREE: "success"}),
+    Run("--forge gitlab", CLOSED, 0, {GATED: "pending", FREE: "success"}),
+    Run("--event", CLOSED, 10, {IT: "failure"}),
+    Run("--event", OPEN, 0, {IT: "success"}),
+    Run("CI_COMMIT_SHA", CLOSED, 10),
+    Run("CI_COMMIT_SHA", OPEN, 0),
+    Run("--merge", CLOSED, 0, {GATED: "pending", FREE: "success"}),
+    Run("--merge", OPEN, 0, {GATED: "success", FREE: "success"}, (1,)),
+]
+
+
+def test_every_command_of_the_page_is_run() -> None:
+    """One that is new needs a line here."""
+    assert BLOCKS
+    for block in BLOCKS:
+        assert sum(words in block for words in {run.words for run in RUNS}) == 1, block
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.words.strip()} {run.state}")
+def test_a_command_of_the_page_does_what_the_page_says(
+    run: Run, tmp_path: Path, tool: Callable[[str], Path]
+) -> None:
+    """As it stands, but for the token and the address of a forge that nobody has."""
+    [block] = [each for each in BLOCKS if run.words in each]
+    [kind] = re.findall(r"--forge (\w+)", block) or ["github"]
+    [name] = re.findall(r"--repo (\S+)", block) or ["acme/fleet"]
+    repository = Repository(tmp_path / "fleet", tool("git"))
+    state = f"spec:\n  state: {run.state}\n"
+    base = repository.commit({"windows/policy.yaml": POLICY.replace("spec:\n", state)})
+    sha = repository.commit({"apps/map.yaml": MAP.replace("web", "net")})
+    pulls = (
+        Pull(1, GATED, ("apps/map.yaml",), ("window:week",)),
+        Pull(2, FREE, ("docs/page.md",)),
+    )
+    with serving(kind, *pulls) as server:
+        server.repository = name
+        done = subprocess.run(
+            ["bash", "-euc", shown(block, server)],
+            cwd=repository.folder,
+            env=environment(server, tmp_path, base, sha),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == run.code, done.stderr
+    found = {commit: said[-1]["state"] for commit, said in server.statuses.items()}
+    assert found == {sha if commit == IT else commit: what for commit, what in run.statuses.items()}
+    assert tuple(number for number, _ in server.merged) == run.merged
+    assert TOKEN not in done.stdout + done.stderr
+
+
+def shown(block: str, server: Server) -> str:
+    """Return a block with a token and an address that there are."""
+    return block.replace("…", TOKEN).replace("https://gitea.example/api/v1", server.address)
+
+
+def environment(server: Server, folder: Path, base: str, sha: str) -> dict[str, str]:
+    """Return what the runners of the forges set."""
+    group = {
+        "head_sha": sha,
+        "head_ref": f"refs/heads/gh-readonly-queue/main/pr-1-{base}",
+        "base_sha": base,
+        "base_ref": "refs/heads/main",
+    }
+    event = folder / "event.json"
+    event.write_text(json.dumps({"action": "checks_requested", "merge_group": group}))
+    return {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(folder),
+        f"{server.kind.upper()}_TOKEN": TOKEN,
+        "GITHUB_API_URL": server.address,
+        "CI_API_V4_URL": server.address,
+        "GITHUB_EVENT_PATH": str(event),
+        "CI_COMMIT_SHA": sha,
+        "CI_MERGE_REQUEST_TARGET_BRANCH_SHA": base,
+    }
