@@ -152,6 +152,9 @@ CLUSTER_EMPTY_MAP = _error(
 CLUSTER_NULL = _error(
     "cluster-null", "A cluster has nothing behind its name, so it would have no windows."
 )
+CLUSTER_DROPPED = _warning(
+    "cluster-dropped", "The windows of a cluster are removed that the policies name no more."
+)
 CLUSTER_UNKNOWN = _error("cluster-unknown", "The policy has no such cluster.")
 
 # The plan: what may be gated.
@@ -416,9 +419,6 @@ SOURCE_ASSUMED = _info(
 CLUSTER_NULL_DROPPED = _error(
     "cluster-null-dropped",
     "A patch of a policy removes something below a cluster, which a merge drops.",
-)
-CLUSTER_DROPPED = _warning(
-    "cluster-dropped", "The windows of a cluster are removed that the policies name no more."
 )
 CLUSTER_UNBUILT = _warning(
     "cluster-unbuilt", "A cluster's own directory cannot be built, so nothing is known of it."
