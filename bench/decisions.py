@@ -80,6 +80,20 @@ def policies() -> Iterator[tuple[str, Timetable]]:
     yield "1,000 windows with cron schedules for both ends", _policy(*_ending())
     yield "always open, by 960 windows on different days each", _policy(*_halves(lasting=True))
     yield "the same, with cron schedules for both ends", _policy(*_halves(lasting=False))
+    yield "1,000 windows from one random cron schedule to another", _policy(*_random())
+    yield (
+        "the same, asked a year ahead",
+        _policy(*_random(), closes_early=366 * DAY),
+    )
+    wall = NEW_YEAR.replace(tzinfo=None)
+    yield (
+        "1,000 dated of each kind, on the wall clock",
+        _policy(
+            *_dated(Kind.WINDOW, 1000, wall),
+            freezes=_dated(Kind.FREEZE, 400, wall + 500 * MINUTE),
+            overrides=_dated(Kind.OVERRIDE, 50, wall + 900 * MINUTE),
+        ),
+    )
     yield (
         "1,000 of each kind",
         _policy(*_often(), freezes=_freezes(), overrides=_dated(Kind.OVERRIDE, 5)),
@@ -134,8 +148,28 @@ def _freezes() -> tuple[Rule, ...]:
     )
 
 
-def _dated(kind: Kind, minutes: int) -> tuple[Rule, ...]:
-    begins = (NEW_YEAR + number * 1000 * MINUTE for number in range(MOST))
+def _random() -> tuple[Rule, ...]:
+    """Open from one schedule to another, of random days and times each."""
+    return tuple(
+        Rule(Kind.WINDOW, f"w{n}", _any(random.Random(n)), _any(random.Random(-n)))  # noqa: S311
+        for n in range(1, MOST + 1)
+    )
+
+
+def _any(chosen: random.Random) -> Recurrence:
+    """Choose half of the minutes, hours, days and months, and three weekdays."""
+    return Recurrence(
+        frozenset(chosen.sample(range(60), 30)),
+        frozenset(chosen.sample(range(24), 12)),
+        days=frozenset(chosen.sample(range(1, 32), 15)),
+        months=frozenset(chosen.sample(range(1, 13), 6)),
+        weekdays=frozenset(chosen.sample(range(7), 3)),
+        either=True,
+    )
+
+
+def _dated(kind: Kind, minutes: int, first: datetime = NEW_YEAR) -> tuple[Rule, ...]:
+    begins = (first + number * 1000 * MINUTE for number in range(MOST))
     return tuple(
         Rule(
             kind,

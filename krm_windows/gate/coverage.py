@@ -6,88 +6,95 @@ Saturdays, and Sundays until 04:00.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta
 from functools import reduce
+from itertools import chain
 from operator import or_
-from typing import NamedTuple
+from typing import TypeAlias
 
 from krm_windows.gate import bits
-from krm_windows.gate.bits import DAY, FIRST_DAY, FULL, LAST_DAY
+from krm_windows.gate.bits import DAY, FULL, LAST_DAY
 from krm_windows.gate.recurrence import Calendar, Recurrence, calendar
 from krm_windows.gate.timetable import Rule
-from krm_windows.gate.wallclock import utc, wall
+from krm_windows.gate.wallclock import instant, steady, wall
+from krm_windows.gate.zones import Zone
 
 _MINUTE = timedelta(minutes=1)
 _SECOND = timedelta(seconds=1)
 # Later than any minute that has a date.
 NEVER = (LAST_DAY + 2) * DAY
-_TOGETHER = 4
+# As far as a decision looks from a day of a year: 400 days, and a margin of 366 days later.
+_YEARS_BACK = 2
+_YEARS_AHEAD = 3
 _YEARS_BEFORE = 9  # what began on a 29 February may last until the next one, eight years later
 _BYTE = 8
-
-
-class Covered(NamedTuple):
-    """These `minutes` of each of these `days`, both as bits."""
-
-    days: int
-    minutes: int
+# Some days, and the minutes that are covered of each of them, both as bits.
+Covered: TypeAlias = tuple[int, int]
 
 
 class Years:
-    """What rules that recur cover of the wall-clock days of four years.
+    """What rules that recur cover of the wall-clock `days` of some years, which are ordinals.
 
     Each rule covers some sets of days, and the same minutes of all days of a set.
     """
 
-    def __init__(self, rules: Iterable[Rule], number: int) -> None:
-        """Work it out for the years from four times a `number` on: 506 is from 2024 to 2027."""
-        first_year = _known(number * _TOGETHER)
-        last_year = _known(number * _TOGETHER + _TOGETHER - 1)
-        earliest = _known(first_year - _YEARS_BEFORE)
-        years = calendar(earliest, last_year)
-        self._first = date(first_year, 1, 1).toordinal()
-        passed = self._first - years.first
-        # Counted from here on, what began in the years before reaches into these.
-        self._rules = [_since(passed, recurring(rule, years)) for rule in rules]
+    def __init__(self, rules: Iterable[Rule], year: int) -> None:
+        """Work it out for the years around one, as far as a decision on a day of it looks."""
+        first_year = max(year - _YEARS_BACK, date.min.year)
+        last_year = min(year + _YEARS_AHEAD, date.max.year)
+        # What began in the years before reaches into these.
+        years = calendar(max(first_year - _YEARS_BEFORE, date.min.year), last_year)
+        self._counted_from = years.first
+        self.days = range(date(first_year, 1, 1).toordinal(), years.first + years.length)
+        self._rules = [recurring(rule, years) for rule in rules]
         # Eight days are a byte; at least one is beyond the end.
-        self._size = (years.length - passed) // _BYTE + 1
-        self._in_bytes = list(self._joined())
-        self._covered: dict[int, list[int]] = {}
+        self._size = len(self.days) // _BYTE + 1
+        together = self._joined()
+        self._minutes = tuple(together.values())
+        self._bytes = b"".join(days.to_bytes(self._size, "little") for days in together)
+        # What is covered of eight days: by the number of their byte, and by the bytes of all sets.
+        self._of_bytes: dict[int, list[int]] = {}
+        self._sums: dict[bytes, list[int]] = {}
 
-    def _joined(self) -> Iterable[tuple[bytes, int]]:
-        """Give the days of each set, eight a byte, with the minutes that all rules cover of them.
-
-        Rules often share their days: what is covered on the same ones is one set of minutes.
-        """
-        together: dict[int, int] = {}
-        for covered in self._rules:
-            for days, minutes in covered:
-                together[days] = together.get(days, 0) | minutes
-        every = bits.below(self._size * _BYTE)
-        for days, minutes in together.items():
-            known = days & every
-            yield known.to_bytes(self._size, "little"), minutes
-
-    @staticmethod
-    def number(day: int) -> int:
-        """Give the number of the years in which a day lies, or of the nearest."""
-        nearest = min(max(day, FIRST_DAY), LAST_DAY)
-        year = date.fromordinal(nearest).year
-        return year // _TOGETHER
+    def _joined(self) -> dict[int, int]:
+        """Return sets of days, with the minutes that are covered of each day of a set."""
+        from_midnight: dict[int, int] = {}
+        until_midnight: dict[int, int] = {}
+        others = []
+        for days, minutes in chain.from_iterable(self._rules):
+            if minutes & minutes + 1 == 0:
+                from_midnight[minutes] = from_midnight.get(minutes, 0) | days
+            elif minutes | minutes - 1 == FULL:
+                until_midnight[minutes] = until_midnight.get(minutes, 0) | days
+            else:
+                others.append((days, minutes))
+        passed = self.days.start - self._counted_from
+        left = bits.below(self._size * _BYTE) << passed
+        full = from_midnight.pop(FULL, 0) & left
+        together = {full >> passed: FULL}
+        left ^= full  # of a day that is covered throughout nothing else counts
+        every = chain(_longest(from_midnight, left), _longest(until_midnight, left), others)
+        for days, minutes in every:
+            known = (days & left) >> passed
+            if known:  # often the same for many rules
+                together[known] = together.get(known, 0) | minutes
+        return together
 
     def on_day(self, day: int) -> int:
         """Return the minutes of a wall-clock day that rules cover, as bits."""
-        byte, bit = divmod(day - self._first, _BYTE)
-        return self._of_byte(byte)[bit]
+        byte, bit = divmod(day - self.days.start, _BYTE)
+        if byte not in self._of_bytes:
+            self._of_bytes[byte] = self._of_byte(byte)
+        return self._of_bytes[byte][bit]
 
     def of_rules(self, day: int) -> dict[int, int]:
         """Return what each rule covers of a wall-clock day, by its number among them.
 
         Only of those that cover any of it.
         """
-        index = max(day - self._first, 0)
+        index = max(day - self._counted_from, 0)
         found: dict[int, int] = {}
         for number, covered in enumerate(self._rules):
             for days, minutes in covered:
@@ -101,18 +108,23 @@ class Years:
         What is covered on the same ones of them is joined first: for however many rules, these are
         256 sets at most.
         """
-        if number not in self._covered:
+        of_sets = b""
+        if 0 <= number < self._size:
+            of_sets = self._bytes[number :: self._size]
+        if of_sets not in self._sums:
             joined = [0] * 256
-            if 0 <= number < self._size:
-                for days, minutes in self._in_bytes:
-                    joined[days[number]] |= minutes
-            self._covered[number] = _by_bit(joined)
-        return self._covered[number]
+            for days, minutes in zip(of_sets, self._minutes, strict=False):
+                joined[days] |= minutes
+            self._sums[of_sets] = _by_bit(joined)
+        return self._sums[of_sets]
 
 
-def _known(year: int) -> int:
-    """Return the nearest year of the calendar."""
-    return min(max(year, date.min.year), date.max.year)
+def _longest(by_minutes: dict[int, int], left: int) -> Iterator[Covered]:
+    """Give each day that is `left` the longest of what all begins, or all ends, at midnight."""
+    for minutes in sorted(by_minutes, reverse=True):  # as numbers, the longer ones are greater
+        days = by_minutes[minutes] & left
+        left ^= days
+        yield days, minutes
 
 
 def _by_bit(joined: list[int]) -> list[int]:
@@ -143,15 +155,15 @@ def recurring(rule: Rule, years: Calendar) -> list[Covered]:
         return _ending(begins, rule.ends, years)
     days = begins.days_of(years)
     own, reach = _span(begins.times, rule.ends)
-    covered = [Covered(days, own)]
+    covered = [(days, own)]
     if reach <= DAY:  # as most do
         return covered
     # Beyond its midnight it lasts for whole days, and for the rest of minutes on the next one.
     whole, rest = divmod(reach - DAY, DAY)
     following = days << 1
-    covered.append(Covered(following << whole, bits.below(rest)))
+    covered.append((following << whole, bits.below(rest)))
     if whole:
-        covered.append(Covered(bits.lasting(following, whole), FULL))
+        covered.append((bits.lasting(following, whole), FULL))
     return covered
 
 
@@ -177,40 +189,29 @@ def _span(times: int, ends: object) -> tuple[int, int]:
 
 def _ending(begins: Recurrence, ends: Recurrence, years: Calendar) -> list[Covered]:
     """Cover what lasts from each moment of `begins` until the next one of `ends`."""
-    every = bits.below(years.length + ends.shift + 1)
     begun = begins.days_of(years)
     ended = 0
     if ends.times:
         ended = ends.days_of(years)
-    never_ended = every & ~ended
-    from_first = FULL & ~bits.below(bits.first(begins.times))
-    if not ended:
-        held = bits.filled(begun, every) << 1
-        return [Covered(begun & every, from_first), Covered(held & every, FULL)]
+    every = bits.below(years.length + _BYTE)
+    never_ended = every ^ ended & every
+    times = begins.times
+    end_times = ends.times
+    from_first = FULL ^ bits.below(bits.first(times))
     # In force at the end of a day is what began on it after the last end, and so it is on later
     # days until one that has an end.
     lasting = begun
-    if bits.last(begins.times) < bits.last(ends.times):
+    if bits.last(times) < bits.last(end_times):
         lasting &= never_ended
     held = bits.filled(lasting, never_ended) << 1  # in force when these days begin
-    until_next_end = bits.filled(begins.times, FULL & ~ends.times)
-    until_first_end = bits.below(bits.first(ends.times))
+    until_next_end = bits.filled(times, FULL ^ end_times)
+    until_first_end = bits.below(bits.first(end_times))
     return [
-        Covered(begun & never_ended, from_first),
-        Covered(begun & ended, until_next_end),
-        Covered(held & never_ended, FULL),
-        Covered(held & ended, until_first_end),
+        (begun & never_ended, from_first),
+        (begun & ended, until_next_end),
+        (held & never_ended, FULL),
+        (held & ended, until_first_end),
     ]
-
-
-def _since(day: int, every: list[Covered]) -> list[Covered]:
-    """Count days from another one on, and leave out what is before it."""
-    found = []
-    for days, minutes in every:
-        later = days >> day
-        if later and minutes:
-            found.append(Covered(later, minutes))
-    return found
 
 
 @dataclass
@@ -260,19 +261,19 @@ def of_interval(interval: tuple[int, int], day: int) -> int:
     return before_end & ~before_begin
 
 
-def minute(instant: datetime) -> int:
+def minute(moment: datetime) -> int:
     """Return the number of the minute of an aware instant, or of a naive moment.
 
     Days are counted as by `toordinal`, so minutes from the midnight of a day 0 on.
     """
-    ahead = instant.utcoffset() or timedelta()
-    of_day = instant.hour * 60 + instant.minute
-    shown = of_day * 60 + instant.second
+    ahead = moment.utcoffset() or timedelta()
+    of_day = moment.hour * 60 + moment.minute
+    shown = of_day * 60 + moment.second
     seconds = shown - ahead // _SECOND  # may be of the day before, or after
-    return instant.toordinal() * DAY + seconds // 60
+    return moment.toordinal() * DAY + seconds // 60
 
 
-def interval(rule: Rule, tz: tzinfo) -> tuple[int, int]:
+def interval(rule: Rule, tz: Zone) -> tuple[int, int]:
     """Return the UTC minutes from and until which a dated rule holds; `NEVER` if it has no end."""
     begin = rule.begins
     if isinstance(begin, Recurrence):
@@ -285,7 +286,7 @@ def interval(rule: Rule, tz: tzinfo) -> tuple[int, int]:
     return _number(begin, tz), _number(end, tz)
 
 
-def _end(ends: object, begin: datetime, tz: tzinfo) -> datetime | None:
+def _end(ends: object, begin: datetime, tz: Zone) -> datetime | None:
     """Find the end of what begins at `begin`, a naive moment or an instant; None for never."""
     if isinstance(ends, timedelta):
         return _later(begin, ends)
@@ -312,8 +313,13 @@ def _later(moment: datetime, span: timedelta) -> datetime | None:
     return None
 
 
-def _number(moment: datetime, tz: tzinfo) -> int:
+def _number(moment: datetime, tz: Zone) -> int:
     """Return the UTC minute of an instant, or of when the wall clock of `tz` shows a moment."""
-    if date.min.year < moment.year < date.max.year:
-        return minute(utc(moment, tz))
-    return minute(moment)  # no clock is asked beyond the calendar's ends
+    if moment.tzinfo or not date.min.year < moment.year < date.max.year:
+        return minute(moment)  # no clock is asked beyond the calendar's ends
+    day = moment.toordinal()
+    around = steady(day, tz)
+    # Offsets are less than a day: while it is this day on the clock, it is one of three in UTC.
+    if around and day - 1 in around.days and day + 1 in around.days:
+        return minute(moment - around.ahead)
+    return minute(instant(moment, tz))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta
 from enum import Enum, auto
 from functools import cached_property
 
@@ -12,6 +12,7 @@ from krm_windows.gate.coverage import NEVER
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.gate.wallclock import Piece, pieces
+from krm_windows.gate.zones import Zone
 
 _MINUTE = timedelta(minutes=1)
 _FAR = timedelta(days=400)  # how far a change is searched for, either way
@@ -133,7 +134,7 @@ class _Ranked:
         self,
         rank: Rank,
         rules: tuple[Rule, ...],
-        tz: tzinfo,
+        tz: Zone,
     ) -> None:
         self.rank = rank
         self.opens = rank in _OPENING
@@ -145,10 +146,9 @@ class _Ranked:
                 self._recurring.append(rule)
             else:
                 self._once.append(rule)
-        # What was worked out: of years by their number, of wall-clock days, and of UTC days.
-        self._years: dict[int, coverage.Years] = {}
+        # What was worked out, of years and of wall-clock days.
+        self._years: list[coverage.Years] = []
         self._walls: dict[int, int] = {}
-        self._days: dict[int, int] = {}
 
     # Only when a day is asked for: `state: Open` decides without them.
     @cached_property
@@ -161,11 +161,6 @@ class _Ranked:
 
     def on_day(self, day: int) -> int:
         """Return the minutes of a UTC day that are covered, as bits."""
-        if day not in self._days:
-            self._days[day] = self._covered(day)
-        return self._days[day]
-
-    def _covered(self, day: int) -> int:
         covered = self._dated.on_day(day)
         if not self._recurring or covered == FULL:
             return covered
@@ -173,25 +168,18 @@ class _Ranked:
             covered |= piece.in_utc(self._on_wall_day)
         return covered
 
-    def named(self, day: int) -> list[tuple[int, str]]:
-        """Return the minutes of a UTC day that each rule covers alone, with its name.
-
-        Only of those that cover any.
-        """
-        found = []
+    def by_rule(self, day: int) -> Iterator[tuple[int, Rule]]:
+        """Yield the minutes of a UTC day that each rule covers alone; some rules cover none."""
         for interval, rule in zip(self._intervals, self._once, strict=True):
-            covered = coverage.of_interval(interval, day)
-            found.append((covered, rule.name))
+            yield coverage.of_interval(interval, day), rule
         if not self._recurring:
-            return found
+            return
         cut = pieces(day, self._tz)
         for number, on_wall_days in self._by_rule(cut).items():
             covered = 0
             for piece in cut:
                 covered |= piece.in_utc(on_wall_days.__getitem__)
-            name = self._recurring[number].name
-            found.append((covered, name))
-        return found
+            yield covered, self._recurring[number]
 
     def _by_rule(self, cut: tuple[Piece, ...]) -> dict[int, dict[int, int]]:
         """Return what each rule that recurs covers of the wall-clock days that a UTC day shows."""
@@ -212,10 +200,13 @@ class _Ranked:
         return self._walls[day]
 
     def _around(self, day: int) -> coverage.Years:
-        number = coverage.Years.number(day)
-        if number not in self._years:
-            self._years[number] = coverage.Years(self._recurring, number)
-        return self._years[number]
+        known = min(max(day, FIRST_DAY), LAST_DAY)
+        for years in self._years:
+            if known in years.days:
+                return years
+        years = coverage.Years(self._recurring, date.fromordinal(known).year)
+        self._years.append(years)
+        return years
 
 
 class Days:
@@ -224,7 +215,7 @@ class Days:
     The minutes of a day are `bits`; a day is the ordinal of a date.
     """
 
-    def __init__(self, timetable: Timetable, tz: tzinfo) -> None:
+    def __init__(self, timetable: Timetable, tz: Zone) -> None:
         self._ranks = [_Ranked(rank, rules, tz) for rank, rules in _ranked(timetable) if rules]
         self._state = timetable.state
         self._open_outside = timetable.outside_windows == "Open"
@@ -252,13 +243,9 @@ class Days:
 
     def by_rules(self, day: int) -> tuple[int, int]:
         """Return when rules open, `closesEarly` left out, and when overrides alone do."""
-        if day not in self._by_rules:
-            self._by_rules[day] = self._ruled(day)
-        return self._by_rules[day]
-
-    def _ruled(self, day: int) -> tuple[int, int]:
-        """Give each minute to the first rank that is in force in it."""
-        left = FULL
+        if day in self._by_rules:
+            return self._by_rules[day]
+        left = FULL  # each minute is that of the first rank that is in force in it
         opened = 0
         overridden = 0
         for ranked in self._ranks:
@@ -272,6 +259,7 @@ class Days:
                 overridden = covered
         if self._open_outside:
             opened |= left
+        self._by_rules[day] = opened, overridden
         return opened, overridden
 
     def deciding(self, day: int, part: int) -> tuple[str, ...]:
@@ -305,44 +293,40 @@ class Days:
         for ranked in self._ranks:
             decided = left & ranked.on_day(day)
             if decided:  # by one or several of this rank
-                for minutes, name in ranked.named(day):
-                    yield minutes & decided, name
+                for minutes, rule in ranked.by_rule(day):
+                    if minutes & decided:  # only then its name is made
+                        yield minutes & decided, rule.name
                 left &= ~decided
         yield left & opened, "outsideWindows"
 
     def since(self, now: int) -> datetime | None:
         """Find the last change up to a UTC minute."""
-        today, of_day = divmod(now, DAY)
-        held = self._held(now)
-        for day in range(today, today - _SEARCHED_DAYS, -1):
-            other = self.open(day) ^ held  # when it is otherwise
-            if day == today:  # what is later does not count
-                other &= bits.below(of_day)
-            if other:
-                changed = day * DAY + bits.last(other) + 1
+        for day, other in self._otherwise(now, -1):
+            before = other & bits.below(now - day * DAY)  # what is later today does not count
+            if before:
+                changed = day * DAY + bits.last(before) + 1
                 return _instant(changed, now)
         return None
 
     def until(self, now: int) -> datetime | None:
         """Find the first change after a UTC minute."""
-        today, of_day = divmod(now, DAY)
-        held = self._held(now)
-        for day in range(today, today + _SEARCHED_DAYS):
-            other = self.open(day) ^ held
-            if day == today:  # what is over does not count
-                other &= ~bits.below(of_day)
-            if other:
-                changes = day * DAY + bits.first(other)
+        for day, other in self._otherwise(now, 1):
+            after = other & ~bits.below(now - day * DAY)  # what is over does not count
+            if after:
+                changes = day * DAY + bits.first(after)
                 return _instant(changes, now)
         return None
 
-    def _held(self, now: int) -> int:
-        """Return a day that is throughout what it is at a UTC minute."""
-        day, of_day = divmod(now, DAY)
-        is_open = self.open(day) >> of_day & 1
-        if is_open:
-            return FULL
-        return 0
+    def _otherwise(self, now: int, step: int) -> Iterator[tuple[int, int]]:
+        """Yield the days from a UTC minute's on, with the minutes that are otherwise than it."""
+        today, of_day = divmod(now, DAY)
+        is_open = self.open(today) >> of_day & 1
+        for day in range(today, today + step * _SEARCHED_DAYS, step):
+            other = self.open(day)
+            if is_open:
+                other ^= FULL
+            if other:
+                yield day, other
 
     def _shortened(self, day: int, opened: int) -> int:
         """Close early: open is only what stays so for all of the margin, and a minute more."""

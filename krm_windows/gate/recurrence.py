@@ -3,7 +3,7 @@
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 from krm_windows.gate import bits
@@ -38,25 +38,18 @@ class Recurrence:
     nth: int | None = None
     shift: int = 0
 
-    @cached_property
+    @property
     def times(self) -> int:
         """The minutes of a day, as bits."""
-        minutes = bits.of(self.minutes)
-        hours = bits.of(hour * 60 for hour in self.hours)
-        # The minutes of an hour, put at each hour: the product of two sums of powers of two.
-        return hours * minutes
+        return _times(self.minutes, self.hours)
 
     @cached_property
     def _years(self) -> dict[int, tuple[int, int]]:
         """By year, once it was asked for: its 1 January as an ordinal, its named days as bits."""
         return {}
 
-    def matches(self, day: date) -> bool:
-        """Whether anything recurs on `day`."""
-        return self.on(day.toordinal())
-
     def on(self, day: int) -> bool:
-        """Whether a day is named, whatever the times."""
+        """Whether a day, an ordinal, is named, whatever the times."""
         named = day - self.shift
         if not bits.FIRST_DAY <= named <= bits.LAST_DAY:
             return False  # of the year 0, or 10000
@@ -118,7 +111,7 @@ class Recurrence:
         """Give the ordinal of the year's 1 January, and its named days: bit 0 is that day."""
         if year not in self._years:
             days = calendar(year, year)
-            self._years[year] = days.first, self._days_of(days)
+            self._years[year] = days.first, self.days_of(days) >> self.shift
         return self._years[year]
 
     def days_of(self, years: "Calendar") -> int:
@@ -126,18 +119,22 @@ class Recurrence:
 
         A shift may lead beyond their end.
         """
-        return self._days_of(years) << self.shift  # "the day after the second Tuesday"
-
-    def _days_of(self, calendar: "Calendar") -> int:
-        on_day = calendar.days[self.days]
-        on_weekday = calendar.weekdays[self.weekdays]
+        on_day = years.days[self.days]
+        on_weekday = years.weekdays[self.weekdays]
         # Which of the two is meant, was decided by whoever read the schedule.
         named = on_day & on_weekday
         if self.either:  # in cron, `0 8 13 * 5` is every 13th and every Friday
             named = on_day | on_weekday
         if self.nth is not None:
-            named &= calendar.weeks[self.nth]
-        return named & calendar.months[self.months]
+            named &= years.weeks[self.nth]
+        # "The day after the second Tuesday" is moved by one.
+        return (named & years.months[self.months]) << self.shift
+
+
+@lru_cache(maxsize=4096)
+def _times(minutes: frozenset[int], hours: frozenset[int]) -> int:
+    # The minutes of an hour, put at each hour: the product of two sums of powers of two.
+    return bits.of(minutes) * bits.of([hour * 60 for hour in hours])
 
 
 class Calendar(NamedTuple):
@@ -173,36 +170,32 @@ class _Joined(dict[frozenset[int], int]):
 def calendar(first_year: int, last_year: int) -> Calendar:
     """Return the days from one year's first to another one's last."""
     first = date(first_year, 1, 1).toordinal()
-    days = dict.fromkeys(EVERY_DAY, 0)
     months = dict.fromkeys(EVERY_MONTH, 0)
+    firsts = 0
     last_weeks = 0
     begin = 0  # of the month, counted from the first day on
     for year in range(first_year, last_year + 1):
         for month in months:
             _, length = monthrange(year, month)
             months[month] |= bits.below(length) << begin
-            for day in range(length):  # the 1st is 0 days after it
-                days[day + 1] |= 1 << (begin + day)
+            firsts |= 1 << begin
             begin += length
             last_weeks |= bits.below(_WEEK) << (begin - _WEEK)
+    every = bits.below(begin)
+    days = {1: firsts}
+    for day in range(1, 31):
+        # The day after each, unless that is the first of the next month.
+        days[day + 1] = days[day] << 1 & (every ^ firsts)
     of_days = _Joined(days)
     weeks = {_LAST_WEEK: last_weeks}  # of a month, its last seven days
     for nth in range(1, 6):
         # The second Tuesday is the one from the 8th to the 14th.
         until = nth * _WEEK + 1
         weeks[nth] = of_days[frozenset(range(until - _WEEK, until))]
-    weekdays = _Joined(_weekdays(first, begin))
-    return Calendar(first, begin, of_days, weekdays, _Joined(months), weeks)
-
-
-def _weekdays(first: int, length: int) -> dict[int, int]:
-    """Return the Sundays, Mondays … of so many days from the ordinal `first` on."""
-    sunday = -first % _WEEK  # the ordinals of Sundays are multiples of seven
-    found = {}
-    for weekday in EVERY_WEEKDAY:
-        earliest = (sunday + weekday) % _WEEK
-        found[weekday] = bits.of(range(earliest, length, _WEEK))
-    return found
+    sevenths = bits.of(range(0, begin, _WEEK))
+    # The ordinals of Sundays are multiples of seven.
+    weekdays = {each: sevenths << (each - first) % _WEEK & every for each in EVERY_WEEKDAY}
+    return Calendar(first, begin, of_days, _Joined(weekdays), _Joined(months), weeks)
 
 
 def _up_to(wall: datetime) -> int:

@@ -6,12 +6,13 @@ In a repeated hour it stands still until it reaches new ground
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import MINYEAR, UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import NamedTuple
 
 from krm_windows.gate import bits
 from krm_windows.gate.bits import DAY, FIRST_DAY, LAST_DAY
+from krm_windows.gate.zones import Zone
 
 _MINUTE = timedelta(minutes=1)
 # Days that every clock has a name for, on either side of UTC.
@@ -101,10 +102,45 @@ class Piece(NamedTuple):
 
 
 @lru_cache(maxsize=8192)
-def pieces(day: int, tz: tzinfo) -> tuple[Piece, ...]:
+def pieces(day: int, tz: Zone) -> tuple[Piece, ...]:
     """Cut a UTC day (an ordinal) where the clock of `tz` is changed; most days are one piece."""
     midnight = day * DAY
+    around = steady(day, tz)
+    if around:
+        return (Piece(0, DAY, midnight + around.ahead // _MINUTE, runs=True),)
     return tuple(_cut(midnight, 0, DAY, tz))
+
+
+class Steady(NamedTuple):
+    """UTC days throughout which the wall clock runs, so much `ahead` of UTC."""
+
+    days: range
+    ahead: timedelta
+
+
+def steady(day: int, tz: Zone) -> Steady | None:
+    """Find the days around a UTC day, in its year, on which the clock of `tz` is not changed."""
+    known = min(max(day, FIRST_DAY), LAST_DAY)
+    for around in _of_year(date.fromordinal(known).year, tz):
+        if day in around.days:
+            return around
+    return None
+
+
+@lru_cache(maxsize=64)
+def _of_year(year: int, tz: Zone) -> tuple[Steady, ...]:
+    found = []
+    begins = date(year, 1, 1).toordinal()
+    last = date(year, 12, 31).toordinal()
+    # The clock may stand still after a change, for less than two days: offsets are less than one.
+    changes = [each.at.toordinal() for each in tz.transitions(max(year - 1, MINYEAR), year)]
+    for changed in (*changes, last + 1):
+        days = range(begins, changed)
+        if days:
+            at = bits.moment(min(max(begins, _FIRST_DAY), _LAST_DAY), 0).replace(tzinfo=UTC)
+            found.append(Steady(days, at.astimezone(tz).utcoffset() or timedelta()))
+        begins = max(begins, changed + 3)
+    return tuple(found)
 
 
 def _cut(

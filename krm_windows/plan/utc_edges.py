@@ -234,7 +234,7 @@ def _recurrences(timetable: Timetable) -> Iterator[tuple[Rule, int, Recurrence, 
             yield rule, end, rule.ends, covering.moments(rule.ends)
 
 
-def _dated(timetable: Timetable, tz: tzinfo) -> Iterator[tuple[str, int]]:
+def _dated(timetable: Timetable, tz: Zone) -> Iterator[tuple[str, int]]:
     """Yield rule and minute of the UTC day of everything that comes once.
 
     What is never, or since always, does not.

@@ -72,9 +72,8 @@ def meeting(one: Recurrence, other: Recurrence) -> date | None:
     first = date(first_year, 1, 1).toordinal()
     last = date(last_year, 12, 31).toordinal()
     for ordinal in range(first, last + 1):
-        day = date.fromordinal(ordinal)
-        if one.matches(day) and other.matches(day):
-            return day
+        if one.on(ordinal) and other.on(ordinal):
+            return date.fromordinal(ordinal)
     return None
 
 

@@ -197,7 +197,7 @@ def _day(recurrence: Recurrence, clock: _Clock) -> _Unit:
         return _near_midnight(following, clock)
 
     return _Unit(
-        matches=lambda local: in_any_month.matches(local.date()),
+        matches=lambda local: in_any_month.on(local.toordinal()),
         begin=lambda time: clock.date(_midnight(time.local)),
         step=step,
         comes_round=lambda local: local.day == 1,

@@ -5,15 +5,17 @@ Kept as the minutes of each day.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from functools import lru_cache
 
 from krm_windows.gate import bits, coverage
 from krm_windows.gate.recurrence import Calendar, Recurrence, calendar
 from krm_windows.gate.timetable import Rule
+from krm_windows.gate.zones import ZoneRules, zone
 
 # What began on a 29 February may last until the next one, eight years later.
 _YEARS_BEFORE = 9
+_UTC = zone("UTC", ZoneRules("", "+00:00 UTC", (), "UTC0"))  # the wall clock that never changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +100,17 @@ def _covered(
 ) -> Iterator[tuple[int, int]]:
     """Yield those of some days of which a rule covers anything, and what, as bits."""
     if not isinstance(rule.begins, Recurrence):
-        interval = coverage.interval(rule, UTC)
+        interval = coverage.interval(rule, _UTC)
         for day in days:
             yield day, coverage.of_interval(interval, day)
         return
-    for covered in coverage.recurring(rule, years):
+    for on_days, minutes in coverage.recurring(rule, years):
         # One bit a day from the calendar's first on, cut to the days asked for.
-        named = (covered.days >> (days.start - years.first)) & bits.below(len(days))
+        named = (on_days >> (days.start - years.first)) & bits.below(len(days))
         # As text, the lowest bit last: quicker than a shift of a long number for each day.
         for day, is_named in zip(days, reversed(f"{named:b}"), strict=False):
             if is_named == "1":
-                yield day, covered.minutes
+                yield day, minutes
 
 
 @lru_cache(maxsize=1024)

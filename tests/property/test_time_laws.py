@@ -101,7 +101,7 @@ def _is(recurrence: Recurrence, minute: datetime) -> bool:
     return (
         minute.minute in recurrence.minutes
         and minute.hour in recurrence.hours
-        and recurrence.matches(minute.date())
+        and recurrence.on(minute.toordinal())
     )
 
 

@@ -18,7 +18,7 @@ LEAP_DAY = Recurrence(
 def _days(recurrence: Recurrence, year: int, month: int) -> list[int]:
     first = date(year, month, 1)
     days = [first + timedelta(days=count) for count in range(31)]
-    return [day.day for day in days if day.month == month and recurrence.matches(day)]
+    return [day.day for day in days if day.month == month and recurrence.on(day.toordinal())]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,12 @@ from datetime import UTC, datetime, timedelta, tzinfo
 import pytest
 import zoned
 
-from krm_windows.gate.wallclock import instant, wall
+from krm_windows.gate import coverage
+from krm_windows.gate.bits import DAY
+from krm_windows.gate.timetable import Kind, Rule
+from krm_windows.gate.wallclock import instant, pieces, steady, wall
+from krm_windows.gate.zones import ZoneRules
+from krm_windows.gate.zones import zone as zone_of
 from krm_windows.schedule import zones
 from krm_windows.schedule.zones import zone
 
@@ -166,3 +171,53 @@ def test_an_hour_that_is_no_repetition(zone: Callable[[str], tzinfo]) -> None:
     for minutes in range(-120, 120):
         at = end + MINUTE * minutes
         assert wall(at, tz) == at.astimezone(tz).replace(tzinfo=None, fold=0)
+
+
+# Changes that no zone has had of late: a day and more that stands still, over New Year too, changes
+# on days that follow each other, offsets with seconds.
+HOSTILE = {
+    "a day again": ZoneRules(
+        "",
+        "+12:00 A",
+        ("2026-03-10T11:00Z -12:00 B", "2026-11-02T05:30Z +13:00 C", "2026-11-03T05:30Z +01:00 D"),
+        "<D>-1",
+    ),
+    "over New Year": ZoneRules(
+        "", "+14:00 A", ("2025-12-31T23:30Z -10:00 B", "2026-12-31T22:59Z +01:30 C"), "<C>-1:30"
+    ),
+    "seconds": ZoneRules("", "+00:53:28 A", ("2026-06-01T00:00Z -00:44:30 B",), "<B>0:44:30"),
+}
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "Europe/Berlin", "Pacific/Apia", "UTC"])
+def test_pieces_are_what_the_wall_clock_shows(name: str) -> None:
+    """Of each day of a year, every some minutes; and moments on that clock are found in UTC."""
+    tz = zone_of(name, HOSTILE[name]) if name in HOSTILE else zoned.zone(name)
+    for day in range(datetime(2025, 12, 29).toordinal(), datetime(2027, 1, 3).toordinal()):
+        midnight = datetime.fromordinal(day)
+        for piece in pieces(day, tz):
+            for minute in {*range(0, piece.minutes, 97), piece.minutes - 1}:
+                at = midnight.replace(tzinfo=UTC) + (piece.begins + minute) * MINUTE
+                passed = minute if piece.runs else 0
+                assert coverage.minute(wall(at, tz)) == piece.shown + passed
+        assert sum(piece.minutes for piece in pieces(day, tz)) == DAY
+        for moment in (midnight, midnight + 7 * MINUTE, midnight + (DAY - 1) * MINUTE):
+            once = Rule(Kind.WINDOW, "once", moment, moment + 90 * MINUTE)
+            want = (moment, moment + 90 * MINUTE)
+            assert coverage.interval(once, tz) == tuple(
+                coverage.minute(instant(each, tz)) for each in want
+            )
+
+
+def test_a_steady_clock_is_read_once() -> None:
+    """Between two changes days are one stretch, without the days on which it may stand still."""
+    tz = zoned.zone("Europe/Berlin")
+    change = datetime(2026, 10, 25).toordinal()
+    summer = steady(change - 1, tz)
+    winter = steady(change + 3, tz)
+    assert summer is not None
+    assert winter is not None
+    assert (summer.ahead, winter.ahead) == (120 * MINUTE, 60 * MINUTE)
+    assert summer.days == range(datetime(2026, 4, 1).toordinal(), change)
+    assert winter.days == range(change + 3, datetime(2027, 1, 1).toordinal())
+    assert [steady(day, tz) for day in range(change, change + 3)] == [None] * 3

@@ -1,0 +1,42 @@
+"""Sets as bits, beside the sets of numbers that they stand for."""
+
+import random
+
+import pytest
+
+from krm_windows.gate import bits
+
+SEEDS = range(60)
+
+
+def numbers(number_bits: int) -> set[int]:
+    """Return the set that bits stand for."""
+    return {number for number in range(number_bits.bit_length()) if number_bits >> number & 1}
+
+
+def some(chosen: random.Random) -> set[int]:
+    """Choose a few of forty numbers, or most, or all, or none."""
+    return set(chosen.sample(range(40), chosen.choice([0, 1, 3, 20, 37, 40])))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_filled(seed: int) -> None:
+    """Each number is carried on for as long as the next one is let through."""
+    chosen = random.Random(seed)  # noqa: S311 - nobody guesses
+    begins, through = some(chosen), some(chosen)
+    want = set(begins)
+    for number in range(1, 41):
+        if number in through and number - 1 in want:
+            want.add(number)
+    assert numbers(bits.filled(bits.of(begins), bits.of(through))) == want
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("length", [1, 2, 3, 8, 9, 50])
+def test_lasting_and_leading(seed: int, length: int) -> None:
+    """Each number comes with those that follow it, or with those before it that there are."""
+    given = some(random.Random(seed))  # noqa: S311 - nobody guesses
+    lasting = {number + step for number in given for step in range(length)}
+    leading = {number - step for number in given for step in range(length)}
+    assert numbers(bits.lasting(bits.of(given), length)) == lasting
+    assert numbers(bits.leading(bits.of(given), length)) == {each for each in leading if each >= 0}
