@@ -66,6 +66,8 @@ def _cuts(facts: Facts) -> Iterator[Result]:
         for name in closed.rules:
             if name in freezes:
                 yield _cut(facts, name, closed, kept)
+        if not untold:
+            return
 
 
 def _kept(

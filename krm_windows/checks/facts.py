@@ -100,6 +100,9 @@ class Facts:
             return
         alone = bare(self.timetable, *rules)
         for span in self.spans:
+            # What is dated is in few of them.
+            if not any(_may_hold(rule, self.zone, span) for rule in rules):
+                continue
             held = openings(alone, span.begins, span.ends)
             # A day more on each side, for the windows that it cuts to be seen.
             found = (Span(begins - DAY, ends + DAY) for begins, ends in held)
@@ -116,16 +119,29 @@ class Facts:
             ends = self._days.until(coverage.minute(ends)) or within.ends
         return Span(begins, ends)
 
+    def is_opening(self, name: str) -> bool:
+        """Whether anything is open in `spans` by the rule of that name."""
+        # Most windows open in their first week: no more days are looked at than are needed.
+        while name not in self._opening:
+            more = next(self._openings, None)
+            if more is None:
+                return False
+            self._opening.update(more)
+        return True
+
     @cached_property
-    def opening(self) -> frozenset[str]:
-        """The names of the rules by which anything is open in `spans`."""
-        found: set[str] = set()
+    def _opening(self) -> set[str]:
+        """The names that were found so far."""
+        return set()
+
+    @cached_property
+    def _openings(self) -> Iterator[Iterable[str]]:
+        """The names of the rules by which anything is open, day by day."""
         # By days and bits, not by segments: years of them would have to be put together.
         for span in self.spans:
             for day, within in parts_of_days(span.begins, span.ends):
                 opened = self._days.open(day) & within
-                found.update(self._days.deciding(day, opened))
-        return frozenset(found)
+                yield self._days.deciding(day, opened)
 
     def closures(self, longest: timedelta) -> Iterator[Span]:
         """Yield what is closed for more than `longest`, a day or more, in `spans`.
@@ -251,6 +267,12 @@ class Facts:
             return
         for begins, ends in openings(bare(held, *rest), *around.edges):
             yield Span(begins - MARGIN, ends + MARGIN)
+
+
+def _may_hold(rule: Rule, zone: Zone, span: Span) -> bool:
+    if isinstance(rule.begins, Recurrence):
+        return True
+    return any(True for _ in _held(rule, zone, span))
 
 
 def _held(rule: Rule, zone: Zone, within: Span) -> Iterator[Span]:

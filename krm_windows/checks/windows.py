@@ -140,7 +140,7 @@ def _absent(facts: Facts, window: Rule) -> Iterator[Result]:
 
     One that is dated is over, or only begins later.
     """
-    if isinstance(window.begins, Recurrence) and window.name not in facts.opening:
+    if isinstance(window.begins, Recurrence) and not facts.is_opening(window.name):
         message = (
             f"never comes from {facts.first} to {facts.last}: change `opens`, or audit more years"
         )
@@ -153,8 +153,7 @@ def _never(
     lengths: _Lengths,
 ) -> Iterator[Result]:
     """Report a window that comes and is not open once."""
-    # The names of all rules by which anything is open.
-    if window.name in facts.opening:
+    if facts.is_opening(window.name):
         return
     # That is said in `_lengths`.
     if lengths.most <= facts.timetable.closes_early:

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from krm_windows.cli import cluster_resources, inputs, locations, output, report, times
-from krm_windows.edit.proposal import Proposal, propose
+from krm_windows.edit.proposal import Proposal, View, propose
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.preview import changes, records
@@ -73,7 +73,8 @@ def run(
             tree = WorkingTree.of(path)
             tree.check(arguments.branch)
         old = inputs.policy(str(path))
-        proposal = propose(old, change(old), items, at, _period(arguments, at))
+        view = View(at, _period(arguments, at), urgent)
+        proposal = propose(old, change(old), items, view)
         failed = proposal.fails(strict=arguments.strict, urgent=urgent)
         # A change that says what the file already says leaves no empty commit behind.
         writes = proposal.changes_text and not failed and not arguments.dry_run

@@ -2,18 +2,33 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from krm_windows.checks.audit import Scope
 from krm_windows.checks.report import Report
 from krm_windows.fleet import audit
 from krm_windows.gate.decide import Decision, decide
+from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import KubeObject
 from krm_windows.preview import sentences
-from krm_windows.preview.calendar import Period
+from krm_windows.preview.calendar import Period, rules_of
 from krm_windows.preview.difference import Difference, compare
 from krm_windows.preview.successions import Succession, successions
 from krm_windows.preview.versions import Choice, Source, once
 from krm_windows.results import Result, fails, sort
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is looked at of a change: the audit begins with the day of the instant `at`.
+
+    The hours of the `period` are compared, and what holds `at` that instant. Of what is `urgent`
+    those clusters alone are audited that it changes.
+    """
+
+    at: datetime
+    period: Period
+    urgent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +106,26 @@ def propose(
     old: KubeObject,
     new: KubeObject,
     items: list[KubeObject],
-    at: datetime,
-    period: Period,
+    view: View,
 ) -> Proposal:
-    """Audit a changed policy from the day of the instant `at` on, and compare it with the old one.
+    """Audit a changed policy, and compare it with the old one.
 
-    The hours of the `period` are compared, and what holds `at` that instant. `items` are the
-    resources among which the policy's targets may be.
+    `items` are the resources among which the policy's targets may be.
     """
+    at, period = view.at, view.period
     scope = Scope(at.date())
-    reports = audit.reports(new, items, Choice(every=True), scope)
     pairs, results = successions(Source(old, items), Source(new, items), None)
+    alone: set[str | None] = set()
+    if view.urgent:
+        # What an audit says of them it said before: the change did not bring it about.
+        alone = {pair.new.timetable.cluster for pair in pairs if not pair.changes}
+    reports = audit.reports(new, items, Choice(every=True), scope, without=alone)
     differences: list[Difference] = []
     turns: list[Turn] = []
     for pair in pairs:
         was, now = pair.old.timetable, pair.new.timetable
         differences.append(compare(was, now, period))
-        turn = Turn(pair, was=decide(was, at), now=decide(now, at))
+        turn = Turn(pair, was=_decided(was, at), now=_decided(now, at))
         turns.append(turn)
     return Proposal(
         old,
@@ -117,6 +135,16 @@ def propose(
         tuple(differences),
         tuple(turns),
     )
+
+
+def _decided(timetable: Timetable, at: datetime) -> Decision:
+    return _decision(rules_of(timetable), at)
+
+
+# Clusters of a fleet have few timetables that differ.
+@lru_cache(maxsize=512)
+def _decision(timetable: Timetable, at: datetime) -> Decision:
+    return decide(timetable, at)
 
 
 def introduce(new: KubeObject, items: list[KubeObject], at: datetime) -> Proposal:

@@ -1,9 +1,11 @@
 """A policy audited: loaded and compiled for clusters, and looked at over the coming years."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from datetime import timedelta
-from functools import lru_cache
 
 from krm_windows import inventory, rules
 from krm_windows.checks.audit import Scope, audit
@@ -27,6 +29,10 @@ _TIMELY = {
 }
 
 
+# So many audits are remembered: a fleet is audited when a change is previewed and when it is made.
+_MOST = 4096
+
+
 @dataclass(frozen=True, slots=True)
 class _Version:
     """A policy as some clusters have it.
@@ -42,24 +48,33 @@ class _Version:
     def findings(self, scope: Scope) -> Iterable[Result]:
         if self.plan is None:
             return ()
-        return _findings(_Audited(repr(self.plan), self.interval, scope, self.plan))
+        return _audits.findings(self.plan, self.interval, scope)
 
 
-@dataclass(frozen=True, slots=True)
-class _Audited:
-    """What an audit says follows from: the plan by all it says, and the years."""
+class _Audits:
+    """What was found of plans, by all that they say and by the years; the plans are not kept."""
 
-    text: str
-    interval: timedelta
-    scope: Scope
-    plan: Plan = field(compare=False)
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[bytes, timedelta, Scope], tuple[Result, ...]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def findings(self, plan: Plan, interval: timedelta, scope: Scope) -> tuple[Result, ...]:
+        key = (hashlib.sha256(repr(plan).encode()).digest(), interval, scope)
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+                return found
+        # Two threads that ask at once find the same.
+        found = tuple(audit(plan, interval, scope))
+        with self._lock:
+            self._kept[key] = found
+            if len(self._kept) > _MOST:
+                self._kept.popitem(last=False)
+        return found
 
 
-# A service audits a change when it is previewed and when it is made, and clusters that it leaves
-# alone with every change.
-@lru_cache(maxsize=512)
-def _findings(audited: _Audited) -> tuple[Result, ...]:
-    return tuple(audit(audited.plan, audited.interval, audited.scope))
+_audits = _Audits()
 
 
 def reports(
@@ -67,20 +82,37 @@ def reports(
     items: list[KubeObject],
     choice: Choice,
     scope: Scope,
+    without: Collection[str | None] = (),
 ) -> list[Report]:
-    """Return all that is to be said of a policy for the clusters chosen.
+    """Return all that is to be said of a policy for the clusters chosen, `without` some of them.
 
     There is one report for the clusters that have it alike. A policy that is wrong is not audited.
     """
     loaded = load(config.node, file=file_of(config))
     clusters: dict[str, tuple[_Version, list[str]]] = {}
+    versions: dict[str, _Version] = {}
     for name in choice.clusters(loaded):
+        if name in without:
+            continue
+        policy, found = loaded.for_cluster(name)
+        # Clusters that have the same patch are compiled once; a name changes no hours.
+        key = repr((_unnamed(policy), found))
+        if key not in versions:
+            versions[key] = _version(config, items, policy, found)
+        version = versions[key]
         # Clusters that have it alike share a report; a plan is compared by all it says.
-        version = _version(config, items, *loaded.for_cluster(name))
         _, names = clusters.setdefault(repr(version), (version, []))
         if name:
             names.append(name)
     return [_report(config, version, names, scope) for version, names in clusters.values()]
+
+
+def _unnamed(policy: WindowPolicy | None) -> WindowPolicy | None:
+    """Return a policy without the cluster that it is built for."""
+    if policy is None:
+        return None
+    spec = policy.spec.model_copy(update={"build_for": None})
+    return policy.model_copy(update={"spec": spec})
 
 
 def _report(

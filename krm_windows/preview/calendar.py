@@ -79,7 +79,7 @@ def alike(every: Iterable[Calendar]) -> list[list[Calendar]]:
     """Group calendars whose rules and days are the same, in the order of their first."""
     groups: dict[tuple[Timetable, datetime, datetime], list[Calendar]] = {}
     for calendar in every:
-        key = (_rules(calendar.timetable), calendar.begins, calendar.ends)
+        key = (rules_of(calendar.timetable), calendar.begins, calendar.ends)
         groups.setdefault(key, []).append(calendar)
     return list(groups.values())
 
@@ -87,7 +87,7 @@ def alike(every: Iterable[Calendar]) -> list[list[Calendar]]:
 def _calendar(timetable: Timetable, period: Period) -> Calendar:
     # A date begins at another instant in each policy's zone.
     begins, ends = period.bounds(timetable.zone)
-    intervals = _intervals(_rules(timetable), begins, ends)
+    intervals = _intervals(rules_of(timetable), begins, ends)
     return Calendar(timetable, begins, ends, intervals)
 
 
@@ -101,8 +101,8 @@ def _intervals(
     return tuple(segment for segment in timeline(timetable, begins, ends) if segment.open)
 
 
-def _rules(timetable: Timetable) -> Timetable:
-    """Leave of a timetable what says when it is open."""
+def rules_of(timetable: Timetable) -> Timetable:
+    """Return of a timetable what says when it is open: it is equal where that is the same."""
     # Whatever does not change when it is open is emptied, so that a fleet is evaluated once.
     return timetable._replace(
         policy="",

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 from itertools import pairwise
 
 from krm_windows.gate.timetable import Timetable
 from krm_windows.gate.zones import Zone
-from krm_windows.preview.calendar import Period
+from krm_windows.preview.calendar import Period, rules_of
 from krm_windows.schedule.timeline import Segment, timeline
 
 
@@ -70,7 +71,7 @@ def compare(
         zone=zone,
         begins=begins,
         ends=ends,
-        changes=tuple(_changes(old, new, begins, ends)),
+        changes=_changes(rules_of(old), rules_of(new), begins, ends),
     )
 
 
@@ -84,7 +85,20 @@ def alike(every: Sequence[Difference]) -> list[list[Difference]]:
     return list(groups.values())
 
 
+# As many as a fleet has clusters that differ.
+@lru_cache(maxsize=2048)
 def _changes(
+    old: Timetable,
+    new: Timetable,
+    begins: datetime,
+    ends: datetime,
+) -> tuple[Change, ...]:
+    if old == new:
+        return ()
+    return tuple(_swept(old, new, begins, ends))
+
+
+def _swept(
     old: Timetable,
     new: Timetable,
     begins: datetime,
@@ -93,13 +107,20 @@ def _changes(
     """Sweep over the edges of both: between one and the next, neither changes."""
     # Also the rims of the period, so that the first and last part are compared, too.
     edges = {begins, ends}
+    states: list[dict[datetime, bool]] = []
     for timetable in (old, new):
-        edges.update(segment.begins for segment in timeline(timetable, begins, ends))
+        state = {segment.begins: segment.open for segment in timeline(timetable, begins, ends)}
+        edges.update(state)
+        states.append(state)
+    was_open = is_open = False
     for start, end in pairwise(sorted(edges)):
-        was = _during(old, start, end)
-        now = _during(new, start, end)
+        # Where one of them has no edge, it goes on as before.
+        was_open = states[0].get(start, was_open)
+        is_open = states[1].get(start, is_open)
         # Another rule that decides the same changes nothing for who waits for a window.
-        if was.open != now.open:
+        if was_open != is_open:
+            was = _during(old, start, end)
+            now = _during(new, start, end)
             yield Change(start, end, now.open, was.rules, now.rules)
 
 

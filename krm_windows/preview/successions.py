@@ -21,6 +21,11 @@ class Succession:
     old: Version
     new: Version
 
+    @property
+    def changes(self) -> bool:
+        """Whether anything of the policy is another than it was on this cluster."""
+        return self.old.policy != self.new.policy
+
 
 def successions(
     old: Source,
@@ -41,8 +46,11 @@ def successions(
     names = [cluster]
     if cluster is None and both:
         names = both
-    before, was = old.compile((name, *_for(past, name, both)) for name in names)
-    after, found = new.compile((name, *_for(present, name, both)) for name in names)
+    # Times alone: nobody compares the objects that see to them.
+    before, was = old.compile([(name, *_for(past, name, both)) for name in names], planned=False)
+    after, found = new.compile(
+        [(name, *_for(present, name, both)) for name in names], planned=False
+    )
     # What the older one was only warned of is over.
     errors = [result for result in was if fails([result])]
     results = [*errors, *found]

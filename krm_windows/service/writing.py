@@ -9,7 +9,7 @@ from datetime import datetime
 from http import HTTPStatus
 from posixpath import normpath
 
-from krm_windows.edit.proposal import Proposal, introduce, propose
+from krm_windows.edit.proposal import Proposal, View, introduce, propose
 from krm_windows.krm import EditError, InputError, KubeObject, documents
 from krm_windows.krm.nodes import value
 from krm_windows.preview import records
@@ -163,9 +163,16 @@ class Writer:
         # What was asked for under keys; from the history of the branch, and since then.
         self._known: OrderedDict[str, _Keyed] | None = None
 
-    def preview(self, stored: Stored, change: Change, at: datetime) -> Proposal:
+    def preview(
+        self,
+        stored: Stored,
+        change: Change,
+        at: datetime,
+        *,
+        urgent: bool = False,
+    ) -> Proposal:
         """Say what would come of a change, and write nothing."""
-        return self._proposal(stored, change, at)
+        return self._proposal(stored, change, at, urgent=urgent)
 
     def change(self, place: Place, change: Change, order: Order) -> Outcome:
         """Change a policy that is there."""
@@ -177,7 +184,7 @@ class Writer:
             if replayed is not None:
                 return replayed
             _check(order, stored)
-            proposal = self._proposal(stored, change, windows.now())
+            proposal = self._proposal(stored, change, windows.now(), urgent=order.urgent)
             self._refuse(proposal, order, stored.file)
             if not proposal.changes_text:
                 return Outcome(place, stored.file, proposal, None, stored)
@@ -295,14 +302,21 @@ class Writer:
             found += windows.branch.proposed(remote, PREFIX)
         return found
 
-    def _proposal(self, stored: Stored, change: Change, at: datetime) -> Proposal:
+    def _proposal(
+        self,
+        stored: Stored,
+        change: Change,
+        at: datetime,
+        *,
+        urgent: bool,
+    ) -> Proposal:
         old = stored.config.as_read()
         try:
             new = change(old)
             # From the minute on, as windows know no seconds.
             begins = at.replace(second=0, microsecond=0)
             period = Period(begins, self._windows.settings.days_compared)
-            return propose(old, new, [], at, period)
+            return propose(old, new, [], View(at, period, urgent))
         except (InputError, EditError) as error:
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
 

@@ -189,7 +189,8 @@ def _proposal(call: Call, stored: Stored, form: Form, wanted: Wanted) -> Proposa
     """Work out what would come of it, and put what is in its way beside the fields."""
     now = call.windows.now()
     try:
-        proposal = call.writer.preview(stored, partial(overrides.made, wanted=wanted, at=now), now)
+        change = partial(overrides.made, wanted=wanted, at=now)
+        proposal = call.writer.preview(stored, change, now, urgent=True)
     except Problem as problem:
         form.general.append(Found(problem.detail))
         return None

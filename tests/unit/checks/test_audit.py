@@ -138,7 +138,10 @@ def test_facts_are_those_of_the_timeline(
     )
     held = facts(fields, zone=zone)
     segments = list(held.segments)
-    assert held.opening == {rule for each in segments if each.open for rule in each.rules}
+    opening = {rule for each in segments if each.open for rule in each.rules}
+    every = (*held.timetable.windows, *held.timetable.freezes, *held.timetable.overrides)
+    for rule in every:
+        assert held.is_opening(rule.name) is (rule.name in opening)
     before = timeline(held.timetable, held.years.begins - 2 * DAY, held.years.begins)
     closed = joined([*before, *segments])
     assert [each.edges for each in held.closures(2 * DAY)] == [

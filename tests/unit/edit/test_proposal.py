@@ -1,0 +1,84 @@
+"""What is audited of a change, and what of one that is urgent."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from krm_windows.edit import overrides
+from krm_windows.edit.overrides import Wanted
+from krm_windows.edit.proposal import Proposal, View, propose
+from krm_windows.krm import KubeObject
+from krm_windows.preview.calendar import Period
+
+# On north a freeze takes all hours of the window: an error of the audit before any change.
+POLICY = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: WindowPolicy
+metadata: {name: week, namespace: flux-system}
+spec:
+  timeZone: Europe/Berlin
+  targets: [{kind: Kustomization, names: [apps]}]
+  windows:
+    week: {opens: Mon 08:00, closes: Thu 17:00}
+  clusters:
+    north: {windows: {sunday: {opens: Sun 02:00, closes: Sun 03:00}}, freezes: {
+      sundays: {starts: Sun 00:00, ends: Mon 00:00, reason: rest}}}
+    south: {}
+    east: {}
+"""
+NOW = datetime(2026, 12, 14, 12, tzinfo=UTC)
+
+
+def overridden(cluster: str | None, *, urgent: bool, length: int = 2) -> Proposal:
+    """Close for some hours, on a cluster or on all."""
+    old = KubeObject.parse(POLICY.encode())
+    wanted = Wanted("closed", "stop", timedelta(hours=length), cluster=cluster, name="stop")
+    new = overrides.made(old, wanted, NOW)
+    return propose(old, new, [], View(NOW, Period(NOW, 7), urgent))
+
+
+def told(proposal: Proposal) -> set[tuple[tuple[str, ...], str]]:
+    """Give the clusters and the rule of every finding of an audit."""
+    return {
+        (report.clusters, result.tags["rule"])
+        for report in proposal.reports
+        for result in report.results
+    }
+
+
+NORTH = (("north",), "window-never-opens")
+
+
+@pytest.mark.parametrize(
+    ("cluster", "audited"),
+    [
+        ("south", {("south",)}),
+        ("north", {("north",)}),
+        (None, {("north",), ("south", "east")}),
+    ],
+)
+def test_of_what_is_urgent_the_clusters_that_it_changes_are_audited(
+    cluster: str | None, audited: set[tuple[str, ...]]
+) -> None:
+    """All that an audit says of them, once for those that are alike."""
+    urgent, whole = (overridden(cluster, urgent=urgent) for urgent in (True, False))
+    assert {report.clusters for report in urgent.reports} == audited
+    kept = {each for each in told(whole) if each[0] in audited}
+    assert told(urgent) == kept
+    assert NORTH in told(whole)
+    assert urgent.differences == whole.differences
+    assert urgent.turns == whole.turns
+
+
+def test_what_an_override_brings_about_is_found() -> None:
+    """Months in which nothing opens are found where they are, and nowhere else."""
+    proposal = overridden("south", urgent=True, length=24 * 60)
+    assert {clusters for clusters, _ in told(proposal)} == {("south",)}
+    assert "closed-long" in {rule for _, rule in told(proposal)}
+
+
+def test_clusters_that_a_change_leaves_alone_have_no_difference() -> None:
+    """Each cluster has its own, empty or not."""
+    found = {each.cluster: each.changes for each in overridden("south", urgent=True).differences}
+    assert list(found) == ["north", "south", "east"]
+    assert [len(changes) for changes in found.values()] == [0, 1, 0]
