@@ -184,7 +184,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if ways.anonymous is not None:
         person = windows.branch.person() or ways.anonymous.person
         ways = replace(ways, anonymous=replace(ways.anonymous, person=person))
-    made = application.make(windows, access.Access(ways), Log(output.log_record))
+    secret = access.kept_secret(windows.forward.folder)
+    made = application.make(windows, access.Access(ways, secret), Log(output.log_record))
     address = server.Address(arguments.host, arguments.port, arguments.tls_cert, arguments.tls_key)
     scheme = "http"
     if arguments.tls_cert is not None:

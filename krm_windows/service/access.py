@@ -4,12 +4,14 @@ import hashlib
 import hmac
 import ipaddress
 import json
+import os
 import re
 import secrets
 import threading
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from http import HTTPStatus
@@ -27,6 +29,7 @@ COOKIE = "krm-windows-session"
 # A working day: whoever closes the browser has to say again who they are.
 _SESSION_SECONDS = 8 * 3600
 _MOST = 1 << 20
+_SECRET = 32
 # A file of tokens is looked at again after so long.
 _FRESH_SECONDS = 1.0
 # What a name in a commit cannot have (git-commit(1)): it would end there.
@@ -118,6 +121,38 @@ def new_token() -> str:
     return f"kw_{secrets.token_urlsafe(32)}"
 
 
+def kept_secret(folder: Path) -> bytes:
+    """Return the secret that is kept in a directory, made at the first time.
+
+    So a session, and a form that somebody is filling in, outlive a restart of the service. Where
+    nothing can be kept, it is a new one each time.
+    """
+    path = folder / "session-key"
+    try:
+        with suppress(FileNotFoundError):
+            return _read_secret(path)
+        folder.mkdir(exist_ok=True)
+        made = folder / f"session-key.{secrets.token_hex(4)}"
+        descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(_SECRET))
+        # In one step, and only once: another service may begin at the same time.
+        with suppress(FileExistsError):
+            os.link(made, path)
+        made.unlink()
+        return _read_secret(path)
+    except OSError:
+        return secrets.token_bytes(_SECRET)
+
+
+def _read_secret(path: Path) -> bytes:
+    found = bounded.read_file(path, most=_SECRET)
+    # Nobody else may have read it, and it was not cut off.
+    if len(found) < _SECRET or path.stat().st_mode & 0o077:
+        raise PermissionError(path)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class _Token:
     caller: Caller
@@ -127,13 +162,15 @@ class _Token:
 class Access:
     """Tells who calls."""
 
-    def __init__(self, ways: Ways) -> None:
-        """Take callers in some ways; raises WorkspaceError for a file that cannot be read."""
+    def __init__(self, ways: Ways, secret: bytes | None = None) -> None:
+        """Take callers in some ways; raises WorkspaceError for a file that cannot be read.
+
+        `secret` is what sessions and forms are signed with: another one ends them.
+        """
         self._ways = ways
         self._tokens = _TokenFile(ways.tokens) if ways.tokens is not None else None
         self._keys = Keys(ways.provider.issuer, ways.provider.keys) if ways.provider else None
-        # Whoever has a session has to begin a new one after a restart.
-        self._secret = secrets.token_bytes(32)
+        self._secret = secret or secrets.token_bytes(_SECRET)
 
     def caller(self, request: Request) -> Caller | None:
         """Return who makes a request; None where they do not say.

@@ -89,7 +89,7 @@ def _refusal(request: Request, problem: Problem) -> Response:
     """Refuse what is in no table: with a page, if a browser asks."""
     # Programs take anything, `*/*`; a browser names HTML.
     if HTML in request.headers.get("accept", ""):
-        return rendering.refused(problem)
+        return rendering.refused(problem, request)
     return as_response(problem)
 
 

@@ -82,7 +82,7 @@ class Operation:
     answers: Mapping[int, Answer]
     parameters: tuple[Parameter, ...] = ()
     body: Body | None = None
-    problem: Callable[["Problem"], Response] | None = None
+    problem: Callable[["Problem", Request], Response] | None = None
     tag: str = "policies"
 
     @property

@@ -64,8 +64,12 @@ class Door:
         request: Request,
         told: dict[str, object],
     ) -> Response:
-        # A page says in words what JSON says to programs.
-        show = operation.problem or as_response
+        def show(problem: Problem) -> Response:
+            # A page says in words what JSON says to programs.
+            if operation.problem is None:
+                return as_response(problem)
+            return operation.problem(problem, request)
+
         try:
             call = await self._call(operation, request, told)
             return await operation.handler(call)

@@ -1,5 +1,6 @@
 """What whoever runs the service asks it: whether it lives, can answer, how much it did."""
 
+import re
 from http import HTTPStatus
 
 from starlette.responses import Response
@@ -9,6 +10,8 @@ from krm_windows.service.calls import Call
 from krm_windows.service.handlers import as_json
 from krm_windows.service.problems import Problem
 
+# The first page or one below `/ui/`, of characters that a path and a query have (RFC 3986, 3.3).
+_OWN_PAGE = re.compile(r"/(?:ui/[\w.~!$&'()*+,;=:@%/-]*)?(?:\?[\w.~!$&'()*+,;=:@%/?-]*)?", re.ASCII)
 METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -58,12 +61,24 @@ async def begin_session(call: Call) -> Response:
     """Let a browser in: a cookie for whoever has a token."""
     token = call.form().get("token", "").strip()
     cookie = call.access.begin_session(token)
-    response = Response(status_code=HTTPStatus.SEE_OTHER.value, headers={"Location": "/"})
+    location = own_page(call.text("next") or "")
+    response = Response(status_code=HTTPStatus.SEE_OTHER.value, headers={"Location": location})
     # No script sees it, and no other site has it sent.
     response.set_cookie(
         COOKIE, cookie, httponly=True, samesite="strict", secure=call.windows.settings.secure
     )
     return response
+
+
+def own_page(address: str) -> str:
+    r"""Return the address of a page of ours, the first page for any other.
+
+    A link to the form to sign in may come from anybody, and browsers read `//evil.example`,
+    `/\evil.example` and `https:evil.example` as addresses of other sites (WHATWG URL, 4.4).
+    """
+    if _OWN_PAGE.fullmatch(address):
+        return address
+    return "/"
 
 
 async def end_session(call: Call) -> Response:

@@ -99,6 +99,7 @@ CONTINUE = Parameter(
     {"type": "integer", "minimum": 1, "maximum": 10**8},
     _from,
 )
+NEXT = Parameter("next", "The page of this service to lead to.", _TEXT)
 NAMESPACE = Parameter("namespace", "Only policies of this namespace.", _TEXT)
 REASON = Parameter(
     "reason", "Why: the message of the commit.", {"type": "string", "maxLength": _LINE}, _line
@@ -309,6 +310,7 @@ SESSIONS: tuple[Operation, ...] = (
         operations.begin_session,
         None,
         {303: Answer("It has a cookie now.")},
+        (NEXT,),
         body=Body({FORM: {"type": "object"}}, "The token."),
         tag="pages",
     ),

@@ -187,7 +187,14 @@ PAGES: tuple[Operation, ...] = (
         policy.calendar_ics,
         *_CALENDAR,
     ),
-    _get("/ui/login", "showLogin", "A form to sign in.", rendering.login, scope=None),
+    _get(
+        "/ui/login",
+        "showLogin",
+        "A form to sign in.",
+        rendering.login,
+        routes.NEXT,
+        scope=None,
+    ),
     _get(
         # Also for who is not known yet: the page to sign in has a style, too.
         "/ui/assets/{asset}",

@@ -148,7 +148,7 @@ def start(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., St
         seen.append(address)
         started(address.host, 8080)
 
-    monkeypatch.setattr(access, "Access", lambda ways: ways)
+    monkeypatch.setattr(access, "Access", lambda ways, _: ways)
     monkeypatch.setattr(application, "make", make)
     monkeypatch.setattr(server, "run", run)
 

@@ -1,11 +1,14 @@
 """Who may call: tokens, JSON Web Tokens, a proxy; everybody else gets nothing, and is told of."""
 
+import html
 import ipaddress
 import json
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import jwt
 import pytest
@@ -302,3 +305,111 @@ def test_headers_for_browsers(client: Any) -> None:  # noqa: ANN401
         assert "default-src 'none'" in found["content-security-policy"]
         assert found["x-content-type-options"] == "nosniff"
         assert found["x-frame-options"] == "DENY"
+
+
+def signing_in(serve: Any, tmp_path: Path, secret: bytes | None = None) -> tuple[Any, str]:  # noqa: ANN401
+    """Return a service that knows the token of Ada, and that token."""
+    token = access.new_token()
+    (tmp_path / "tokens").write_text(access.token_line("ada", "read,write,override", token) + "\n")
+    windows = serve().windows
+    made = Access(Ways(tokens=tmp_path / "tokens"), secret)
+    return type(serve())(application.make(windows, made), windows), token
+
+
+FORM_TYPE = "application/x-www-form-urlencoded"
+PAGE = "/ui/policies/flux-system/week?cluster=south&days=7"
+
+
+def test_signing_in_leads_back_to_the_page(serve: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    """That was asked for, after a typing error, too."""
+    client, token = signing_in(serve, tmp_path)
+    for path, asked in ((PAGE, b""), ("/ui/login", b"token=wrong")):
+        target = path
+        if asked:
+            target = f"/ui/login?{urlencode({'next': PAGE})}"
+        refused = client.ask("POST" if asked else "GET", target, asked, content_type=FORM_TYPE)
+        assert refused.status == 401
+        action = re.search(r'action="(/ui/login[^"]*)"', refused.body.decode())
+        assert action is not None
+        address = html.unescape(action[1])
+        assert address == f"/ui/login?next={quote(PAGE, safe='')}"
+        done = client.ask("POST", address, f"token={token}".encode(), content_type=FORM_TYPE)
+        assert (done.status, done.headers["location"]) == (303, PAGE)
+    shown = client.ask("GET", f"/ui/login?{urlencode({'next': PAGE})}")
+    assert f'action="/ui/login?next={quote(PAGE, safe="")}"' in shown.body.decode()
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "//evil.example",
+        "///evil.example",
+        "/\\evil.example",
+        "\\\\evil.example",
+        "https:evil.example",
+        "https://evil.example/ui/",
+        "javascript:alert(1)",
+        "/\t/evil.example",
+        "/\n/evil.example",
+        "/ui/\r\nSet-Cookie: a=b",
+        "/ui/\\..\\..//evil.example",
+        " //evil.example",
+        "\x00//evil.example",
+        "ui/",
+        "@evil.example",
+        "/policies",
+        "/ui/é",
+        "",
+    ],
+)
+def test_signing_in_leads_nowhere_else(elsewhere: str, serve: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    """Whatever browsers take for the address of another site, and what is no page."""
+    client, token = signing_in(serve, tmp_path)
+    target = f"/ui/login?{urlencode({'next': elsewhere})}"
+    done = client.ask("POST", target, f"token={token}".encode(), content_type=FORM_TYPE)
+    assert (done.status, done.headers["location"]) == (303, "/")
+
+
+def test_a_session_and_a_form_outlive_a_restart(serve: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    """The secret is kept where nobody else reads it; a new one ends both."""
+    folder = tmp_path / "own"
+    first = access.kept_secret(folder)
+    assert access.kept_secret(folder) == first
+    assert [each.stat().st_mode & 0o777 for each in folder.iterdir()] == [0o600]
+    before, token = signing_in(serve, tmp_path, first)
+    done = before.ask("POST", "/ui/login", f"token={token}".encode(), content_type=FORM_TYPE)
+    cookie = done.headers["set-cookie"].partition(";")[0]
+    form = before.ask("GET", "/ui/policies/flux-system/week/override", cookie=cookie)
+    sent = re.search(r'name="form-token" value="([^"]+)"', form.body.decode())
+    assert sent is not None
+    fields = {
+        "form-token": sent[1],
+        "state": "open",
+        "for": "2h",
+        "reason": "r",
+        "requested-by": "a",
+    }
+    asked = "POST", "/ui/policies/flux-system/week/override", urlencode(fields).encode()
+    windows = before.windows
+    for secret, status in ((None, 401), (access.kept_secret(folder), 303)):
+        made = Access(Ways(tokens=tmp_path / "tokens"), secret)
+        after = type(before)(application.make(windows, made), windows)
+        assert after.ask(*asked, cookie=cookie, content_type=FORM_TYPE).status == status
+
+
+@pytest.mark.parametrize("broken", ["short", "readable", "no directory"])
+def test_a_secret_that_others_may_know_is_not_used(broken: str, tmp_path: Path) -> None:
+    """Nor one that was cut off; where none can be kept, there is one for this run."""
+    folder = tmp_path / "own"
+    if broken == "no directory":
+        folder.write_text("")
+    else:
+        access.kept_secret(folder)
+        [path] = folder.iterdir()
+        if broken == "short":
+            path.write_bytes(b"x")
+        else:
+            path.chmod(0o644)
+    found = [access.kept_secret(folder) for _ in range(2)]
+    assert len(set(found)) == 2
+    assert {len(each) for each in found} == {32}

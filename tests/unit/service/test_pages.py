@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 import yaml
+from starlette.requests import Request
 
 from krm_windows.service.access import Caller, Scope
 from krm_windows.service.pages import rendering
@@ -356,7 +357,8 @@ def test_every_refusal_has_a_page(status: int) -> None:
     """With the words of the problem, escaped, and what can be done about it."""
     found = [{"message": "is <b>wrong</b>", "file": "a.yaml", "line": 3, "field": {"path": "spec"}}]
     problem = Problem(HTTPStatus(status), "because <i>", found, {"Retry-After": "1"})
-    response = rendering.refused(problem)
+    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": []}
+    response = rendering.refused(problem, Request(scope))
     assert response.status_code == status
     assert response.headers["retry-after"] == "1"
     body = bytes(response.body).decode()
