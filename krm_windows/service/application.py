@@ -97,9 +97,10 @@ def _refusal(request: Request, problem: Problem) -> Response:
 async def _polling(windows: Windows) -> AsyncIterator[None]:
     """Look at the branch, and at its remote, while the application runs."""
     settings = windows.settings
-    tasks = [asyncio.create_task(_repeatedly(windows.poll, settings.poll_seconds))]
+    works = [(windows.poll, settings.poll_seconds), (windows.maintain, settings.maintain_seconds)]
     if settings.remote is not None:
-        tasks.append(asyncio.create_task(_repeatedly(windows.fetch, settings.fetch_seconds)))
+        works.append((windows.fetch, settings.fetch_seconds))
+    tasks = [asyncio.create_task(_repeatedly(*each)) for each in works]
     try:
         yield
     finally:

@@ -65,9 +65,11 @@ class Settings:
     hosts: frozenset[str] | None = None
     # Whether callers come over TLS, be it ours or a proxy's.
     secure: bool = False
-    # How often the branch is looked at, and its remote fetched, in seconds.
+    # How often the branch is looked at, its remote fetched, and Git asked whether there is anything
+    # to be packed, in seconds.
     poll_seconds: float = 1.0
     fetch_seconds: float = 30.0
+    maintain_seconds: float = 3600.0
     limits: Limits = field(default_factory=Limits)
     # Hours of a change that are shown: four weeks, as `set` does.
     days_compared: int = 28

@@ -101,6 +101,11 @@ class Windows:
         except Problem as problem:
             self._trouble = problem.detail
 
+    def maintain(self) -> None:
+        """Pack the repository's objects, if Git finds that they are too many."""
+        # Beside whoever writes: Git itself keeps both apart.
+        self.branch.maintain()
+
     def fetch(self) -> None:
         """Take over what the remote has more than the branch."""
         remote = self.settings.remote

@@ -19,6 +19,8 @@ from krm_windows.system.programs import Ended, Limits
 
 # What a remote may take; everything else ends in milliseconds.
 _SECONDS = 60.0
+# A repository of any size is packed in so long, or the next time.
+_MAINTENANCE_SECONDS = 300.0
 _SMALL = 4 << 20
 # As `git ls-tree` prints the modes of plain files; a link is 120000, a submodule 160000.
 _FILES = ("100644", "100755")
@@ -300,6 +302,19 @@ class Branch:
             was, now, before, after, _ = head.removeprefix(":").split()
             yield _side(path, was, before), _side(path, now, after)
 
+    def maintain(self) -> None:
+        """Pack objects, if Git finds that they are too many (git-maintenance(1), --auto).
+
+        What no branch leads to stays for two weeks: a commit that is being made does, too.
+        """
+        arguments = ("maintenance", "run", "--auto", "--quiet")
+        # Here and now, and not by a process that nobody waits for.
+        settings = ("gc.autoDetach=false", "maintenance.autoDetach=false")
+        limits = Limits(_MAINTENANCE_SECONDS, _SMALL)
+        ended = self._ended((*self._settings(), *settings), arguments, limits)
+        if ended.code != 0:
+            raise WorkspaceError(f"git maintenance failed: {_said(ended)}")
+
     def person(self) -> Person | None:
         """Return whom Git itself would name in a commit; None where nobody is set."""
         name, email = self.setting("user.name"), self.setting("user.email")
@@ -322,11 +337,22 @@ class Branch:
         extra: Mapping[str, str] | None = None,
     ) -> Ended:
         """Run a command of Git on the repository, whatever its exit code is."""
+        # Whoever waits for an answer waits for no maintenance.
+        settings = (*self._settings(), "gc.auto=0", "maintenance.auto=false")
+        return self._ended(settings, arguments, Limits(_SECONDS, most), stdin, extra)
+
+    def _ended(
+        self,
+        settings: Sequence[str],
+        arguments: Sequence[str],
+        limits: Limits,
+        stdin: bytes = b"",
+        extra: Mapping[str, str] | None = None,
+    ) -> Ended:
         command = [self.program, "-C", str(self.layout.top), "--no-pager"]
-        for setting in self._settings():
+        for setting in settings:
             command += ["-c", setting]
         environment = {**_environment(), **(extra or {})}
-        limits = Limits(_SECONDS, most)
         return programs.run(
             [*command, *arguments], environment=environment, limits=limits, stdin=stdin
         )
@@ -337,8 +363,6 @@ class Branch:
         yield "core.fsmonitor=false"
         yield "commit.gpgSign=false"
         yield "push.gpgSign=false"
-        yield "gc.auto=0"
-        yield "maintenance.auto=false"
         # On the disk before a ref leads to it (git-config(1), core.fsync).
         yield "core.fsync=committed,reference"
         # The operator named the directory: on a volume it may belong to somebody else.
