@@ -5,13 +5,12 @@ Everything that is wrong is said in the user's words.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
 
 from krm_windows import rules
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.krm.excerpt import Excerpt
 from krm_windows.krm.merge_patch import merge
 from krm_windows.krm.nodes import Mapping as Node
 from krm_windows.policy import clusters, contradictions, document, errors, schedules, sizes
@@ -21,6 +20,10 @@ from krm_windows.policy.model import API_VERSION, KIND, Spec, WindowPolicy
 from krm_windows.policy.moments import Moment, Value
 from krm_windows.results import File, ResourceRef, Result, sort
 from krm_windows.schedule import zones
+
+# Only a service reads excerpts; every build would load what reads them.
+if TYPE_CHECKING:
+    from krm_windows.krm.excerpt import Excerpt
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,7 @@ def read(node: Node, *, file: File | None = None) -> Source:
 class _Patches(Mapping[str, Tree]):
     """The patches of a policy's clusters, each read when it is asked for."""
 
-    def __init__(self, excerpt: Excerpt) -> None:
+    def __init__(self, excerpt: "Excerpt") -> None:
         self._excerpt = excerpt
         self._numbers = excerpt.numbers()
 
@@ -139,7 +142,7 @@ class _Patches(Mapping[str, Tree]):
         return len(self._excerpt.names)
 
 
-def read_excerpt(excerpt: Excerpt, *, file: File | None = None) -> Source | None:
+def read_excerpt(excerpt: "Excerpt", *, file: File | None = None) -> Source | None:
     """Read a policy without its `clusters`, of which each patch is read when it is asked for.
 
     None where it has to be read as a whole: its clusters may be too many. `patched` is not for it.

@@ -148,8 +148,8 @@ def test_the_indexed_job_says_its_number_twice_alike() -> None:
 def test_every_example_says_what_it_is() -> None:
     """Each folder is a case of the tests, and has a README.
 
-    It has an overview, how to run it, and what comes out. What is to be migrated, and the service,
-    are built by nothing of ours; their READMEs are their tests.
+    It has an overview, how to run it, and what comes out. What is to be migrated, the service and
+    what forges run are built by nothing of ours; their READMEs or stories are their tests.
     """
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
     assert folders == {case.folder.split("/")[0] for case in BUILDS} | {
@@ -157,6 +157,7 @@ def test_every_example_says_what_it_is() -> None:
         FLEET.name,
         "by-hand",
         "server",
+        "merge-gate",
     }
     for folder in folders:
         text = (EXAMPLES / folder / "README.md").read_text()
