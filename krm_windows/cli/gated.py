@@ -19,7 +19,7 @@ from krm_windows.system.checkout import Checkout
 from krm_windows.system.kustomize import Builder
 
 if TYPE_CHECKING:
-    from krm_windows.forge.gate import Policy
+    from krm_windows.forge.policies import Policy
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +88,7 @@ def _at(older: Path, path: str, tree: str) -> str:
 
 def policies(versions: list[Version], arguments: argparse.Namespace) -> Iterator["Policy"]:
     """Yield the policies with what they gate; raises InputError where one gates nothing."""
-    from krm_windows.forge.gate import Policy  # noqa: PLC0415 - the extra `forge`
+    from krm_windows.forge.policies import Policy  # noqa: PLC0415 - the extra `forge`
     from krm_windows.forge.reach import Reach, of_policies  # noqa: PLC0415 - likewise
 
     if arguments.paths:

@@ -16,8 +16,9 @@ from krm_windows.plan import utc_edges
 from krm_windows.preview.versions import Choice, Version
 
 if TYPE_CHECKING:
-    from krm_windows.forge.gate import MergeGate, Outcome, Verdict
+    from krm_windows.forge.gate import MergeGate, Outcome
     from krm_windows.forge.merging import Merger
+    from krm_windows.forge.policies import Verdict
 
 FORGES = ("github", "gitlab", "gitea")
 METHODS = ("merge", "squash", "rebase")
@@ -186,10 +187,10 @@ def _of_event(arguments: argparse.Namespace) -> argparse.Namespace:
 
 def _answer(versions: list[Version], arguments: argparse.Namespace, clock: Clock) -> ExitCode:
     """Answer whether a commit may be merged, to whoever called alone."""
-    from krm_windows.forge import gate  # noqa: PLC0415 - loads nothing of the extra `forge`
+    from krm_windows.forge.policies import judge  # noqa: PLC0415 - not for other commands
 
     policies = list(gated.policies(versions, arguments))
-    verdict = gate.judge(policies, gated.changed(arguments), frozenset(), clock.now())
+    verdict = judge(policies, gated.changed(arguments), frozenset(), clock.now())
     return _said(arguments.sha, verdict)
 
 

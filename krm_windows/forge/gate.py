@@ -3,7 +3,7 @@
 It is decided by the evaluator that decides in the cluster, so both say the same at every instant.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -12,86 +12,11 @@ from multiprocessing.pool import ThreadPool
 from krm_windows import escape
 from krm_windows.forge.errors import ForgeError
 from krm_windows.forge.exemptions import LABEL, Exemptions
-from krm_windows.forge.model import Change, Forge, Group, State, Status
-from krm_windows.forge.reach import Reach
-from krm_windows.gate.decide import Decider, Decision
-from krm_windows.gate.timetable import Timetable
-from krm_windows.preview.calendar import named
-from krm_windows.preview.clock import shown
+from krm_windows.forge.model import Change, Files, Forge, Group, Head, State, Status
+from krm_windows.forge.policies import Policy, Verdict, conclude, decide, judge
 
-# Before the name of a policy, in a label that puts a change under it.
-SCHEDULED = "window:"
 # Of a description: GitHub refuses a longer one.
 _MOST = 140
-
-
-class Policy:
-    """A policy for a cluster, and the paths that it gates."""
-
-    def __init__(self, timetable: Timetable, reach: Reach) -> None:
-        """Prepare a policy to be asked; raises LookupError without the rules of its zone."""
-        self.timetable = timetable
-        self.reach = reach
-        self._decider = Decider(timetable)
-
-    @property
-    def label(self) -> str:
-        """The label that puts a change under it: `window:` and its `metadata.name`."""
-        return f"{SCHEDULED}{self.timetable.policy.rpartition('/')[2]}"
-
-    def decide(self, at: datetime) -> Decision:
-        """Say whether it is open, as its gate in the cluster does."""
-        return self._decider.decide(at)
-
-    def words(self, decision: Decision) -> str:
-        """Say what it is, until when and why."""
-        word = "open" if decision.open else "closed"
-        until = "for more than 400 days"
-        if decision.until is not None:
-            zone = self.timetable.zone
-            until = f"until {shown(decision.until, zone)} {zone.key}"
-        return f"{word} {until}: {named(self.timetable)} ({decision.reason})"
-
-
-_Head = tuple[int, str, str]
-Decided = tuple[Policy, Decision]
-"""A policy, and what it is at an instant."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Whether a change may land, and why; `stale` where its head moved while it was looked at."""
-
-    state: State
-    words: str
-    stale: bool = False
-
-    @property
-    def may_land(self) -> bool:
-        """Whether it may land now."""
-        return self.state is State.SUCCESS
-
-
-def judge(
-    policies: Sequence[Policy],
-    files: frozenset[str] | None,
-    labels: frozenset[str],
-    at: datetime,
-) -> Verdict:
-    """Say whether what changes some files may land at an instant, by the policies that gate it.
-
-    None where not all files are known: what is left out may be gated.
-    """
-    gating = list(policies)
-    if files is not None:
-        gating = [each for each in policies if each.label in labels or each.reach.touched(files)]
-    concerned = [(policy, policy.decide(at)) for policy in gating]
-    closed = _closed(concerned)
-    if closed:
-        return Verdict(State.PENDING, _last(closed))
-    if not concerned:
-        return Verdict(State.SUCCESS, "changes nothing that a window gates")
-    return Verdict(State.SUCCESS, _first(concerned))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +52,7 @@ class MergeGate:
     jobs: int = 1
     bases: frozenset[str] = frozenset()
     # What changes: of a commit into another branch it is something else.
-    _files: dict[_Head, frozenset[str] | None] = field(default_factory=dict)
+    _files: dict[Head, Files] = field(default_factory=dict)
     # By the commit: what was said of it last.
     _said: dict[str, Status] = field(default_factory=dict)
 
@@ -146,16 +71,21 @@ class MergeGate:
             # In order, so that two runs of the same say the same.
             for outcomes in pool.imap(partial(self._judge, now), heads.values()):
                 yield from outcomes
-            groups = [group for group in self.forge.queued() if group.branch in branches]
+            groups = [each for each in self.forge.queued() if each.branch in branches]
             yield from pool.imap(partial(self._judge_group, now), groups)
-        met = set()
-        for changes in heads.values():
-            met |= {_head(change) for change in changes}
-        # What is closed by now is asked for no more.
-        for head in self._files.keys() - met:
-            del self._files[head]
-        for sha in self._said.keys() - heads.keys() - {group.sha for group in groups}:
+        self._forget(heads, groups)
+
+    def _forget(self, heads: Mapping[str, Sequence[Change]], groups: Sequence[Group]) -> None:
+        """Keep only what is known of commits that were met: others are asked for no more."""
+        shas = set(heads)
+        shas.update(group.sha for group in groups)
+        for sha in self._said.keys() - shas:
             del self._said[sha]
+        kept: set[Head] = set()
+        for changes in heads.values():
+            kept.update(change.head for change in changes)
+        for head in self._files.keys() - kept:
+            del self._files[head]
 
     def changes(self, branches: frozenset[str] = frozenset()) -> Iterator[Change]:
         """Yield the open changes that are to be merged into a branch that counts.
@@ -171,21 +101,32 @@ class MergeGate:
     def _branches(self) -> frozenset[str]:
         return self.bases or frozenset({self.forge.default_branch()})
 
-    def _judge(self, now: Callable[[], datetime], changes: Sequence[Change]) -> list[Outcome]:
+    def _judge(
+        self,
+        now: Callable[[], datetime],
+        changes: Sequence[Change],
+    ) -> list[Outcome]:
         """Say of the one head of some changes what holds for all of them.
 
         Two changes of one branch into two others have the same head, and a status is that of the
         commit: one that may land would let the other land, too.
         """
+        # For each head anew: a thousand changes take a while, in which a window may close.
+        at = now()
         try:
-            # A thousand changes take a while, in which a window may close.
-            at = now()
-            verdicts = [self.decide(change, at) for change in changes]
-            verdict = next((each for each in verdicts if not each.may_land), verdicts[0])
+            verdict = self._strictest(changes, at)
             is_new = self.say(changes[0].sha, verdict)
         except ForgeError as error:
             return [Outcome(change, None, error=error) for change in changes]
         return [Outcome(change, verdict, is_new) for change in changes]
+
+    def _strictest(self, changes: Sequence[Change], at: datetime) -> Verdict:
+        """Return what is said of the first change that may not land, or else of the last."""
+        for change in changes:
+            verdict = self.decide(change, at)
+            if not verdict.may_land:
+                break
+        return verdict
 
     def _judge_group(self, now: Callable[[], datetime], group: Group) -> Outcome:
         """Say of a commit in a merge queue what holds for it; a change's head is another one."""
@@ -193,12 +134,17 @@ class MergeGate:
             change = self.forge.change(group.number)
             files = self.forge.compared(group.base, group.sha)
             verdict, is_new = self.answer(group.sha, change, files, now())
-            return Outcome(replace(change, sha=group.sha), verdict, is_new)
         except ForgeError as error:
             return Outcome(group.change(), None, error=error)
+        queued = replace(change, sha=group.sha)
+        return Outcome(queued, verdict, is_new)
 
     def answer(
-        self, sha: str, change: Change | None, files: frozenset[str] | None, at: datetime
+        self,
+        sha: str,
+        change: Change | None,
+        files: Files,
+        at: datetime,
     ) -> tuple[Verdict, bool]:
         """Answer whether a commit may be merged now, for a change that is known or is not.
 
@@ -212,12 +158,17 @@ class MergeGate:
         # `pending` is what GitHub's queue waits for, up to the hour that it gives its checks.
         if not verdict.may_land:
             verdict = replace(verdict, state=State.FAILURE)
-        return verdict, self.say(sha, verdict)
+        is_new = self.say(sha, verdict)
+        return verdict, is_new
 
     def edge(self, at: datetime) -> datetime | None:
         """Return when the next policy opens or closes, None where that is far."""
-        edges = (policy.decide(at).until for policy in self.policies)
-        return min((each for each in edges if each is not None), default=None)
+        edges = []
+        for policy in self.policies:
+            until = policy.decide(at).until
+            if until is not None:
+                edges.append(until)
+        return min(edges, default=None)
 
     def is_scheduled(self, change: Change) -> bool:
         """Whether a change has the label of a policy: somebody wants it in its window."""
@@ -225,29 +176,36 @@ class MergeGate:
 
     def decide(self, change: Change, at: datetime) -> Verdict:
         """Say whether a change may land at an instant; raises ForgeError."""
-        decided = [(policy, policy.decide(at)) for policy in self.policies]
-        # Then it may land whatever it changes, and a request is saved.
-        if not _closed(decided):
-            return Verdict(State.SUCCESS, _first(decided))
-        verdict = self._decide_files(self._changed(change), change, at)
+        # Where all are open it may land whatever it changes, and a request is saved.
+        verdict = conclude(decide(self.policies, at))
+        if verdict.may_land:
+            return verdict
+        files = self._changed(change)
+        verdict = self._decide_files(files, change, at)
         if not verdict.may_land:
             return verdict
         # The files were those of the head that it had when they were read. Had somebody pushed
         # another one in between, the status would say of one commit what is true of another.
-        if _head(self.forge.change(change.number)) != _head(change):
-            self._files.pop(_head(change), None)
+        read_again = self.forge.change(change.number)
+        if read_again.head != change.head:
+            self._files.pop(change.head, None)
             return Verdict(State.PENDING, "its head has moved: look again", stale=True)
         return verdict
 
-    def _decide_files(self, files: frozenset[str] | None, change: Change, at: datetime) -> Verdict:
+    def _decide_files(
+        self,
+        files: Files,
+        change: Change,
+        at: datetime,
+    ) -> Verdict:
         """Say whether a change of some files may land at an instant, or is exempt."""
         verdict = judge(self.policies, files, change.labels, at)
         if verdict.may_land or LABEL not in change.labels:
             return verdict
         return self._exempted(change, files, verdict, at)
 
-    def _changed(self, change: Change) -> frozenset[str] | None:
-        head = _head(change)
+    def _changed(self, change: Change) -> Files:
+        head = change.head
         if head not in self._files:
             self._files[head] = self.forge.changed_files(change)
         return self._files[head]
@@ -255,7 +213,7 @@ class MergeGate:
     def _exempted(
         self,
         change: Change,
-        files: frozenset[str] | None,
+        files: Files,
         verdict: Verdict,
         at: datetime,
     ) -> Verdict:
@@ -265,27 +223,37 @@ class MergeGate:
             closed = [policy for policy in self.policies if not policy.decide(at).open]
             # A change that waits by its label alone may touch nothing that is gated.
             gated = frozenset(_gated(closed, files)) or files
-        answer = Exemptions(self.exempt_by, self.exempt_file).answer(self.forge, change, gated)
+        exemptions = Exemptions(self.exempt_by, self.exempt_file)
+        answer = exemptions.answer(self.forge, change, gated)
         if answer.granted:
             return Verdict(State.SUCCESS, answer.words)
-        return Verdict(State.PENDING, f"{answer.words}; {verdict.words}")
+        words = f"{answer.words}; {verdict.words}"
+        return Verdict(State.PENDING, words)
 
     def say(self, sha: str, verdict: Verdict) -> bool:
         """Set a status, unless it is there already; return whether it is new."""
         if verdict.stale:
             return False
-        status = Status(self.context, verdict.state, _cut(escape.line(verdict.words)), self.link)
+        words = _cut(escape.line(verdict.words))
+        status = Status(self.context, verdict.state, words, self.link)
         before = self._said.get(sha)
         if before is None:
             # A forge takes a thousand of a commit, so what is there is not said again.
             before = self.forge.statuses(sha).get(self.context)
-        # Another link alone is no news: `--link` may name the run that made it.
-        is_new = before is None or before != replace(status, link=before.link)
-        if is_new and not self.dry_run:
+        is_new = _is_news(status, before)
+        if self.dry_run:
+            return is_new
+        if is_new:
             self.forge.set_status(sha, status)
-        if not self.dry_run:
-            self._said[sha] = status
+        self._said[sha] = status
         return is_new
+
+
+def _is_news(status: Status, before: Status | None) -> bool:
+    if before is None:
+        return True
+    # Another link alone is none: `--link` may name the run that made it.
+    return before != replace(status, link=before.link)
 
 
 def _gated(policies: Sequence[Policy], files: frozenset[str]) -> Iterator[str]:
@@ -293,43 +261,6 @@ def _gated(policies: Sequence[Policy], files: frozenset[str]) -> Iterator[str]:
     for file in files:
         if any(policy.reach.has(file) for policy in policies):
             yield file
-
-
-def _head(change: Change) -> _Head:
-    """Return what the files of a change depend on."""
-    return change.number, change.sha, change.base
-
-
-def _closed(decided: Sequence[Decided]) -> list[Decided]:
-    """Return those that are closed."""
-    return [each for each in decided if not each[1].open]
-
-
-def _first(decided: Sequence[Decided]) -> str:
-    """Say which of some open policies closes first."""
-    return _words(min(decided, key=_until))
-
-
-def _last(decided: Sequence[Decided]) -> str:
-    """Say which of some closed policies opens last, and how many more are closed."""
-    said = _words(max(decided, key=_until))
-    if len(decided) > 1:
-        return f"{said} and {len(decided) - 1} more"
-    return said
-
-
-def _until(decided: Decided) -> float:
-    """Return until when it stays so, in seconds since 1970, to be compared."""
-    until = decided[1].until
-    # More than 400 days away.
-    if until is None:
-        return float("inf")
-    return until.timestamp()
-
-
-def _words(decided: Decided) -> str:
-    policy, decision = decided
-    return policy.words(decision)
 
 
 def _cut(text: str) -> str:

@@ -22,15 +22,18 @@ class Gitea(Pulls):
 
     def status(self, entry: Record) -> Status:
         """Read a status; its state has another name here."""
-        return super().status({**entry, "state": http.text(entry, "status")})
+        state = http.text(entry, "status")
+        return super().status({**entry, "state": state})
 
     def label_setters(self, change: Change, label: str) -> frozenset[str]:
         """Return who has set a label last (GET …/issues/{index}/timeline)."""
         found = ""
         for each in self.listed(f"issues/{change.number}/timeline"):
+            if http.text(each, "type") != "label":
+                continue
             is_it = http.text(each, "label", "name") == label
             # The body of such an entry is 1 where a label was set, and empty where it was removed.
-            if http.text(each, "type") == "label" and is_it and http.text(each, "body") == "1":
+            if is_it and http.text(each, "body") == "1":
                 found = http.text(each, "user", "login")
         return frozenset({found} - {""})
 
@@ -50,5 +53,9 @@ class Gitea(Pulls):
         """Merge a pull request (POST …/pulls/{index}/merge); with another head it is 409."""
         path = f"{self.root}/pulls/{change.number}/merge"
         # Never with `force_merge`, by which an administrator passes over the branch's rules.
-        content: Record = {"Do": (method or Method.MERGE).value, "head_commit_id": change.sha}
+        how = method or Method.MERGE
+        content: Record = {
+            "Do": how.value,
+            "head_commit_id": change.sha,
+        }
         self.client.send("POST", path, content, again=False)

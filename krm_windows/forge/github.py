@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from krm_windows.forge import http, queue
 from krm_windows.forge.http import Record
-from krm_windows.forge.model import Change, Group, Method, Progress, Readiness, State
+from krm_windows.forge.model import Change, Files, Group, Method, Progress, Readiness, State
 from krm_windows.forge.pulls import Pulls
 
 # Of a check run that is completed; any other conclusion is a failure.
@@ -40,7 +40,9 @@ class GitHub(Pulls):
         found = ""
         for each in self.listed(f"issues/{change.number}/events"):
             # In order of time, so the last one counts.
-            if http.text(each, "event") == "labeled" and http.text(each, "label", "name") == label:
+            if http.text(each, "event") != "labeled":
+                continue
+            if http.text(each, "label", "name") == label:
                 found = http.text(each, "actor", "login")
         return frozenset({found} - {""})
 
@@ -54,7 +56,7 @@ class GitHub(Pulls):
             if found is not None:
                 yield found
 
-    def compared(self, base: str, sha: str) -> frozenset[str] | None:
+    def compared(self, base: str, sha: str) -> Files:
         """Return the paths in which a commit differs (GET …/compare/{basehead})."""
         path = f"{self.root}/compare/{quote(base, safe='')}...{quote(sha, safe='')}"
         answer = http.record(self.client.get(path, per_page=1))
@@ -72,7 +74,9 @@ class GitHub(Pulls):
         found = {}
         path = f"{self.root}/commits/{quote(sha, safe='')}/check-runs"
         for each in self.client.pages_of(path, "check_runs", per_page=self.entries):
-            state = _CONCLUSIONS.get(http.text(each, "conclusion"), State.FAILURE)
+            conclusion = http.text(each, "conclusion")
+            state = _CONCLUSIONS.get(conclusion, State.FAILURE)
+            # It has no conclusion yet.
             if http.text(each, "status") != "completed":
                 state = State.PENDING
             found[http.text(each, "name")] = state
@@ -87,7 +91,8 @@ class GitHub(Pulls):
         if checks.progress is not Progress.READY:
             return checks
         # `blocked` counts, although the token of somebody who may bypass rules could merge it.
-        return _STATES.get(state, Readiness(Progress.UNKNOWN, f"GitHub says {state or 'nothing'}"))
+        other = Readiness(Progress.UNKNOWN, f"GitHub says {state or 'nothing'}")
+        return _STATES.get(state, other)
 
     def merge(self, change: Change, method: Method | None = None) -> None:
         """Merge a pull request (PUT …/pulls/{number}/merge); with another head it is 409."""

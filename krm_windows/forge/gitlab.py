@@ -7,7 +7,17 @@ from urllib.parse import quote
 from krm_windows.forge import http
 from krm_windows.forge.errors import AbsentError, ConflictError
 from krm_windows.forge.http import Client, Record
-from krm_windows.forge.model import Change, Group, Method, Progress, Readiness, State, Status, moved
+from krm_windows.forge.model import (
+    Change,
+    Files,
+    Group,
+    Method,
+    Progress,
+    Readiness,
+    State,
+    Status,
+    moved,
+)
 
 _ENTRIES = 100
 _STATES = {"success": State.SUCCESS, "pending": State.PENDING, "running": State.PENDING}
@@ -52,6 +62,7 @@ class GitLab:
 
     @property
     def _root(self) -> str:
+        # Its whole path stands for its number: `group%2Fname`.
         return f"projects/{quote(self.repository, safe='')}"
 
     def open_changes(self) -> Iterator[Change]:
@@ -73,11 +84,12 @@ class GitLab:
         """Read one merge request anew."""
         return _change(http.record(self.client.get(f"{self._root}/merge_requests/{number}")))
 
-    def changed_files(self, change: Change) -> frozenset[str] | None:
+    def changed_files(self, change: Change) -> Files:
         """Return the paths that it changes (GET …/merge_requests/{iid}/diffs)."""
         found = set()
         for each in self._listed(f"merge_requests/{change.number}/diffs"):
-            found |= {http.text(each, "old_path"), http.text(each, "new_path")}
+            found.add(http.text(each, "old_path"))
+            found.add(http.text(each, "new_path"))
         # `changes_count` ends in a plus where GitLab keeps no more of a large one.
         whole = http.record(self.client.get(f"{self._root}/merge_requests/{change.number}"))
         if http.text(whole, "changes_count").endswith("+"):
@@ -97,7 +109,7 @@ class GitLab:
         """Yield nothing: a merge train asks by a job of its pipeline."""
         yield from ()
 
-    def compared(self, _base: str, _sha: str) -> frozenset[str] | None:
+    def compared(self, _base: str, _sha: str) -> Files:
         """Return that nothing is known."""
         return None
 
@@ -105,7 +117,10 @@ class GitLab:
         """Return who has set a label last (GET …/resource_label_events)."""
         found = ""
         for each in self._listed(f"merge_requests/{change.number}/resource_label_events"):
-            if http.text(each, "action") == "add" and http.text(each, "label", "name") == label:
+            if http.text(each, "action") != "add":
+                continue
+            # In order of time, so the last one counts.
+            if http.text(each, "label", "name") == label:
                 found = http.text(each, "user", "username")
         return frozenset({found} - {""})
 
@@ -113,10 +128,15 @@ class GitLab:
         """Return what is said of a commit last, by name."""
         found: dict[str, Status] = {}
         for each in self._listed(f"repository/commits/{quote(sha, safe='')}/statuses"):
-            state = _STATES.get(http.text(each, "status"), State.FAILURE)
+            # Its jobs are here, too; they are read by their pipeline.
+            word = http.text(each, "status")
             name = http.text(each, "name")
-            words = http.text(each, "description")
-            found[name] = Status(name, state, words, http.text(each, "target_url"))
+            found[name] = Status(
+                name,
+                _STATES.get(word, State.FAILURE),
+                http.text(each, "description"),
+                http.text(each, "target_url"),
+            )
         return found
 
     def set_status(self, sha: str, status: Status) -> None:
@@ -151,10 +171,13 @@ class GitLab:
             return moved(sha)
         found = http.text(entry, "detailed_merge_status")
         # A project need not demand its pipelines; whoever merges unseen waits for them.
-        pipeline = _PIPELINES.get(http.text(entry, "head_pipeline", "status"), _READY)
+        # It has none where there is nothing to be run.
+        ran = http.text(entry, "head_pipeline", "status")
+        pipeline = _PIPELINES.get(ran, _READY)
         if found in _OF_PIPELINES and pipeline is not _READY:
             return pipeline
-        return _DETAILS.get(found, Readiness(Progress.BLOCKED, f"GitLab says {found or 'nothing'}"))
+        other = Readiness(Progress.BLOCKED, f"GitLab says {found or 'nothing'}")
+        return _DETAILS.get(found, other)
 
     def merge(self, change: Change, method: Method | None = None) -> None:
         """Merge a merge request (PUT …/merge); with another head it is 409."""

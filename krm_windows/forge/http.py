@@ -156,9 +156,10 @@ class Client:
         if content is not None:
             headers["Content-Type"] = "application/json"
             body = json.dumps(content).encode()
+        root = self.address.rstrip("/")
         response = self._pool.request(
             method,
-            f"{self.address.rstrip('/')}/{path}",
+            f"{root}/{path}",
             headers=headers,
             body=body,
             redirect=False,
@@ -196,8 +197,10 @@ class Client:
         if after:
             # RFC 9110, 10.2.3: seconds, or a date.
             try:
-                return (email.utils.parsedate_to_datetime(after) - self.now()).total_seconds()
+                instant = email.utils.parsedate_to_datetime(after)
+                return (instant - self.now()).total_seconds()
             except (ValueError, TypeError):
+                # A date without a zone, say, or neither.
                 return None
         # GitHub's, and Gitea's and GitLab's without the `x-`: seconds since 1970.
         for name in ("x-ratelimit-reset", "ratelimit-reset"):
@@ -278,13 +281,15 @@ def _may_pass(answer: Answer) -> bool:
     if answer.status == _TOO_MANY or answer.status >= 500:  # noqa: PLR2004 - RFC 9110, 15.6
         return True
     # GitHub's limits are 403, too: with Retry-After, or with nothing left.
-    limited = "retry-after" in answer.headers or _is_used_up(answer)
-    return answer.status == 403 and limited  # noqa: PLR2004 - as above
+    if answer.status != 403:  # noqa: PLR2004 - as above
+        return False
+    return "retry-after" in answer.headers or _is_used_up(answer)
 
 
 def _is_used_up(answer: Answer) -> bool:
-    left = (answer.headers.get("x-ratelimit-remaining"), answer.headers.get("ratelimit-remaining"))
-    return "0" in left
+    # GitHub's name, and that of GitLab and Gitea.
+    names = ("x-ratelimit-remaining", "ratelimit-remaining")
+    return "0" in [answer.headers.get(name) for name in names]
 
 
 def _value(content: bytes) -> Json:

@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from enum import Enum, auto
 
 from krm_windows.forge.errors import ConflictError, ForgeError, RefusedError
-from krm_windows.forge.gate import MergeGate, Verdict
+from krm_windows.forge.gate import MergeGate
 from krm_windows.forge.model import Change, Method, Progress, Readiness, moved
+from krm_windows.forge.policies import Verdict
 
 _POLL = timedelta(seconds=15)
 # What a forge works out after a push, a status or a merge is there in seconds.

@@ -5,6 +5,11 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
 
+Files = frozenset[str] | None
+"""Paths that a change touches, from the top of the repository; None where not all are known."""
+Head = tuple[int, str, str]
+"""What the files of a change depend on: its number, its head, and the branch that it goes into."""
+
 
 class State(Enum):
     """What is said of a commit; the words are those of GitHub and Gitea."""
@@ -61,6 +66,11 @@ class Change:
     address: str
     base: str
 
+    @property
+    def head(self) -> Head:
+        """What tells whether the change is still what was read."""
+        return self.number, self.sha, self.base
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -101,7 +111,7 @@ class Forge(Protocol):
     def change(self, number: int) -> Change:
         """Read one change anew."""
 
-    def changed_files(self, change: Change) -> frozenset[str] | None:
+    def changed_files(self, change: Change) -> Files:
         """Return the paths that it changes, those that it renames under both names.
 
         None where the forge does not list them all.
@@ -110,7 +120,7 @@ class Forge(Protocol):
     def queued(self) -> Iterator[Group]:
         """Yield what is in merge queues, where the forge shows it."""
 
-    def compared(self, base: str, sha: str) -> frozenset[str] | None:
+    def compared(self, base: str, sha: str) -> Files:
         """Return the paths in which a commit differs from another; None where some are unknown."""
 
     def file(self, path: str, branch: str) -> bytes | None:
@@ -149,7 +159,8 @@ def moved(sha: str) -> Readiness:
 
 def checked(states: Mapping[str, State]) -> Readiness:
     """Say what the checks of a commit, by name, leave to be waited for."""
-    # A failure first: what else runs changes nothing.
+    # A failure first: what else runs changes nothing. Of several by name, so that the same one is
+    # said from one look to the next.
     for state, progress, words in (
         (State.FAILURE, Progress.BLOCKED, "has failed"),
         (State.PENDING, Progress.PENDING, "has not finished"),

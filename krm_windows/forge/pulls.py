@@ -9,6 +9,7 @@ from krm_windows.forge.errors import AbsentError
 from krm_windows.forge.http import Client, Record
 from krm_windows.forge.model import (
     Change,
+    Files,
     Group,
     Progress,
     Readiness,
@@ -34,6 +35,7 @@ class Pulls:
     @property
     def root(self) -> str:
         """The path of the repository."""
+        # Neither may lead elsewhere on the forge, such as by `..` or a question mark.
         owner, _, name = self.repository.partition("/")
         return f"repos/{quote(owner, safe='')}/{quote(name, safe='')}"
 
@@ -64,14 +66,16 @@ class Pulls:
         """Read one pull request anew."""
         return _change(http.record(self.client.get(f"{self.root}/pulls/{number}")))
 
-    def changed_files(self, change: Change) -> frozenset[str] | None:
+    def changed_files(self, change: Change) -> Files:
         """Return the paths that it changes."""
         found = set()
         count = 0
         for each in self.listed(f"pulls/{change.number}/files"):
             # Counted apart from the names: a file that is renamed has two.
             count += 1
-            found |= {http.text(each, "filename"), http.text(each, "previous_filename")}
+            found.add(http.text(each, "filename"))
+            # Where it was renamed.
+            found.add(http.text(each, "previous_filename"))
         if count >= self.most_files:
             return None
         return frozenset(found - {""})
@@ -93,7 +97,7 @@ class Pulls:
         """Yield nothing: Gitea has no merge queue."""
         yield from ()
 
-    def compared(self, _base: str, _sha: str) -> frozenset[str] | None:
+    def compared(self, _base: str, _sha: str) -> Files:
         """Return that nothing is known."""
         return None
 
@@ -132,6 +136,7 @@ class Pulls:
         entry = http.record(self.client.get(f"{self.root}/pulls/{change.number}"))
         if entry.get("merged") is True:
             return Readiness(Progress.MERGED)
+        # What is merged is closed, too.
         if http.text(entry, "state") != "open":
             return Readiness(Progress.BLOCKED, "it is closed")
         sha = _change(entry).sha

@@ -26,7 +26,16 @@ class Reach:
             return True
         if any(glob.matches(each, path) for each in self.globs):
             return True
-        return "" in self.directories or any(each in self.directories for each in _above(path))
+        # The root, which is above all.
+        if "" in self.directories:
+            return True
+        return not self.directories.isdisjoint(_above(path))
+
+    def with_paths(self, other: "Reach") -> "Reach":
+        """Return it with the files and directories of another one."""
+        files = self.files | other.files
+        directories = self.directories | other.directories
+        return Reach(files, directories, self.globs)
 
     def touched(self, paths: Iterable[str]) -> bool:
         """Whether any of some paths is among them."""
@@ -41,12 +50,12 @@ def of_policies(survey: Survey, named: Collection[str]) -> Mapping[tuple[str, st
     found: dict[tuple[str, str], Reach] = {}
     for cluster in survey.clusters:
         for policy, reach in _of_cluster(cluster):
-            if policy in named:
-                # Several Kustomizations of a cluster may have the same policy.
-                before = found.get((policy, cluster.name), Reach())
-                found[policy, cluster.name] = Reach(
-                    before.files | reach.files, before.directories | reach.directories
-                )
+            if policy not in named:
+                continue
+            key = policy, cluster.name
+            # Several Kustomizations of a cluster may have the same policy.
+            before = found.get(key, Reach())
+            found[key] = before.with_paths(reach)
     return found
 
 
@@ -57,19 +66,24 @@ def _of_cluster(cluster: Cluster) -> Iterator[tuple[str, Reach]]:
         # Its source is another repository: a path such as `./` is none of this one.
         if not kustomization.files and not kustomization.complete:
             continue
+        # A file that is new in a directory of which files are read may be read, too.
+        directories = {dirname(file) for file in kustomization.files}
+        directories.add(kustomization.path)
+        whole = Reach(kustomization.files, frozenset(map(_named, directories)))
         # Those that suspend it, or the source that it takes its files from.
         policies = gated.holds(kustomization)
-        # A file that is new in a directory of which files are read may be read, too.
-        directories = {dirname(file) for file in kustomization.files} | {kustomization.path}
-        whole = Reach(kustomization.files, frozenset(map(_named, directories)))
         for policy in policies:
             yield policy, whole
         for item in kustomization.objects:
-            # A HelmRelease, say, that is gated itself; kustomize may not say in which file it is.
-            reach = Reach(frozenset({item.file})) if item.file else whole
+            if _is_followed(cluster, item.identity):
+                continue
+            # A HelmRelease, say, that is gated itself.
+            reach = whole
+            # kustomize may not say in which file it is.
+            if item.file:
+                reach = Reach(frozenset({item.file}))
             for policy in gated.gates(item) - policies:
-                if not _is_followed(cluster, item.identity):
-                    yield policy, reach
+                yield policy, reach
 
 
 def _is_followed(cluster: Cluster, identity: tuple[str, str, str, str]) -> bool:

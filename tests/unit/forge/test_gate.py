@@ -11,7 +11,8 @@ from calls import call, spec, wire
 
 from krm_windows.forge import Change, Forge, ForgeError, Group, Method, Readiness, State, Status
 from krm_windows.forge.exemptions import LABEL
-from krm_windows.forge.gate import MergeGate, Outcome, Policy
+from krm_windows.forge.gate import MergeGate, Outcome
+from krm_windows.forge.policies import Policy
 from krm_windows.forge.reach import Reach
 from krm_windows.gate import timetable
 from krm_windows.gate.decide import decide

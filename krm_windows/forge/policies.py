@@ -1,0 +1,125 @@
+"""What the policies say of a change: whether it may land at an instant, and why."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from krm_windows.forge.model import Files, State
+from krm_windows.forge.reach import Reach
+from krm_windows.gate.decide import Decider, Decision
+from krm_windows.gate.timetable import Timetable
+from krm_windows.preview.calendar import named
+from krm_windows.preview.clock import shown
+
+# Before the name of a policy, in a label that puts a change under it.
+SCHEDULED = "window:"
+
+
+class Policy:
+    """A policy for a cluster, and the paths that it gates."""
+
+    def __init__(self, timetable: Timetable, reach: Reach) -> None:
+        """Prepare a policy to be asked; raises LookupError without the rules of its zone."""
+        self.timetable = timetable
+        self.reach = reach
+        self._decider = Decider(timetable)
+
+    @property
+    def label(self) -> str:
+        """The label that puts a change under it: `window:` and its `metadata.name`."""
+        # It is known as `namespace/name`.
+        name = self.timetable.policy.rpartition("/")[2]
+        return f"{SCHEDULED}{name}"
+
+    def decide(self, at: datetime) -> Decision:
+        """Say whether it is open, as its gate in the cluster does."""
+        return self._decider.decide(at)
+
+    def gates(self, files: Files, labels: frozenset[str]) -> bool:
+        """Whether it gates a change of some files: of what is not known it may."""
+        if files is None:
+            return True
+        if self.label in labels:
+            return True
+        return self.reach.touched(files)
+
+    def words(self, decision: Decision) -> str:
+        """Say what it is, until when and why."""
+        # Such as `open until Thu 2026-12-24 17:00 Europe/Berlin: flux-system/week (office)`.
+        word = "open" if decision.open else "closed"
+        until = "for more than 400 days"
+        if decision.until is not None:
+            zone = self.timetable.zone
+            until = f"until {shown(decision.until, zone)} {zone.key}"
+        return f"{word} {until}: {named(self.timetable)} ({decision.reason})"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a change may land, and why; `stale` where its head moved while it was looked at."""
+
+    state: State
+    words: str
+    stale: bool = False
+
+    @property
+    def may_land(self) -> bool:
+        """Whether it may land now."""
+        return self.state is State.SUCCESS
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a policy is at an instant."""
+
+    policy: Policy
+    decision: Decision
+
+    @property
+    def words(self) -> str:
+        """What it is, until when and why."""
+        return self.policy.words(self.decision)
+
+
+def decide(policies: Iterable[Policy], at: datetime) -> list[Decided]:
+    """Return what some policies are at an instant."""
+    return [Decided(policy, policy.decide(at)) for policy in policies]
+
+
+def judge(
+    policies: Sequence[Policy],
+    files: Files,
+    labels: frozenset[str],
+    at: datetime,
+) -> Verdict:
+    """Say whether what changes some files may land at an instant, by the policies that gate it."""
+    gating = [policy for policy in policies if policy.gates(files, labels)]
+    if not gating:
+        return Verdict(State.SUCCESS, "changes nothing that a window gates")
+    return conclude(decide(gating, at))
+
+
+def conclude(decided: Sequence[Decided]) -> Verdict:
+    """Say whether a change that some policies gate may land: none may be closed."""
+    closed = [each for each in decided if not each.decision.open]
+    if not closed:
+        # It may land until the first of them closes.
+        first = min(decided, key=_until)
+        return Verdict(State.SUCCESS, first.words)
+    # And it waits until the last of them opens.
+    last = max(closed, key=_until)
+    # A status has 140 characters: room for one of them.
+    words = last.words
+    others = len(closed) - 1
+    if others:
+        words = f"{words} and {others} more"
+    return Verdict(State.PENDING, words)
+
+
+def _until(decided: Decided) -> float:
+    """Return until when it stays so, in seconds since 1970, to be compared."""
+    until = decided.decision.until
+    # More than 400 days away.
+    if until is None:
+        return float("inf")
+    return until.timestamp()
