@@ -426,6 +426,9 @@ CLUSTER_UNBUILT = _warning(
 POLICY_FILE_ALONE = _info(
     "policy-file-alone", "A policy is in a file, and nothing that is applied has it."
 )
+CLUSTER_UNLISTED = _warning(
+    "cluster-unlisted", "Flux seems to enter the repository where no cluster was looked for."
+)
 CLUSTER_UNGATED = _info("cluster-ungated", "A cluster has no policy, though others have.")
 OBJECT_SHARED = _error(
     "object-shared", "Two Kustomizations that change at different times apply one object."

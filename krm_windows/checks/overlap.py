@@ -73,8 +73,11 @@ def doubt(
     for other in others:
         # Whether both are for one cluster only a person knows.
         if shared := own.shares(other):
+            who = "neither says"
+            if own.cluster != other.cluster:
+                who = "one of the two does not say"
             must = (
-                "neither says for which cluster it is: if both are for one, leave it to one of "
+                f"{who} for which cluster it is: if both are for one, leave it to one of "
                 "them, and if not, name the cluster in each policy (`clusters: {NAME: {}}`) and "
                 "render with --cluster"
             )

@@ -17,6 +17,28 @@ of one class alone. With the path of a configuration file as its only argument i
 of kustomize."""
 
 
+class Once(argparse.Action):
+    """Stores the value of an option, and refuses a second one.
+
+    argparse would take the last: of `--cluster north --cluster south` north would be forgotten.
+    """
+
+    _given = False
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002 - argparse gives it to every action
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Store it. Raises ArgumentError where another value was given before."""
+        if self._given and option_string and values != getattr(namespace, self.dest):
+            raise argparse.ArgumentError(self, "takes one value, and is given two")
+        self._given = True
+        setattr(namespace, self.dest, values)
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that says in one harmless line what was wrong with a call."""
 
@@ -37,6 +59,7 @@ def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> argparse.Ar
         description=DESCRIPTION,
     )
     made.add_argument("--version", action="version", version=_version(arguments))
+    made.register("action", None, Once)
     _debug(made, default=False)
     made.add_argument("--strict", action="store_true", help="as a function: exit 1 on warnings too")
     listed = made.add_subparsers(title="commands", metavar="COMMAND")
@@ -46,6 +69,8 @@ def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> argparse.Ar
         declared = {arguments[0]: commands[arguments[0]]}
     for name, summary in declared.items():
         command = listed.add_parser(name, help=summary, description=summary)
+        # What an option is that does not say otherwise.
+        command.register("action", None, Once)
         # Without a default here, `krm-windows --debug check` keeps what was given before the
         # command.
         _debug(command, default=argparse.SUPPRESS)

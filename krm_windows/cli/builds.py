@@ -11,7 +11,10 @@ from krm_windows.krm import InputError
 from krm_windows.system.cache import Cache
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from krm_windows.flux import Given
+    from krm_windows.system.checkout import Checkout
 
 # As Flux's own example repository has it (fluxcd/flux2-kustomize-helm-example).
 CLUSTERS = "clusters/*"
@@ -67,6 +70,22 @@ def source(text: str) -> "Given":
         return Given.parse(text)
     except InputError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def check_sources(tree: "Checkout", given: "Iterable[Given]") -> None:
+    """Refuse what `--source` cannot mean; raises InputError.
+
+    A directory that is not there, or a second one of the same source.
+    """
+    known: dict[tuple[str, str], str] = {}
+    for each in given:
+        if not tree.is_directory(each.directory):
+            raise InputError(
+                f"--source {each.name}={each.directory}: there is no such directory in {tree.root}"
+            )
+        directory = known.setdefault((each.namespace, each.name), each.directory)
+        if directory != each.directory:
+            raise InputError(f"--source {each.name}: is both {directory} and {each.directory}")
 
 
 def _builds(text: str) -> int:

@@ -91,6 +91,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     # After that day what is still suspended counts as held by hand.
     until = arguments.adopt_until or times.now().date() + _TAKEOVER
     tree = Checkout.at(arguments.directory)
+    builds.check_sources(tree, arguments.source)
     builder = Builder.find(builds.requested_cache(Path(tree.root), arguments))
     with builder or nullcontext(), progress.meter("builds") as report:
         # Which of the sources in the cluster is this repository.

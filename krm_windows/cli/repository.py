@@ -4,10 +4,13 @@ Proof that nothing live and nothing windowed conflict, over a whole repository.
 """
 
 import argparse
+from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from posixpath import dirname
 
+from krm_windows import rules
 from krm_windows.checks import repository
 from krm_windows.checks.formats import FORMATS
 from krm_windows.checks.repository.report import compose
@@ -55,6 +58,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     tree = Checkout.at(Path(arguments.repo))
     if not tree.is_directory("."):
         raise InputError(f"{arguments.repo}: no such directory")
+    builds.check_sources(tree, arguments.source)
     with ExitStack() as stack:
         builder = Builder.find(builds.requested_cache(Path(tree.root), arguments))
         if builder is not None:
@@ -70,11 +74,33 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             raise InputError(
                 f"{arguments.repo}: no directory matches {arguments.clusters}; {advice(tree)}"
             )
-        report = compose(
-            arguments.repo, after, repository.check(after, before, arguments.allow_cross_namespace)
-        )
+        found = repository.check(after, before, arguments.allow_cross_namespace)
+        report = compose(arguments.repo, after, chain(found, _unlisted(after, arguments.clusters)))
     output.show(FORMATS[arguments.output]([report]))
     return ExitCode.of(failed=fails(report.results, strict=arguments.strict))
+
+
+def _unlisted(found: Survey, pattern: str) -> Iterator[repository.Finding]:
+    """Yield where Flux seems to enter, and the usual pattern leads to none."""
+    # Whoever gives a pattern may mean one cluster of many.
+    if pattern != builds.CLUSTERS:
+        return
+    # Of clusters without any Flux Kustomization no file says where Flux enters.
+    read: set[str] = set()
+    for cluster in found.clusters:
+        for each in cluster.kustomizations.values():
+            if len(cluster.kustomizations) > 1 or each.own is not None:
+                read |= each.files
+    roots = [cluster.root for cluster in found.clusters]
+    for entrance in entrances.beside(found.tree, roots, read):
+        directory = entrance.directory
+        inside = (path for path in found.tree.manifests() if path.startswith(f"{directory}/"))
+        message = (
+            f"Flux seems to apply {directory} to a cluster, and {pattern} does not lead there, so "
+            f"it was not checked: if it is one, check it with `--clusters '{directory}'`"
+        )
+        file = entrance.file or next(inside, directory)
+        yield repository.Finding(rules.CLUSTER_UNLISTED, message, file=file)
 
 
 def survey_of(

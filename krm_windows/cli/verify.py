@@ -9,6 +9,7 @@ from krm_windows.fleet import applied
 from krm_windows.flux.builds import LeftOutError, whole
 from krm_windows.function import window_policy
 from krm_windows.krm import InputError, KubeObject, documents
+from krm_windows.results import Result
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.kustomize import Builder, is_kustomization
 
@@ -21,7 +22,11 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="a build's output: a file, a directory, or - for a stream; a kustomization is built",
     )
     parser.add_argument(
-        "--policy", required=True, metavar="POLICY", help="the file of the WindowPolicy"
+        "--policy",
+        action="append",
+        required=True,
+        metavar="POLICY",
+        help="the file of the WindowPolicy (repeatable)",
     )
     parser.add_argument(
         "--cluster", metavar="NAME", help="the cluster it was built for (default: buildFor)"
@@ -40,14 +45,26 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Report what is wrong with the output."""
-    config, items = inputs.policy(arguments.policy), _applied(arguments.rendered, arguments.root)
-    results = window_policy.verify(config, items, arguments.cluster)
-    # Standard input is no file whose line could be named.
-    if arguments.policy != inputs.STDIN:
-        results = locations.located(
-            [*results, *applied.check(config, arguments.policy)], {arguments.policy: config}
-        )
+    policies = {path: inputs.policy(path) for path in arguments.policy}
+    items = _applied(arguments.rendered, arguments.root)
+    results: list[Result] = []
+    for path, config in policies.items():
+        results += _verified(path, config, items, arguments.cluster)
     return report.show(results, strict=arguments.strict)
+
+
+def _verified(
+    path: str,
+    config: KubeObject,
+    items: list[KubeObject],
+    cluster: str | None,
+) -> list[Result]:
+    """Return what is wrong with what a policy has in the output."""
+    results = list(window_policy.verify(config, items, cluster))
+    # Standard input is no file whose line could be named.
+    if path == inputs.STDIN:
+        return results
+    return locations.located([*results, *applied.check(config, path)], {path: config})
 
 
 def _applied(path: str, root: Path | None) -> list[KubeObject]:

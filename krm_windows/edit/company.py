@@ -35,7 +35,8 @@ def render(content: bytes, years: Sequence[int]) -> str:
     if said not in _TYPES:
         known = " and ".join(name for name in _TYPES if name)
         raise ValueError(f"{_TYPE} is {said[:80]!r}, and known are {known}")
-    return entries.render(_events(calendar, years), _TYPES[said])
+    field = _TYPES[said]
+    return entries.render(_events(calendar, years, field), field)
 
 
 def read(content: bytes, years: Sequence[int]) -> Iterator[Entry]:
@@ -43,19 +44,26 @@ def read(content: bytes, years: Sequence[int]) -> Iterator[Entry]:
 
     Raises ValueError for what is no calendar.
     """
-    yield from _events(_parsed(content), years)
+    yield from _events(_parsed(content), years, Field.FREEZES)
 
 
 def _parsed(content: bytes) -> icalendar.Calendar:
     if len(content) > LARGEST:
         raise ValueError(f"it has {len(content)} bytes, and at most {LARGEST} are allowed")
     with _stumbling():
-        calendar = icalendar.Calendar.from_ical(content)
+        calendars = icalendar.Calendar.from_ical(content, multiple=True)
+    if len(calendars) != 1:
+        raise ValueError(f"it holds {len(calendars)} calendars: give each a file of its own")
+    (calendar,) = calendars
     recurrences.check(calendar)
     return calendar
 
 
-def _events(calendar: icalendar.Calendar, years: Sequence[int]) -> Iterator[Entry]:
+def _events(
+    calendar: icalendar.Calendar,
+    years: Sequence[int],
+    field: Field,
+) -> Iterator[Entry]:
     first = date(min(years), 1, 1)
     last = date(max(years), 12, 31)
     # A day more on either side: which day an event is on depends on the time zone that it is read
@@ -78,7 +86,9 @@ def _events(calendar: icalendar.Calendar, years: Sequence[int]) -> Iterator[Entr
         if _day(starts) > last or _last_day(ends) < first:
             continue
         reason = _text(event, "SUMMARY") or "Company calendar"
-        yield Entry(*_within(starts, ends), reason)
+        entry = _entry(starts, ends, reason, field)
+        if entry is not None:
+            yield entry
 
 
 def _text(component: icalendar.Component, name: str) -> str:
@@ -115,17 +125,30 @@ def _stumbling() -> Iterator[None]:
         raise ValueError(f"{type(error).__name__}: {error}") from error
 
 
-def _within(starts: date, ends: date) -> tuple[date, date]:
-    """Return whole days with the last one included, or whole minutes around all times.
+def _entry(
+    starts: date,
+    ends: date,
+    reason: str,
+    field: Field,
+) -> Entry | None:
+    """Return whole days with the last one included, which in iCalendar it is not, or minutes.
 
-    In iCalendar the last day is not included.
+    A freeze may be longer than the event, and a window shorter, never the other way. It is None
+    where no whole minute is left of a window.
     """
-    if isinstance(starts, datetime) and isinstance(ends, datetime):
-        # Down at the beginning and up at the end: a freeze may be longer than the event, never
-        # shorter.
-        up = timedelta(seconds=-ends.second % 60)
-        return (
-            starts.replace(second=0, microsecond=0),
-            (ends + up).replace(microsecond=0),
-        )
-    return starts, ends - _DAY
+    if not isinstance(starts, datetime) or not isinstance(ends, datetime):
+        return Entry(starts, ends - _DAY, reason)
+    if field is Field.FREEZES:
+        return Entry(_down(starts), _up(ends), reason)
+    opens, closes = _up(starts), _down(ends)
+    if closes <= opens:
+        return None
+    return Entry(opens, closes, reason)
+
+
+def _down(at: datetime) -> datetime:
+    return at.replace(second=0, microsecond=0)
+
+
+def _up(at: datetime) -> datetime:
+    return (at + timedelta(seconds=-at.second % 60)).replace(microsecond=0)

@@ -103,7 +103,8 @@ class ExistingOutput:
                 same.append(other)
             elif not self._is_unclear(own, other):
                 continue
-            elif self._has_builds_of_its_own(other):
+            # For a cluster that is named there may be a directory beside those of others.
+            elif own.cluster != other.cluster or self._has_builds_of_its_own(other):
                 apart.append(other)
             else:
                 together.append(other)
@@ -134,9 +135,9 @@ class ExistingOutput:
     def _is_unclear(self, own: Claim, other: Claim) -> bool:
         """Whether nothing says if another policy is for the same cluster.
 
-        It was rendered right beside the output, and neither of the two names a cluster.
+        It was rendered right beside the output, and one of the two at least names no cluster.
         """
-        if own.cluster is not None or other.cluster is not None:
+        if own.cluster is not None and other.cluster is not None:
             return False
         # Side by side: `out/week` and `out/weekend`, say.
         folder = Path(os.path.realpath(other.file)).parent

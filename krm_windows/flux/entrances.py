@@ -4,7 +4,7 @@ The directories of its clusters, known by what syncs them, or else by habit. `ch
 them (`--clusters`), and suggests these; a command that is given nothing starts from them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass
 from posixpath import basename, dirname, join, normpath
 
@@ -56,10 +56,30 @@ def find(tree: Checkout) -> tuple[Entrance, ...]:
     return ()
 
 
-def _read(tree: Checkout) -> Iterator[Object]:
+def beside(tree: Checkout, roots: Collection[str], read: Collection[str]) -> tuple[Entrance, ...]:
+    """Return where Flux enters beside the directories of clusters, which `roots` are.
+
+    By what syncs a cluster in a file that is not among those `read` for them; the other files are
+    not looked at again. Where nothing at all was read for the roots, by whatever `find` goes.
+    """
+    candidates: Iterable[Entrance] = _synced(tree, list(_read(tree, read)))
+    if not read:
+        candidates = find(tree)
+    found = {}
+    for each in candidates:
+        within = (_is_within(each.directory, root) for root in roots)
+        around = (_is_within(root, each.directory) for root in roots)
+        if not any(within) and not any(around):
+            found[each.directory] = each
+    return tuple(found[directory] for directory in sorted(found))
+
+
+def _read(tree: Checkout, without: Container[str] = frozenset()) -> Iterator[Object]:
     """Yield the objects of Flux in the tree's files, as they are written."""
     # To look for a group in the bytes is much cheaper than to read every file.
     for path in tree.manifests():
+        if path in without:
+            continue
         content = tree.read(path) or b""
         if not any(mark in content for mark in _MARKS):
             continue

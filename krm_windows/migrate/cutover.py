@@ -335,6 +335,9 @@ class Cutover:
             applier = directory.kustomization
             if applier is None or not path or path in self._emptied:
                 continue
+            # It is of another source, or was not followed: its path is none of this repository.
+            if not directory.objects:
+                continue
             if self._is_left_empty(path):
                 message = (
                     f"{applier} has nothing left to apply without the windows in {path}, "

@@ -51,6 +51,10 @@ _DENYING = frozenset(
 )
 # A field of this name alone says whether what is above it is there.
 _SWITCHES = frozenset({("enabled",), ("enable",), ("active",), ("on",)})
+# And of these, whether it is not.
+_SWITCHES_OFF = frozenset(
+    {("disabled",), ("disable",), ("inactive",), ("deactivated",), ("off",)},
+)
 # `syncPolicy` is two words, and so is `HTTPRoute`.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
@@ -62,12 +66,23 @@ def meaning(path: str) -> Meaning:
     `pauseEnabled`, `notPaused` and a name without any such word say nothing.
     """
     *above, last = map(_words, path.split(".")[1:])
+    if above and last in _SWITCHES_OFF:
+        return _switched_off(above[-1])
     if last not in _SWITCHES:
         return _of_words(last)
     if not above:
         # A switch right below the spec is that of the object itself.
         return Meaning.OPENS
     return _of_words(above[-1])
+
+
+def _switched_off(words: tuple[str, ...]) -> Meaning:
+    """Return what true means in a field that switches off what has a name of these words."""
+    # `rollout.disabled` and `automated.disabled`, but `webhook.disabled` may be anything.
+    if _STOPPED.issuperset(words):
+        return Meaning.CLOSES
+    turned = {Meaning.CLOSES: Meaning.OPENS, Meaning.OPENS: Meaning.CLOSES}
+    return turned.get(_of_words(words), Meaning.UNKNOWN)
 
 
 def _words(name: str) -> tuple[str, ...]:

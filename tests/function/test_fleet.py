@@ -46,7 +46,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     def command(
         *argv: str, policies: tuple[str, ...] = ("policy.yaml",), clusters: str = "--all-clusters"
     ) -> int:
-        return main(["render", *policies, *clusters.split(), "-o", "tree", *argv])
+        output = () if "-o" in argv else ("-o", "tree")
+        return main(["render", *policies, *clusters.split(), *output, *argv])
 
     return command
 

@@ -84,7 +84,7 @@ def test_a_policy_among_what_flux_applies_is_not_in_force_by_that(found: Found) 
 
 
 def test_windows_that_are_applied_in_part_are_found(found: Found) -> None:
-    """Somebody lists the files one by one, and forgets one."""
+    """Somebody lists the files one by one, and forgets one: without any of these nothing closes."""
     rendered()
     head = (RULES / WINDOWS_UNAPPLIED.id / "fires.yaml").read_text()
     files = sorted(
@@ -92,10 +92,10 @@ def test_windows_that_are_applied_in_part_are_found(found: Found) -> None:
     )
     shutil.move("windows/north", CLUSTER / "windows")
     (CLUSTER / "windows/kustomization.yaml").unlink()
-    for left_out, wanted in (
-        ("", []),
-        (next(name for name in files if "open" in name), [WINDOWS_UNAPPLIED.id]),
-    ):
+    needed = [name for name in files if not name.startswith(("job_", "validatingadmission"))]
+    assert len(needed) > 6
+    for left_out in ("", *needed):
+        wanted = [WINDOWS_UNAPPLIED.id] if left_out else []
         listed = "".join(f"- windows/{name}\n" for name in files if name != left_out)
         (CLUSTER / "kustomization.yaml").write_text(head + listed)
         assert [rule for rule, _ in found()] == wanted

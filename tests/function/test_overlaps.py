@@ -212,6 +212,22 @@ def test_siblings_in_a_repository_are_refused(run: Run) -> None:
         assert run("render", named, "--cluster", cluster, "-o", f"windows/{name}") == "0 "
 
 
+@pytest.mark.parametrize("first", ["a", "b"])
+def test_a_sibling_that_names_no_cluster_is_unclear(run: Run, first: str) -> None:
+    """It may be for the cluster that the other one names, and lies beside it."""
+    calls = {
+        "a": ("render", policy("a", more=NORTH), "--cluster", "north"),
+        "b": ("render", policy("b")),
+    }
+    second = {"a": "b", "b": "a"}[first]
+    assert run(*calls[first], "-o", f"clusters/north/{first}") == "0 "
+    said = run(*calls[second], "-o", f"clusters/north/{second}")
+    assert said.startswith("0 ")
+    assert "one of the two does not say for which cluster it is" in said
+    assert "(two-policies-unclear)" in said
+    assert run(*calls[second], "-o", "clusters/south/windows") == "0 "
+
+
 def test_siblings_that_are_built_apart_are_unclear(run: Run) -> None:
     """Each has a kustomization that leads to it, and none leads to both.
 

@@ -24,6 +24,10 @@ from krm_windows.system.reading import KUSTOMIZATIONS
 # The beginning of each file that was rendered (`render.flat`, a room above this one).
 _RENDERED = b"# Rendered by krm-windows from WindowPolicy "
 
+# Without any of these nothing closes: the CronJobs, what they run, and its rights.
+_NEEDED = ("CronJob", "ConfigMap", "ServiceAccount", "Role", "RoleBinding")
+_PREFIXES = {kind.lower(): kind for kind in _NEEDED}
+
 
 def check(survey: Survey) -> Iterator[Finding]:
     """Yield what a reader would take to be in force."""
@@ -181,41 +185,42 @@ def _lacking(
     clusters: Sequence[Cluster],
     labels: Collection[str | None],
 ) -> str:
-    """Say how many of the CronJobs beside a timetable a cluster applies, where those are not all.
+    """Say how much of what lies beside a timetable a cluster applies, where that is not all.
 
     Else nothing.
     """
-    wanted = _rendered_cron_jobs(survey, dirname(file))
+    wanted = _rendered_kinds(survey, dirname(file))
     for each in clusters:
         applied = [gate for gate in each.gates if _is_rendered(gate)]
         if not any(gate.manifest.note(POLICY) in labels for gate in applied):
             continue
-        found = 0
-        for item in _cron_jobs(each):
-            if item.note(POLICY) in labels:
-                found += 1
-        if found < wanted:
-            return f"{each.name} applies {found} of their {counted(wanted, 'CronJob')}"
+        found = Counter(item.kind for item in _ours(each) if item.note(POLICY) in labels)
+        for kind, count in wanted.items():
+            if found[kind] < count:
+                return f"{each.name} applies {found[kind]} of their {counted(count, kind)}"
     return ""
 
 
-def _rendered_cron_jobs(survey: Survey, folder: str) -> int:
-    """Return how many CronJobs were rendered into a folder, by the names of their files."""
-    count = 0
+def _rendered_kinds(survey: Survey, folder: str) -> dict[str, int]:
+    """Return how many objects of each needed kind were rendered into a folder, by file names."""
+    found = dict.fromkeys(_NEEDED, 0)
     for name in survey.tree.names(folder or "."):
-        # As `apply.paths` names the file of a CronJob.
-        if not name.startswith("cronjob_"):
+        # As `apply.paths` names the file of an object: `cronjob_…`.
+        prefix, _, _ = name.partition("_")
+        kind = _PREFIXES.get(prefix)
+        if kind is None:
             continue
         content = survey.tree.read(join(folder, name)) or b""
         if content.startswith(_RENDERED):
-            count += 1
-    return count
+            found[kind] += 1
+    return found
 
 
-def _cron_jobs(cluster: Cluster) -> Iterator[Object]:
+def _ours(cluster: Cluster) -> Iterator[Object]:
+    """Yield the objects of needed kinds with the label of a policy."""
     for _, item in GatedCluster(cluster).applied():
         # To look for the text is quicker than to parse the labels.
-        if item.kind == "CronJob" and item.item.mentions(POLICY):
+        if item.kind in _NEEDED and item.item.mentions(POLICY):
             yield item
 
 

@@ -57,6 +57,51 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return command
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "render policy.yaml -o a --cluster north --cluster south",
+        "render policy.yaml -o a -o b",
+        "render policy.yaml -o a --output b",
+        "calendar policy.yaml --days 3 --days 4",
+        "state policy.yaml --at 2026-12-01T00:00Z --at 2026-12-02T00:00Z",
+        "check --repo . --repo resources",
+        "check --repo . --clusters a/* --clusters b/*",
+        "migrate . -o out --clusters a --clusters b",
+    ],
+)
+def test_an_option_with_two_values_is_a_wrong_call(run: Run, call: str) -> None:
+    """The last one would win, and what the first one names be forgotten."""
+    ended = run(*call.split())
+    assert (ended.code, ended.out) == (1, "")
+    assert "takes one value, and is given two" in ended.err
+    assert sorted(path.name for path in Path().iterdir()) == ["policy.yaml", "resources"]
+
+
+@pytest.mark.parametrize(
+    ("sources", "said"),
+    [
+        ("--source flux-system=nope", "there is no such directory"),
+        ("--source a=. --source a=resources", "--source a: is both . and resources"),
+        ("--source a=. --source b/a=resources", ""),
+    ],
+)
+@pytest.mark.parametrize("call", ["check --repo .", "migrate . -o out"])
+def test_a_source_that_cannot_be_is_said(run: Run, call: str, sources: str, said: str) -> None:
+    """Else every path in it would be called missing, or one of two be forgotten."""
+    ended = run(*call.split(), *sources.split())
+    assert ended.code == 1
+    assert said in ended.err
+    assert ("--source" in ended.err) is bool(said)
+
+
+def test_the_same_value_twice_is_one(run: Run) -> None:
+    """As an alias of a shell may give it; and what is repeatable stays so."""
+    assert run("calendar", "policy.yaml", "--days", "3", "--days", "3").code == 0
+    sources = ("--source", "a=.", "--source", "b=.")
+    assert "takes one value" not in run("check", "--repo", ".", *sources).err
+
+
 def rendered(folder: str = "out") -> dict[str, dict[str, object]]:
     """Return the rendered objects by the names of their files."""
     return {path.name: yaml.safe_load(path.read_text()) for path in sorted(Path(folder).iterdir())}

@@ -59,6 +59,23 @@ def test_patches_of_a_base_are_verified_as_they_are_built(
     assert "emitted-missing" in "".join(capsys.readouterr())
 
 
+@pytest.mark.parametrize("first", ["policy.yaml", "other.yaml"])
+def test_every_policy_that_is_given_is_verified(
+    fleet: Path, first: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not the last one alone: of the other nothing is in the output."""
+    other = POLICY.replace("office-hours", "other").replace("[apps]", "[infra]")
+    (fleet / "other.yaml").write_text(other)
+    last = {"policy.yaml": "other.yaml", "other.yaml": "policy.yaml"}[first]
+    place = fleet / "fleet/clusters/north/reconciliation-window"
+    policies = ["--policy", str(fleet / first), "--policy", str(fleet / last)]
+    call = ["verify", str(place), *policies, "--cluster", "north", "--root", str(fleet)]
+    assert main(call) == 1
+    said = capsys.readouterr().err
+    assert "hold nothing of the policy flux-system/other" in said
+    assert "office-hours" not in said
+
+
 def test_a_base_that_may_not_be_read_is_said(
     fleet: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -181,6 +181,58 @@ def test_a_change_calendar_that_is_closed_by_default_lists_windows(
     assert freezes(kinds["DEFAULT_OPEN"]).keys() == {"closed-2027"}
 
 
+@pytest.mark.parametrize(
+    ("ends", "within"),
+    [("20270101T120210", ("12:01", "12:02")), ("20270101T120145", None)],
+)
+def test_a_window_is_never_longer_than_its_event(
+    ends: str,
+    within: tuple[str, str] | None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Seconds are left out of it, where a freeze takes them in; often nothing is left."""
+    times = f"DTSTART:20270101T120030\nDTEND:{ends}"
+    content = ics("").replace(b"DTSTART;VALUE=DATE:20270101", times.encode())
+    found = {}
+    for kind in ("DEFAULT_CLOSED", "DEFAULT_OPEN"):
+        typed = content.replace(b"PRODID:x", f"PRODID:x\nX-CALENDAR-TYPE:{kind}".encode())
+        found[kind] = printed(typed, "2027", tmp_path, capsys)
+    (freeze,) = freezes(found["DEFAULT_OPEN"]).values()
+    up = {"20270101T120210": "12:03", "20270101T120145": "12:02"}[ends]
+    assert (freeze["starts"], freeze["ends"]) == ("2027-01-01T12:00", f"2027-01-01T{up}")
+    windows = yaml.safe_load(found["DEFAULT_CLOSED"] or "{}")
+    if within is None:
+        assert windows == {}
+    else:
+        (window,) = windows["windows"].values()
+        opens, closes = within
+        assert (window["opens"], window["closes"]) == (
+            f"2027-01-01T{opens}",
+            f"2027-01-01T{closes}",
+        )
+
+
+def test_two_calendars_in_one_file_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One may be open by default and the other closed; the message says what to do."""
+    (tmp_path / "x.ics").write_bytes(ics("") + ics(""))
+    assert main(["import-ics", str(tmp_path / "x.ics"), "--years", "2027"]) == 1
+    assert "it holds 2 calendars: give each a file of its own" in capsys.readouterr().err
+
+
+def test_that_nothing_is_in_the_years_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An empty output alone would look as if the calendar had been read wrongly."""
+    (tmp_path / "x.ics").write_bytes(ics("DTEND;VALUE=DATE:20270103"))
+    assert main(["import-ics", str(tmp_path / "x.ics"), "--years", "2030"]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "no event is in these years" in said.err
+
+
 def test_a_calendar_of_an_unknown_type_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -75,3 +75,28 @@ def test_clusters_are_where_flux_enters(
 ) -> None:
     """What a sync says comes first, then the names that people use, then what nothing leads to."""
     assert [each.directory for each in entrances.find(write(files))] == directories
+
+
+def test_what_is_entered_beside_the_clusters_is_found(write: Write) -> None:
+    """By what syncs it, in a file that no cluster has."""
+    sync = kustomization("flux-system", path="./hub")
+    files = {
+        "clusters/north/apps.yaml": kustomization("apps"),
+        "hub/flux-system/gotk-sync.yaml": sync,
+        "old/apps.yaml": kustomization("old", path="./apps"),
+        "apps/a.yaml": config_map("a"),
+    }
+    tree = write(files)
+    read = {"clusters/north/apps.yaml", "apps/a.yaml"}
+    found = entrances.beside(tree, ["clusters/north"], read)
+    assert [(each.directory, each.file) for each in found] == [
+        ("hub", "hub/flux-system/gotk-sync.yaml")
+    ]
+    assert entrances.beside(tree, ["clusters/north"], {*read, *files}) == ()
+    assert entrances.beside(tree, ["hub"], read) == ()
+
+
+def test_without_any_file_of_a_cluster_every_habit_counts(write: Write) -> None:
+    """As of spokes, whose hub applies what they have."""
+    spokes = write({"clusters/north/a.yaml": config_map("a"), "top/flux.yaml": kustomization("a")})
+    assert [each.directory for each in entrances.beside(spokes, ["clusters/north"], ())] == ["top"]

@@ -19,7 +19,28 @@ def at(folder: str, files: dict[str, str]) -> dict[str, str]:
     return {f"{folder}/{name}": text for name, text in files.items()}
 
 
+FLUX = "".join(
+    "---\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
+    f"metadata: {{name: {name}, namespace: flux-system}}\n"
+    f"spec: {{path: ./{path}, sourceRef: {{kind: GitRepository, name: {source}}}}}\n"
+    for name, path, source in (
+        ("infra", "infra", "flux-system"),
+        ("apps", "apps", "flux-system"),
+        ("tenant", "infra", "tenant"),
+    )
+)
 JOBS = {name: text for name, text in WINDOW.items() if text != RELEASE}
+
+
+def test_a_kustomization_of_another_source_stays() -> None:
+    """Its path is one of that repository, whatever of the same name is emptied here."""
+    files = {**at("clusters/north", {"flux.yaml": FLUX}), **at("infra", JOBS)}
+    files["apps/shop.yaml"] = RELEASE
+    found = run(files)
+    said = [result.message for result in found.results if "nothing left" in result.message]
+    assert [message.partition(" has ")[0] for message in said] == [
+        "Kustomization flux-system/infra"
+    ]
 
 
 def test_what_is_not_listed_would_be_applied_without_the_kustomization() -> None:

@@ -29,6 +29,8 @@ CLOSES = (
     "disabled",
     "suspend.enabled",
     "pause.active",
+    "rollout.disabled",
+    "syncPolicy.automated.disabled",
 )
 ALSO_CLOSES = (
     "pauseReconciliation",
@@ -54,8 +56,13 @@ ALSO_OPENS = (
     "autoDeploy",
     "deploy.enable",
     "enableSync",
+    "suspend.disabled",
+    "pause.off",
+    "freeze.inactive",
 )
 UNKNOWN = (
+    "webhook.disabled",
+    "maintenance.off",
     "maintenance.enabled",
     "notPaused",
     "pauseEnabled",
