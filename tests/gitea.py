@@ -188,11 +188,15 @@ class Repository:
     def merge(self, number: int, **how: Json) -> tuple[int, str]:
         """Ask to merge, as who presses the button; return the status and the words with it."""
         path = f"repos/{self.full}/pulls/{number}/merge"
-        # Whenever the branch has moved, Gitea looks for conflicts again.
-        self.wait_for_checks(number)
-        status, answer = self.gitea.ask("POST", path, {"Do": "merge", **how})
-        words = answer.get("message", "") if isinstance(answer, dict) else ""
-        return status, words
+        end = time.monotonic() + HANG
+        while True:
+            # Whenever the branch has moved, Gitea looks for conflicts again, and says so.
+            self.wait_for_checks(number)
+            status, answer = self.gitea.ask("POST", path, {"Do": "merge", **how})
+            words = answer.get("message", "") if isinstance(answer, dict) else ""
+            if words != "Please try again later" or time.monotonic() > end:
+                return status, words
+            time.sleep(0.1)
 
 
 def until(what: str, holds: Callable[[], bool]) -> None:

@@ -1,8 +1,9 @@
 """`krm-windows merge-gate` on a real Gitea, whose protected branch demands the status."""
 
 import subprocess
+import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from krm_windows.cli import merge_gate
 from krm_windows.cli.arguments import parser
 from krm_windows.cli.main import COMMANDS
 from krm_windows.cli.sleeping import Clock
+from krm_windows.forge import Change, Method
+from krm_windows.forge.gitea import Gitea
 
 pytestmark = pytest.mark.slow
 CONTEXT = "krm-windows/windows"
@@ -35,12 +38,35 @@ def gate(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     where = ["--forge", "gitea", "--repo", repository.full, "--url", repository.gitea.api]
     how = ["--paths", "apps/*", "--context", CONTEXT, "--link", "https://windows.test/"]
 
-    def call(at: datetime, *options: str, code: int = 0) -> None:
+    merge = Gitea.merge
+
+    def call(
+        at: datetime,
+        *options: str,
+        code: int = 0,
+        before_merge: Callable[[], None] = lambda: None,
+    ) -> None:
+        def merged(forge: Gitea, change: Change, method: Method | None = None) -> None:
+            before_merge()
+            merge(forge, change, method)
+
         words = ["merge-gate", str(tmp_path / "policy.yaml"), *where, *how, *options]
-        clock = Clock(lambda: at, lambda _seconds: None)
+        clock = ours(at)
+        monkeypatch.setattr(Gitea, "merge", merged)
         assert merge_gate.run(parser(COMMANDS, words).parse_args(words), clock) == code
 
     return call
+
+
+def ours(at: datetime) -> Clock:
+    """Return a clock that sleeping turns; Gitea has some time of its own then."""
+    hands = [at]
+
+    def sleep(seconds: float) -> None:
+        hands[0] += timedelta(seconds=seconds)
+        time.sleep(min(seconds, 2))
+
+    return Clock(lambda: hands[0], sleep)
 
 
 def refused(repository: Repository, number: int) -> bool:
@@ -201,6 +227,112 @@ def test_more_changes_than_a_page_has(repository: Repository, gate: Gate) -> Non
     numbers = [repository.pull(f"topic-{index}", {f"apps/{index}": ""}) for index in range(7)]
     gate(CLOSED)
     assert [repository.states(each) for each in numbers] == [{CONTEXT: "pending"}] * 7
+
+
+def test_it_merges_what_is_scheduled(
+    repository: Repository, gate: Gate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only inside the window, only what carries the label of the policy, one after the other.
+
+    After each merge Gitea looks anew whether the others can be merged.
+    """
+    numbers = [repository.pull(f"topic-{index}", {f"apps/{index}": ""}) for index in range(3)]
+    *scheduled, other = numbers
+    for number in scheduled:
+        repository.label(number, "window:week")
+    gate(CLOSED, "--merge")
+    assert [repository.is_merged(number) for number in numbers] == [False] * 3
+    gate(OPEN, "--merge", "--dry-run")
+    assert [repository.is_merged(number) for number in numbers] == [False] * 3
+    capsys.readouterr()
+    gate(OPEN, "--merge")
+    assert [repository.is_merged(number) for number in numbers] == [True, True, False]
+    said = capsys.readouterr()
+    assert [line.split()[0] for line in said.out.splitlines() if " merged: " in line] == [
+        f"#{number}" for number in scheduled
+    ]
+    assert repository.states(other) == {CONTEXT: "success"}
+
+
+def test_a_change_that_cannot_be_merged_ends_the_run(
+    repository: Repository, gate: Gate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It conflicts with one that was merged before it; what comes behind is not tried."""
+    content = {"apps/web.yaml": "a: 1\n"}
+    numbers = [
+        repository.pull("one", content),
+        repository.pull("two", {"apps/web.yaml": "a: 2\n"}),
+        repository.pull("three", {"apps/c.yaml": ""}),
+    ]
+    for number in numbers:
+        repository.label(number, "window:week")
+    gate(OPEN, "--merge", code=1)
+    assert [repository.is_merged(number) for number in numbers] == [True, False, False]
+    assert f"not tried, as #{numbers[1]} has failed" in capsys.readouterr().out
+
+
+def test_a_push_before_the_merge_is_not_merged(
+    repository: Repository, gate: Gate, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Somebody forces another commit in after the change was judged, and Gitea refuses it."""
+    number = repository.pull("topic", FREE)
+    repository.label(number, "window:week")
+    before = repository.head(number)
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "--quiet", "--branch", "topic", repository.remote, str(clone))
+
+    def push() -> None:
+        (clone / "apps").mkdir()
+        (clone / "apps/web.yaml").write_text("a: 1\n")
+        git(clone, "add", "--all")
+        git(clone, "commit", "--quiet", "--amend", "--message", "Another one")
+        git(clone, "push", "--quiet", "--force")
+
+    gate(OPEN, "--merge", code=1, before_merge=push)
+    assert repository.head(number) != before
+    assert not repository.is_merged(number)
+    assert f"#{number} " in capsys.readouterr().err
+    until("it can be looked at again", lambda: repository.wait_for_checks(number) is None)
+    gate(OPEN, "--merge")
+    assert repository.is_merged(number)
+
+
+def test_it_approves_what_is_scheduled(
+    repository: Repository, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As somebody who has not written it, at the commit that was judged, and only while open."""
+    repository.call("PATCH", "branch_protections/main", {"required_approvals": 1})
+    number = repository.pull("topic", GATED)
+    repository.label(number, "window:week")
+    token = repository.gitea.token("ada", "write:issue", "write:repository")
+    monkeypatch.setenv("GITEA_TOKEN", token)
+    gate(CLOSED, "--approve-only")
+    assert repository.call("GET", f"pulls/{number}/reviews") == []
+    gate(OPEN)
+    assert repository.merge(number)[0] == 405
+    gate(OPEN, "--approve-only")
+    [review] = repository.call("GET", f"pulls/{number}/reviews")
+    assert (review["state"], review["user"]["login"]) == ("APPROVED", "ada")
+    assert review["commit_id"] == repository.head(number)
+    assert repository.merge(number) == (200, "")
+
+
+def test_the_file_of_the_branch_says_who_may_exempt(repository: Repository, gate: Gate) -> None:
+    """Not that of the change, which may name whom it likes."""
+    repository.call("DELETE", "branch_protections/main")
+    repository.write({".github/window-exempt": "apps/* @ada\n"}, "main", new=False)
+    repository.protect(CONTEXT)
+    text = "Window-Exempt: CVE-2026-1"
+    own = {**GATED, ".gitea/window-exempt": "* @eve\n", "window-exempt": "* @eve\n"}
+    by_ada, by_eve = (
+        repository.pull("ada", {"apps/ada.yaml": ""}, text),
+        repository.pull("eve", own, text),
+    )
+    repository.label(by_ada, "window:exempt", user="ada")
+    repository.label(by_eve, "window:exempt", user="eve")
+    gate(CLOSED)
+    assert repository.states(by_ada) == {CONTEXT: "success"}
+    assert repository.states(by_eve) == {CONTEXT: "pending"}
 
 
 def git(folder: Path, *words: str) -> str:
