@@ -14,8 +14,9 @@ from krm_windows.flux.builds import Builds
 from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import InputError
 from krm_windows.preview.versions import Version
-from krm_windows.system import git, remotes
+from krm_windows.system import git, git_layout, remotes
 from krm_windows.system.checkout import Checkout
+from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.kustomize import Builder
 
 if TYPE_CHECKING:
@@ -104,10 +105,23 @@ def policies(versions: list[Version], arguments: argparse.Namespace) -> Iterator
             f"{name} gates nothing in {arguments.tree} (clusters: {arguments.clusters}): give "
             "--tree and --clusters, or say by --paths what it gates"
         )
-    for (name, cluster), reach in found.items():
+    top = _from_the_top(arguments)
+    for (name, cluster), below in found.items():
+        reach = below.moved(top)
         for version in versions:
             if version.timetable.policy == name and _is_for(version.timetable, cluster, arguments):
                 yield Policy(version.timetable, reach)
+
+
+def _from_the_top(arguments: argparse.Namespace) -> str:
+    """Return the path of the tree in its repository: a forge names files from the top."""
+    root = os.path.realpath(arguments.checkout)
+    try:
+        layout = git_layout.find(Path(root))
+    except WorkspaceError:
+        # Nothing but files: they are taken for the whole of it.
+        return "."
+    return os.path.relpath(root, layout.top)
 
 
 def _is_for(timetable: Timetable, cluster: str, arguments: argparse.Namespace) -> bool:

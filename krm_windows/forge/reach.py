@@ -37,6 +37,14 @@ class Reach:
         directories = self.directories | other.directories
         return Reach(files, directories, self.globs)
 
+    def moved(self, directory: str) -> "Reach":
+        """Return it as it is where its paths lie below a directory, `.` being the root."""
+        if directory == ".":
+            return self
+        files = {f"{directory}/{file}" for file in self.files}
+        directories = {f"{directory}/{each}".rstrip("/") for each in self.directories}
+        return Reach(frozenset(files), frozenset(directories), self.globs)
+
     def touched(self, paths: Iterable[str]) -> bool:
         """Whether any of some paths is among them."""
         return any(self.has(path) for path in paths)

@@ -96,6 +96,23 @@ def test_a_change_opens_no_window_for_itself(
         assert gated("--since", sha, "--sha", after) == expected
 
 
+def test_a_tree_below_the_top_is_gated(tmp_path: Path, tool: Callable[[str], Path]) -> None:
+    """A forge and git name files from the top of the repository; nothing would be gated else."""
+    repository = Repository(tmp_path, tool("git"))
+    below = {}
+    for path in repository.folder.rglob("*.yaml"):
+        below[f"fleet/{path.relative_to(tmp_path)}"] = path.read_text()
+    base = repository.commit(below)
+    sha = repository.commit({"fleet/apps/map.yaml": MAP.replace("web", "net")})
+    for more in ((), ("--tree", "fleet")):
+        policy = "fleet/windows/policy.yaml" if more else "windows/policy.yaml"
+        arguments = ["merge-gate", policy, "--since", base, "--sha", sha, *more]
+        clock = Clock(lambda: THURSDAY, lambda _: None)
+        code = merge_gate.run(parser(COMMANDS, arguments).parse_args(arguments), clock)
+        # What is at the top is another fleet, which the change does not touch.
+        assert code == (ExitCode.CLOSED if more else ExitCode.FINE)
+
+
 def test_open_changes_are_judged_by_the_base_in_a_checkout_of_one(
     repository: Repository, server: Server
 ) -> None:

@@ -299,6 +299,86 @@ def test_a_force_push_before_the_merge_merges_nothing(
     assert ": its head has moved to ffffffffffff: look again\n" in said()
 
 
+def test_a_window_that_closes_before_the_merge_merges_nothing(
+    server: Server, said: Callable[[], str]
+) -> None:
+    """While the forge is asked about the checks; it is decided again right before the merge."""
+    hands = Hands(THURSDAY - timedelta(seconds=1))
+
+    def before(_method: str, path: str) -> None:
+        if path.endswith("/1"):
+            hands.at = THURSDAY
+
+    server.before = before
+    assert gated(server, "--merge", hands=hands) == 0
+    assert server.merged == []
+    assert f"#1 aaaaaaaaaaaa not merged: {CLOSED}" in said()
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "words"),
+    [
+        ("merged", 0, "#1 aaaaaaaaaaaa merged: by somebody else\n"),
+        ("closed", 1, "#1 aaaaaaaaaaaa not merged: it is closed\n"),
+    ],
+)
+def test_a_change_that_ends_meanwhile_is_not_merged(
+    server: Server, said: Callable[[], str], state: str, code: int, words: str
+) -> None:
+    """By somebody else's hand."""
+
+    def before(_method: str, path: str) -> None:
+        if path.endswith("/1"):
+            server.pulls[0].state = state
+
+    server.before = before
+    assert gated(server, "--merge") == code
+    assert (1, "a" * 40) not in server.merged
+    assert words in said()
+
+
+def test_a_dry_run_waits_for_nothing(server: Server, said: Callable[[], str]) -> None:
+    """It says what would be waited for, and goes on."""
+    hands = Hands(WEDNESDAY)
+    server.pulls[0].checks = {"ci": "pending"}
+    assert gated(server, "--merge", "--dry-run", hands=hands) == 0
+    assert hands.slept == []
+    lines = said()
+    assert "has not finished\n" in lines
+    assert f"#3 cccccccccccc would be merged: {OPEN}" in lines
+
+
+def test_a_forge_that_fails_ends_it(server: Server, said: Callable[[], str]) -> None:
+    """After it was asked five times about a change, which is then not merged."""
+
+    def before(_method: str, path: str) -> None:
+        server.troubles = [(500, {}, {})] if path.endswith("/1") else []
+
+    server.before = before
+    assert gated(server, "--merge") == 1
+    assert server.merged == []
+    assert "failed (500)\n" in said()
+
+
+def test_a_loop_says_once_what_waits(server: Server, said: Callable[[], str]) -> None:
+    """And merges when the window opens, having failed before."""
+    hands = Hands(datetime(2026, 12, 21, 6, 50, tzinfo=UTC))
+    seen: list[str] = []
+
+    def meanwhile() -> None:
+        seen.append(said())
+        if len(seen) == 10:
+            raise KeyboardInterrupt
+
+    hands.meanwhile = meanwhile
+    with pytest.raises(KeyboardInterrupt):
+        gated(server, "--merge", "--watch", hands=hands)
+    lines = "".join(seen)
+    assert lines.count("#1 aaaaaaaaaaaa not merged: closed until") == 1
+    assert lines.count("#1 aaaaaaaaaaaa merged: open until") == 1
+    assert len(server.merged) == 2
+
+
 def test_an_answer_that_is_lost_is_looked_for(server: Server, said: Callable[[], str]) -> None:
     """The merge is not sent again; if it has happened all is well."""
     sent = []

@@ -360,6 +360,15 @@ def test_what_is_below_a_directory_is_reached(
     assert Reach(directories=frozenset(directories)).has(path) is has
 
 
+def test_paths_are_those_of_the_repository() -> None:
+    """A tree may lie below its top; the whole of it is then a directory."""
+    reach = Reach(frozenset({"a.yaml"}), frozenset({"", "apps"}))
+    assert reach.moved(".") is reach
+    assert reach.moved("fleet/eu") == Reach(
+        frozenset({"fleet/eu/a.yaml"}), frozenset({"fleet/eu", "fleet/eu/apps"})
+    )
+
+
 @pytest.mark.parametrize(
     "fields",
     [
