@@ -1,6 +1,7 @@
 """A repository that is served for years does not grow without bound."""
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ CHANGES = 12
 def loose(repository: Path) -> int:
     """Count the objects that have a file each."""
     objects = repository / ".git/objects"
-    return sum(1 for each in objects.glob("??/*") if each.is_file())
+    # Git may be removing them just now, with their directories.
+    found = ((Path(folder).name, files) for folder, _, files in os.walk(objects))
+    return sum(len(files) for name, files in found if len(name) == 2)
 
 
 def changed(client: Any, number: int) -> str:  # noqa: ANN401
