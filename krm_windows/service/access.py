@@ -160,7 +160,7 @@ class _Token:
 
 
 class Access:
-    """Tells who calls."""
+    """Says who calls."""
 
     def __init__(self, ways: Ways, secret: bytes | None = None) -> None:
         """Take callers in some ways; raises WorkspaceError for a file that cannot be read.

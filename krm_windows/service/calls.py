@@ -107,7 +107,7 @@ class Call:
     values: Mapping[str, object]
     body: bytes
     media_type: str
-    told: dict[str, object]
+    logged: dict[str, object]
     access: Access
     log: Log
 

@@ -1,4 +1,4 @@
-"""The door: where every call is checked before a handler sees it, and told of afterwards."""
+"""The door: where every call is checked before a handler sees it, and logged afterwards."""
 
 import asyncio
 import time
@@ -51,18 +51,18 @@ class Door:
     async def answer(self, operation: Operation, request: Request) -> Response:
         """Answer a request, whatever it is."""
         began = time.monotonic()
-        told: dict[str, object] = {}
-        response = await self._answered(operation, request, told)
+        logged: dict[str, object] = {}
+        response = await self._answered(operation, request, logged)
         self.log.count(operation.name, response.status_code, time.monotonic() - began)
-        if _is_told(operation, response.status_code):
-            self._tell(operation, request, response.status_code, told)
+        if _is_logged(operation, response.status_code):
+            self._record(operation, request, response.status_code, logged)
         return response
 
     async def _answered(
         self,
         operation: Operation,
         request: Request,
-        told: dict[str, object],
+        logged: dict[str, object],
     ) -> Response:
         def show(problem: Problem) -> Response:
             # A page says in words what JSON says to programs.
@@ -71,23 +71,23 @@ class Door:
             return operation.problem(problem, request)
 
         try:
-            call = await self._call(operation, request, told)
+            call = await self._call(operation, request, logged)
             return await operation.handler(call)
         except Problem as problem:
-            told["detail"] = problem.detail
+            logged["detail"] = problem.detail
             return show(problem)
         except WorkspaceError as error:
-            told["detail"] = str(error)
+            logged["detail"] = str(error)
             return show(Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)))
         except OSError as error:
             # A full disk, or a volume that is gone: it may be back soon.
-            told["detail"] = str(error)
+            logged["detail"] = str(error)
             detail = f"the repository cannot be used now: {error.strerror}"
             return show(Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail))
         # Whatever it is, the caller gets an answer, and the operator what to look at.
         except Exception as error:  # noqa: BLE001
             trace = "".join(traceback.format_exception(error))
-            self.log.tell("failure", operation=operation.name, trace=trace)
+            self.log.record("failure", operation=operation.name, trace=trace)
             detail = "the service failed: its log says why"
             return show(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail))
 
@@ -95,13 +95,13 @@ class Door:
         self,
         operation: Operation,
         request: Request,
-        told: dict[str, object],
+        logged: dict[str, object],
     ) -> Call:
         self._check_host(request)
         if request.method not in _SAFE:
             self._check_origin(request)
         caller = await self._caller(operation, request)
-        told["caller"] = caller.name
+        logged["caller"] = caller.name
         _check_scope(operation, caller)
         self._check_rate(operation, caller)
         values = dict(_query(operation, request))
@@ -118,7 +118,7 @@ class Door:
             values,
             body,
             media_type,
-            told,
+            logged,
             self._access,
             self.log,
         )
@@ -218,12 +218,12 @@ class Door:
             raise bad_request("the body did not come to its end") from None
         return bytes(body)
 
-    def _tell(
+    def _record(
         self,
         operation: Operation,
         request: Request,
         status: int,
-        told: dict[str, object],
+        logged: dict[str, object],
     ) -> None:
         event = "changed"
         if status >= HTTPStatus.BAD_REQUEST:
@@ -236,13 +236,13 @@ class Door:
         address = None
         if request.client is not None:
             address = request.client.host
-        self.log.tell(
+        self.log.record(
             event,
             operation=operation.name,
             policy=policy,
             status=status,
             address=address,
-            **told,
+            **logged,
         )
 
 
@@ -250,9 +250,9 @@ EVERYBODY = Caller("", SERVICE, frozenset())
 """Who asks for what everybody may ask."""
 
 
-def _is_told(operation: Operation, status: int) -> bool:
-    """Say whether a line tells of an answer: of every change, and every refusal of one."""
-    # Nothing was told to anybody that they did not know.
+def _is_logged(operation: Operation, status: int) -> bool:
+    """Say whether an answer has a line in the log: every change, and every refusal of one."""
+    # Whoever asked has it already.
     if status == HTTPStatus.NOT_MODIFIED:
         return False
     return operation.changes or status in _REFUSED

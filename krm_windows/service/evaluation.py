@@ -103,7 +103,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A body with what tells it from others, until an instant."""
+    """A body with its entity tag, which holds until an instant."""
 
     body: bytes
     tag: str
@@ -145,7 +145,7 @@ class Evaluator:
             name = source.build_for
         if cluster is not None and cluster not in source.patches:
             _refuse(stored, cluster, source)
-        key = (stored.identity, _told_apart(stored, name))
+        key = (stored.identity, _patch_of(stored, name))
         found = self._versions.get(key)
         if found is None:
             found = _version(stored, source, name)
@@ -307,8 +307,7 @@ def _answer(body: bytes, until: datetime) -> Answer:
 
 def tag(body: bytes) -> str:
     """Return a strong entity tag of a body (RFC 9110, 8.8.3)."""
-    # Short: it tells versions of one thing apart, and keeps nobody from forging one.
-
+    # Short: it is compared with other versions of one thing, and keeps nobody from forging one.
     return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
@@ -316,8 +315,8 @@ def _size(answer: Answer) -> int:
     return _ANSWER + len(answer.body)
 
 
-def _told_apart(stored: Stored, cluster: str | None) -> Hashable:
-    """Return what tells a cluster from others with other hours: the text of its patch.
+def _patch_of(stored: Stored, cluster: str | None) -> Hashable:
+    """Return what the hours of a cluster depend on: the text of its patch.
 
     A fleet has few patches that differ.
     """

@@ -44,7 +44,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand a request on, or say that there are too many."""
-        # The start and the end of the server are told in the same way (ASGI, lifespan).
+        # The start and the end of the server are said in the same way (ASGI, lifespan).
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from krm_windows.edit import overrides
 from krm_windows.edit.overrides import Wanted
 from krm_windows.edit.patches import patched, patched_cluster
+from krm_windows.edit.proposal import Proposal
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
@@ -102,24 +103,42 @@ async def delete_policy(call: Call) -> Response:
 
 
 async def preview(call: Call) -> Response:
-    """Say what would come of a change."""
-    stored = _stored(call)
+    """Say what would come of a change, or of a policy that is not there yet."""
+    now = call.windows.now()
     if call.media_type == MERGE_PATCH:
-        change = _patch(call)
-    else:
-        new = call.policy()
-        _check_identity(new, call.place)
-        change = _replaced(new, is_text=call.media_type == YAML)
-    proposal = await call.run(call.writer.preview, stored, change, call.windows.now())
+        stored = _stored(call)
+        proposal = await call.run(call.writer.preview, stored, _patch(call), now)
+        return _previewed(call, stored.file, proposal, stored)
+    new = call.policy()
+    _check_identity(new, call.place)
+    if call.windows.is_new(call.place.namespace, call.place.name):
+        file, proposal = await call.run(call.writer.preview_new, call.place, new, now)
+        return _previewed(call, file, proposal, None)
+    stored = _stored(call)
+    change = _replaced(new, is_text=call.media_type == YAML)
+    proposal = await call.run(call.writer.preview, stored, change, now)
+    return _previewed(call, stored.file, proposal, stored)
+
+
+def _previewed(
+    call: Call,
+    file: str,
+    proposal: Proposal,
+    stored: Stored | None,
+) -> Response:
     strict = call.values.get("strict") is True
     body = {
-        "policy": stored.title,
-        "file": stored.file,
+        "policy": call.place.title,
+        "file": file,
         "writable": not proposal.fails(strict=strict, urgent=False),
         "changes": proposal.changes_text,
-        **proposed(proposal, stored.file),
+        **proposed(proposal, file),
     }
-    return as_json(body, headers={"ETag": entity_tag(stored, json=True)})
+    headers: dict[str, str] = {}
+    # What is not there has no version.
+    if stored is not None:
+        headers["ETag"] = entity_tag(stored, json=True)
+    return as_json(body, headers=headers)
 
 
 async def get_state(call: Call) -> Response:
@@ -228,7 +247,7 @@ def written(
     status: HTTPStatus = HTTPStatus.OK,
 ) -> Response:
     """Answer with what became of a change."""
-    call.told["commit"] = outcome.commit
+    call.logged["commit"] = outcome.commit
     headers: dict[str, str] = {}
     if outcome.pull_request is not None:
         # It may be made one day, and is not made yet.

@@ -36,14 +36,14 @@ class Log:
                 if seconds <= bound:
                     self.buckets[operation, bound] += 1
 
-    def tell(self, event: str, **parts: object) -> None:
+    def record(self, event: str, **parts: object) -> None:
         """Write a line: what happened, when, and by whom. No token is ever a part of it."""
         # What is not known is left out: `null` would say that there is none.
-        told = {name: part for name, part in parts.items() if part is not None}
+        found = {name: part for name, part in parts.items() if part is not None}
         # RFC 3339, in UTC, to the millisecond.
         now = time.time()
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
-        self.write({"time": f"{stamp}.{int(now % 1 * 1000):03d}Z", "event": event, **told})
+        self.write({"time": f"{stamp}.{int(now % 1 * 1000):03d}Z", "event": event, **found})
 
     def metrics(self) -> list[str]:
         """Return the counts as Prometheus reads them (text format 0.0.4)."""

@@ -44,7 +44,7 @@ _CHANGE = {
     502: "The remote could not be reached, or refused: nothing was written.",
 }
 _HEADERS = {
-    "ETag": "What tells this version from any other (RFC 9110, 8.8.3).",
+    "ETag": "The name of this version (RFC 9110, 8.8.3).",
 }
 
 

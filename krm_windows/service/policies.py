@@ -45,7 +45,7 @@ class Stored:
 
     @property
     def identity(self) -> tuple[str, int]:
-        """What tells its text from any other: the content of the file, and where it begins."""
+        """Its text by the content of the file and where it begins: another text differs in one."""
         return self.blob, self.config.start
 
     @property

@@ -75,6 +75,17 @@ class Renderer:
             if contents:
                 yield Rendered(place, resources, contents)
 
+    def resources(self, commit: str, stored: Stored) -> list[KubeObject]:
+        """Return the resources that a policy's targets are among.
+
+        None where each cluster has its own: an audit is of all of them at once.
+        """
+        if self.rendering.resources is None or "{cluster}" in self.rendering.resources:
+            return []
+        for place, resources in self._places(stored):
+            return self._items(commit, stored, Rendered(place, resources, {}))
+        return []
+
     def _places(self, stored: Stored) -> Iterator[tuple[str, str | None]]:
         """Yield each directory that may have it, with that of the resources."""
         clusters: Iterable[str] = ("",)

@@ -1,4 +1,4 @@
-"""The server: the application on an address, until it is told to stop."""
+"""The server: the application on an address, until a signal stops it."""
 
 import asyncio
 import socket
@@ -80,15 +80,15 @@ class Protocol(H11Protocol):
 class _Server(uvicorn.Server):
     """A server that says when it can be reached."""
 
-    def __init__(self, config: uvicorn.Config, tell: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
         super().__init__(config)
-        self._tell = tell
+        self._said = started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen: a socket that is only bound refuses whoever comes."""
         await super().startup(sockets)
         if self.started:
-            self._tell()
+            self._said()
 
 
 def run(
@@ -97,7 +97,7 @@ def run(
     connections: int,
     started: Callable[[str, int], None],
 ) -> None:
-    """Serve until a signal comes; `started` is told host and port once it listens."""
+    """Serve until a signal comes; `started` is called with host and port once it listens."""
     Protocol.most = connections
     config = uvicorn.Config(
         application,

@@ -72,6 +72,10 @@ class Windows:
         """Return a policy; raises Problem where there is none, or where several files have it."""
         return one(self._snapshot, namespace, name, file)
 
+    def is_new(self, namespace: str, name: str) -> bool:
+        """Say whether there is no policy of that name yet."""
+        return (namespace, name) not in self._snapshot.policies
+
     def refresh(self) -> Snapshot:
         """Look at the branch, and read what has changed; return the policies."""
         with self._reading:

@@ -39,7 +39,7 @@ _OVERRIDE = re.compile(r"^Override: (\S+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which policy is meant; `file` tells those of one name apart."""
+    """Which policy is meant; `file` is needed where several have one of this name."""
 
     namespace: str
     name: str
@@ -57,8 +57,8 @@ class Order:
 
     `if_match` is the header of that name, None for a change that holds for any version. Of what is
     `urgent` only what does not build is refused; of what is `strict`, warnings are refused, too.
-    What has a `key` happens once, however often it is asked for; `digest` tells whether it is the
-    same that is asked for. `override` is the name of the one that is made.
+    What has a `key` happens once, however often it is asked for; `digest` is of the request, so
+    that another one under the same key is refused. `override` is the name of the one that is made.
     """
 
     author: Person
@@ -174,6 +174,10 @@ class Writer:
         """Say what would come of a change, and write nothing."""
         return self._proposal(stored, change, at, urgent=urgent)
 
+    def preview_new(self, place: Place, new: KubeObject, at: datetime) -> tuple[str, Proposal]:
+        """Say what would come of a policy that is not there, and in which file it would be."""
+        return self._new_file(self._windows.snapshot, place), introduce(new, [], at)
+
     def change(self, place: Place, change: Change, order: Order) -> Outcome:
         """Change a policy that is there."""
         windows = self._windows
@@ -280,7 +284,7 @@ class Writer:
             known.popitem(last=False)
 
     def _keys(self) -> "OrderedDict[str, _Keyed]":
-        """Return what was asked for under keys: at first, as the branch's commits tell it."""
+        """Return what was asked for under keys: at first, as the branch's commits have it."""
         if self._known is None:
             self._known = OrderedDict()
             for entry in reversed(self._history()):
@@ -294,7 +298,7 @@ class Writer:
         return self._known
 
     def _history(self) -> list[Entry]:
-        """Return the commits that may tell of keys: of the branch, or of what was proposed."""
+        """Return the commits that may have keys: of the branch, or of what was proposed."""
         windows = self._windows
         found = windows.branch.log(windows.snapshot.commit, _MOST_KEYS)
         remote = windows.settings.remote
@@ -316,9 +320,16 @@ class Writer:
             # From the minute on, as windows know no seconds.
             begins = at.replace(second=0, microsecond=0)
             period = Period(begins, self._windows.settings.days_compared)
-            return propose(old, new, [], View(at, period, urgent))
+            return propose(old, new, self._resources(stored, old, new), View(at, period, urgent))
         except (InputError, EditError) as error:
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
+
+    def _resources(self, stored: Stored, *versions: KubeObject) -> list[KubeObject]:
+        """Return the resources that the targets are among, where they decide when it closes."""
+        # Only `closesEarly: auto` asks for them, and they are read for each change.
+        if self._renderer is None or not any(each.mentions("auto") for each in versions):
+            return []
+        return self._renderer.resources(self._windows.snapshot.commit, stored)
 
     def _refuse(self, proposal: Proposal, order: Order, file: str) -> None:
         if not proposal.fails(strict=order.strict, urgent=order.urgent):

@@ -88,7 +88,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A commit as the log tells it; `when` is the author's time, in seconds since 1970."""
+    """A commit as the log has it; `when` is the author's time, in seconds since 1970."""
 
     commit: str
     author: Person
@@ -245,13 +245,13 @@ class Branch:
         ended = self.run(*arguments, "--", remote, f"{commit}:{ref}")
         if ended.code == 0:
             return
-        told = ended.output.decode(errors="replace")
+        printed = ended.output.decode(errors="replace")
         # git-push(1), --porcelain: `!<TAB>from:to<TAB>[rejected] (fetch first)`; what a hook of
         # the remote declines is `[remote rejected]`.
-        if "\t[rejected]" in told:
+        if "\t[rejected]" in printed:
             raise MovedError(f"the remote {_plain(remote)} has moved meanwhile")
         raise RemoteError(
-            f"the remote {_plain(remote)} did not take the change: {_refusal(told, ended)}"
+            f"the remote {_plain(remote)} did not take the change: {_refusal(printed, ended)}"
         )
 
     def remove(self, remote: str, ref: str) -> None:
@@ -475,9 +475,9 @@ def _entries(printed: bytes) -> Iterator[Entry]:
         yield Entry(commit, Person(name, email), int(when), message.strip())
 
 
-def _refusal(told: str, ended: Ended) -> str:
+def _refusal(printed: str, ended: Ended) -> str:
     """Return why a remote refused: the reason of the ref, else what Git complained of."""
-    refused = [line for line in told.splitlines() if line.startswith("!")]
+    refused = [line for line in printed.splitlines() if line.startswith("!")]
     reasons = [line.rpartition("\t")[2] for line in refused]
     complaint = _said(ended)
     return "; ".join([*reasons, complaint])[:_SAID]

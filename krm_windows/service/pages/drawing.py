@@ -92,7 +92,7 @@ def _row(row: Row, number: int, band: Band, now: datetime) -> Element:
         class_="track-svg",
         height=height,
         role="img",
-        aria_label=f"{row.title}: drawn here, and told in words below",
+        aria_label=f"{row.title}: drawn here, and in words below",
     )
     name = element("a", row.title, href=f"#r{number}")
     return element("div", element("span", name, class_="name"), track, class_="line")
@@ -137,7 +137,7 @@ def _fact(fact: Fact, place: tuple[float, float], height: int) -> Element:
     if fact.lane:
         top = _LANE + _OTHER_LANE * (fact.lane - 1)
         tall = _OTHER_LANE - 3
-    # What is open is plain; the others have a pattern, so that colour is not all that tells them.
+    # What is open is plain; the others have a pattern, so that colour says it not alone.
     fill: str | None = f"url(#{fact.kind})"
     if fact.kind == "open":
         fill = None

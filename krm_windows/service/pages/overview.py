@@ -109,7 +109,7 @@ def _listing(call: Call, words: str, state: str) -> Listing:
         following += 1
         here = row(call, stored, cluster, now)
         if state in ("", here.state):
-            found.append(_told(call, here))
+            found.append(_completed(call, here))
     # How many are open in all would take a decision for each of them.
     count = None
     if not state:
@@ -121,7 +121,7 @@ def _listing(call: Call, words: str, state: str) -> Listing:
     return Listing(tuple(found), count, start, after)
 
 
-def _told(call: Call, here: Row) -> Row:
+def _completed(call: Call, here: Row) -> Row:
     stored = here.stored
     file = None
     # Of one name in several files, the file says which.

@@ -62,19 +62,8 @@ def _post(
     *parameters: Parameter,
     scope: Scope | None,
 ) -> Operation:
-    return Operation(
-        "POST",
-        path,
-        name,
-        summary,
-        handler,
-        scope,
-        _PAGE,
-        parameters,
-        _FORM,
-        problem=rendering.refused,
-        tag="pages",
-    )
+    shown = _get(path, name, summary, handler, *parameters, scope=scope)
+    return replace(shown, method="POST", body=_FORM)
 
 
 PAGES: tuple[Operation, ...] = (

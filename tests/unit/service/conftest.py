@@ -71,6 +71,15 @@ def git(repository: Path, tool: Callable[[str], Path]) -> Git:
     return run
 
 
+@pytest.fixture
+def remote(git: Git, repository: Path, tmp_path: Path) -> Path:
+    """A bare repository that the branch is pushed to."""
+    place = tmp_path / "remote.git"
+    git("clone", "--quiet", "--bare", str(repository), str(place))
+    git("remote", "add", "origin", str(place))
+    return place
+
+
 @dataclass(frozen=True)
 class Answer:
     """What came back."""

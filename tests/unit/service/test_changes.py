@@ -1,5 +1,6 @@
 """Policies changed over HTTP: one commit each, with the caller as author, or nothing at all."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,31 @@ def test_a_new_policy_gets_a_file(client: Client, git: Git, repository: Path) ->
     assert git("status", "--porcelain") == ""
     again = client.ask("PUT", "/policies/flux-system/night", policy, if_none_match="*")
     assert again.status == 412
+
+
+def test_a_new_policy_is_previewed(client: Client, git: Git) -> None:
+    """In JSON and in YAML: what is found of it, and the file; nothing is written."""
+    made = {**read(client).json(), "metadata": {"name": "new", "namespace": "apps"}}
+    wrong = {**made, "spec": {**made["spec"], "windows": {"week": {"opens": "Xri"}}}}
+    for body, writable in ((made, True), (wrong, False)):
+        for content, kind in (
+            (body, "application/json"),
+            (json.dumps(body).encode(), "application/yaml"),
+        ):
+            done = client.ask("POST", "/policies/apps/new/preview", content, content_type=kind)
+            assert done.status == 200, done.body
+            found = done.json()
+            assert (found["policy"], found["file"]) == ("apps/new", "apps-new.yaml")
+            assert (found["writable"], found["changes"]) == (writable, True)
+            assert bool(found["findings"]) is not writable
+            assert "etag" not in done.headers
+    missing = client.ask(
+        "POST", "/policies/apps/new/preview", {}, content_type="application/merge-patch+json"
+    )
+    assert missing.status == 404
+    other = client.ask("POST", "/policies/apps/other/preview", made)
+    assert other.status == 400
+    assert git("rev-list", "--count", "HEAD").strip() == "1"
 
 
 def test_delete_takes_the_document_alone(client: Client, git: Git) -> None:

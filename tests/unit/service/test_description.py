@@ -131,3 +131,18 @@ def test_the_document_is_one(client: Any) -> None:  # noqa: ANN401
     assert names <= found["components"]["schemas"].keys()
     for schema in found["components"]["schemas"].values():
         jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_a_json_body_is_an_object() -> None:
+    """Whatever else it has to be: a generator of clients begins with its type."""
+    described = openapi.document()
+    paths: Any = described["paths"]
+    schemas: Any = described["components"]
+    found = []
+    for methods in paths.values():
+        for operation in methods.values():
+            for kind, content in operation.get("requestBody", {}).get("content", {}).items():
+                if kind.endswith("json"):
+                    name = content["schema"].get("$ref", "").rpartition("/")[2]
+                    found.append(schemas["schemas"].get(name, content["schema"])["type"])
+    assert found == ["object"] * 5

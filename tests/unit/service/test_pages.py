@@ -580,13 +580,12 @@ class Forge:
 def test_what_is_proposed_is_not_said_to_be_saved(
     serve: Any,  # noqa: ANN401
     git: Git,
-    tmp_path: Path,
+    remote: Path,
     address: str,
     linked: bool,  # noqa: FBT001
 ) -> None:
     """The page leads to the pull request, if it has an address that a browser may follow."""
-    git("clone", "--quiet", "--bare", ".", str(tmp_path / "remote.git"))
-    git("remote", "add", "origin", str(tmp_path / "remote.git"))
+    assert remote.is_dir()
     client = serve(remote="origin", pull_requests=Forge(address))
     form = get(client, f"{PAGE}/window?window=week")
     assert "Propose" in form.texts

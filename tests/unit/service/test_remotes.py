@@ -17,15 +17,6 @@ Client = Any
 Git = Callable[..., str]
 
 
-@pytest.fixture
-def remote(git: Git, repository: Path, tmp_path: Path) -> Path:
-    """A bare repository that the branch is pushed to."""
-    place = tmp_path / "remote.git"
-    git("clone", "--quiet", "--bare", str(repository), str(place))
-    git("remote", "add", "origin", str(place))
-    return place
-
-
 def at(place: Path, *arguments: str) -> str:
     """Run Git elsewhere."""
     command = ["git", "-C", str(place), *arguments]

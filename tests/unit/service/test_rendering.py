@@ -114,3 +114,18 @@ def test_no_path_leads_out_of_the_repository(serve: Serve, git: Git, render: Any
     assert answer.status == 409
     assert "outside" in answer.json()["detail"]
     assert git("status", "--porcelain") == ""
+
+
+def test_targets_decide_how_early_it_closes(serve: Serve, render: Any) -> None:  # noqa: ANN401
+    """Where the service knows their resources; else nobody knows their timeout."""
+    render("clusters/windows", "--resources", "clusters")
+    early = {"spec": {"closesEarly": "auto"}}
+    resources = {True: "{directory}", False: None}
+    for known, directory in resources.items():
+        client = serve(rendering=Rendering("{directory}/windows", directory))
+        target = f"{POLICY_PATH}/preview"
+        done = client.ask("POST", target, early, content_type=MERGE)
+        assert done.status == 200
+        rules = {each["rule"] for each in done.json()["findings"] if each["severity"] == "error"}
+        assert done.json()["writable"] is known
+        assert ("timeout-unknown" in rules) is not known
