@@ -18,7 +18,7 @@ from krm_windows.pending.report import Entry, Opening, Pending
 from krm_windows.pending.repository import Repository
 from krm_windows.pending.revisions import Revision
 from krm_windows.preview.versions import Choice, Source
-from krm_windows.system import git, git_history
+from krm_windows.system import git
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.kustomize import Builder
@@ -89,8 +89,7 @@ class Lookup:
 
     def name(self, ref: str) -> str:
         """Return the name of a commit; raises WorkspaceError where there is none."""
-        with git_history.opened(self.repository.directory, ref) as history:
-            return history.commits[0].name
+        return git.name_of(self.repository.directory, ref)
 
 
 def of_refs(

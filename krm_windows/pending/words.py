@@ -33,12 +33,14 @@ _KINDS = {
 
 def waits(entry: Entry) -> str:
     """Say whether something waits."""
+    if entry.offer.waits is not Waits.YES:
+        return _WAITS[entry.offer.waits]
     if entry.between is not None and entry.between.is_empty:
         return "only the revision is new"
     # Flux takes it within a second or two; where it fails, a note says so.
-    if entry.offer.waits is Waits.YES and entry.opening.is_open:
+    if entry.opening.is_open:
         return "is being applied"
-    return _WAITS[entry.offer.waits]
+    return _WAITS[Waits.YES]
 
 
 def opening(of: Opening, zone: Zone) -> str:

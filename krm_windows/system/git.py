@@ -64,6 +64,15 @@ def changed(directory: Path, older: str, newer: str) -> frozenset[str]:
     return frozenset(os.fsdecode(each) for each in listed.split(b"\0") if each)
 
 
+def name_of(directory: Path, ref: str) -> str:
+    """Return the name of a commit of the repository that a directory lies in.
+
+    Raises WorkspaceError where a ref names none.
+    """
+    with git_program.opened(git_layout.find(directory)) as git:
+        return commit_of(git, directory, ref)
+
+
 def commit_of(git: Git, directory: Path, ref: str) -> str:
     """Return the name of the object of a commit; raises WorkspaceError where a ref names none."""
     unknown = WorkspaceError(

@@ -89,8 +89,17 @@ class History:
         asked for here, and not when it came. Raises WorkspaceError where one names no commit.
         """
         newest, known = (commit_of(self.git, self.directory, ref) for ref in (new, old))
-        # `^` leaves out what a commit has (gitrevisions(7)).
-        return [*_commits(self.git, self.directory, newest, ("--no-merges", f"^{known}"))]
+        # Not by `^known`: Git looks only a few commits past those that are older than what it has
+        # (revision.c, SLOP), so a clock that was wrong would make it say too much.
+        has = set(self._names(known))
+        # `--date-order` gives no parent before its child, whatever their times are.
+        names = self._names(newest, "--no-merges", "--date-order")
+        fresh = [each for each in names if each not in has]
+        if not fresh:
+            return []
+        request = "".join(f"{each}\n" for each in fresh).encode()
+        selection = ("--no-walk=unsorted", "--stdin")
+        return [*_commits(self.git, self.directory, selection, request)]
 
     def touching(self, path: str, start: str) -> list[str]:
         """Return the names of the commits from one on back that changed a path, newest first."""
@@ -143,6 +152,14 @@ class History:
                 found[entry.blob] = content
         return found
 
+    def _names(self, newest: str, *options: str) -> list[str]:
+        """Return the names of a commit and of all before it."""
+        try:
+            ended = self.git.run("rev-list", *options, newest, output=_LOG)
+        except LimitError as error:
+            raise WorkspaceError(f"{self.directory}: the history is too long: {error}") from None
+        return _output(ended, self.directory).decode().split()
+
     def _described(self, asked: Iterable[str]) -> list[tuple[str, str, int]]:
         """Return name, type and size of objects; the type is `missing` where there is none."""
         request = os.fsencode("".join(asked))
@@ -194,7 +211,7 @@ def opened(directory: Path, ref: str = "HEAD") -> Iterator[History]:
             Path(git.private, "shallow").write_text(lines, encoding="ascii")
         # A commit with no parents here that has some elsewhere is then no fault for Git.
         newest = commit_of(git, directory, ref)
-        commits = tuple(_commits(git, directory, newest))
+        commits = tuple(_commits(git, directory, ("--first-parent", newest)))
         is_cut = commits[-1].name in shallow
         below = "" if prefix == "." else prefix
         yield History(git, directory, layout.top, below, commits, is_cut)
@@ -208,13 +225,13 @@ def _shallow(common: Path) -> frozenset[str]:
 
 
 def _commits(
-    git: Git, directory: Path, newest: str, selection: Sequence[str] = ("--first-parent",)
+    git: Git, directory: Path, selection: Sequence[str], stdin: bytes = b""
 ) -> Iterator[Commit]:
-    """Yield a commit and those before it, as far as they are selected; there may be none."""
+    """Yield the commits that `git log` selects."""
     form = "%x00".join(_FIELDS)
-    arguments = ("log", "-z", "--no-show-signature", f"--format={form}", *selection, newest)
+    arguments = ("log", "-z", "--no-show-signature", f"--format={form}", *selection)
     try:
-        printed = _output(git.run(*arguments, output=_LOG), directory)
+        printed = _output(git.run(*arguments, stdin=stdin, output=_LOG), directory)
     except LimitError as error:
         raise WorkspaceError(f"{directory}: the history is too long: {error}") from None
     # Each field ends with a NUL, which no part of a commit can have.

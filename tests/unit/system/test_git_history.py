@@ -171,3 +171,17 @@ def test_the_commits_between_two_of_a_shallow_clone(
         assert [each.name for each in history.between("HEAD^", "HEAD")] == [last]
         with pytest.raises(WorkspaceError, match="is it fetched"):
             history.between(first, "HEAD")
+
+
+def test_the_commits_between_two_whatever_their_times(past: Past) -> None:
+    """A clock that was wrong hides no commit, and takes none back.
+
+    Git itself stops a few commits after those that are older than what it looks for.
+    """
+    first = past.commit("2026-01-05T10:00Z", {"a": "first"})
+    later = [
+        past.commit(f"2020-01-05T10:{minute}Z", {"a": f"{minute}"}) for minute in range(10, 50)
+    ]
+    with git_history.opened(past.top) as history:
+        assert [each.name for each in history.between(first, "main")] == later[::-1]
+        assert history.between("main", first) == []
