@@ -59,9 +59,9 @@ class Exemptions:
         # Nobody known has set it: it may have come with the change itself.
         if not setters:
             return None
-        # No forge has two people whose names differ in that alone.
-        names = frozenset(map(str.casefold, setters))
-        if names <= frozenset(map(str.casefold, self.logins)):
+        names = set(map(_folded, setters))
+        allowed = set(map(_folded, self.logins))
+        if names <= allowed:
             return ""
         # What is not known may be anybody's.
         if not self.file or not files:
@@ -111,6 +111,13 @@ def read(content: bytes) -> Owners:
         pattern = words[0].removeprefix("/")
         if pattern.endswith("/") or not pattern:
             pattern += "*"
-        names = [word.removeprefix("@").casefold() for word in words[1:]]
+        names = set()
+        for word in words[1:]:
+            names.add(_folded(word.removeprefix("@")))
         lines.append((pattern, frozenset(names)))
     return Owners(tuple(lines))
+
+
+def _folded(name: str) -> str:
+    """Return a name to be compared: no forge has two that differ in capital letters alone."""
+    return name.casefold()

@@ -169,6 +169,7 @@ class GitLab:
         sha = _change(entry).sha
         if sha != change.sha:
             return moved(sha)
+        # Such as `mergeable`, or `not_approved`: what keeps it back first.
         found = http.text(entry, "detailed_merge_status")
         # A project need not demand its pipelines; whoever merges unseen waits for them.
         # It has none where there is nothing to be run.

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 from krm_windows.forge.errors import ForgeError
 from krm_windows.forge.http import record, text
@@ -16,9 +17,18 @@ _SHA = re.compile(r"[0-9a-f]{40,64}")
 def group(ref: str, sha: str) -> Group | None:
     """Return what a branch of a queue is there for; None where it is another branch."""
     found = _REF.fullmatch(ref)
-    if found is None or not _SHA.fullmatch(sha):
+    if found is None:
         return None
-    return Group(sha, base=found[3], branch=found[1], number=int(found[2]))
+    # It goes into requests, and to git.
+    if not _SHA.fullmatch(sha):
+        return None
+    branch, number, base = found.groups()
+    return Group(
+        sha,
+        base=base,
+        branch=branch,
+        number=int(number),
+    )
 
 
 def event(content: bytes) -> Group:
@@ -33,8 +43,10 @@ def event(content: bytes) -> Group:
     merged = record(payload).get("merge_group")
     if not isinstance(merged, dict):
         raise ForgeError("the event is none of a merge queue: it has no merge_group")
-    found = group(text(merged, "head_ref"), text(merged, "head_sha"))
+    ref = text(merged, "head_ref")
+    found = group(ref, text(merged, "head_sha"))
+    # With others ahead in the queue this is the last of them, and not the tip of the branch.
     base = text(merged, "base_sha")
     if found is None or not _SHA.fullmatch(base):
         raise ForgeError("the event names no branch of a merge queue")
-    return Group(found.sha, base, found.branch, found.number)
+    return replace(found, base=base)
