@@ -21,7 +21,8 @@ def options(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--url",
         metavar="URL",
-        help="the forge's REST interface (default: that of github.com or gitlab.com)",
+        help="the forge's REST interface (default: what its own pipelines say in GITHUB_API_URL or "
+        "CI_API_V4_URL, or else that of github.com or gitlab.com)",
     )
 
 

@@ -1,13 +1,12 @@
 """`krm-windows merge-gate`: the policy that gates a cluster says when a pull request may land."""
 
 import argparse
-import os
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from krm_windows import escape
-from krm_windows.cli import gated, inputs, output, previews, sleeping, times
+from krm_windows.cli import forges, gated, inputs, output, previews, sleeping, times
 from krm_windows.cli.sleeping import Clock
 from krm_windows.exit_codes import ExitCode
 from krm_windows.gate.timetable import Timetable
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from krm_windows.forge.merging import Merger
     from krm_windows.forge.policies import Verdict
 
-FORGES = ("github", "gitlab", "gitea")
 METHODS = ("merge", "squash", "rebase")
 # What connections the client keeps.
 _MOST_JOBS = 64
@@ -30,14 +28,7 @@ _EVERY = timedelta(minutes=5)
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument("policies", metavar="POLICY", nargs="+", help="the file of a WindowPolicy")
-    parser.add_argument("--forge", choices=FORGES, help="where the repository is")
-    parser.add_argument("--repo", metavar="OWNER/NAME", help="the repository")
-    parser.add_argument(
-        "--url",
-        metavar="URL",
-        help="the forge's REST interface (default: what its own pipelines say in GITHUB_API_URL or "
-        "CI_API_V4_URL, or else that of github.com or gitlab.com)",
-    )
+    forges.options(parser)
     gated.options(parser)
     parser.add_argument(
         "--base",
@@ -80,7 +71,8 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="SHA",
         help="answer for that commit alone, with exit code 10 where it may not be merged now",
     )
-    how.add_argument(
+    # Not in the group, which argparse shows in one line.
+    parser.add_argument(
         "--event",
         metavar="FILE",
         help="answer for the commit of GitHub's event merge_group",
@@ -147,7 +139,7 @@ def _run(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
     # A pipeline that is itself what is demanded needs neither a status nor a token.
     if arguments.sha is not None and arguments.forge is None:
         return _answer(versions, arguments, clock)
-    if arguments.forge is None or not _is_repository(arguments.repo):
+    if not forges.is_named(arguments):
         raise InputError("give --forge and --repo OWNER/NAME, or --print-schedule")
     gate = _gate(versions, arguments, clock)
     if arguments.sha is not None:
@@ -173,8 +165,8 @@ def _of_event(arguments: argparse.Namespace) -> argparse.Namespace:
     if arguments.event is not None:
         from krm_windows.forge import queue  # noqa: PLC0415 - the extra `forge`
 
-        if arguments.since is not None:
-            raise InputError("--event says itself what --since would say")
+        if arguments.since is not None or arguments.sha is not None:
+            raise InputError("--event says itself what --sha and --since would say")
         group = queue.event(inputs.content(arguments.event))
         found.sha = group.sha
         found.since = group.base
@@ -211,19 +203,10 @@ def _said(sha: str, verdict: "Verdict") -> ExitCode:
     return ExitCode.CLOSED
 
 
-def _is_repository(name: str | None) -> bool:
-    # GitLab's groups may lie in each other: `group/subgroup/name`.
-    return name is not None and "/" in name and all(name.split("/"))
-
-
 def _gate(versions: list[Version], arguments: argparse.Namespace, clock: Clock) -> "MergeGate":
-    try:
-        from krm_windows.forge import connect, gate  # noqa: PLC0415 - the extra `forge`
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"{error.name} is not installed: merge-gate needs the extra `forge` of this package"
-        ) from None
-    forge = connect.connect(arguments.forge, arguments.repo, arguments.url, os.environ, clock.sleep)
+    forge = forges.connected(arguments, clock.sleep)
+    from krm_windows.forge import gate  # noqa: PLC0415 - the extra `forge`
+
     return gate.MergeGate(
         forge,
         list(gated.policies(versions, arguments)),

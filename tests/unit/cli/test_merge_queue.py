@@ -221,8 +221,9 @@ def test_an_event_that_is_none_is_refused(repository: Repository, content: str, 
     (repository.folder / "event.json").write_text(content)
     with pytest.raises(ForgeError, match=said):
         gated("--event", "event.json")
-    with pytest.raises(InputError, match="--event says itself"):
-        gated("--event", event(repository, "a" * 40), "--since", "HEAD")
+    for option in ("--since", "--sha"):
+        with pytest.raises(InputError, match="--event says itself"):
+            gated("--event", event(repository, "a" * 40), option, "HEAD")
 
 
 def test_what_waits_in_a_queue_is_answered_anew_at_every_edge(server: Server) -> None:
