@@ -35,6 +35,12 @@ CANNOT_BE_MERGED: dict[str, Reply] = {
     "gitlab": (422, {}, {"message": "Branch cannot be merged"}),
     "gitea": (405, {}, {"message": "Does not have enough approvals"}),
 }
+# What a status may be; on GitLab these are the words of a job.
+STATES = {
+    "github": ("error", "failure", "pending", "success"),
+    "gitlab": ("pending", "running", "success", "failed", "canceled", "skipped"),
+    "gitea": ("pending", "success", "error", "failure", "warning", "skipped"),
+}
 APPROVE = {"github": "APPROVE", "gitea": "APPROVED"}
 
 
@@ -305,6 +311,8 @@ class Server:
         return {"sha": pull.sha, "status": "success"} if pull.checks else None
 
     def _say(self, sha: str, body: Json) -> Reply:
+        if body["state"] not in STATES[self.kind]:
+            return 400, {}, {"message": f"state does not have a valid value: {body['state']}"}
         said = {**body, "context": body.get("context") or body.get("name")}
         before = self.statuses.setdefault(sha, [])
         if self.kind == "gitlab":

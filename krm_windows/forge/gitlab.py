@@ -21,6 +21,12 @@ from krm_windows.forge.model import (
 
 _ENTRIES = 100
 _STATES = {"success": State.SUCCESS, "pending": State.PENDING, "running": State.PENDING}
+# A status is a job of a pipeline here, and has the words of jobs.
+_WORDS = {
+    State.SUCCESS: "success",
+    State.PENDING: "pending",
+    State.FAILURE: "failed",
+}
 _READY = Readiness(Progress.READY)
 _RUNS = Readiness(Progress.PENDING, "its pipeline has not finished")
 _FAILED = Readiness(Progress.BLOCKED, "its pipeline has failed")
@@ -143,7 +149,7 @@ class GitLab:
         """Say something of a commit (POST …/statuses/{sha})."""
         content: Record = {
             "name": status.context,
-            "state": status.state.value,
+            "state": _WORDS[status.state],
             "description": status.description,
         }
         if status.link:

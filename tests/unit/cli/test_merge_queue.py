@@ -194,6 +194,22 @@ def test_labels_count_in_a_queue(repository: Repository, server: Server) -> None
     assert gated(*on(server), *one, "--change", "7") == ExitCode.CLOSED
 
 
+@pytest.mark.parametrize(("kind", "word"), [("gitlab", "failed"), ("gitea", "failure")])
+def test_other_forges_have_the_answer_as_a_status_too(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch, kind: str, word: str
+) -> None:
+    """For a train with `--forge`: a failure in the words of the forge."""
+    monkeypatch.setenv(f"{kind.upper()}_TOKEN", TOKEN)
+    sha = repository.commit({"apps/map.yaml": MAP.replace("web", "net")})
+    with serving(kind, Pull(7, "a" * 40, ("apps/map.yaml",))) as server:
+        where = ("--forge", kind, "--repo", "acme/fleet", "--url", server.address)
+        one = ("--since", repository.base, "--sha", sha, "--change", "7")
+        assert gated(*where, *one) == ExitCode.CLOSED
+        assert server.latest(sha)["state"] == word
+        assert gated(*where, *one, at=MONDAY) == ExitCode.FINE
+        assert server.latest(sha)["state"] == "success"
+
+
 @pytest.mark.parametrize(
     "fields",
     [

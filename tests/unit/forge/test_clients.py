@@ -139,6 +139,14 @@ def test_a_status_is_set_and_read(asked: Asked) -> None:
     assert asked.forge.statuses("a" * 40)["krm-windows"] == done
 
 
+@pytest.mark.parametrize("state", State)
+def test_a_status_of_each_kind_is_set_and_read(asked: Asked, state: State) -> None:
+    """In the words of the forge, which refuses others."""
+    said = Status("krm-windows", state, "why")
+    asked.forge.set_status("a" * 40, said)
+    assert asked.forge.statuses("a" * 40) == {"krm-windows": said}
+
+
 def test_who_set_a_label_last(asked: Asked) -> None:
     """Others may have set it before, or set other labels."""
     asked.server.pulls[0].events = (("eve", "x"), ("ada", "x"), ("eve", "bug"))
