@@ -3,6 +3,7 @@
 GitHub and GitLab are servers of ours on loopback, Gitea is Gitea.
 """
 
+import json
 import os
 import re
 import shutil
@@ -277,6 +278,40 @@ def test_wait_waits_until_it_is_open(acting: Callable[..., Done], fleet: Path) -
     never = acting("wait", arguments="--until=closed")
     assert never.code == 1
     assert "400 days" in never.output
+
+
+def test_a_merge_queue_is_answered(
+    server: Server, fleet: Path, event: Event, source: Source, tmp_path: Path
+) -> None:
+    """For the commit that it tests, by the policy of the branch and not by that of the change."""
+    git(fleet, "switch", "--quiet", "topic")
+    (fleet / "apps").mkdir()
+    (fleet / "apps/web.yaml").write_text("a: 1\n")
+    sha = edited(fleet, OPEN)
+    for policy, code, state in ((CLOSED, 10, "failure"), (OPEN, 0, "success")):
+        git(fleet, "switch", "--quiet", "main")
+        base = edited(fleet, policy)
+        git(fleet, "switch", "--quiet", "--detach", sha)
+        group = {
+            "head_ref": f"refs/heads/gh-readonly-queue/main/pr-1-{base}",
+            "head_sha": sha,
+            "base_sha": base,
+        }
+        (tmp_path / "event.json").write_text(json.dumps({"merge_group": group}))
+        more = {
+            "GITHUB_EVENT_NAME": "merge_group",
+            "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
+        }
+        place = (server.address, REPOSITORY, str(fleet), TOKEN)
+        runner = replace(event("merge_group", *place, **more), workspace=fleet)
+        inputs = {
+            "command": "merge-gate",
+            "policies": "windows/policy.yaml",
+            "arguments": "--paths=apps/*",
+        }
+        done = runner.act(source.place, inputs)
+        assert done.code == code, done.output
+        assert server.latest(sha)["state"] == state
 
 
 def test_a_policy_that_is_new_is_compared_with_nothing(
