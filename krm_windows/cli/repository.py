@@ -85,14 +85,8 @@ def _unlisted(found: Survey, pattern: str) -> Iterator[repository.Finding]:
     # Whoever gives a pattern may mean one cluster of many.
     if pattern != builds.CLUSTERS:
         return
-    # Of clusters without any Flux Kustomization no file says where Flux enters.
-    read: set[str] = set()
-    for cluster in found.clusters:
-        for each in cluster.kustomizations.values():
-            if len(cluster.kustomizations) > 1 or each.own is not None:
-                read |= each.files
     roots = [cluster.root for cluster in found.clusters]
-    for entrance in entrances.beside(found.tree, roots, read):
+    for entrance in entrances.beside(found.tree, roots, _read(found)):
         directory = entrance.directory
         inside = (path for path in found.tree.manifests() if path.startswith(f"{directory}/"))
         message = (
@@ -101,6 +95,19 @@ def _unlisted(found: Survey, pattern: str) -> Iterator[repository.Finding]:
         )
         file = entrance.file or next(inside, directory)
         yield repository.Finding(rules.CLUSTER_UNLISTED, message, file=file)
+
+
+def _read(found: Survey) -> set[str]:
+    """Return the files of the clusters that have a Flux Kustomization.
+
+    Those of others say nothing about where Flux enters.
+    """
+    read: set[str] = set()
+    for cluster in found.clusters:
+        every = cluster.kustomizations.values()
+        if len(every) > 1 or cluster.first.own is not None:
+            read = read.union(*(each.files for each in every))
+    return read
 
 
 def survey_of(
