@@ -33,6 +33,7 @@ FLOORS: dict[str, float] = {
     "krm": 97,
     "migrate": 94,
     "patterns": 97,
+    "pending": 94,
     "plan": 99,
     "policy": 99,
     "preview": 95,

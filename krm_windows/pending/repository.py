@@ -66,8 +66,12 @@ class Repository:
         if will is not None:
             after = applied(will, target) | arriving(was, will, target)
         files = before.files | after.files
+        # A glob that leaves its cluster out would otherwise be a target without changes.
+        missing: tuple[str, ...] = ()
+        if was is None and will is None:
+            missing = ("no cluster of this repository has it",)
         commits, undone = self._commits(old, new, files)
-        gaps = (*before.gaps, *after.gaps)
+        gaps = (*missing, *before.gaps, *after.gaps)
         # The trees were built to know the files, and still nobody asked for what is in them.
         if not builds:
             return Between(commits, undone, gaps=tuple(dict.fromkeys(gaps)))

@@ -97,7 +97,8 @@ def commits(between: Between) -> Iterator[tuple[str, Sequence[Commit]]]:
         yield f"{counted(len(between.undone), 'commit')} taken back", between.undone
     if between.commits:
         yield counted(len(between.commits), "commit"), between.commits
-    elif not between.undone:
+    # Where not all files are known, a commit may touch one of the others.
+    elif not between.undone and not between.gaps:
         yield "no commit touches what it reads", ()
 
 

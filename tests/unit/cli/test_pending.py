@@ -463,6 +463,91 @@ def test_a_first_apply(pending: Pending, repository: Past) -> None:
     assert "  new image web:1\n" in printed
 
 
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: db, namespace: flux-system}
+spec: {chart: {spec: {chart: db, version: 1.0.0}}}
+"""
+RELEASED = POLICY.replace(
+    "- kind: Kustomization\n    names: [apps]",
+    "- kind: HelmRelease\n    names: [db]",
+)
+
+
+def test_a_release_in_a_repository(pending: Pending, repository: Past) -> None:
+    """Of a HelmRelease that is a target itself, only its own object counts, and its own file."""
+    repository.commit(AT, {"apps/db.yaml": RELEASE})
+    old = repository("rev-parse", "HEAD")
+    repository.commit(AT, {"apps/web.yaml": WEB.replace("web:1", "web:2")}, "Take web 2")
+    repository.commit(AT, {"apps/db.yaml": RELEASE.replace("1.0.0", "2.0.0")}, "Take db 2")
+    Path("policy.yaml").write_text(RELEASED)
+    printed = pending(*HERE, "--from", old, "--diff").out
+    assert "HelmRelease flux-system/db: waits\n" in printed
+    assert "  1 commit\n" in printed
+    assert "    ~ HelmRelease flux-system/db: spec.chart.spec.version\n" in printed
+    assert "Take web 2" not in printed
+    ended = pending(*HERE, "--from", old, "--images")
+    assert (ended.out, "is not known" in ended.err) == ("", True)
+
+
+def test_what_no_cluster_has(pending: Pending, repository: Past) -> None:
+    """Of a target that is in no directory of the repository nothing is known."""
+    old, _ = grown(repository)
+    Path("policy.yaml").write_text(RELEASED)
+    ended = pending(*HERE, "--from", old)
+    assert "HelmRelease flux-system/db: not known\n" in ended.out
+    assert "  no cluster of this repository has it\n" in ended.out
+    assert pending(*HERE, "--from", old, "--images", "--strict").code == 1
+
+
+def test_what_is_applied_from_elsewhere(pending: Pending, repository: Past) -> None:
+    """It is not known, and said so: the directory of that name here is another."""
+    other = CLUSTER.replace(
+        "./apps\n  sourceRef: {kind: GitRepository, name: fleet}",
+        "./apps\n  sourceRef: {kind: GitRepository, name: other}",
+    )
+    repository.commit(AT, {"clusters/north/flux.yaml": other})
+    old, _ = grown(repository)
+    ended = pending(*HERE, "--from", old, "-o", "markdown")
+    assert "- **`Kustomization flux-system/apps`** not known: " in ended.out
+    assert "not all that Kustomization flux-system/apps applies is known: see" in ended.out
+    # Of which commits touch it nothing is known either.
+    assert "no commit touches" not in ended.out
+    assert pending(*HERE, "--from", old, "--images", "--strict").code == 1
+
+
+def test_markdown_of_what_the_window_does_not_open(pending: Pending) -> None:
+    """Whose decision it is, and what is not known."""
+    held = apps("", notes={"krm-windows.dev/hold": "anna: @team"})
+    printed = pending("-o", "markdown", things=(held, fleet(f"main@sha1:{NEW}"))).out
+    assert "`nothing` → `main@sha1:bbbbbbbbbbbb`" in printed
+    assert "  - `not with the window: held: anna: @team`\n" in printed
+    alone = pending("-o", "markdown", things=(apps(""),), at=OPEN).out
+    assert alone.startswith("### `flux-system/week`: closes Thu 2026-11-26 17:00 (Europe/Berlin)\n")
+    assert "  - `GitRepository flux-system/fleet is not among the objects`\n" in alone
+
+
+def test_a_policy_that_never_opens(pending: Pending) -> None:
+    """There is no moment to say."""
+    Path("policy.yaml").write_text(f"{POLICY}  state: Closed\n")
+    things = (apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}"))
+    assert "  opens    not for more than 400 days\n" in pending(things=things).out
+    found = json.loads(pending("-o", "json", things=things).out)["targets"][0]
+    assert (found["opens"], found["keptBy"]) == (None, None)
+    assert (
+        "opens not for more than 400 days (`state`)" in pending("-o", "markdown", things=things).out
+    )
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_labels_that_nothing_has(pending: Pending, form: str) -> None:
+    """There is no target, and it is said."""
+    Path("policy.yaml").write_text(POLICY.replace("names: [apps]", "matchLabels: {a: b}"))
+    printed = pending("-o", form, things=(fleet(f"main@sha1:{NEW}"),)).out
+    assert printed.endswith("no targets: nothing has the labels that they are selected by\n")
+
+
 def test_revisions_that_name_no_commit(pending: Pending, repository: Past) -> None:
     """Of an artifact whose origin nobody noted."""
     assert repository
