@@ -77,7 +77,7 @@ def test_whatever_the_packages_raise_is_said_of_the_calendar(
 ) -> None:
     """Reading and expanding are theirs."""
 
-    def stumble(*_: object) -> None:
+    def stumble(*_: object, **__: object) -> None:
         raise error
 
     owner = company.icalendar.Calendar if call == "from_ical" else company.recurring_ical_events
@@ -87,7 +87,7 @@ def test_whatever_the_packages_raise_is_said_of_the_calendar(
 
 
 @pytest.mark.parametrize("error", [KeyError("a"), TypeError("b"), AttributeError("c")])
-@pytest.mark.parametrize("place", ["check", "render", "_within"])
+@pytest.mark.parametrize("place", ["check", "render", "_entry"])
 def test_a_fault_of_ours_is_not_hidden(
     error: Exception, place: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -96,7 +96,7 @@ def test_a_fault_of_ours_is_not_hidden(
     def fail(*_: object) -> None:
         raise error
 
-    owner = {"check": recurrences, "render": entries, "_within": company}[place]
+    owner = {"check": recurrences, "render": entries, "_entry": company}[place]
     monkeypatch.setattr(owner, place, fail)
     path = tmp_path / "calendar.ics"
     path.write_text(CALENDAR.format(f"{START}\n{END}"))
