@@ -14,6 +14,7 @@ ASK = {
     "kustomize": ["version"],
     "kpt": ["version"],
     "promtool": ["--version"],
+    "amtool": ["--version"],
 }
 
 

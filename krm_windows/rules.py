@@ -239,6 +239,9 @@ CONFIG_PATH = _warning(
 
 # The final stream: what `verify` finds.
 NOT_RUN = _error("not-run", "Nothing of the policy is in the output: the function was not run.")
+INTERVALS_LOST = _warning(
+    "intervals-lost", "A rule cannot be said in full in the grammar of Alertmanager's intervals."
+)
 ZONE_RELEASE = _info(
     "zone-release", "It was built with another release of the zone data, which says the same."
 )

@@ -24,6 +24,9 @@ def problems() -> Iterator[str]:
     gitea = f"code.gitea.io/gitea v{pins['tools']['gitea']}\n"
     if gitea not in (ROOT / ".ci/gitea/go.mod").read_text():
         yield f".ci/gitea/go.mod: {gitea.strip()} is not there"
+    alertmanager = f"github.com/prometheus/alertmanager v{pins['tools']['amtool']}"
+    if alertmanager not in (ROOT / ".ci/amtool/go.mod").read_text():
+        yield f".ci/amtool/go.mod: {alertmanager} is not there"
     for file in (".ci/axe/package.json", ".ci/axe/package-lock.json"):
         if f'"axe-core": "{pins["npm"]["axe-core"]}"' not in (ROOT / file).read_text():
             yield f"{file}: axe-core is not {pins['npm']['axe-core']}"

@@ -10,6 +10,7 @@ from krm_windows.checks import (
     clock_edges,
     closures,
     images,
+    time_intervals,
     windows,
     zone_changes,
 )
@@ -53,6 +54,8 @@ def audit(
     yield from images.check(plan)
     yield from admission.check(plan)
     yield from zone_changes.check(plan)
+    if time_intervals.EXTRA in plan.extras:
+        yield from time_intervals.check(plan)
     # What a build refuses is refused here too, whatever years are asked for.
     begins = min(facts.years.begins, AUDITED[0])
     ends = max(facts.years.ends, AUDITED[1])

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from krm_windows import rules
-from krm_windows.emit import Manifest, configmap
+from krm_windows.emit import Manifest, configmap, names
 from krm_windows.plan.model import Plan
 from krm_windows.results import Result
 
@@ -131,6 +131,9 @@ def _result(plan: Plan, manifest: Manifest, excess: _Excess) -> Result:
 def _largest(plan: Plan, manifest: Manifest) -> tuple[str, int]:
     """Return the field of the policy that most of an object comes from, and its bytes."""
     kind = manifest["kind"]
+    if names.TIME_INTERVALS in manifest.get("data", {}):
+        # Each dated day that differs is a line, in a month of its own.
+        return "freezes", size(manifest)
     if kind == "ConfigMap":
         shares = _shares(plan)
         field = max(shares, key=lambda each: shares[each])

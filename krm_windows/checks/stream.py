@@ -14,6 +14,7 @@ from krm_windows.checks import local_config, overlap, timetables
 from krm_windows.checks.overlap import Claim
 from krm_windows.emit import Manifest, beside, configmap, kubectl, names, state_metrics
 from krm_windows.emit.labels import GOVERNED_BY, POLICY
+from krm_windows.emit.names import TIME_INTERVALS
 from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Inventory, Resource, file_of, ref_of
 from krm_windows.krm import InputError, KubeObject, plain_json
@@ -61,9 +62,13 @@ class Emitted(NamedTuple):
         return [item for item in self.items if item.kind in kinds]
 
     def programs(self) -> list[KubeObject]:
-        """Return the ConfigMaps of the gate; that for kube-state-metrics is none."""
-        maps = self.of("ConfigMap")
-        return [item for item in maps if item.get("data", state_metrics.KEY) is None]
+        """Return the ConfigMaps of the gate; those for kube-state-metrics and alerts are none."""
+        return [item for item in self.of("ConfigMap") if not _is_for_others(item)]
+
+
+def _is_for_others(item: KubeObject) -> bool:
+    keys = (state_metrics.KEY, TIME_INTERVALS)
+    return any(item.get("data", key) is not None for key in keys)
 
 
 def verify(

@@ -49,6 +49,7 @@ def restraints(plan: Plan) -> list[Manifest]:
 def extras(plan: Plan) -> list[Manifest]:
     """Return what the policy asks for besides."""
     emitters = {
+        "AlertmanagerTimeIntervals": _time_intervals,
         "NetworkPolicy": network.objects,
         "PrometheusRule": alerts.objects,
         "StateMetrics": state_metrics.objects,
@@ -59,3 +60,10 @@ def extras(plan: Plan) -> list[Manifest]:
         if name in plan.extras:
             found.extend(objects_of(plan))
     return found
+
+
+def _time_intervals(plan: Plan) -> list[Manifest]:
+    # Few policies ask for them, and what divides a timetable is long.
+    from krm_windows.emit import time_intervals  # noqa: PLC0415
+
+    return time_intervals.objects(plan)

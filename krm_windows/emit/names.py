@@ -16,6 +16,9 @@ from krm_windows.plan.triggers import Trigger
 
 CRON_JOB_LIMIT = 52
 NAME_LIMIT = 63
+TIME_INTERVALS = "time-intervals.yaml"
+MUTE_TIMINGS = "mute-timings.yaml"
+"""The keys of the ConfigMap for Alertmanager and for Grafana."""
 # What the gate adds to the name of a hook.
 _OCCURRENCE = len("-202611200800-") + DIGITS
 
@@ -76,6 +79,11 @@ def admission(plan: Plan, fields: tuple[tuple[str, ...], ...]) -> str:
 def state_metrics(plan: Plan) -> str:
     """Return the name of the ConfigMap for kube-state-metrics."""
     return _made(plan, "state-metrics", NAME_LIMIT)
+
+
+def time_intervals(plan: Plan) -> str:
+    """Return the name of the ConfigMap for Alertmanager and Grafana."""
+    return _made(plan, "time-intervals", NAME_LIMIT)
 
 
 def hook(plan: Plan, kind: str) -> str:

@@ -10,6 +10,7 @@ from krm_windows.function import configuration
 from krm_windows.inventory import Resource, about, file_of
 from krm_windows.krm import KubeObject, ResourceList
 from krm_windows.plan import AUDITED, compile_policy, kinds
+from krm_windows.plan.model import Plan
 from krm_windows.policy.load import load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import Result, fails
@@ -79,6 +80,7 @@ def compile_loaded(
         # Both look at what a plan without errors comes to.
         planned += actuation.check(plan, *AUDITED)
         planned += capacity.check(plan, application.wanted)
+        planned += _lost(plan)
     # Findings of the plan are about the policy; those of loading name it already.
     results = (*found, *about(config, [*planned, *application.check()]))
     if fails(results):
@@ -86,6 +88,16 @@ def compile_loaded(
         # function.
         return Compiled(None, application.adopted, results)
     return Compiled(application, application.adopted, results)
+
+
+def _lost(plan: Plan) -> list[Result]:
+    """Return what an extra of the policy leaves out."""
+    if "AlertmanagerTimeIntervals" not in plan.extras:
+        return []
+    # Few policies ask for it, and a build without it does not load it.
+    from krm_windows.checks import time_intervals  # noqa: PLC0415
+
+    return list(time_intervals.check(plan))
 
 
 def verify(

@@ -397,10 +397,14 @@ class Spec(Part):
             "`check --repo` does not take a tenant's word for it."
         ),
     )
-    extras: tuple[Literal["NetworkPolicy", "PrometheusRule", "StateMetrics"], ...] = Field(
+    extras: tuple[
+        Literal["AlertmanagerTimeIntervals", "NetworkPolicy", "PrometheusRule", "StateMetrics"],
+        ...,
+    ] = Field(
         default=(),
         description=(
-            "What else is emitted: `NetworkPolicy` lets the gate's Pods reach the API server "
+            "What else is emitted: `AlertmanagerTimeIntervals` says when it is open and closed to "
+            "Alertmanager and Grafana, `NetworkPolicy` lets the gate's Pods reach the API server "
             "alone, `PrometheusRule` alerts, `StateMetrics` has kube-state-metrics report the "
             "targets."
         ),

@@ -47,7 +47,7 @@ def _parsed(path: str, content: bytes) -> KubeObject:
 
 def _by_rights(items: Mapping[str, KubeObject]) -> Iterator[Claim]:
     # With a ConfigMap the windows are in a timetable; without one the actuator is `Kubectl`.
-    if any(item.kind == "ConfigMap" for item in items.values()):
+    if any(map(_is_of_gate, items.values())):
         return
     # The CronJobs of a base are suspended: it is never applied as it is.
     if not any(map(_runs, items.values())):
@@ -59,6 +59,11 @@ def _by_rights(items: Mapping[str, KubeObject]) -> Iterator[Claim]:
         targets = tuple(rights.granted(item.get("rules"), item.namespace))
         if targets:
             yield Claim(names.policy_of(label), None, targets, path)
+
+
+def _is_of_gate(item: KubeObject) -> bool:
+    """Whether an object is the gate's ConfigMap; that for Alertmanager is there without it, too."""
+    return item.kind == "ConfigMap" and item.get("data", names.TIME_INTERVALS) is None
 
 
 def _runs(item: KubeObject) -> bool:

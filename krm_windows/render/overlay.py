@@ -21,7 +21,12 @@ _Value = TypeVar("_Value")
 # A name that no Job has in a cluster: what stands for the hash of its times there.
 PLACEHOLDER = "placeholder"
 # What differs in each cluster, so that it is left to the patch.
-_TABLES = (configmap.TIMETABLE, configmap.HOOKS)
+_TABLES = (
+    configmap.TIMETABLE,
+    configmap.HOOKS,
+    names.TIME_INTERVALS,
+    names.MUTE_TIMINGS,
+)
 # A schedule is required (batch/v1); suspended, none of its times comes.
 _NEVER = {"schedule": "* * * * *", "suspend": True}
 

@@ -15,7 +15,8 @@ from krm_windows.gate.zones import ZoneRules, zone
 
 # What began on a 29 February may last until the next one, eight years later.
 _YEARS_BEFORE = 9
-_UTC = zone("UTC", ZoneRules("", "+00:00 UTC", (), "UTC0"))  # the wall clock that never changes
+UTC_ZONE = zone("UTC", ZoneRules("", "+00:00 UTC", (), "UTC0"))
+"""The wall clock that never changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def _covered(
 ) -> Iterator[tuple[int, int]]:
     """Yield those of some days of which a rule covers anything, and what, as bits."""
     if not isinstance(rule.begins, Recurrence):
-        interval = coverage.interval(rule, _UTC)
+        interval = coverage.interval(rule, UTC_ZONE)
         for day in days:
             yield day, coverage.of_interval(interval, day)
         return

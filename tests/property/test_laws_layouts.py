@@ -78,7 +78,9 @@ specs = st.builds(
     st.sampled_from(ACTUATORS),
     st.sampled_from(["Etc/UTC", "Europe/Berlin"]),
     st.lists(
-        st.sampled_from(["NetworkPolicy", "PrometheusRule", "StateMetrics"]),
+        st.sampled_from(
+            ["AlertmanagerTimeIntervals", "NetworkPolicy", "PrometheusRule", "StateMetrics"]
+        ),
         unique=True,
         max_size=2,
     ),

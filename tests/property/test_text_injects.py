@@ -111,7 +111,12 @@ def policy(text: str) -> Document:
                 },
             },
             "events": True,
-            "extras": ["PrometheusRule", "StateMetrics", "NetworkPolicy"],
+            "extras": [
+                "PrometheusRule",
+                "StateMetrics",
+                "NetworkPolicy",
+                "AlertmanagerTimeIntervals",
+            ],
         },
     }
 

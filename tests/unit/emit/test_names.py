@@ -17,7 +17,7 @@ from krm_windows.plan.rights import rights
 from krm_windows.plan.triggers import Trigger, Wording, triggers
 
 DNS = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
-EXTRAS = frozenset({"NetworkPolicy", "PrometheusRule", "StateMetrics"})
+EXTRAS = frozenset({"AlertmanagerTimeIntervals", "NetworkPolicy", "PrometheusRule", "StateMetrics"})
 LIMITS = {"CronJob": 52, "ValidatingAdmissionPolicy": 253, "ValidatingAdmissionPolicyBinding": 253}
 MONDAY = Recurrence(frozenset({0}), frozenset({8}), weekdays=frozenset({1}))
 INSTANT = datetime(2027, 1, 1, 8, tzinfo=UTC)

@@ -216,7 +216,8 @@ def test_C02_all_problems_together_sorted() -> None:
         (
             "  extras: [PrometheusRul]",
             (
-                "[error] spec.extras[0]: must be NetworkPolicy, PrometheusRule or StateMetrics, "
+                "[error] spec.extras[0]: must be AlertmanagerTimeIntervals, NetworkPolicy, "
+                "PrometheusRule or StateMetrics, "
                 'got "PrometheusRul"; did you mean "PrometheusRule"? (field-value)'
             ),
         ),

@@ -1,0 +1,449 @@
+"""When a policy is open, in the grammar of Alertmanager's time intervals.
+
+That grammar (Alertmanager, "Configuration", time_interval) is a union of boxes: times of day in
+certain weekdays, days of the month, months and years, on the clock of a location. Nothing can be
+taken away from it, so what recurs and what is dated is divided into days here, each with its
+minutes by the one evaluator, and days that are alike become boxes again. Nothing is said about what
+Alertmanager does in an hour that a clock change repeats.
+"""
+
+from calendar import monthrange
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
+from itertools import pairwise
+from typing import TypeAlias
+
+from krm_windows.gate import bits, coverage
+from krm_windows.gate.bits import DAY, FULL
+from krm_windows.gate.decide import Days
+from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, Recurrence
+from krm_windows.gate.timetable import Kind, Rule, Timetable
+from krm_windows.gate.wallclock import pieces
+from krm_windows.schedule.occurrences import UTC_ZONE, stretches
+
+Ranges: TypeAlias = tuple[tuple[int, int], ...]
+"""Numbers as ranges, each with its first and its last; none for any number."""
+_Minutes: TypeAlias = int
+_Cell: TypeAlias = tuple[int, int, int]
+"""A month, a day of it (from its end where that is negative), and a weekday (0 is Sunday)."""
+_Box: TypeAlias = tuple[_Minutes, Ranges, Ranges]
+"""Minutes, with the weekdays and the days of the month that they are of."""
+
+_END = datetime(9999, 12, 31, tzinfo=UTC)
+FIRST_YEAR = 1970
+LAST_YEAR = 9999
+# All weekdays on all days of all months come within 28 years without a century.
+_YEARS = range(2001, 2029)
+_WEEK = range(date(2001, 1, 7).toordinal(), date(2001, 1, 14).toordinal())
+"""Any week, from a Sunday on."""
+_FEBRUARY = 2
+_LONGEST = dict(enumerate((31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31), start=1))
+"""The most days that a month has."""
+_LAST_DAY = 31
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A box: `times` are half-open ranges of minutes of a day, none for all of it."""
+
+    times: Ranges = ()
+    weekdays: Ranges = ()
+    days: Ranges = ()
+    months: Ranges = ()
+    years: Ranges = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """When it is open, and when it is not.
+
+    `lost` are the names of rules that the grammar cannot say in full; it is closed there.
+    """
+
+    open: tuple[Interval, ...]
+    closed: tuple[Interval, ...]
+    lost: tuple[str, ...] = ()
+
+
+def intervals(timetable: Timetable) -> Intervals:
+    """Divide a timetable; raises `LookupError` without the rules of its zone."""
+    always, never = (Interval(),), ()
+    # `state` wins over every rule, so nothing of them is left to say.
+    if timetable.state == "Open":
+        return Intervals(always, never)
+    if timetable.state != "Scheduled":
+        return Intervals(never, always)
+    eras = _eras(timetable)
+    # Once for both: what is closed is the rest of what is open.
+    dated = dict(_dated(timetable, eras))
+    return Intervals(
+        open=tuple(_written(eras, dated, _same)),
+        closed=tuple(_written(eras, dated, _other)),
+        lost=_lost(timetable, eras),
+    )
+
+
+def _same(minutes: _Minutes) -> _Minutes:
+    return minutes
+
+
+def _other(minutes: _Minutes) -> _Minutes:
+    return FULL & ~minutes
+
+
+class _Whole:
+    """What recurs of a timetable, on a wall clock that never changes.
+
+    `standing` are dated rules that hold all the time.
+    """
+
+    def __init__(self, timetable: Timetable, standing: frozenset[Rule]) -> None:
+        self._recurring = _only(timetable, _recurs)
+        forever = self._recurring
+        # In the order of their names, as every build gives the same bytes.
+        for rule in sorted(standing, key=_name):
+            forever = _with(forever, rule._replace(begins=None, ends=_END))
+        self._days = Days(forever, UTC_ZONE)
+
+    def on(self, day: int) -> _Minutes:
+        """Return when it is open on a day, had nothing else been dated."""
+        return self._days.open(day)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether what is open on a day depends on nothing but its cell."""
+        return self._found[1]
+
+    @property
+    def cells(self) -> Mapping[_Cell, _Minutes]:
+        """What is open on every day of a year, and only what is so in every year."""
+        return self._found[0]
+
+    @cached_property
+    def _found(self) -> tuple[Mapping[_Cell, _Minutes], bool]:
+        if all(_is_weekly(rule) for rule in _rules(self._recurring)):
+            # Seven days say it all, and most policies are such.
+            week = [self.on(day) for day in _WEEK]
+            return {cell: week[cell[2]] for cell in _every_cell()}, True
+        # Days of February are counted from its end where they are alike so: its last Friday, say.
+        found, is_exact = self._cells(from_end=False)
+        if is_exact:
+            return found, True
+        other, is_exact = self._cells(from_end=True)
+        if is_exact:
+            return other, True
+        return found, False
+
+    def _cells(self, *, from_end: bool) -> tuple[Mapping[_Cell, _Minutes], bool]:
+        found: dict[_Cell, _Minutes] = {}
+        is_exact = True
+        first = date(_YEARS[0], 1, 1).toordinal()
+        until = date(_YEARS[-1] + 1, 1, 1).toordinal()
+        for number in range(first, until):
+            cell = _cell(date.fromordinal(number), from_end=from_end)
+            minutes = self.on(number)
+            before = found.setdefault(cell, minutes)
+            if before != minutes:
+                # Closed where it depends on the year: doubt always closes here.
+                found[cell] = before & minutes
+                is_exact = False
+        return found, is_exact
+
+
+@dataclass(frozen=True, slots=True)
+class _Era:
+    """Years in which the same dated rules hold throughout, and what recurs in them."""
+
+    years: range
+    whole: _Whole
+
+
+def _every_cell() -> Iterator[_Cell]:
+    for month, days in _LONGEST.items():
+        for day in range(1, days + 1):
+            for weekday in range(7):
+                yield month, day, weekday
+
+
+def _cell(day: date, *, from_end: bool) -> _Cell:
+    number = day.day
+    # Every other month is as long in all years, so either way of counting says the same.
+    if from_end and day.month == _FEBRUARY:
+        # -1 is the last day.
+        number -= (day.replace(month=3, day=1) - day.replace(day=1)).days + 1
+    return day.month, number, day.isoweekday() % 7
+
+
+def _eras(timetable: Timetable) -> list[_Era]:
+    """Divide all years by the dated rules that hold throughout them."""
+    full = {rule: _full_years(rule, timetable) for rule in _rules(timetable) if not _recurs(rule)}
+    # Years between which the rules that hold throughout change.
+    cuts = {FIRST_YEAR, LAST_YEAR + 1}
+    for years in full.values():
+        if years:
+            cuts.update((years.start, years.stop))
+    wholes: dict[frozenset[Rule], _Whole] = {}
+    found = []
+    for first, after in pairwise(sorted(cuts)):
+        standing = frozenset(rule for rule, years in full.items() if first in years)
+        # Once before and once after a long freeze the same recurs.
+        if standing not in wholes:
+            wholes[standing] = _Whole(timetable, standing)
+        found.append(_Era(range(first, after), wholes[standing]))
+    return found
+
+
+def _lost(timetable: Timetable, eras: Iterable[_Era]) -> tuple[str, ...]:
+    """Name the rules that the grammar cannot say; of several that only together it cannot, all."""
+    if all(era.whole.is_exact for era in eras):
+        return ()
+    doubtful = [rule for rule in _rules(timetable) if _recurs(rule) and not _is_weekly(rule)]
+    found = []
+    for rule in doubtful:
+        # As a window of its own: what is around it cannot excuse it.
+        alone = _only(timetable, rule.__eq__)
+        if not _Whole(alone, frozenset()).is_exact:
+            found.append(rule.name)
+    return tuple(found or [rule.name for rule in doubtful])
+
+
+def _rules(timetable: Timetable) -> tuple[Rule, ...]:
+    return (*timetable.windows, *timetable.freezes, *timetable.overrides)
+
+
+def _recurs(rule: Rule) -> bool:
+    return isinstance(rule.begins, Recurrence)
+
+
+def _only(timetable: Timetable, wanted: Callable[[Rule], object]) -> Timetable:
+    """Return a timetable with some of its rules."""
+    return timetable._replace(
+        windows=tuple(filter(wanted, timetable.windows)),
+        freezes=tuple(filter(wanted, timetable.freezes)),
+        overrides=tuple(filter(wanted, timetable.overrides)),
+    )
+
+
+def _with(timetable: Timetable, rule: Rule) -> Timetable:
+    """Return a timetable with one more rule."""
+    if rule.kind is Kind.WINDOW:
+        return timetable._replace(windows=(*timetable.windows, rule))
+    if rule.kind is Kind.FREEZE:
+        return timetable._replace(freezes=(*timetable.freezes, rule))
+    return timetable._replace(overrides=(*timetable.overrides, rule))
+
+
+def _name(rule: Rule) -> str:
+    return rule.name
+
+
+def _is_weekly(rule: Rule) -> bool:
+    """Whether a rule is the same in every week."""
+    # A duration, or a time of day, is the same in every week.
+    for moment in (rule.begins, rule.ends):
+        if isinstance(moment, Recurrence) and not _is_of_weekdays(moment):
+            return False
+    return True
+
+
+def _is_of_weekdays(moment: Recurrence) -> bool:
+    return moment.days == EVERY_DAY and moment.months == EVERY_MONTH and moment.nth is None
+
+
+def _full_years(rule: Rule, timetable: Timetable) -> range:
+    """Return the years that a dated rule holds throughout, whatever the clock is."""
+    begins, ends = coverage.interval(rule, timetable.zone)
+    first = FIRST_YEAR
+    if rule.begins is not None:
+        # A day more: by another clock it may begin in the year after.
+        first = max(_year(begins + DAY) + 1, FIRST_YEAR)
+    # What closes early does so in the days before the end, which are looked at one by one.
+    return range(first, max(min(_year(ends - DAY), LAST_YEAR + 1), first))
+
+
+def _year(minute: int) -> int:
+    """Return the year of a UTC minute, or of the last day that has one."""
+    return date.fromordinal(min(minute // DAY, bits.LAST_DAY)).year
+
+
+def _days_of(rule: Rule, timetable: Timetable) -> Iterator[range]:
+    """Yield the days of the wall clock, as ordinals, on which a dated rule may change anything.
+
+    Not those of the years that it holds throughout, but for their edges.
+    """
+    begins, ends = coverage.interval(rule, timetable.zone)
+    # What closes early does so before the rule begins; clocks are within a day of UTC.
+    early = -(-timetable.closes_early // timedelta(days=1)) + 2
+    first, last = begins // DAY, ends // DAY
+    full = _full_years(rule, timetable)
+    # Most are shorter than a year, and are looked at day by day.
+    if not full:
+        yield range(first - early, last + 2)
+        return
+    if rule.begins is not None:
+        yield range(first - early, date(full.start, 1, 1).toordinal() + 2)
+    # What never ends has no last days.
+    if full.stop <= LAST_YEAR:
+        yield range(date(full.stop, 1, 1).toordinal() - early, last + 2)
+
+
+def _dated(timetable: Timetable, eras: Iterable[_Era]) -> Iterator[tuple[date, _Minutes]]:
+    """Yield the days that are otherwise than what recurs, in order."""
+    numbers: set[int] = set()
+    for rule in _rules(timetable):
+        if not _recurs(rule):
+            for days_of_rule in _days_of(rule, timetable):
+                numbers.update(days_of_rule)
+    days = Days(timetable, timetable.zone)
+    for era in eras:
+        first = date(era.years.start, 1, 1).toordinal()
+        last = date(era.years[-1], 12, 31).toordinal()
+        for number in sorted(number for number in numbers if first <= number <= last):
+            minutes = _on_wall(days, number, timetable)
+            # A freeze on days that are closed anyway is no line of the output.
+            if minutes != era.whole.on(number):
+                yield date.fromordinal(number), minutes
+
+
+def _on_wall(days: Days, day: int, timetable: Timetable) -> _Minutes:
+    """Return when it is open on a day of the wall clock, as its clocks show that day."""
+    found = 0
+    for around in (day - 1, day, day + 1):
+        opened = days.open(around)
+        for piece in pieces(around, timetable.zone):
+            # What is shown again was shown before; what is left out never is.
+            if not piece.runs:
+                continue
+            # The minutes of this piece, moved to where the wall clock shows them.
+            part = (opened >> piece.begins) & bits.below(piece.minutes)
+            offset = piece.shown - day * DAY
+            if offset >= 0:
+                found |= part << offset
+            else:
+                found |= part >> -offset
+    return found & FULL
+
+
+def _written(
+    eras: Iterable[_Era],
+    dated: Mapping[date, _Minutes],
+    chosen: Callable[[_Minutes], _Minutes],
+) -> Iterator[Interval]:
+    """Write the minutes that are chosen of every day: of most years first, then what is dated."""
+    years: dict[int, dict[int, dict[int, _Minutes]]] = {}
+    for day, minutes in dated.items():
+        years.setdefault(day.year, {}).setdefault(day.month, {})[day.day] = minutes
+    for era in eras:
+        of_era = {year: months for year, months in years.items() if year in era.years}
+        yield from _of_era(era, of_era, chosen)
+
+
+def _of_era(
+    era: _Era,
+    dated: Mapping[int, Mapping[int, Mapping[int, _Minutes]]],
+    chosen: Callable[[_Minutes], _Minutes],
+) -> Iterator[Interval]:
+    boxes = _boxes(era.whole.cells, chosen)
+    every = frozenset(range(1, 13))
+    # In an era of one year with a dated day there is no other year.
+    plain = set(era.years) - dated.keys()
+    if plain:
+        yield from _recurring(boxes, every, _but_all(plain, LAST_YEAR + 1 - FIRST_YEAR))
+    for year, months in dated.items():
+        yield from _recurring(boxes, every - months.keys(), ((year, year),))
+        for month, days in months.items():
+            yield from _of_month(era.whole, date(year, month, 1), days, chosen)
+
+
+def _recurring(
+    boxes: Mapping[_Box, frozenset[int]],
+    wanted: frozenset[int],
+    years: Ranges,
+) -> Iterator[Interval]:
+    for (minutes, weekdays, days), months in boxes.items():
+        within = months & wanted
+        if within:
+            yield Interval(_times(minutes), weekdays, days, _but_all(within, 12), years)
+
+
+def _of_month(
+    whole: _Whole,
+    first: date,
+    dated: Mapping[int, _Minutes],
+    chosen: Callable[[_Minutes], _Minutes],
+) -> Iterator[Interval]:
+    """Write a month in which something is dated, day by day; those that are alike together."""
+    alike: dict[_Minutes, set[int]] = {}
+    for day in range(1, monthrange(first.year, first.month)[1] + 1):
+        number = first.toordinal() + day - 1
+        minutes = chosen(dated.get(day, whole.on(number)))
+        if minutes:
+            alike.setdefault(minutes, set()).add(day)
+    for minutes, days in alike.items():
+        yield Interval(
+            times=_times(minutes),
+            days=_ranges(days),
+            months=((first.month, first.month),),
+            years=((first.year, first.year),),
+        )
+
+
+def _boxes(
+    cells: Mapping[_Cell, _Minutes],
+    chosen: Callable[[_Minutes], _Minutes],
+) -> Mapping[_Box, frozenset[int]]:
+    """Put days together that are alike: those of a weekday, such weekdays, and such months."""
+    days: dict[tuple[_Minutes, int, int], set[int]] = {}
+    for (month, day, weekday), cell in cells.items():
+        minutes = chosen(cell)
+        if minutes:
+            days.setdefault((minutes, month, weekday), set()).add(day)
+    weekdays: dict[tuple[_Minutes, int, Ranges], set[int]] = {}
+    # `monday` and `tuesday` of the same days are `monday:tuesday`.
+    for (minutes, month, weekday), of_month in days.items():
+        key = (minutes, month, _days(of_month, month))
+        weekdays.setdefault(key, set()).add(weekday)
+    found: dict[_Box, set[int]] = {}
+    # And so are months: `1:11`.
+    for (minutes, month, ranges), alike in weekdays.items():
+        found.setdefault((minutes, _but_all(alike, 7), ranges), set()).add(month)
+    return {box: frozenset(months) for box, months in found.items()}
+
+
+def _days(days: set[int], month: int) -> Ranges:
+    """Return days of a month as ranges; the end of a month is 31, which each of them is cut to."""
+    # All days of the month: to name none is to name any.
+    if len(days) == _LONGEST[month]:
+        return ()
+    found = _ranges(days)
+    first, last = found[-1]
+    if last == _LONGEST[month]:
+        return (*found[:-1], (first, _LAST_DAY))
+    return found
+
+
+def _but_all(numbers: Iterable[int], count: int) -> Ranges:
+    """Return numbers as ranges, none where all of so many are there."""
+    found = set(numbers)
+    if len(found) == count:
+        return ()
+    return _ranges(found)
+
+
+def _ranges(numbers: Iterable[int]) -> Ranges:
+    found: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        # It goes on where the last range ends.
+        if found and found[-1][1] == number - 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return tuple(found)
+
+
+def _times(minutes: _Minutes) -> Ranges:
+    if minutes == FULL:
+        return ()
+    return stretches(minutes)

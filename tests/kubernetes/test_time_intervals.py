@@ -1,0 +1,131 @@
+"""The extra `AlertmanagerTimeIntervals`: amtool takes it, and it is said what is lost in it."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from calls import APPS, POLICY, call, spec, wire
+
+from krm_windows.cli import main
+
+EXTRA = "  extras: [AlertmanagerTimeIntervals]\n"
+HOLIDAYS = {
+    f"h{year}-{month}": {
+        "starts": f"{year}-{month:02}-24",
+        "ends": f"{year}-{month:02}-26",
+        "reason": "Holidays",
+    }
+    for year in range(2026, 2036)
+    for month in (1, 4, 5, 10, 12)
+}
+FIFTH = "{fifth: {opens: 5th Sun 20:00, duration: 12h}}"
+POLICIES = {
+    "a week": POLICY,
+    "nights": spec(windows="{n: {opens: Mon-Fri 22:00, closes: '04:00'}}"),
+    "a last Friday": spec(windows="{n: {opens: last Fri 08:00, closes: '18:00'}}"),
+    "days of months": spec(windows="{n: {opens: '0 8 1,15 2,7 *', duration: 30h}}"),
+    "holidays of ten years": spec(freezes=json.dumps(HOLIDAYS)),
+    "an override": spec(overrides="{cve: {state: Open, ends: '2027-02-01', reason: r}}"),
+    "always": spec(state="Open"),
+    "never": spec(state="Closed"),
+    "a fifth Sunday": spec(windows=FIFTH),
+}
+
+
+def config_map(policy: str) -> dict[str, str]:
+    """Return the data of the ConfigMap that is emitted."""
+    items = call(wire(APPS, config=policy + EXTRA)).items
+    [found] = (item for item in items if item["metadata"]["name"] == "week-time-intervals")
+    assert found["kind"] == "ConfigMap"
+    return found["data"]
+
+
+def configuration(intervals: list[dict[str, object]]) -> str:
+    """Return a configuration of Alertmanager with time intervals, each of which a route names."""
+    muted = {"receiver": "none", "mute_time_intervals": [each["name"] for each in intervals]}
+    return yaml.safe_dump(
+        {
+            "route": {"receiver": "none", "routes": [muted]},
+            "receivers": [{"name": "none"}],
+            "time_intervals": intervals,
+        }
+    )
+
+
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
+def test_amtool_takes_them(policy: str, tool: Callable[[str], Path], tmp_path: Path) -> None:
+    """Each is an interval that a route can name, and Grafana gets the same ones."""
+    data = config_map(policy)
+    intervals = yaml.safe_load(data["time-intervals.yaml"])["time_intervals"]
+    assert [each["name"] for each in intervals] == [
+        "flux-system/week/open",
+        "flux-system/week/closed",
+    ]
+    (tmp_path / "alertmanager.yaml").write_text(configuration(intervals))
+    done = subprocess.run(
+        [tool("amtool"), "check-config", tmp_path / "alertmanager.yaml"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    timings = yaml.safe_load(data["mute-timings.yaml"])
+    assert timings == {
+        "apiVersion": 1,
+        "muteTimes": [{"orgId": 1, **each} for each in intervals],
+    }
+
+
+def test_amtool_would_say_what_is_wrong(tool: Callable[[str], Path], tmp_path: Path) -> None:
+    """The check above can fail: at a time that ends before it begins."""
+    times = [{"start_time": "24:00", "end_time": "08:00"}]
+    wrong = [{"name": "a", "time_intervals": [{"times": times}]}]
+    (tmp_path / "alertmanager.yaml").write_text(configuration(wrong))
+    command = [tool("amtool"), "check-config", tmp_path / "alertmanager.yaml"]
+    assert subprocess.run(command, capture_output=True, check=False).returncode != 0
+
+
+def test_a_cluster_has_its_own() -> None:
+    """By its patch, and under its name: one Alertmanager hears of all of them."""
+    policy = spec(clusters="{north: {windows: {office: {opens: Tue 08:00}}}}", buildFor="north")
+    found = yaml.safe_load(config_map(policy)["time-intervals.yaml"])["time_intervals"]
+    assert [each["name"] for each in found] == [
+        "flux-system/week/north/open",
+        "flux-system/week/north/closed",
+    ]
+    assert found[0]["time_intervals"][0] == {
+        "times": [{"start_time": "08:00", "end_time": "24:00"}],
+        "weekdays": ["tuesday"],
+        "location": "Europe/Berlin",
+    }
+
+
+def test_what_is_lost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By a build and by an audit, where the grammar knows no such day; and nowhere else."""
+    lost = spec(windows=FIFTH) + EXTRA
+    for policy, expected in ((lost, 1), (POLICY + EXTRA, 0), (spec(windows=FIFTH), 0)):
+        answer = call(wire(APPS, config=policy))
+        found = [each for each in answer.results if each["tags"]["rule"] == "intervals-lost"]
+        assert len(found) == expected
+        (tmp_path / "policy.yaml").write_text(policy)
+        main(["check", str(tmp_path / "policy.yaml"), "--from", "2026-12-14", "--years", "1"])
+        assert ("intervals-lost" in capsys.readouterr().out) == bool(expected)
+
+
+def test_it_is_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever changes it in a layer above is told; the ConfigMap of the gate is another."""
+    (tmp_path / "policy.yaml").write_text(POLICY + EXTRA)
+    answer = call(wire(APPS, config=POLICY + EXTRA))
+    items = [yaml.safe_load(yaml.safe_dump(item)) for item in answer.items]
+    for change, code in ((None, 0), ("time-intervals.yaml", 1)):
+        for item in items:
+            if change and item["metadata"]["name"] == "week-time-intervals":
+                item["data"][change] = "time_intervals: []\n"
+        stream = tmp_path / "stream.yaml"
+        stream.write_text(yaml.safe_dump_all(items))
+        assert main(["verify", str(stream), "--policy", str(tmp_path / "policy.yaml")]) == code, (
+            capsys.readouterr()
+        )

@@ -1,0 +1,148 @@
+"""Time intervals of Alertmanager say of every minute what the evaluator decides.
+
+How Alertmanager reads them is written down again here, after `ContainsTime` of its package
+timeinterval (v0.28.1), and asked with the clock as `zoneinfo` shows it.
+"""
+
+from calendar import monthrange
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from changes import changes
+from effort import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shapes import SHAPES, plan
+
+from krm_windows.gate.decide import Decider
+from krm_windows.gate.timetable import Kind, Rule, Timetable
+from krm_windows.plan.intervals import Interval, Ranges, intervals
+
+MINUTE = timedelta(minutes=1)
+CHANGES = changes()
+
+
+def within(number: int, ranges: Ranges) -> bool:
+    """Whether a number is in any of some ranges; no range is any number."""
+    return not ranges or any(first <= number <= last for first, last in ranges)
+
+
+def contains(interval: Interval, local: datetime) -> bool:
+    """Read an interval as Alertmanager does."""
+    minute = local.hour * 60 + local.minute
+    if interval.times and not any(first <= minute < last for first, last in interval.times):
+        return False
+    length = monthrange(local.year, local.month)[1]
+    days = []
+    for begin, end in interval.days:
+        first = length + begin + 1 if begin < 0 else begin
+        last = length + end + 1 if end < 0 else end
+        if first <= length:
+            days.append((max(first, -length), min(last, length)))
+    if interval.days and not any(first <= local.day <= last for first, last in days):
+        return False
+    return (
+        within(local.month, interval.months)
+        and within(local.isoweekday() % 7, interval.weekdays)
+        and within(local.year, interval.years)
+    )
+
+
+def muted(every: tuple[Interval, ...], local: datetime) -> bool:
+    """Whether any interval has a time of the clock."""
+    return any(contains(each, local) for each in every)
+
+
+def is_plain(at: datetime, zone: ZoneInfo) -> bool:
+    """Whether the clock runs as it does all year around an instant, for a day either way."""
+    offsets = {
+        (at + timedelta(hours=hours)).astimezone(zone).utcoffset() for hours in range(-36, 37)
+    }
+    return len(offsets) == 1
+
+
+@given(
+    st.sampled_from(sorted(SHAPES)),
+    st.sampled_from(CHANGES),
+    st.lists(st.integers(-60 * 24 * 60, 60 * 24 * 60), min_size=40, max_size=80),
+    st.integers(-400, 3000),
+)
+@settings(max_examples=examples(150))
+def test_every_minute_is_open_or_closed_as_decided(
+    shape: str, change: object, minutes: list[int], days: int
+) -> None:
+    """Around what is dated, and in other years, where the clock runs on.
+
+    Where the grammar cannot say it, it is closed.
+    """
+    timetable: Timetable = plan(shape, change).timetable
+    found = intervals(timetable)
+    zone = ZoneInfo(timetable.time_zone)
+    decider = Decider(timetable)
+    for number in minutes:
+        for around in (change.utc, change.utc + timedelta(days=days)):
+            at = around.replace(second=0, tzinfo=UTC) + number * MINUTE
+            if not is_plain(at, zone):
+                continue
+            local = at.astimezone(zone)
+            wanted = decider.decide(at).open
+            said = muted(found.open, local)
+            assert said is wanted or (found.lost and not said), (at, local)
+            assert muted(found.closed, local) is not said, (at, local)
+
+
+def test_most_shapes_lose_nothing() -> None:
+    """The grammar can say nearly all that people write; a leap day may move what comes after it."""
+    lost = {name for name in SHAPES if intervals(plan(name, CHANGES[0]).timetable).lost}
+    assert lost == {"a fifth Sunday", "every other day", "leap years"}
+
+
+def dated(*overrides: Rule, **fields: object) -> Timetable:
+    """A timetable of office hours with some overrides."""
+    return plan("office hours", CHANGES[0]).timetable._replace(overrides=overrides, **fields)
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends"),
+    [
+        (None, datetime(2031, 5, 4, 12, tzinfo=UTC)),
+        (datetime(2026, 3, 3, 9, tzinfo=UTC), datetime(2041, 7, 1, tzinfo=UTC)),
+        (datetime(2026, 1, 1), datetime(2030, 1, 1)),
+        (datetime(2026, 12, 31, 23, 59), datetime(2027, 1, 1, 0, 1)),
+        (None, datetime(9999, 12, 31, tzinfo=UTC)),
+    ],
+)
+@pytest.mark.parametrize("state", ["Open", "Closed"])
+@pytest.mark.parametrize("early", [0, 90])
+def test_overrides_of_years(
+    begins: datetime | None, ends: datetime, state: str, early: int
+) -> None:
+    """They take few intervals, and are right at their edges."""
+    rule = Rule(Kind.OVERRIDE, "long", begins, ends, "r", state)
+    timetable = dated(rule, closes_early=timedelta(minutes=early))
+    found = intervals(timetable)
+    assert len(found.open) + len(found.closed) < 80
+    zone = ZoneInfo(timetable.time_zone)
+    decider = Decider(timetable)
+    year = timedelta(days=365)
+    for edge in (begins or ends - year, ends):
+        for hours in (*range(-60, 60), -9000, -26000, 9000, 26000):
+            if edge.year >= 9998 and hours > -60:
+                continue
+            at = edge.replace(tzinfo=UTC) + timedelta(hours=hours)
+            if at.year < 2024 or not is_plain(at, zone):
+                continue
+            local = at.astimezone(zone)
+            wanted = decider.decide(at).open
+            assert muted(found.open, local) is wanted, at
+            assert muted(found.closed, local) is not wanted, at
+
+
+@pytest.mark.parametrize("state", ["Open", "Closed"])
+def test_a_state_that_is_set(state: str) -> None:
+    """All of the time is one interval, and none of it is none."""
+    found = intervals(dated(state=state))
+    always = (Interval(),)
+    assert found.open == (always if state == "Open" else ())
+    assert found.closed == (always if state == "Closed" else ())
