@@ -133,6 +133,7 @@ def kept_secret(folder: Path) -> bytes:
             return _read_secret(path)
         folder.mkdir(exist_ok=True)
         made = folder / f"session-key.{secrets.token_hex(4)}"
+        # Beside its place, and by its name only when it is whole.
         descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(secrets.token_bytes(_SECRET))
@@ -201,6 +202,7 @@ class Access:
             raise _unknown()
         # The name and no scope: what the line of the token says then is what counts.
         content = {"name": found.caller.name, "until": int(time.time()) + _SESSION_SECONDS}
+        # Signed and not encrypted: the browser's owner may read who they are.
         body = urlsafe_b64encode(json.dumps(content).encode()).decode()
         return f"{body}.{self._signature('session', body)}"
 
@@ -237,6 +239,7 @@ class Access:
         subject = _named(claims, "email", "preferred_username", "sub")
         if not subject:
             raise _unknown("the token names nobody")
+        # A person's name for the commit; what they are known by stays the subject.
         name = _named(claims, "name") or subject
         email = _named(claims, "email") or subject
         values = claims.get(provider.claim)

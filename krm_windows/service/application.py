@@ -33,6 +33,7 @@ def make(
 ) -> ASGIApp:
     """Make the application that serves some policies."""
     door = Door(windows, access, log or Log())
+    # One route for each path, whatever the methods: else 405 could not say which there are.
     routes: dict[str, dict[str, Operation]] = {}
     for operation in operations:
         routes.setdefault(operation.path, {})[operation.method] = operation
@@ -44,6 +45,7 @@ def make(
     # `/policies/` is another path than `/policies`: nobody is sent elsewhere.
     application.router.redirect_slashes = False
     settings = windows.settings
+    # Outermost, so that no answer lacks its headers.
     return Guard(application, settings.limits, secure=settings.secure)
 
 
@@ -61,6 +63,7 @@ class _Dispatch:
         # As GET, without the body, which uvicorn leaves out (RFC 9110, 9.3.2).
         if method == "HEAD":
             method = "GET"
+        # Only methods of the table; TRACE and the like are refused with the rest.
         operation = self._operations.get(method)
         if operation is None:
             response = self._refused(request)
@@ -100,6 +103,7 @@ async def _polling(windows: Windows) -> AsyncIterator[None]:
     works = [(windows.poll, settings.poll_seconds), (windows.maintain, settings.maintain_seconds)]
     if settings.remote is not None:
         works.append((windows.fetch, settings.fetch_seconds))
+    # Each on its own: a remote that hangs keeps nobody from looking at the branch.
     tasks = [asyncio.create_task(_repeatedly(*each)) for each in works]
     try:
         yield

@@ -134,6 +134,7 @@ class Call:
             author=self.caller.person,
             caller=self.caller.name,
             reason=self.text("reason") or reason,
+            # None for an override: it holds for whichever version there is.
             if_match=self.text("If-Match"),
             urgent=urgent,
             strict=self.values.get("strict") is True,
@@ -150,6 +151,7 @@ class Call:
             )
         except ValueError:
             raise bad_request("the form cannot be read") from None
+        # Of two fields of one name the last counts, as in the browser's own order.
         return dict(pairs)
 
     def form_token(self) -> str:
@@ -162,6 +164,7 @@ class Call:
 
     def policy(self) -> KubeObject:
         """Return the body as one object, YAML or JSON; raises Problem where it is none."""
+        # YAML keeps its text, with comments; JSON is written into the text that is there.
         if self.media_type == YAML:
             return _only(self.body)
         found = self.json()
@@ -171,6 +174,7 @@ class Call:
 
     async def run(self, function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Run what takes long in a thread."""
+        # A pool of threads: as many requests work at once as Starlette allows, 40.
         return await run_in_threadpool(function, *args, **kwargs)
 
 

@@ -52,6 +52,7 @@ class Door:
         """Answer a request, whatever it is."""
         began = time.monotonic()
         logged: dict[str, object] = {}
+        # What is logged is gathered on the way: by whom, which commit, why not.
         response = await self._answered(operation, request, logged)
         self.log.count(operation.name, response.status_code, time.monotonic() - began)
         if _is_logged(operation, response.status_code):
@@ -104,6 +105,7 @@ class Door:
         logged["caller"] = caller.name
         _check_scope(operation, caller)
         self._check_rate(operation, caller)
+        # Before the body, which costs most: a wrong call is refused as early as possible.
         values = dict(_query(operation, request))
         values.update(_headers(operation, request))
         body, media_type = b"", ""
@@ -132,6 +134,7 @@ class Door:
             return EVERYBODY
         address = "" if request.client is None else request.client.host
         try:
+            # Keys of a provider may have to be fetched, which would hold up everybody.
             if self._access.is_quick(request):
                 found = self._access.caller(request)
             else:
@@ -178,6 +181,7 @@ class Door:
 
     def _check_rate(self, operation: Operation, caller: Caller) -> None:
         rate = self._reads
+        # What takes an audit or a commit has a limit of its own, which is lower.
         if operation.is_costly:
             rate = self._writes
         if operation.scope is None:
@@ -188,6 +192,7 @@ class Door:
 
     def _check_form(self, call: Call) -> None:
         """Refuse a form that is not ours: a browser sends it with whatever it knows of a caller."""
+        # A missing field is a wrong one; both are compared in constant time.
         token = call.form().get(FORM_TOKEN, "")
         if not self._access.is_form_token(call.caller, token):
             raise Problem(
@@ -273,6 +278,7 @@ def _too_many(wait: float) -> Problem:
 
 def _query(operation: Operation, request: Request) -> Iterable[tuple[str, object]]:
     """Yield the parameters of a query; an unknown one is a typing error, and refused."""
+    # What is not in the table does not exist: the OpenAPI document says all.
     known = {each.name: each for each in operation.parameters if each.place == "query"}
     seen: set[str] = set()
     try:

@@ -98,6 +98,7 @@ class Version:
         """Return it for a cluster that has the same patch, and so the same hours."""
         if self.timetable is None or self.timetable.cluster == cluster:
             return self
+        # Only the name differs; the decider never looks at it.
         return replace(self, timetable=self.timetable._replace(cluster=cluster))
 
 
@@ -140,6 +141,7 @@ class Evaluator:
         Raises Problem for a cluster that it does not name.
         """
         source = self._source(stored)
+        # As a build does: the policy itself may say which cluster it is for.
         name = cluster
         if name is None:
             name = source.build_for
@@ -218,6 +220,7 @@ class Evaluator:
         form: Format,
     ) -> Answer:
         """Return the calendar of some days, in a form."""
+        # By content: another commit of the same text draws the same.
         key = (stored.identity, cluster, period, form)
         found = self._calendars.get(key)
         if found is None:
@@ -273,6 +276,7 @@ def _refuse(stored: Stored, cluster: str, source: load.Source) -> None:
 
 def _version(stored: Stored, source: load.Source, cluster: str | None) -> Version:
     policy, found = source.version(cluster)
+    # No resources: hours follow from the policy alone, but for `closesEarly: auto`.
     whole = Source(stored.config, [])
     versions, results = whole.compile([(cluster, policy, found)], planned=False)
     if not versions:
@@ -288,6 +292,7 @@ def _decider(version: Version, stored: Stored) -> Decider:
 
 
 def _wrong(version: Version, stored: Stored) -> Problem:
+    # Warnings do not keep anybody from knowing the hours.
     errors = [result for result in version.results if fails([result])]
     detail = f"{stored.title} has errors in {stored.file}, so its hours are not known"
     return Problem(HTTPStatus.CONFLICT, detail, findings(errors, stored.config, stored.file))

@@ -46,11 +46,13 @@ async def list_policies(call: Call) -> Response:
     """Answer with the policies, page by page."""
     snapshot = call.windows.snapshot
     # All of one commit, whatever is changed meanwhile.
+    # Sorted by name, so that a page begins where the one before ended.
     found = list(snapshot.every())
     limit, start = _page(call)
     namespace = call.text("namespace")
     if namespace is not None:
         found = [stored for stored in found if (stored.namespace or NO_NAMESPACE) == namespace]
+    # `next` is a number: a policy that is added meanwhile may move one row to the next page.
     shown = found[start : start + limit]
     body = {
         "commit": snapshot.commit,
@@ -77,6 +79,7 @@ async def put_policy(call: Call) -> Response:
     """Replace a policy, or make it."""
     new = call.policy()
     _check_identity(new, call.place)
+    # RFC 9110, 13.1.2: only if there is none yet.
     if call.text("If-None-Match") == "*":
         order = call.order(f"Add windows {call.place.title}")
         made = await call.run(call.writer.create, call.place, new, order)
@@ -215,9 +218,11 @@ async def add_override(call: Call) -> Response:
     """Open or close at once, until a moment."""
     wanted = _wanted(call)
     now = call.windows.now()
+    # Named before it is made, so that the answer to a repetition has the same name.
     name = wanted.name or overrides.default_name(wanted.state, now)
     change = partial(overrides.made, wanted=replace(wanted, name=name), at=now)
     order = call.order(wanted.reason, urgent=True)
+    # Path and body: the same key for another override is refused.
     digest = hashlib.sha256(call.request.url.path.encode() + b"\n" + call.body).hexdigest()
     key = call.text("Idempotency-Key")
     order = replace(order, key=key, digest=digest, override=name)
@@ -476,6 +481,7 @@ def _fleet(call: Call, start: int, limit: int) -> dict[str, object]:
     count = 0
     for stored in snapshot.every():
         clusters: tuple[str | None, ...] = windows.evaluator.clusters(stored) or (None,)
+        # Rows are counted over all policies: this one may begin before the page does.
         first = max(start - count, 0)
         rows += [
             _row(call, stored, cluster, now)

@@ -53,6 +53,7 @@ def document() -> dict[str, object]:
     """Return the document."""
     paths: dict[str, dict[str, object]] = {}
     for operation in OPERATIONS:
+        # Methods of one path are members of one object (OpenAPI 3.1, 4.8.8).
         place = paths.setdefault(operation.path, {})
         place[operation.method.lower()] = _operation(operation)
     return {

@@ -156,6 +156,7 @@ def _kept(before: Snapshot | None, files: Mapping[str, File]) -> dict[str, Parse
     if before is None:
         return {}
     wanted = {file.blob for file in files.values()}
+    # By object, so that a file that was moved is not parsed again.
     return {blob: parsed for blob, parsed in before.parsed.items() if blob in wanted}
 
 
@@ -173,9 +174,11 @@ def _changed(
     except WorkspaceError:
         # A commit that no branch has any more may be gone.
         return None
+    # Each path is an argument of one command: of many, a list of all is quicker.
     if len(paths) > _FEW:
         return None
     files = dict(before.files)
+    # A path may have been removed, or be a link or a submodule now.
     for path in paths:
         files.pop(path, None)
     for file in branch.listed(commit, paths):
@@ -202,6 +205,7 @@ def _parse(branch: Branch, files: list[File], parsed: dict[str, Parsed]) -> None
         sizes = {file.blob: file.size for file in batch}
         contents = branch.contents(list(sizes), sum(sizes.values()))
         for blob, content in contents.items():
+            # By object: files of the same content share it.
             parsed[blob] = _parsed(content)
 
 
@@ -218,6 +222,7 @@ def _batches(files: list[File]) -> Iterator[list[File]]:
     batch: list[File] = []
     size = 0
     for file in files:
+        # Never an empty batch: a file alone may be larger than one.
         if batch and size + file.size > _BATCH:
             yield batch
             batch = []
@@ -250,6 +255,7 @@ def _policies(items: Iterable[KubeObject]) -> Iterator[Found]:
 
 
 def _add(found: _Gathered, file: File, parsed: Parsed) -> None:
+    # It is listed, so that somebody sees it; the other files are served.
     if parsed.detail:
         found.unreadable.append(Unreadable(file.path, parsed.detail))
     for each in parsed.policies:

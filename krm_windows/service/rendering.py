@@ -65,6 +65,7 @@ class Renderer:
 
     def rendered(self, commit: str, stored: Stored) -> Iterator[Rendered]:
         """Yield what was rendered of a policy, one directory after the other."""
+        # What `render` writes begins with the name of its policy: other files are not ours.
         heading = render.header(f"{stored.namespace}/{stored.name}").encode()
         for place, resources in self._places(stored):
             contents = {
@@ -88,6 +89,7 @@ class Renderer:
 
     def _places(self, stored: Stored) -> Iterator[tuple[str, str | None]]:
         """Yield each directory that may have it, with that of the resources."""
+        # Without a cluster in the path all clusters share one directory.
         clusters: Iterable[str] = ("",)
         if "{cluster}" in self.rendering.directory:
             clusters = load.read(stored.config.as_read().node).patches
@@ -107,6 +109,7 @@ class Renderer:
             name=stored.name,
             cluster=cluster,
         )
+        # A name is text of a file, and may be `../..`.
         path = posixpath.normpath(posixpath.join(self.below, filled))
         if path.startswith(("..", "/")):
             raise Problem(HTTPStatus.CONFLICT, f"{filled} lies outside of the repository")
@@ -120,6 +123,7 @@ class Renderer:
         size = sum(each.size for each in files)
         if size > _MOST:
             raise Problem(HTTPStatus.CONFLICT, f"the files in {place} have {size} bytes")
+        # The same content in two files is one object, and read once.
         blobs = self.branch.contents(list({each.blob: None for each in files}), size)
         return [(each.path, blobs[each.blob]) for each in files]
 
@@ -131,6 +135,7 @@ class Renderer:
         before: Rendered,
     ) -> dict[str, bytes]:
         """Return what is rendered of the policy as it is to be, by path."""
+        # What is applied now: zone data and targets are compared with it.
         older = [KubeObject.parse(content) for content in before.contents.values()]
         try:
             compiled = window_policy.compile_onto(
@@ -158,6 +163,7 @@ class Renderer:
             return []
         items: list[KubeObject] = []
         for path, content in self._contents(commit, before.resources):
+            # Neither the policy as it was nor what was rendered of it: both are about to change.
             if path != stored.file and not path.startswith(f"{before.place}/"):
                 items += documents(content)
         return items

@@ -88,6 +88,7 @@ class Windows:
     def adopt(self, before: str, commit: str, edits: Sequence[Edit]) -> None:
         """Take a commit of our own for what it is, without reading it again."""
         with self._reading:
+            # Somebody else's commit in between is read as any other.
             if self._snapshot.commit == before:
                 self._snapshot = policies.edited(self._snapshot, commit, edits, self.below)
 
@@ -134,6 +135,7 @@ class Windows:
 
     def latest(self, stored: Stored) -> Entry | None:
         """Return the latest commit that changed the file of a policy; it is looked up once."""
+        # A commit has one history, so the answer never changes.
         key = (self._snapshot.commit, stored.file)
         found = self._latest.get(key)
         if found is None:
@@ -143,6 +145,7 @@ class Windows:
 
     def health(self) -> Health:
         """Say whether there is anything in the way of answering."""
+        # Ready as long as the last look at the branch went well.
         return Health(not self._trouble, self._trouble, self._snapshot.commit)
 
     @contextmanager
@@ -178,6 +181,7 @@ class Windows:
     def _recover(self) -> None:
         """Finish or forget what a run that was killed had begun."""
         with self.alone():
+            # The lock is held: what is pending here was begun by a run that ended.
             if self.forward.pending() is not None:
                 self._finish()
 
@@ -217,6 +221,7 @@ def one(snapshot: Snapshot, namespace: str, name: str, file: str | None) -> Stor
 
 def _below(directory: Path, branch: Branch) -> str:
     """Return the directory whose policies are served as a path from the top; empty for all."""
+    # Resolved: Git knows the top without symbolic links.
     below = directory.resolve().relative_to(branch.layout.top).as_posix()
     if below == ".":
         return ""

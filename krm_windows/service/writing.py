@@ -190,8 +190,10 @@ class Writer:
             _check(order, stored)
             proposal = self._proposal(stored, change, windows.now(), urgent=order.urgent)
             self._refuse(proposal, order, stored.file)
+            # An empty commit would say that somebody changed something.
             if not proposal.changes_text:
                 return Outcome(place, stored.file, proposal, None, stored)
+            # With the mode that it had: an executable file stays one.
             edits = [Edit(stored.file, proposal.content, stored.mode)]
             if self._renderer is not None:
                 commit = windows.snapshot.commit
@@ -220,6 +222,7 @@ class Writer:
             stored = one(windows.refresh(), place.namespace, place.name, place.file)
             _check(order, stored)
             self._check_not_rendered(stored)
+            # None removes the file; what is in it beside the policy keeps it.
             content: bytes | None = None
             if not stored.is_alone:
                 config = stored.config
@@ -264,6 +267,7 @@ class Writer:
         found = self._keys().get(_key(order))
         if found is None:
             return None
+        # A key that is used twice for different things is the caller's mistake.
         if found.digest != order.digest:
             raise Problem(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -277,6 +281,7 @@ class Writer:
     def _remember(self, order: Order, outcome: Outcome) -> None:
         if order.key is None or outcome.commit is None:
             return
+        # Beside the commit, so that the same answer can be given without reading it again.
         known = self._keys()
         known[_key(order)] = _Keyed(order.digest, outcome.commit, outcome.override, outcome)
         # The oldest goes first.
@@ -335,6 +340,7 @@ class Writer:
         if not proposal.fails(strict=order.strict, urgent=order.urgent):
             return
         results = proposal.results
+        # An urgent change is refused for these alone, so these alone explain the refusal.
         if order.urgent:
             results = [result for result in proposal.compiled if fails([result])]
         raise Problem(
@@ -345,6 +351,7 @@ class Writer:
 
     def _new_file(self, snapshot: Snapshot, place: Place) -> str:
         settings = self._windows.settings
+        # As kubectl does: what names no namespace goes to `default`.
         name = settings.created.format(namespace=place.namespace or "default", name=place.name)
         file = "/".join(part for part in (self._windows.below, name) if part)
         if self._windows.branch.is_taken(snapshot.commit, file):
@@ -360,6 +367,7 @@ class Writer:
         """Commit a change, or propose it; return what became of it."""
         windows = self._windows
         place = outcome.place
+        # The branch stays where it is: whoever merges the pull request moves it.
         if windows.settings.pull_requests is not None:
             commit, address = self._proposed(windows.settings.pull_requests, edits, order, place)
             return replace(outcome, commit=commit, pull_request=address)
@@ -391,6 +399,7 @@ class Writer:
         ref = f"refs/heads/{name}"
         title, _, body = message.partition("\n\n")
         try:
+            # The ref must be new: a branch of the same name is somebody else's.
             windows.branch.push(remote, commit, ref, expected="")
             try:
                 proposed = Proposed(name, windows.branch.name, title, body)
@@ -419,6 +428,7 @@ class Writer:
                 "or restore them first",
             )
         contents = [edit.content for edit in edits if edit.content is not None]
+        # The branch is at `tip`; the commit is made on `base`, ahead once the remote has moved.
         tip = windows.snapshot.commit
         base = tip
         for _ in range(_ATTEMPTS):
@@ -438,6 +448,7 @@ class Writer:
                 windows.forward.forget()
                 raise Problem(HTTPStatus.BAD_GATEWAY, str(error)) from error
             except MovedError as error:
+                # The move that was written down will not happen.
                 windows.forward.forget()
                 base = self._rebased(edits, tip, error)
             else:
@@ -465,6 +476,7 @@ class Writer:
             theirs = windows.branch.fetch(remote)
         except RemoteError as unreachable:
             raise Problem(HTTPStatus.BAD_GATEWAY, str(unreachable)) from unreachable
+        # Commits here that the remote does not have: a person has to bring both together.
         if not windows.branch.is_ancestor(tip, theirs):
             raise Problem(
                 HTTPStatus.CONFLICT,
@@ -493,6 +505,7 @@ def _check(order: Order, stored: Stored) -> None:
     """Refuse a change of another version than the one that is there (RFC 9110, 13.1.1)."""
     if order.if_match is None or order.if_match.strip() == "*":
         return
+    # Any of several may match (RFC 9110, 13.1.1).
     tags = [tag.strip() for tag in order.if_match.split(",")]
     for tag in tags:
         found = _TAG.fullmatch(tag)
@@ -525,6 +538,7 @@ def _key(order: Order) -> str:
 
 
 def _message(order: Order, place: Place) -> str:
+    # Trailers are read by programs: `git log --format='%(trailers)'`.
     trailers = [f"Policy: {place.title}", f"Requested-through: krm-windows serve ({order.caller})"]
     if order.override is not None:
         trailers.append(f"Override: {order.override}")
