@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache"
 OURS = Path(sys.executable).with_name("krm-windows")
 IMPORTS: Command = [sys.executable, "-c", "import yaml; from pydantic import BaseModel"]
-"""What a program that reads YAML into models cannot do without."""
+"""What a program that reads YAML into models loads as a rule."""
 
 
 @dataclass(frozen=True)

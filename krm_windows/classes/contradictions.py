@@ -8,13 +8,11 @@ Names are compared with what `classes` declares; rules are compared with those b
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from pydantic import ValidationError
-
 from krm_windows import rules
 from krm_windows.classes import selection
 from krm_windows.classes.model import ClassRule
 from krm_windows.policy.document import Tree, text_at
-from krm_windows.policy.findings import Finding, closest
+from krm_windows.policy.findings import Finding, RefusedError, closest
 
 # How many classes a message names.
 _NAMED = 20
@@ -116,8 +114,8 @@ def _readable(trees: list[Tree]) -> dict[int, ClassRule]:
     found: dict[int, ClassRule] = {}
     for i, tree in enumerate(trees):
         # What is wrong in a rule is reported where the whole object is read.
-        with suppress(ValidationError):
-            found[i] = ClassRule.model_validate(tree)
+        with suppress(RefusedError):
+            found[i] = ClassRule.read(tree)
     return found
 
 

@@ -3,13 +3,11 @@
 Everything that is wrong is said in the user's words.
 """
 
-from pydantic import ValidationError
-
 from krm_windows.classes import contradictions
 from krm_windows.classes.model import KIND, ChangeClasses
 from krm_windows.krm.nodes import Mapping as Node
-from krm_windows.policy import document, errors
-from krm_windows.policy.findings import Finding
+from krm_windows.policy import document
+from krm_windows.policy.findings import Finding, RefusedError
 from krm_windows.policy.model import API_VERSION
 from krm_windows.results import File, Result, sort
 
@@ -24,9 +22,9 @@ def load(node: Node, *, file: File | None = None) -> tuple[ChangeClasses | None,
     found: list[Finding] = [*document.doubled(node), *contradictions.check(tree)]
     classes = None
     try:
-        classes = ChangeClasses.model_validate(tree)
-    except ValidationError as error:
-        found += errors.findings(error, ChangeClasses)
+        classes = ChangeClasses.read(tree)
+    except RefusedError as refused:
+        found += refused.findings
     ref = document.ref(tree, API_VERSION, KIND)
     results = sort(finding.result(finding.path, ref, file) for finding in found)
     if found:

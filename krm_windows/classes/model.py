@@ -7,10 +7,8 @@ Names that a class needs elsewhere in the object are checked in `classes.contrad
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, JsonValue
-
 from krm_windows.policy import fields
-from krm_windows.policy.fields import Part
+from krm_windows.policy.parts import Part, Schema, field
 
 KIND: Literal["ChangeClasses"] = "ChangeClasses"
 
@@ -36,62 +34,60 @@ Address = Annotated[
 class Metadata(Part):
     """The object's metadata; labels, annotations and the rest are Kubernetes' own."""
 
-    model_config = ConfigDict(extra="ignore")
+    ignores_others = True
 
-    name: fields.Name = Field(description="The object's name.")
+    name: fields.Name = field(description="The object's name.")
 
 
 class ChangeClass(Part):
     """A class of changes: what is reconciled together."""
 
-    name: fields.Label = Field(
+    name: fields.Label = field(
         description="The name, which becomes part of a path and of a Flux Kustomization's name."
     )
-    policy: fields.PolicyName | None = Field(
+    policy: fields.PolicyName | None = field(
         default=None,
         description="The WindowPolicy that gates the class, as namespace/name; default: none does.",
     )
 
 
-def _some(*names: str) -> dict[str, JsonValue]:
+def _some(*names: str) -> dict[str, Schema]:
     """Say in a schema that at least one of these fields is given."""
     # Null, and a map without entries, demand nothing.
-    given: dict[str, JsonValue] = {"not": {"enum": [None, {}]}}
-    choices: list[JsonValue] = [{"required": [name], "properties": {name: given}} for name in names]
+    given: dict[str, Schema] = {"not": {"enum": [None, {}]}}
+    choices: list[Schema] = [{"properties": {name: given}, "required": [name]} for name in names]
     return {"anyOf": choices}
 
 
 class ClassRule(Part):
     """What puts a resource into a class: it matches if every selector that is given does."""
 
-    model_config = ConfigDict(
-        json_schema_extra=_some("kinds", "names", "namespaces", "matchLabels", "matchAnnotations")
-    )
+    more_schema = _some("kinds", "names", "namespaces", "matchLabels", "matchAnnotations")
 
     # `class` is a word of Python.
-    change_class: fields.Label = Field(alias="class", description="The class of what matches.")
-    kinds: tuple[KindName, ...] | None = Field(
+    change_class: fields.Label = field(alias="class", description="The class of what matches.")
+    kinds: tuple[KindName, ...] | None = field(
         default=None,
-        min_length=1,
+        filled=True,
         description="Any of these kinds, with the group behind a dot where two share one.",
     )
-    names: tuple[Glob, ...] | None = Field(
+    names: tuple[Glob, ...] | None = field(
         default=None,
-        min_length=1,
+        filled=True,
         description=(
             "Any of these names, without the hash that kustomize appends; `*` matches any "
             "characters."
         ),
     )
-    namespaces: tuple[Glob, ...] | None = Field(
+    namespaces: tuple[Glob, ...] | None = field(
         default=None,
-        min_length=1,
+        filled=True,
         description="Any of these namespaces; `*` matches any characters.",
     )
-    match_labels: dict[fields.Text, fields.AnyText] = Field(
+    match_labels: dict[fields.Text, fields.AnyText] = field(
         default_factory=dict, description="Labels, all of which it must have."
     )
-    match_annotations: dict[fields.Text, fields.AnyText] = Field(
+    match_annotations: dict[fields.Text, fields.AnyText] = field(
         default_factory=dict, description="Annotations, all of which it must have."
     )
 
@@ -100,11 +96,11 @@ class Acknowledgement(Part):
     """A reference from one class into another that is intended."""
 
     # `from` is a word of Python.
-    referrer: Address = Field(
+    referrer: Address = field(
         alias="from", description="What refers, as `Kind/namespace/name`; `*` may be in both."
     )
-    to: Address = Field(description="What it refers to, likewise.")
-    reason: fields.Text = Field(
+    to: Address = field(description="What it refers to, likewise.")
+    reason: fields.Text = field(
         description="Why nothing breaks when one of the two changes without the other."
     )
 
@@ -112,18 +108,18 @@ class Acknowledgement(Part):
 class Spec(Part):
     """Which resource is in which class."""
 
-    classes: tuple[ChangeClass, ...] = Field(
-        min_length=1,
+    classes: tuple[ChangeClass, ...] = field(
+        filled=True,
         description="The classes, the earliest first: one may rely on those before it.",
     )
-    default: fields.Label = Field(description="The class of every resource that no rule matches.")
-    rules: tuple[ClassRule, ...] = Field(
+    default: fields.Label = field(description="The class of every resource that no rule matches.")
+    rules: tuple[ClassRule, ...] = field(
         default=(), description="The first that matches a resource says its class."
     )
-    acknowledge: tuple[Acknowledgement, ...] = Field(
+    acknowledge: tuple[Acknowledgement, ...] = field(
         default=(), description="References across classes that are intended."
     )
-    keep: fields.Label | None = Field(
+    keep: fields.Label | None = field(
         default=None,
         description=(
             "Return the resources of this class only; default: all, annotated with their class."
@@ -134,7 +130,7 @@ class Spec(Part):
 class ChangeClasses(Part):
     """Which resources may change at once, and which wait for a window."""
 
-    api_version: Literal["krm-windows.dev/v1alpha1"] = Field(description="The version of this API.")
-    kind: Literal["ChangeClasses"] = Field(description="The kind of this object.")
-    metadata: Metadata = Field(description="The name.")
-    spec: Spec = Field(description="What is in which class.")
+    api_version: Literal["krm-windows.dev/v1alpha1"] = field(description="The version of this API.")
+    kind: Literal["ChangeClasses"] = field(description="The kind of this object.")
+    metadata: Metadata = field(description="The name.")
+    spec: Spec = field(description="What is in which class.")

@@ -2,7 +2,6 @@
 
 import gc
 import importlib
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,9 +38,6 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    # A plugin of pydantic that happens to be installed must not change what a build yields, nor
-    # take its time.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     arguments = list(sys.argv[1:] if argv is None else argv)
     # Modules that are loaded make no garbage, and neither does one call of the function: to look
     # for it again and again took a tenth of the time.

@@ -7,7 +7,7 @@ from krm_windows.emit.job import RESTRICTED, UNPRIVILEGED
 from krm_windows.emit.labels import COMPONENT, HOOK, labels
 from krm_windows.gate.timetable import run_seconds
 from krm_windows.plan.model import Plan
-from krm_windows.policy.hooks import BeforeOpen, Hook, Hooks, Variable
+from krm_windows.policy.hooks import BeforeOpen, Hook, Hooks
 
 # How the gate names a hook, and what the names of its Jobs say.
 _SLUGS = {
@@ -118,7 +118,7 @@ def _container(hook: Hook) -> dict[str, object]:
     said = {
         "command": list(hook.command),
         "args": list(hook.args),
-        "env": [_variable(variable) for variable in hook.env],
+        "env": [variable.as_map() for variable in hook.env],
     }
     return {
         "name": "hook",
@@ -131,7 +131,3 @@ def _container(hook: Hook) -> dict[str, object]:
         # The one place that it may write to.
         "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108
     }
-
-
-def _variable(variable: Variable) -> dict[str, object]:
-    return variable.model_dump(by_alias=True, exclude_none=True)

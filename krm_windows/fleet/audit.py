@@ -111,8 +111,8 @@ def _unnamed(policy: WindowPolicy | None) -> WindowPolicy | None:
     """Return a policy without the cluster that it is built for."""
     if policy is None:
         return None
-    spec = policy.spec.model_copy(update={"build_for": None})
-    return policy.model_copy(update={"spec": spec})
+    spec = policy.spec.replaced(build_for=None)
+    return policy.replaced(spec=spec)
 
 
 def _report(

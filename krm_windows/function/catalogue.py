@@ -10,13 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel
-
 from krm_windows import __version__, escape
 from krm_windows.classes.model import ChangeClasses
 from krm_windows.krm.writer import render
-from krm_windows.policy import reference, schema
+from krm_windows.policy import parts, reference, schema
 from krm_windows.policy.model import API_VERSION, WindowPolicy
+from krm_windows.policy.parts import Part
 from krm_windows.policy.schema import SOURCE
 
 SUMMARY = (
@@ -33,7 +32,7 @@ _IMAGE = f"localhost/krm-windows:{__version__}"
 class Kind:
     """A kind that the function takes: its model, and what its documents say beside the fields."""
 
-    model: type[BaseModel]
+    model: type[Part]
     plural: str
     summary: str
     note: str
@@ -90,7 +89,7 @@ class Kind:
 
     def reference(self) -> str:
         """Return the field reference as Markdown."""
-        return reference.fields(schema.structure(self.model), self.name, API_VERSION, self.note)
+        return reference.fields(parts.schema(self.model), self.name, API_VERSION, self.note)
 
 
 WINDOW_POLICY = Kind(

@@ -22,6 +22,7 @@ _BRACKET = re.compile(rb"[ \t\r\n,]*+(?:#[^\n]*+\n[ \t\r\n,]*+)*+\]")
 # Comments and blank lines above an entry.
 _HEADING = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n)*")
 # A byte order mark, markers of documents on a line of their own, and one before a node (`--- {}`).
+_MARKS = (b"---", b"...", b"\xef\xbb\xbf")
 _MARKERS = re.compile(
     rb"(?m)\A\xef\xbb\xbf|^(?:---|\.\.\.)[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)|^---[ \t]+"
 )
@@ -116,8 +117,16 @@ def framed(
 def _document(item: KubeObject) -> bytes:
     """Give an object's text as a document of its own, without a marker."""
     if item.column is None:
-        return _MARKERS.sub(b"", item.span)
+        return _unmarked(item.span)
     return _undashed(item.span, item.column + 2)
+
+
+def _unmarked(text: bytes) -> bytes:
+    """Give a document without a byte order mark and without markers."""
+    # Hardly any has one, and to look for a text takes no time.
+    if text.startswith(_MARKS) or any(b"\n" + mark in text for mark in _MARKS):
+        return _MARKERS.sub(b"", text)
+    return text
 
 
 def _in_block(

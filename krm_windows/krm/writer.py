@@ -44,8 +44,10 @@ _WORDS = frozenset(
 # YAML and to JSON.
 _UNPRINTABLE = f"\t{HIDDEN}"
 _ESCAPED = re.compile(f'["\\\\\n{_UNPRINTABLE}]')
-# A literal block cannot hold these, nor a line of blanks alone, whose blanks would be lost.
-_UNLITERAL = re.compile(f"[{_UNPRINTABLE}]|(?:^|\n) +(?:\n|$)")
+# A literal block cannot hold these, ...
+_UNLITERAL = re.compile(f"[{_UNPRINTABLE}]")
+# ... nor a line of blanks alone, whose blanks would be lost.
+_BLANK_LINE = re.compile("(?:^|\n) +(?:\n|$)")
 _SHORT = {
     '"': '\\"',
     "\\": "\\\\",
@@ -173,7 +175,14 @@ def _is_literal(text: str) -> bool:
     # A reader detects the indentation from the first line.
     if text[0] in " \n":
         return False
-    return not _UNLITERAL.search(text)
+    # The program of the gate is such a text, and long: a pattern takes many times as long for it.
+    is_seen = text.isascii() and text.replace("\n", "").isprintable()
+    if not is_seen and _UNLITERAL.search(text):
+        return False
+    # Such a line ends in a blank, and hardly any other does.
+    if " \n" in text or text.endswith(" "):
+        return not _BLANK_LINE.search(text)
+    return True
 
 
 def _indented(block: Iterable[str]) -> Iterator[str]:

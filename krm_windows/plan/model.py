@@ -42,7 +42,7 @@ class Runtime:
     pull_secrets: tuple[str, ...] = ()
     actuator: Literal["Gate", "Kubectl"] = "Gate"
     patience: timedelta = timedelta()
-    resources: Resources = field(default_factory=Resources.model_construct)
+    resources: Resources = field(default_factory=Resources)
 
 
 class Plan(NamedTuple):

@@ -1,4 +1,4 @@
-"""What every part of the API has in common, and its leaves.
+"""The leaves of the API.
 
 A leaf is a type that reads one text, and says in a JSON schema what it takes.
 
@@ -7,73 +7,18 @@ the two would make different values of one policy (`22:00`, `on`, dates).
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, time, timedelta
 from functools import cache, partial
-from typing import Annotated, Literal, TypeVar
-
-from pydantic import BaseModel, ConfigDict, JsonValue
-from pydantic.alias_generators import to_camel
-from pydantic_core import CoreSchema, core_schema
+from typing import Annotated, Literal
 
 from krm_windows import rules
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.policy import moments
 from krm_windows.policy.findings import Finding, RefusedError, closest
 from krm_windows.policy.moments import Moment, Role, Value
+from krm_windows.policy.parts import Leaf, Schema
 from krm_windows.schedule import zones
-
-_Made = TypeVar("_Made")
-
-
-def shared(make: Callable[[], _Made]) -> Callable[[], _Made]:
-    """Return what makes a default once for all: parts are frozen.
-
-    To construct a model, pydantic inspects the signature of each factory anew, which takes longer
-    than all the rest of reading a policy.
-    """
-    return cache(make)
-
-
-class Part(BaseModel):
-    """A part of the API: frozen, in camelCase, without unknown fields.
-
-    Its validator is built on first use.
-    """
-
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        alias_generator=to_camel,
-        defer_build=True,
-    )
-
-
-class Leaf:
-    """How a leaf of the API is read from a text, and what a JSON schema says of it.
-
-    It is pydantic's `PlainValidator` and `WithJsonSchema` in one. `PlainValidator` makes a schema
-    of the type that is read as well, to serialize it, which nobody does here; that took more time
-    than all the rest of the model (docs.pydantic.dev, Custom Types).
-    """
-
-    def __init__(self, read: Callable[[object], object], schema: Mapping[str, object]) -> None:
-        self.read = read
-        self.schema = dict(schema)
-
-    def __get_pydantic_core_schema__(self, _source: object, _handler: object) -> CoreSchema:
-        """Return to pydantic how a value is read."""
-        return core_schema.no_info_plain_validator_function(self.read)
-
-    def __get_pydantic_json_schema__(self, _schema: object, _handler: object) -> dict[str, object]:
-        """Return to pydantic what stands in a JSON schema."""
-        return self.schema.copy()
-
-
-def one_of(*names: str) -> dict[str, JsonValue]:
-    """Say in a schema that exactly one of these fields is given."""
-    return {"oneOf": [{"required": [name]} for name in names]}
-
 
 # DNS label and subdomain: k8s.io/apimachinery, pkg/util/validation.
 LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
@@ -93,7 +38,7 @@ _GROUP_VERSION = rf"^({NAME}/)?v[a-z0-9]+$"
 # Days, hours and minutes in this order, and at least one of them.
 _LENGTH = r"^(?=[0-9])([0-9]{1,4}d)?([0-9]{1,5}h)?([0-9]{1,7}m)?$"
 # A duration of zeros only is none.
-_NOTHING = {"pattern": "^[0dhm]*$"}
+_NOTHING: Schema = {"pattern": "^[0dhm]*$"}
 _FOREIGN = r"[^a-z0-9./]+"
 # What YAML 1.1 takes for booleans, and the core schema of 1.2 for strings.
 _SPOKEN_FLAGS = {
@@ -249,8 +194,8 @@ def _api_version(value: object) -> str:
 
 
 # Schemas are for files, where a text need not be quoted.
-_TEXT: dict[str, object] = {"type": ["string", "number", "boolean"]}
-_STRING: dict[str, object] = {"type": "string", "minLength": 1}
+_TEXT: dict[str, Schema] = {"type": ["string", "number", "boolean"]}
+_STRING: dict[str, Schema] = {"type": "string", "minLength": 1}
 
 
 def named(
@@ -260,7 +205,7 @@ def named(
     types: tuple[str, ...] = ("string", "integer", "boolean"),
 ) -> Leaf:
     """Give reader and schema of a name; a name of digits only need not be quoted."""
-    schema = {
+    schema: dict[str, Schema] = {
         "type": list(types),
         "minimum": 0,
         "maxLength": longest,
@@ -271,11 +216,11 @@ def named(
 
 
 def _at(role: Role, example: str) -> Leaf:
-    schema = _STRING | {"examples": [example]}
+    schema: dict[str, Schema] = {**_STRING, "examples": [example]}
     return Leaf(partial(_moment, role=role), schema)
 
 
-Text = Annotated[str, Leaf(_text, _TEXT | {"pattern": r"\S"})]
+Text = Annotated[str, Leaf(_text, {**_TEXT, "pattern": r"\S"})]
 AnyText = Annotated[str, Leaf(text_of, _TEXT)]
 Label = Annotated[
     str,
@@ -306,7 +251,7 @@ Margin = Annotated[
 ]
 Interval = Annotated[timedelta, Leaf(_interval, {"enum": list(INTERVALS)})]
 Flag = Annotated[bool, Leaf(_flag, {"enum": [True, False, "true", "false"]})]
-TimeZone = Annotated[str, Leaf(_time_zone, _STRING | {"examples": ["Europe/Berlin"]})]
+TimeZone = Annotated[str, Leaf(_time_zone, {**_STRING, "examples": ["Europe/Berlin"]})]
 Image = Annotated[str, Leaf(_image, {"type": "string", "pattern": _PINNED})]
 FieldPath = Annotated[str, Leaf(_field_path, {"type": "string", "pattern": _FIELD_PATH})]
 ApiVersion = Annotated[str, Leaf(_api_version, {"type": "string", "pattern": _GROUP_VERSION})]

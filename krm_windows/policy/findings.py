@@ -55,7 +55,7 @@ class Finding(NamedTuple):
 
 
 class RefusedError(ValueError):
-    """A value that rules refuse; pydantic takes it, as a `ValueError`, for a failed validation."""
+    """A value that rules refuse, with all that is wrong with it."""
 
     def __init__(self, *findings: Finding) -> None:
         # As one text, for whoever prints the exception itself.

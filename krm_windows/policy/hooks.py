@@ -4,37 +4,35 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Literal
 
-from pydantic import ConfigDict, Field
-
 from krm_windows.policy import fields
-from krm_windows.policy.fields import Part, one_of
+from krm_windows.policy.parts import Part, field, one_of
 from krm_windows.policy.resources import Resources
 
 
 class KeyRef(Part):
     """A key of a Secret or a ConfigMap in the namespace of the hooks."""
 
-    name: fields.Name = Field(description="The object's name.")
-    key: fields.Text = Field(description="The key in it.")
+    name: fields.Name = field(description="The object's name.")
+    key: fields.Text = field(description="The key in it.")
 
 
 class ValueFrom(Part):
     """Where a variable's value comes from."""
 
-    model_config = ConfigDict(json_schema_extra=one_of("secretKeyRef", "configMapKeyRef"))
+    more_schema = one_of("secretKeyRef", "configMapKeyRef")
 
-    secret_key_ref: KeyRef | None = Field(default=None, description="A Secret's key.")
-    config_map_key_ref: KeyRef | None = Field(default=None, description="A ConfigMap's key.")
+    secret_key_ref: KeyRef | None = field(default=None, description="A Secret's key.")
+    config_map_key_ref: KeyRef | None = field(default=None, description="A ConfigMap's key.")
 
 
 class Variable(Part):
     """An environment variable of a hook, written as in a Pod."""
 
-    model_config = ConfigDict(json_schema_extra=one_of("value", "valueFrom"))
+    more_schema = one_of("value", "valueFrom")
 
-    name: fields.VariableName = Field(description="The variable's name.")
-    value: fields.AnyText | None = Field(default=None, description="Its value.")
-    value_from: ValueFrom | None = Field(
+    name: fields.VariableName = field(description="The variable's name.")
+    value: fields.AnyText | None = field(default=None, description="Its value.")
+    value_from: ValueFrom | None = field(
         default=None, description="Where its value comes from, instead of `value`."
     )
 
@@ -42,26 +40,26 @@ class Variable(Part):
 class Hook(Part):
     """A Job around an occurrence."""
 
-    image: fields.Image = Field(
+    image: fields.Image = field(
         description="The image, pinned; it runs as a user that is not root."
     )
-    command: tuple[fields.AnyText, ...] = Field(
+    command: tuple[fields.AnyText, ...] = field(
         default=(), description="The program; default: the image's."
     )
-    args: tuple[fields.AnyText, ...] = Field(default=(), description="The program's arguments.")
-    env: tuple[Variable, ...] = Field(default=(), description="Environment variables.")
-    service_account_name: fields.Name | None = Field(
+    args: tuple[fields.AnyText, ...] = field(default=(), description="The program's arguments.")
+    env: tuple[Variable, ...] = field(default=(), description="Environment variables.")
+    service_account_name: fields.Name | None = field(
         default=None, description="The account it runs as; default: none that it could use."
     )
-    resources: Resources = Field(
-        default_factory=fields.shared(Resources.model_construct),
+    resources: Resources = field(
+        default_factory=Resources,
         description="Requests and limits of its Pod; "
         "default: requests of 10m cpu, 64Mi memory and no disk, limits of 1 cpu, 256Mi memory and "
         "256Mi disk.",
     )
-    timeout: fields.Duration = Field(
+    timeout: fields.Duration = field(
         default=timedelta(minutes=10),
-        json_schema_extra={"default": "10m"},
+        shown="10m",
         description="How long it may take, from its Job's creation on.",
     )
 
@@ -69,17 +67,17 @@ class Hook(Part):
 class BeforeOpen(Hook):
     """What runs before the targets are opened."""
 
-    on_failure: Literal["Abort", "Continue"] = Field(
+    on_failure: Literal["Abort", "Continue"] = field(
         default="Abort",
         description="Whether its failure keeps the targets closed, for all of this occurrence.",
     )
-    rollback: Hook | None = Field(default=None, description="What runs once when it aborted.")
+    rollback: Hook | None = field(default=None, description="What runs once when it aborted.")
 
 
 class AfterClose(Hook):
     """What runs once the targets are closed and none reconciles any more, or `timeout` is over."""
 
-    on_failure: Literal["Continue"] = Field(
+    on_failure: Literal["Continue"] = field(
         default="Continue", description="Its failure opens and closes nothing."
     )
 
@@ -87,16 +85,16 @@ class AfterClose(Hook):
 class Hooks(Part):
     """Jobs around every occurrence, that is every unbroken time in which the policy is open."""
 
-    namespace: fields.Label = Field(
+    namespace: fields.Label = field(
         description=(
             "Where they run: a namespace of their own, not the policy's, a target's, Flux's or "
             "Kubernetes'."
         )
     )
-    before_open: BeforeOpen | None = Field(
+    before_open: BeforeOpen | None = field(
         default=None, description="What runs before the targets are opened."
     )
-    after_close: AfterClose | None = Field(
+    after_close: AfterClose | None = field(
         default=None, description="What runs after they were closed."
     )
 

@@ -7,17 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from pydantic import ValidationError
-
 from krm_windows import rules
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.krm.merge_patch import merge
 from krm_windows.krm.nodes import Mapping as Node
-from krm_windows.policy import clusters, contradictions, document, errors, schedules, sizes
+from krm_windows.policy import clusters, contradictions, document, schedules, sizes
 from krm_windows.policy.document import Tree
-from krm_windows.policy.findings import Finding, closest
+from krm_windows.policy.findings import Finding, RefusedError, closest
 from krm_windows.policy.model import API_VERSION, KIND, Spec, WindowPolicy
 from krm_windows.policy.moments import Moment, Value
+from krm_windows.policy.parts import Context
 from krm_windows.results import File, ResourceRef, Result, sort
 from krm_windows.schedule import zones
 
@@ -158,8 +157,7 @@ def read_excerpt(excerpt: "Excerpt", *, file: File | None = None) -> Source | No
     policy, findings = _validate({**root, "spec": named})
     if policy is not None:
         # A thousand names for each policy: nobody asks the policy itself for them.
-        spec_alone = policy.spec.model_copy(update={"clusters": {}})
-        policy = policy.model_copy(update={"spec": spec_alone})
+        policy = policy.replaced(spec=policy.spec.replaced(clusters={}))
     ref = document.ref(root, API_VERSION, KIND)
     return Source(root, _Patches(excerpt), policy, frozenset(findings), (), ref, file)
 
@@ -213,17 +211,14 @@ def _validate(root: dict[str, Tree]) -> tuple[WindowPolicy | None, tuple[Finding
     zone = document.text_at(root, "spec", "timeZone")
     if zone not in zones.names():
         zone = None
-    context = {
-        # Moments are compared in the zone, which is a field beside them.
-        "time_zone": zone,
-        "namespace": document.text_at(root, "metadata", "namespace"),
-    }
+    # Moments are compared in the zone, which is a field beside them.
+    context = Context(zone, document.text_at(root, "metadata", "namespace"))
     # From the texts, so they are found whatever else is wrong.
     contradicting = tuple(contradictions.check(tree))
     try:
-        policy = WindowPolicy.model_validate(tree, context=context)
-    except ValidationError as error:
-        return None, (*errors.findings(error, WindowPolicy), *contradicting)
+        policy = WindowPolicy.read(tree, context)
+    except RefusedError as refused:
+        return None, (*refused.findings, *contradicting)
     cautions = tuple(_cautions(policy))
     # Read it can be, but nobody should act on it.
     if contradicting:

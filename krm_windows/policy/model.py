@@ -9,26 +9,16 @@ a model what its moments mean together. Which fields may be beside which is chec
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from typing import Annotated, Literal, Self
-
-from pydantic import (
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    JsonValue,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from typing import Annotated, Literal
 
 from krm_windows import gateable, rules
 from krm_windows.policy import fields, occurrences, phrases, quantities
-from krm_windows.policy.fields import Part, one_of
-from krm_windows.policy.findings import Finding, RefusedError, raise_for
+from krm_windows.policy.findings import Finding, RefusedError
 from krm_windows.policy.hooks import Hooks
 from krm_windows.policy.images import DEFAULTS
 from krm_windows.policy.moments import Moment, Value
 from krm_windows.policy.network import NetworkPolicy
+from krm_windows.policy.parts import Context, Leaf, Part, Schema, field, one_of
 from krm_windows.policy.resources import Resources
 
 API_VERSION: Literal["krm-windows.dev/v1alpha1"] = "krm-windows.dev/v1alpha1"
@@ -38,24 +28,24 @@ KIND: Literal["WindowPolicy"] = "WindowPolicy"
 class Metadata(Part):
     """The object's metadata; labels, annotations and the rest are Kubernetes' own."""
 
-    model_config = ConfigDict(extra="ignore")
+    ignores_others = True
 
-    name: fields.Name = Field(description="The policy's name; what is emitted is named after it.")
-    namespace: fields.Label = Field(description="Where the Jobs and the ServiceAccount live.")
+    name: fields.Name = field(description="The policy's name; what is emitted is named after it.")
+    namespace: fields.Label = field(description="Where the Jobs and the ServiceAccount live.")
 
 
 # What the table says something of, good or bad; the rest has to say it itself.
 _KNOWN_KINDS = {row.kind for row in gateable.TABLE} | {kind for kind, _ in gateable.REFUSED}
-_KINDS: list[JsonValue] = []
+_KINDS: list[Schema] = []
 _KINDS += sorted(_KNOWN_KINDS)
 # A kind outside of the table has to say where its objects and their field are.
-_UNKNOWN_KIND: dict[str, JsonValue] = {
+_UNKNOWN_KIND: dict[str, Schema] = {
     "if": {"properties": {"kind": {"enum": _KINDS}}},
     "else": {"required": ["apiVersion", "resource", "suspendField"]},
 }
-_ONLY_NULL: dict[str, JsonValue] = {"additionalProperties": {"type": "null"}}
+_ONLY_NULL: dict[str, Schema] = {"additionalProperties": {"type": "null"}}
 # Windows are needed unless everything is open but for freezes.
-_NO_WINDOWS: dict[str, JsonValue] = {
+_NO_WINDOWS: dict[str, Schema] = {
     "if": {"properties": {"outsideWindows": {"const": "Open"}}, "required": ["outsideWindows"]},
     "then": {"properties": {"windows": _ONLY_NULL}},
     "else": {"properties": {"windows": {"not": _ONLY_NULL}}, "required": ["windows"]},
@@ -65,47 +55,47 @@ _NO_WINDOWS: dict[str, JsonValue] = {
 class TargetSelector(Part):
     """Objects that the windows gate: of one kind, by name or by label."""
 
-    model_config = ConfigDict(json_schema_extra=one_of("names", "matchLabels") | _UNKNOWN_KIND)
+    more_schema = one_of("names", "matchLabels") | _UNKNOWN_KIND
 
-    kind: fields.Text = Field(description="The kind, such as `Kustomization`.")
-    names: tuple[fields.Name, ...] | None = Field(
+    kind: fields.Text = field(description="The kind, such as `Kustomization`.")
+    names: tuple[fields.Name, ...] | None = field(
         default=None,
-        min_length=1,
+        filled=True,
         description="The objects' names.",
     )
-    match_labels: dict[fields.Text, fields.AnyText] | None = Field(
+    match_labels: dict[fields.Text, fields.AnyText] | None = field(
         default=None,
-        min_length=1,
+        filled=True,
         description="Labels, all of which an object among the resources must have.",
     )
-    namespace: fields.Label | None = Field(
+    namespace: fields.Label | None = field(
         default=None, description="The objects' namespace; default: the policy's."
     )
-    api_version: fields.ApiVersion | None = Field(
+    api_version: fields.ApiVersion | None = field(
         default=None,
         description=(
             "Group and version, where two groups share a kind or the kind is not in the table."
         ),
     )
-    resource: fields.Label | None = Field(
+    resource: fields.Label | None = field(
         default=None,
         description="The plural in the API's path, for a kind that is not in the table.",
     )
-    suspend_field: fields.FieldPath | None = Field(
+    suspend_field: fields.FieldPath | None = field(
         default=None,
         description=(
             "The boolean field that stops reconciliation when it is true, for a kind that is not "
             "in the table."
         ),
     )
-    true_means: Literal["Closed"] | None = Field(
+    true_means: Literal["Closed"] | None = field(
         default=None,
         description=(
             "What true in `suspendField` means, where its name does not say it; a field whose true "
             "opens cannot be gated."
         ),
     )
-    must_exist: fields.Flag | None = Field(
+    must_exist: fields.Flag | None = field(
         default=None,
         description=(
             "Whether a missing object is an error; default: if another of its kind and namespace "
@@ -117,10 +107,10 @@ class TargetSelector(Part):
 class CronJobNames(Part):
     """Names for a window's CronJobs; those that already are among the resources are adopted."""
 
-    open: fields.CronJobName | None = Field(
+    open: fields.CronJobName | None = field(
         default=None, description="The CronJob of the opening edge."
     )
-    close: fields.CronJobName | None = Field(
+    close: fields.CronJobName | None = field(
         default=None, description="The CronJob of the closing edge."
     )
 
@@ -128,17 +118,17 @@ class CronJobNames(Part):
 class Window(Part):
     """A time when changes may reach the cluster: from `opens` until `closes`, or for `duration`."""
 
-    model_config = ConfigDict(json_schema_extra=one_of("closes", "duration"))
+    more_schema = one_of("closes", "duration")
 
-    opens: fields.Begin = Field(description="The moment at which it opens.")
-    closes: fields.End | None = Field(
+    opens: fields.Begin = field(description="The moment at which it opens.")
+    closes: fields.End | None = field(
         default=None, description="The moment at which it closes; a date is included."
     )
-    duration: fields.Duration | None = Field(
+    duration: fields.Duration | None = field(
         default=None, description="How long it is open, instead of `closes`."
     )
-    description: fields.AnyText = Field(default="", description="What the window is for, in words.")
-    cron_jobs: CronJobNames | None = Field(
+    description: fields.AnyText = field(default="", description="What the window is for, in words.")
+    cron_jobs: CronJobNames | None = field(
         default=None, description="Names of the CronJobs to emit or adopt."
     )
 
@@ -151,25 +141,24 @@ class Window(Part):
         """Say in words when the window is open."""
         return phrases.occurrence(self.opens, _end(self.closes, self.duration))
 
-    @model_validator(mode="after")
-    def _check(self, info: ValidationInfo) -> Self:
-        _check_ends(self.opens, self.closes, "closes", info)
-        return self
+    def check(self, context: Context) -> Iterator[Finding]:
+        """Yield what is wrong with the end, as seen from the beginning."""
+        return _check_ends(self.opens, self.closes, "closes", context)
 
 
 class Freeze(Part):
     """A time when nothing may reach the cluster, whatever the windows say."""
 
-    model_config = ConfigDict(json_schema_extra=one_of("ends", "duration"))
+    more_schema = one_of("ends", "duration")
 
-    starts: fields.Begin = Field(description="The moment at which it begins.")
-    ends: fields.End | None = Field(
+    starts: fields.Begin = field(description="The moment at which it begins.")
+    ends: fields.End | None = field(
         default=None, description="The moment at which it ends; a date is included."
     )
-    duration: fields.Duration | None = Field(
+    duration: fields.Duration | None = field(
         default=None, description="How long it lasts, instead of `ends`."
     )
-    reason: fields.Text = Field(
+    reason: fields.Text = field(
         description="Why; it is written into the annotation of everything that is kept closed."
     )
 
@@ -182,27 +171,26 @@ class Freeze(Part):
         """Say in words when the freeze holds."""
         return phrases.occurrence(self.starts, _end(self.ends, self.duration))
 
-    @model_validator(mode="after")
-    def _check(self, info: ValidationInfo) -> Self:
-        _check_ends(self.starts, self.ends, "ends", info)
-        return self
+    def check(self, context: Context) -> Iterator[Finding]:
+        """Yield what is wrong with the end, as seen from the beginning."""
+        return _check_ends(self.starts, self.ends, "ends", context)
 
 
 class Override(Part):
     """An exception to everything but `state`: in Git, explained, and with an end."""
 
-    state: Literal["Open", "Closed"] = Field(
+    state: Literal["Open", "Closed"] = field(
         description="What holds while it lasts; `Closed` wins over `Open`."
     )
-    starts: fields.Once | None = Field(
+    starts: fields.Once | None = field(
         default=None, description="The moment at which it begins; default: it has already begun."
     )
-    ends: fields.OnceEnd = Field(
+    ends: fields.OnceEnd = field(
         description="The moment at which it ends; a date is included, a time of day needs `starts`."
     )
-    reason: fields.Text = Field(description="Why.")
-    requested_by: fields.Text | None = Field(default=None, description="Who asked for it.")
-    ticket: fields.Text | None = Field(default=None, description="Where it was asked for.")
+    reason: fields.Text = field(description="Why.")
+    requested_by: fields.Text | None = field(default=None, description="Who asked for it.")
+    ticket: fields.Text | None = field(default=None, description="Where it was asked for.")
 
     @property
     def ends_at(self) -> Value | timedelta:
@@ -213,17 +201,16 @@ class Override(Part):
         """Say in words when the override holds."""
         return phrases.occurrence(self.starts, self.ends)
 
-    @model_validator(mode="after")
-    def _check(self, info: ValidationInfo) -> Self:
+    def check(self, context: Context) -> Iterator[Finding]:
+        """Yield what is wrong with the end, as seen from the beginning."""
         if self.starts:
-            raise_for(occurrences.check(self.starts, self.ends, "ends", _zone(info)))
+            yield from occurrences.check(self.starts, self.ends, "ends", context.time_zone)
         # A time of day, such as `12:00`, is relative to a beginning.
         # A date begins with four digits, a time of day has a colon among its first three
         # characters.
         elif ":" in self.ends.text[:3]:
             must = "must have a date, because without `starts` a time of day is relative to nothing"
-            raise RefusedError(Finding(rules.MOMENT_ROLE, must, self.ends.text, path="ends"))
-        return self
+            yield Finding(rules.MOMENT_ROLE, must, self.ends.text, path="ends")
 
 
 # What a run takes at 1,000 targets (docs/reference/limits.md).
@@ -233,14 +220,14 @@ _LEAST_MEMORY = quantities.read("48Mi")
 class Actuator(Part):
     """What turns the targets in the cluster."""
 
-    type: Literal["Gate", "Kubectl"] = Field(
+    type: Literal["Gate", "Kubectl"] = field(
         default="Gate",
         description=(
             "`Gate`: a small program that works out what should hold. `Kubectl`: CronJobs that "
             "act at each edge, and no program."
         ),
     )
-    image: fields.Image | None = Field(
+    image: fields.Image | None = field(
         default=None,
         description=(
             "The image it runs on, pinned, best by digest (`name:tag@sha256:…`): "
@@ -249,14 +236,14 @@ class Actuator(Part):
             f"`{DEFAULTS['Kubectl'].reference}`."
         ),
     )
-    image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = Field(
+    image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = field(
         default="IfNotPresent", description="When the image is pulled."
     )
-    image_pull_secrets: tuple[fields.Name, ...] = Field(
+    image_pull_secrets: tuple[fields.Name, ...] = field(
         default=(), description="Names of Secrets to pull it with."
     )
-    resources: Resources = Field(
-        default_factory=fields.shared(Resources.model_construct),
+    resources: Resources = field(
+        default_factory=Resources,
         description=(
             "Requests and limits of the gate's Pods, as the ResourceQuota and LimitRange of the "
             "namespace want it; default: requests of 10m cpu, 64Mi memory and no disk, limits of "
@@ -264,8 +251,8 @@ class Actuator(Part):
         ),
     )
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def check(self, _context: Context) -> Iterator[Finding]:
+        """Yield what the gate could not run with."""
         # The Pod would be killed (OOMKilled) in every run.
         limit = self.resources.limits.memory
         if limit is not None and limit.amount < _LEAST_MEMORY.amount:
@@ -274,8 +261,7 @@ class Actuator(Part):
                 "it takes"
             )
             path = "resources.limits.memory"
-            raise RefusedError(Finding(rules.RESOURCES, must, str(limit), path=path))
-        return self
+            yield Finding(rules.RESOURCES, must, str(limit), path=path)
 
     @property
     def runs_on(self) -> str:
@@ -289,10 +275,10 @@ def _patch(value: object) -> Mapping[str, object]:
     raise RefusedError(Finding(rules.FIELD_TYPE, "must be a map, a merge patch on `spec`"))
 
 
-def _clusters(value: object) -> object:
+def _not_by_name(value: object) -> Iterator[Finding]:
     """Show a list of clusters as the map that it has to be."""
     if isinstance(value, Mapping):
-        return value
+        return
     names: list[object] = []
     if isinstance(value, list):
         names = value
@@ -300,88 +286,136 @@ def _clusters(value: object) -> object:
     named = [name for name in names[:_SHOWN] if isinstance(name, str)] or ["north"]
     form = ", ".join([f"{name}: {{}}" for name in named])
     must = f"must be a map, a patch for each cluster by its name, such as `clusters: {{{form}}}`"
-    raise RefusedError(Finding(rules.FIELD_TYPE, must))
+    yield Finding(rules.FIELD_TYPE, must)
 
 
 # So many of them are enough to show the form.
 _SHOWN = 3
-Patch = Annotated[Mapping[str, object], fields.Leaf(_patch, {"type": "object"})]
+Patch = Annotated[Mapping[str, object], Leaf(_patch, {"type": "object"})]
+
+
+def _no_extras(extras: object) -> Iterator[Finding]:
+    """Yield every extra of an earlier release, of which else would be said only that it is none."""
+    if not isinstance(extras, list):
+        return
+    must = (
+        "must be left out: admission policies are the default now, and `admissionPolicy: "
+        "Disabled` does without"
+    )
+    for index, name in enumerate(extras):
+        if name == "AdmissionPolicy":
+            yield Finding(rules.FIELD_VALUE, must, name, path=f"[{index}]")
+
+
+def _repeated(targets: tuple[TargetSelector, ...], context: Context) -> Iterator[Finding]:
+    """Yield every name that occurs twice for one kind and namespace."""
+    seen: set[tuple[str, str, str | None, str]] = set()
+    for i, target in enumerate(targets):
+        group = _group(target)
+        for j, name in enumerate(target.names or ()):
+            key = (group, target.kind, target.namespace or context.namespace, name)
+            if key in seen:
+                must = "must be named only once"
+                yield Finding(rules.TARGET_DUPLICATE, must, name, path=f"[{i}].names[{j}]")
+            seen.add(key)
+
+
+def _group(target: TargetSelector) -> str:
+    """Return the API group of a target: that of its kind in the table, or the one that it says."""
+    row = gateable.find(target.kind, target.api_version)
+    if row:
+        return row.group
+    if target.api_version:
+        return gateable.group_of(target.api_version)
+    return ""
+
+
+def _shared_names(windows: Mapping[str, Window], _context: Context) -> Iterator[Finding]:
+    """Yield every CronJob name that two edges claim."""
+    seen: set[object] = set()
+    for name, window in windows.items():
+        if window.cron_jobs is None:
+            continue
+        for edge, given in window.cron_jobs.as_map().items():
+            if given in seen:
+                must = "must name a CronJob of its own for every edge"
+                path = f"{name}.cronJobs.{edge}"
+                yield Finding(rules.CRONJOB_SHARED, must, str(given), path=path)
+            seen.add(given)
 
 
 class Spec(Part):
     """When changes may reach which objects."""
 
-    model_config = ConfigDict(json_schema_extra=_NO_WINDOWS)
+    more_schema = _NO_WINDOWS
 
-    time_zone: fields.TimeZone = Field(
+    time_zone: fields.TimeZone = field(
         description="The IANA time zone in which every moment is read."
     )
-    targets: tuple[TargetSelector, ...] = Field(
-        min_length=1, description="The objects that are gated."
+    targets: tuple[TargetSelector, ...] = field(
+        filled=True, check=_repeated, description="The objects that are gated."
     )
-    windows: dict[fields.Label, Window] = Field(
+    windows: dict[fields.Label, Window] = field(
         default_factory=dict,
+        check=_shared_names,
         description="When changes may reach the cluster: the union of all, by name.",
     )
-    freezes: dict[fields.Label, Freeze] = Field(
+    freezes: dict[fields.Label, Freeze] = field(
         default_factory=dict, description="When they may not, whatever the windows say, by name."
     )
-    overrides: dict[fields.Label, Override] = Field(
+    overrides: dict[fields.Label, Override] = field(
         default_factory=dict, description="Dated exceptions to both, by name."
     )
-    outside_windows: Literal["Closed", "Open"] = Field(
+    outside_windows: Literal["Closed", "Open"] = field(
         default="Closed",
         description="What holds where no window is; `Open` for a policy of freezes only.",
     )
-    state: Literal["Scheduled", "Open", "Closed"] = Field(
+    state: Literal["Scheduled", "Open", "Closed"] = field(
         default="Scheduled",
         description="`Open` or `Closed` holds the policy by hand and outranks everything.",
     )
-    closes_early: fields.Margin = Field(
+    closes_early: fields.Margin = field(
         default=timedelta(0),
-        json_schema_extra={"default": "0m"},
+        shown="0m",
         description=(
             "So long before an end nothing is started any more; `auto`: the targets' longest "
             "timeout."
         ),
     )
-    interval: fields.Interval = Field(
+    interval: fields.Interval = field(
         default=timedelta(minutes=15),
-        json_schema_extra={"default": "15m"},
+        shown="15m",
         description="How often the gate runs between edges.",
     )
-    first_apply: Literal["Allow", "Wait"] = Field(
+    first_apply: Literal["Allow", "Wait"] = field(
         default="Allow", description="Whether a target that was never applied may be, while closed."
     )
-    actuator: Actuator = Field(
-        default_factory=fields.shared(Actuator.model_construct),
-        description="What turns the targets.",
-    )
-    hooks: Hooks | None = Field(
+    actuator: Actuator = field(default_factory=Actuator, description="What turns the targets.")
+    hooks: Hooks | None = field(
         default=None, description="Jobs around every occurrence, in a namespace of their own."
     )
-    events: fields.Flag = Field(
+    events: fields.Flag = field(
         default=False,
         description="Whether Kubernetes Events on the targets say what was done to them.",
     )
-    former_names: tuple[fields.PolicyName, ...] = Field(
+    former_names: tuple[fields.PolicyName, ...] = field(
         default=(),
         description=(
             "Names this policy had, as namespace/name: their closed-by annotations count as its "
             "own."
         ),
     )
-    released: tuple[TargetSelector, ...] = Field(
+    released: tuple[TargetSelector, ...] = field(
         default=(), description="Former targets, only to be opened; remove them once they are."
     )
-    adopt_until: fields.Deadline | None = Field(
+    adopt_until: fields.Deadline | None = field(
         default=None,
         description=(
             "Until then a suspension without the closed-by annotation counts as ours; a date is "
             "included."
         ),
     )
-    admission_policy: Literal["Enabled", "Disabled"] = Field(
+    admission_policy: Literal["Enabled", "Disabled"] = field(
         default="Enabled",
         description=(
             "Whether the API server holds the gate's account to the field that it turns, its "
@@ -390,7 +424,7 @@ class Spec(Part):
             "ValidatingAdmissionPolicy and Binding."
         ),
     )
-    cross_namespace_targets: Literal["Refuse", "Allow"] = Field(
+    cross_namespace_targets: Literal["Refuse", "Allow"] = field(
         default="Refuse",
         description=(
             "Whether `targets` and `released` may lie in other namespaces than the policy; "
@@ -400,8 +434,9 @@ class Spec(Part):
     extras: tuple[
         Literal["AlertmanagerTimeIntervals", "NetworkPolicy", "PrometheusRule", "StateMetrics"],
         ...,
-    ] = Field(
+    ] = field(
         default=(),
+        before=_no_extras,
         description=(
             "What else is emitted: `AlertmanagerTimeIntervals` says when it is open and closed to "
             "Alertmanager and Grafana, `NetworkPolicy` lets the gate's Pods reach the API server "
@@ -409,78 +444,34 @@ class Spec(Part):
             "targets."
         ),
     )
-    network_policy: NetworkPolicy | None = Field(
+    network_policy: NetworkPolicy | None = field(
         default=None,
         description=(
             "Where the API server is, for the extra `NetworkPolicy`; default: anywhere, at port "
             "443 or 6443."
         ),
     )
-    clusters: Annotated[dict[fields.Label, Patch], BeforeValidator(_clusters)] = Field(
+    clusters: dict[fields.Label, Patch] = field(
         default_factory=dict,
+        before=_not_by_name,
         description=(
             "A merge patch (RFC 7386) on this `spec` for each cluster, by its name; `{}` for one "
             "that takes it unchanged."
         ),
     )
-    build_for: fields.Label | None = Field(
+    build_for: fields.Label | None = field(
         default=None,
         description="The cluster this build is for; absent: the policy without `clusters`.",
     )
-
-    @field_validator("extras", mode="before")
-    @classmethod
-    def _extras(cls, extras: object) -> object:
-        names: list[object] = []
-        if isinstance(extras, list):
-            names = extras
-        # An extra of an earlier release, of which Literal alone would only say that it is none.
-        found = [index for index, name in enumerate(names) if name == "AdmissionPolicy"]
-        raise_for(map(_no_extra, found))
-        return extras
-
-    @field_validator("targets", mode="after")
-    @classmethod
-    def _targets(
-        cls,
-        targets: tuple[TargetSelector, ...],
-        info: ValidationInfo,
-    ) -> tuple[TargetSelector, ...]:
-        # The policy's namespace is a field of another part, so the context has it.
-        namespace = (info.context or {}).get("namespace")
-        raise_for(_repeated(targets, str(namespace)))
-        return targets
-
-    @field_validator("windows", mode="after")
-    @classmethod
-    def _windows(cls, windows: dict[str, Window]) -> dict[str, Window]:
-        raise_for(_shared_names(windows))
-        return windows
 
 
 class WindowPolicy(Part):
     """When changes may reach a cluster, and what is held back until then."""
 
-    api_version: Literal["krm-windows.dev/v1alpha1"] = Field(description="The version of this API.")
-    kind: Literal["WindowPolicy"] = Field(description="The kind of this object.")
-    metadata: Metadata = Field(description="Name and namespace.")
-    spec: Spec = Field(description="What holds when.")
-
-
-def _zone(info: ValidationInfo) -> str | None:
-    """Return the policy's time zone, which `policy.load` reads first; None where it is wrong."""
-    zone = (info.context or {}).get("time_zone")
-    if isinstance(zone, str):
-        return zone
-    return None
-
-
-def _no_extra(index: int) -> Finding:
-    must = (
-        "must be left out: admission policies are the default now, and `admissionPolicy: "
-        "Disabled` does without"
-    )
-    return Finding(rules.FIELD_VALUE, must, "AdmissionPolicy", path=f"[{index}]")
+    api_version: Literal["krm-windows.dev/v1alpha1"] = field(description="The version of this API.")
+    kind: Literal["WindowPolicy"] = field(description="The kind of this object.")
+    metadata: Metadata = field(description="Name and namespace.")
+    spec: Spec = field(description="What holds when.")
 
 
 def _end(moment: Moment[Value] | None, duration: timedelta | None) -> Moment[Value] | timedelta:
@@ -498,45 +489,7 @@ def _check_ends(
     begins: Moment[Value],
     ends: Moment[Value] | None,
     name: str,
-    info: ValidationInfo,
-) -> None:
+    context: Context,
+) -> Iterator[Finding]:
     if ends is not None:
-        raise_for(occurrences.check(begins, ends, name, _zone(info)))
-
-
-def _repeated(targets: tuple[TargetSelector, ...], namespace: str) -> Iterator[Finding]:
-    """Yield every name that occurs twice for one kind and namespace."""
-    seen: set[tuple[str, str, str, str]] = set()
-    for i, target in enumerate(targets):
-        group = _group(target)
-        for j, name in enumerate(target.names or ()):
-            key = (group, target.kind, target.namespace or namespace, name)
-            if key in seen:
-                must = "must be named only once"
-                yield Finding(rules.TARGET_DUPLICATE, must, name, path=f"[{i}].names[{j}]")
-            seen.add(key)
-
-
-def _group(target: TargetSelector) -> str:
-    """Return the API group of a target: that of its kind in the table, or the one that it says."""
-    row = gateable.find(target.kind, target.api_version)
-    if row:
-        return row.group
-    if target.api_version:
-        return gateable.group_of(target.api_version)
-    return ""
-
-
-def _shared_names(windows: Mapping[str, Window]) -> Iterator[Finding]:
-    """Yield every CronJob name that two edges claim."""
-    seen: set[str] = set()
-    for name, window in windows.items():
-        if window.cron_jobs is None:
-            continue
-        for edge, given in window.cron_jobs.model_dump().items():
-            if given is None:
-                continue
-            if given in seen:
-                must = "must name a CronJob of its own for every edge"
-                yield Finding(rules.CRONJOB_SHARED, must, given, path=f"{name}.cronJobs.{edge}")
-            seen.add(given)
+        yield from occurrences.check(begins, ends, name, context.time_zone)

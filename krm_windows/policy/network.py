@@ -3,12 +3,10 @@
 from ipaddress import ip_network
 from typing import Annotated
 
-from pydantic import Field
-
 from krm_windows import rules
 from krm_windows.policy import fields
-from krm_windows.policy.fields import Part
 from krm_windows.policy.findings import Finding, RefusedError
+from krm_windows.policy.parts import Leaf, Part, field
 
 _HTTPS = 443
 _MOST = 65535
@@ -34,25 +32,25 @@ def _port(value: object) -> int:
     return int(text)
 
 
-Cidr = Annotated[str, fields.Leaf(_cidr, {"type": "string", "minLength": 1})]
+Cidr = Annotated[str, Leaf(_cidr, {"type": "string", "minLength": 1})]
 Port = Annotated[
     int,
-    fields.Leaf(_port, {"type": ["integer", "string"], "minimum": 1, "maximum": _MOST}),
+    Leaf(_port, {"type": ["integer", "string"], "minimum": 1, "maximum": _MOST}),
 ]
 
 
 class ApiServer(Part):
     """A place where the API server answers, as the network behind a Service sees it."""
 
-    cidr: Cidr = Field(description="Its address, or the block of addresses, such as `10.0.0.1/32`.")
-    port: Port = Field(default=_HTTPS, description="Its port.")
+    cidr: Cidr = field(description="Its address, or the block of addresses, such as `10.0.0.1/32`.")
+    port: Port = field(default=_HTTPS, description="Its port.")
 
 
 class NetworkPolicy(Part):
     """What the extra `NetworkPolicy` says."""
 
-    api_server: tuple[ApiServer, ...] = Field(
-        min_length=1,
+    api_server: tuple[ApiServer, ...] = field(
+        filled=True,
         description=(
             "The addresses of the API server, as `kubectl get endpointslices kubernetes` lists "
             "them; the gate's Pods reach these and nothing else."

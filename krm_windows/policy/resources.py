@@ -5,17 +5,15 @@ both are other ones in every namespace.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Self
-
-from pydantic import Field, model_validator
+from typing import Annotated
 
 from krm_windows import rules
 from krm_windows.policy import fields, quantities
-from krm_windows.policy.fields import Part
-from krm_windows.policy.findings import Finding, raise_for
+from krm_windows.policy.findings import Finding
+from krm_windows.policy.parts import Context, Leaf, Part, Schema, field
 from krm_windows.policy.quantities import Quantity
 
-_SCHEMA: dict[str, object] = {
+_SCHEMA: dict[str, Schema] = {
     "type": ["string", "number"],
     "pattern": quantities.PATTERN,
     "minimum": 0,
@@ -30,18 +28,18 @@ def _size(value: object) -> Quantity:
     return quantities.size(fields.text_of(value))
 
 
-Processors = Annotated[Quantity, fields.Leaf(_processors, _SCHEMA | {"examples": ["100m"]})]
-Size = Annotated[Quantity, fields.Leaf(_size, _SCHEMA | {"examples": ["64Mi"]})]
+Processors = Annotated[Quantity, Leaf(_processors, {**_SCHEMA, "examples": ["100m"]})]
+Size = Annotated[Quantity, Leaf(_size, {**_SCHEMA, "examples": ["64Mi"]})]
 
 
 class Amounts(Part):
     """So much of each."""
 
-    cpu: Processors | None = Field(
+    cpu: Processors | None = field(
         default=None, description="Processors: `100m` is a tenth of one."
     )
-    memory: Size | None = Field(default=None, description="Memory, in bytes.")
-    ephemeral_storage: Size | None = Field(
+    memory: Size | None = field(default=None, description="Memory, in bytes.")
+    ephemeral_storage: Size | None = field(
         default=None,
         alias="ephemeral-storage",
         description="Disk of the node, in bytes: logs, and `/tmp` of a hook.",
@@ -60,19 +58,12 @@ class Amounts(Part):
 class Resources(Part):
     """What a container asks for, and what it may use up; what is not given is the default."""
 
-    requests: Amounts = Field(
-        default_factory=fields.shared(Amounts.model_construct),
-        description="What a node must have free.",
-    )
-    limits: Amounts = Field(
-        default_factory=fields.shared(Amounts.model_construct),
-        description="What it may use at most.",
-    )
+    requests: Amounts = field(default_factory=Amounts, description="What a node must have free.")
+    limits: Amounts = field(default_factory=Amounts, description="What it may use at most.")
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        raise_for(_exceeding(self.requests.given(), self.limits.given()))
-        return self
+    def check(self, _context: Context) -> Iterator[Finding]:
+        """Yield what is asked for beyond what may be used."""
+        return _exceeding(self.requests.given(), self.limits.given())
 
 
 def _exceeding(

@@ -1,11 +1,6 @@
 """What a model of the API says, as JSON Schema and as OpenAPI schema of apiextensions."""
 
-from collections.abc import Mapping
-from typing import TypeAlias
-
-from pydantic import BaseModel
-
-Schema: TypeAlias = "str | int | float | bool | list[Schema] | dict[str, Schema] | None"
+from krm_windows.policy.parts import Part, Schema, schema
 
 SOURCE = "https://github.com/krm-windows/krm-windows"
 # Keywords that hold for a value of any type, so for null too.
@@ -30,82 +25,13 @@ _STRUCTURAL = frozenset(
 )
 
 
-def structure(model: type[BaseModel]) -> dict[str, Schema]:
-    """Return a model's schema as one tree.
-
-    No references, no titles, no null, maps by their names.
-    """
-    whole = model.model_json_schema()
-    # pydantic puts every model there, and refers to it.
-    definitions = whole.pop("$defs")
-    tree = _plain(whole, definitions)
-    if not isinstance(tree, dict):
-        raise TypeError("the schema of a model is a map")
-    return tree
-
-
-def _plain(node: Schema, definitions: Mapping[str, Schema]) -> Schema:
-    """Put definitions where they are referred to, and leave out titles."""
-    if isinstance(node, list):
-        return [_plain(item, definitions) for item in node]
-    if not isinstance(node, dict):
-        return node
-    reference_to = node.get("$ref")
-    if isinstance(reference_to, str):
-        return _resolved(node, reference_to, definitions)
-    plain = {}
-    for key, value in node.items():
-        # A field may be called `title` too: then a schema is under it.
-        is_title = key == "title" and isinstance(value, str)
-        if not is_title:
-            plain[key] = _plain(value, definitions)
-    return _by_name(_without_null(plain))
-
-
-def _resolved(
-    node: dict[str, Schema],
-    reference_to: str,
-    definitions: Mapping[str, Schema],
-) -> Schema:
-    """Return what is referred to; what is beside the reference wins."""
-    _, _, name = reference_to.rpartition("/")
-    named = _plain(definitions[name], definitions)
-    if not isinstance(named, dict):
-        return named
-    return {**named, **_without(node, "$ref")}
-
-
 def _without(node: dict[str, Schema], *keys: str) -> dict[str, Schema]:
     return {key: value for key, value in node.items() if key not in keys}
 
 
-def _without_null(node: dict[str, Schema]) -> dict[str, Schema]:
-    """Write an optional value as the value: null means absent (see `_nullable`)."""
-    options = node.get("anyOf")
-    # The first of the options is the value, as pydantic writes `X | None`.
-    if isinstance(options, list) and {"type": "null"} in options and isinstance(options[0], dict):
-        return {**options[0], **_without(node, "anyOf", "default")}
-    # A default of null says no more than that the field may be absent.
-    if node.get("default", "") is None:
-        return _without(node, "default")
-    return node
-
-
-def _by_name(node: dict[str, Schema]) -> dict[str, Schema]:
-    """Write a map keyed by names as a schema of the names and one of the values."""
-    by_pattern = node.get("patternProperties")
-    if not isinstance(by_pattern, dict):
-        return node
-    # A map has one sort of names.
-    ((pattern, entry),) = by_pattern.items()
-    names: dict[str, Schema] = {"pattern": pattern}
-    rest = _without(node, "patternProperties")
-    return {**rest, "propertyNames": names, "additionalProperties": entry}
-
-
-def json_schema(model: type[BaseModel]) -> dict[str, Schema]:
+def json_schema(model: type[Part]) -> dict[str, Schema]:
     """Return the JSON Schema (2020-12) of an object in a file, with null and cluster patches."""
-    tree = structure(model)
+    tree = schema(model)
     kind = model.__name__
     spec = _at(tree, "properties", "spec")
     has_clusters = "clusters" in _at(spec, "properties")
@@ -235,13 +161,13 @@ def _given(choice: dict[str, Schema]) -> dict[str, Schema]:
     return {**choice, "properties": properties}
 
 
-def open_api(model: type[BaseModel]) -> dict[str, Schema]:
+def open_api(model: type[Part]) -> dict[str, Schema]:
     """Return the schema as apiextensions writes it, without what only JSON Schema can say.
 
     It is structural: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/
     custom-resource-definitions/#specifying-a-structural-schema.
     """
-    return _structural(structure(model))
+    return _structural(schema(model))
 
 
 def _structural(node: dict[str, Schema]) -> dict[str, Schema]:

@@ -107,7 +107,7 @@ def specs(draw: st.DrawFn) -> dict[str, object]:
 def partition(spec: dict[str, object], stream: list[dict[str, object]]) -> Partition:
     """Divide a stream."""
     items = [KubeObject.from_value(found) for found in stream]
-    return divide(Spec.model_validate(spec), items)
+    return divide(Spec.read(spec), items)
 
 
 def config(spec: dict[str, object]) -> str:
@@ -152,7 +152,7 @@ def test_the_files_of_a_split_join_to_the_base(
     """
     texts = [KubeObject.from_value(found).span for found in stream]
     divided = partition(spec, stream)
-    files = split.files("c", Spec.model_validate(spec), divided, None)
+    files = split.files("c", Spec.read(spec), divided, None)
     head = f"{split.header('c')}\n".encode()
     contents = {path: content.removeprefix(head) for path, content in files.items()}
     listed = {
@@ -179,7 +179,7 @@ def test_annotation_first_rule_default(
         matching = [
             rule["class"]
             for rule in spec["rules"]
-            if selection.matches(ClassRule.model_validate(rule), placed.resource)
+            if selection.matches(ClassRule.read(rule), placed.resource)
         ]
         if found["kind"] not in ("Namespace", "CustomResourceDefinition"):
             assert placed.change_class == (annotated or [*matching, spec["default"]][0])
@@ -222,7 +222,7 @@ def test_a_rule_that_covers_another_leaves_it_nothing(
     earlier: dict[str, object], later: dict[str, object], stream: list[dict[str, object]]
 ) -> None:
     """A rule that is refused as unreachable could not have matched anything."""
-    one, other = ClassRule.model_validate(earlier), ClassRule.model_validate(later)
+    one, other = ClassRule.read(earlier), ClassRule.read(later)
     if selection.covers(one, other):
         for found in stream:
             resource = resource_of(KubeObject.from_value(found))

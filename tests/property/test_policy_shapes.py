@@ -14,7 +14,7 @@ from krm_windows import krm
 from krm_windows.classes import load as classes
 from krm_windows.classes.model import ChangeClasses
 from krm_windows.policy import load as policies
-from krm_windows.policy import schema
+from krm_windows.policy import parts
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import Result
 
@@ -79,7 +79,7 @@ KINDS = {
             "metadata": {"name": "week", "namespace": "flux-system"},
             "spec": spec,
         },
-        list(paths(schema.structure(model))),
+        list(paths(parts.schema(model))),
     )
     for kind, spec, model in (
         ("WindowPolicy", GOOD, WindowPolicy),

@@ -47,8 +47,8 @@ def release(values: str) -> dict[str, object]:
 
 def found(*stream: dict[str, object], **spec: object) -> list[tuple[str, str, str]]:
     """Return rule, field and name of what is said of references."""
-    partition = divide(Spec.model_validate(SPEC | spec), map(KubeObject.from_value, stream))
-    results, _ = cross_references.check(Spec.model_validate(SPEC | spec), partition)
+    partition = divide(Spec.read(SPEC | spec), map(KubeObject.from_value, stream))
+    results, _ = cross_references.check(Spec.read(SPEC | spec), partition)
     return [
         (result.tags["rule"], result.field.path, result.field.current_value)
         for result in results
@@ -120,7 +120,7 @@ def test_of_several_that_had_a_name_the_one_with_the_same_prefix_is_meant() -> N
 def test_an_acknowledgement_of_objects_elsewhere_is_left_alone() -> None:
     """One file serves many bases; what is here and has no such reference is a mistake."""
     known = [{"from": "Pod/shop/web", "to": "ConfigMap/shop/env", "reason": "why not"}]
-    spec = Spec.model_validate(SPEC | {"acknowledge": known})
+    spec = Spec.read(SPEC | {"acknowledge": known})
 
     def unused(*stream: dict[str, object]) -> list[str]:
         return [

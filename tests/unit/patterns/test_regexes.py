@@ -17,7 +17,7 @@ import pytest
 from regexes import fault
 
 import krm_windows
-from krm_windows.policy.fields import Leaf
+from krm_windows.policy.parts import Leaf
 
 ROOT = Path(krm_windows.__file__).parent
 CALLS = frozenset({"match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"})
@@ -121,11 +121,11 @@ def held(value: object, depth: int) -> Iterator[re.Pattern[str] | re.Pattern[byt
             parts = list(value)
         elif hasattr(value, "__metadata__"):
             parts = list(value.__metadata__)
-        elif isinstance(value, Leaf) and isinstance(value.read, partial):
+        elif isinstance(value, Leaf) and isinstance(value.make, partial):
             # Compiled as `policy.fields` does when the first value is read.
             parts = [
                 re.compile(each, re.ASCII)
-                for name, each in value.read.keywords.items()
+                for name, each in value.make.keywords.items()
                 if name == "pattern"
             ]
         for part in parts:

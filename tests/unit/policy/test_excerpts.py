@@ -63,7 +63,7 @@ def test_every_version_and_every_finding_is_the_same(name: str) -> None:
     assert results == whole.version(None)[1]
     assert (policy is None) is (whole.policy is None)
     if policy is not None and whole.policy is not None:
-        spec = whole.policy.spec.model_copy(update={"clusters": {}})
+        spec = whole.policy.spec.replaced(clusters={})
         assert policy.spec == spec
 
 
@@ -71,8 +71,8 @@ def alone(version: tuple[object, object]) -> tuple[object, object]:
     """Leave the clusters out of a version that was read without a patch of its own."""
     policy, results = version
     if isinstance(policy, WindowPolicy) and policy.spec.clusters:
-        spec = policy.spec.model_copy(update={"clusters": {}})
-        policy = policy.model_copy(update={"spec": spec})
+        spec = policy.spec.replaced(clusters={})
+        policy = policy.replaced(spec=spec)
     return policy, results
 
 

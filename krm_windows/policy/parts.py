@@ -1,0 +1,485 @@
+"""Parts of the API: classes whose annotated fields say how each is read, and what a schema says.
+
+A part is read from a tree of texts (`policy.document`). All that is wrong is found at once, in the
+order of the fields and with its path, in the words of whoever refused it. A field's type is one of
+
+- `Annotated[T, Leaf(…)]`: what a function makes of one text,
+- `Literal["A", "B"]`: one of these texts,
+- `tuple[X, ...]`: a list; `dict[X, Y]`: a map with names of its own,
+- a part, and `X | None`: what may be absent.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    NoReturn,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypeVar,
+    Union,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from krm_windows import rules
+from krm_windows.policy.findings import Finding, RefusedError, closest, raise_for
+
+Schema: TypeAlias = "str | int | float | bool | list[Schema] | dict[str, Schema] | None"
+P = TypeVar("P", bound="Part")
+
+
+class Context(NamedTuple):
+    """What a part has to know of the rest of its object; None where that is wrong or missing."""
+
+    time_zone: str | None = None
+    namespace: str | None = None
+
+
+_NOTHING_KNOWN = Context()
+
+
+class Reader(Protocol):
+    """How a value is read, and what a JSON schema says of it."""
+
+    def read(self, value: object, context: Context, /) -> object:
+        """Return what the value means; raises `RefusedError`."""
+
+    def schema(self) -> dict[str, Schema]:
+        """Return the JSON schema of the value in a file."""
+
+
+class Field(NamedTuple):
+    """What a part says of a field beside its type; see `field`."""
+
+    description: str
+    default: object
+    factory: Callable[[], object] | None
+    key: str | None
+    shown: str | None
+    filled: bool
+    before: Callable[[object], Iterable[Finding]] | None
+    check: Callable[[Any, Context], Iterable[Finding]] | None
+
+
+_REQUIRED = object()
+
+
+# As `dataclasses.field`: to a type checker the value is of the type that is annotated.
+def field(  # noqa: PLR0913
+    *,
+    description: str,
+    default: object = _REQUIRED,
+    default_factory: Callable[[], object] | None = None,
+    alias: str | None = None,
+    shown: str | None = None,
+    filled: bool = False,
+    before: Callable[[object], Iterable[Finding]] | None = None,
+    check: Callable[[Any, Context], Iterable[Finding]] | None = None,
+) -> Any:  # noqa: ANN401 - see above
+    """Describe a field of a part; without a default it is required.
+
+    `alias` is its key where that is not its name in camelCase, `shown` the default as text.
+    `filled`: a list or map has an entry at least. `before` looks at what was written, `check` at
+    what was read, and both yield what is wrong with it.
+    """
+    return Field(description, default, default_factory, alias, shown, filled, before, check)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
+class Part:
+    """A part of the API: it cannot be changed, and is equal to one with equal fields."""
+
+    ignores_others: ClassVar[bool] = False
+    """Whether keys that are no fields are passed over."""
+    more_schema: ClassVar[Mapping[str, Schema]] = {}
+    """What a JSON schema says beside the fields."""
+
+    def __init__(self, **values: object) -> None:
+        # Around `__setattr__`, which refuses to set anything.
+        for entry in entries(type(self)):
+            if entry.name in values:
+                self.__dict__[entry.name] = values[entry.name]
+            else:
+                self.__dict__[entry.name] = entry.default()
+
+    @classmethod
+    def read(cls, tree: object, context: Context = _NOTHING_KNOWN) -> Self:
+        """Read a part from a tree; raises `RefusedError` with all that is wrong."""
+        try:
+            return _read(cls, tree, context)
+        except RefusedError as refused:
+            # The root has no name, so there is no dot before its fields.
+            found = [each._replace(path=each.path.removeprefix(".")) for each in refused.findings]
+            raise RefusedError(*found) from None
+
+    def check(self, _context: Context) -> Iterable[Finding]:
+        """Yield what is wrong with the fields together, once each of them could be read."""
+        return ()
+
+    def replaced(self, **values: object) -> Self:
+        """Return the part with other values of some fields."""
+        return type(self)(**(self.__dict__ | values))
+
+    def as_map(self) -> dict[str, object]:
+        """Return what is given, as it is written in an object."""
+        found: dict[str, object] = {}
+        for entry in entries(type(self)):
+            # `valueFrom` of a variable is a part itself; none of them holds a list of parts.
+            value = self.__dict__[entry.name]
+            if isinstance(value, Part):
+                value = value.as_map()
+            if value is not None:
+                found[entry.key] = value
+        return found
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        """Refuse every change."""
+        raise AttributeError(f"{type(self).__name__}.{name} cannot be set")
+
+    def __eq__(self, other: object) -> bool:
+        """Compare with another part, field by field."""
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        """Hash the values of the fields; raises TypeError where one of them is a map."""
+        return hash(tuple(self.__dict__.values()))
+
+    def __repr__(self) -> str:
+        """Show all fields."""
+        values = ", ".join([f"{name}={value!r}" for name, value in self.__dict__.items()])
+        return f"{type(self).__name__}({values})"
+
+
+class Entry(NamedTuple):
+    """A field of a part: its name, its key in an object, and how its value is read."""
+
+    name: str
+    key: str
+    reader: Reader
+    field: Field
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.field.default is _REQUIRED and self.field.factory is None
+
+    def default(self) -> object:
+        """Return what it is where it is absent; raises TypeError where it may not be."""
+        if self.field.factory is not None:
+            return self.field.factory()
+        if self.required:
+            raise TypeError(f"{self.name} must be given")
+        return self.field.default
+
+    def read(self, tree: object, context: Context) -> object:
+        """Read the field from the map of its part; raises `RefusedError`."""
+        if not isinstance(tree, Mapping) or self.key not in tree:
+            if self.required:
+                raise RefusedError(Finding(rules.FIELD_REQUIRED, "must be given"))
+            return self.default()
+        # Null is absent, and was left out of the tree already (`document.present`).
+        written = tree[self.key]
+        if self.field.before is not None:
+            raise_for(self.field.before(written))
+        value = self.reader.read(written, context)
+        if self.field.filled and not value:
+            raise RefusedError(Finding(rules.FIELD_REQUIRED, "must not be empty"))
+        if self.field.check is not None:
+            raise_for(self.field.check(value, context))
+        return value
+
+    def schema(self) -> dict[str, Schema]:
+        """Return the JSON schema of the field."""
+        found = self.reader.schema()
+        if self.field.filled:
+            least = {"array": "minItems", "object": "minProperties"}[str(found["type"])]
+            found[least] = 1
+        # What may be absent is described behind what it is.
+        if self.field.default is None:
+            return {**_ordered(found), "description": self.field.description}
+        found["description"] = self.field.description
+        if self.field.shown is not None:
+            found["default"] = self.field.shown
+        elif not self.required and self.field.factory is None:
+            found["default"] = _written(self.field.default)
+        return _ordered(found)
+
+
+def _ordered(schema: dict[str, Schema]) -> dict[str, Schema]:
+    """Return a schema with its keywords in alphabetical order, as all of the files have them."""
+    return dict(sorted(schema.items()))
+
+
+def _written(default: object) -> Schema:
+    """Return a default as JSON has it."""
+    if isinstance(default, tuple):
+        return [_written(each) for each in default]
+    return cast("Schema", default)
+
+
+_ENTRIES: dict[type[Part], tuple[Entry, ...]] = {}
+
+
+def entries(part: type[Part]) -> tuple[Entry, ...]:
+    """Return the fields of a part in their order, those of the part that it extends first.
+
+    They are worked out when they are first asked for: most calls read few parts.
+    """
+    if part not in _ENTRIES:
+        _ENTRIES[part] = tuple(_entries(part))
+    return _ENTRIES[part]
+
+
+def _entries(part: type[Part]) -> Iterator[Entry]:
+    for name, annotation in get_type_hints(part, include_extras=True).items():
+        described = getattr(part, name, None)
+        # Not those of `Part` itself.
+        if isinstance(described, Field):
+            yield Entry(name, described.key or _camel_case(name), reader(annotation), described)
+
+
+def _camel_case(name: str) -> str:
+    """Return the key of a name: `apiVersion` of `api_version`."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def reader(annotation: object) -> Reader:
+    """Return how a value of a type is read; raises TypeError for a type that no field may have."""
+    if isinstance(annotation, type) and issubclass(annotation, Part):
+        return _Inner(annotation)
+    # `tuple` and `(X, ...)` of `tuple[X, ...]`.
+    arguments = get_args(annotation)
+    made = _READERS.get(get_origin(annotation))
+    if made is None:
+        raise TypeError(f"{annotation!r} is no type of a field")
+    return made(*arguments)
+
+
+def _read(part: type[P], tree: object, context: Context) -> P:
+    """Read a part; the paths of what is wrong begin with a dot, or with the bracket of an index."""
+    # `targets: infra` where entries of a list are maps.
+    if not isinstance(tree, Mapping):
+        raise _other_type(tree, "a map")
+    found: list[Finding] = []
+    values: dict[str, object] = {}
+    for entry in entries(part):
+        values[entry.name] = _attempt(entry, tree, context, f".{entry.key}", found)
+    if not part.ignores_others:
+        found += _unknown(part, tree)
+    # What the fields mean together can be said only where each of them means something.
+    raise_for(found)
+    made = part(**values)
+    try:
+        raise_for(made.check(context))
+    except RefusedError as refused:
+        raise RefusedError(*_below("", refused)) from None
+    return made
+
+
+def _attempt(
+    reader: Reader,
+    written: object,
+    context: Context,
+    step: str,
+    found: list[Finding],
+) -> object:
+    """Read what is at a step; what is wrong with it is added to what was found, and None given."""
+    try:
+        return reader.read(written, context)
+    except RefusedError as refused:
+        found += _below(step, refused)
+        return None
+
+
+def _unknown(part: type[Part], tree: Mapping[str, object]) -> Iterator[Finding]:
+    """Yield the keys that are no fields, each with the one that was most likely meant."""
+    # In the order of the API, as a message lists them.
+    known = [entry.key for entry in entries(part)]
+    for key in tree:
+        if key in known:
+            continue
+        fix = closest(key, known)
+        hint = f"known here: {', '.join(known)}"
+        if fix:
+            hint = f'did you mean "{fix}"?'
+        must = f"is not a field of the API; {hint}"
+        yield Finding(rules.FIELD_UNKNOWN, must, path=f".{key}")
+
+
+def _below(step: str, refused: RefusedError) -> list[Finding]:
+    """Put a step before the paths of what is wrong: `.windows`, `[0]`."""
+    found: list[Finding] = []
+    for finding in refused.findings:
+        rest = finding.path
+        # What refuses a value names a field in it without a dot: `ends`, `cronJobs.open`.
+        if rest and not rest.startswith((".", "[")):
+            rest = f".{rest}"
+        found.append(finding._replace(path=step + rest))
+    return found
+
+
+def _other_type(value: object, wanted: str) -> RefusedError:
+    current = None
+    if isinstance(value, str):
+        current = value
+    return RefusedError(Finding(rules.FIELD_TYPE, f"must be {wanted}", current))
+
+
+class Leaf:
+    """How a leaf of the API is made of what was written, and what a JSON schema says of it."""
+
+    def __init__(self, make: Callable[[object], object], schema: Mapping[str, Schema]) -> None:
+        self.make = make
+        self._schema = dict(schema)
+
+    def read(self, value: object, _context: Context) -> object:
+        """Return what was made of a value; raises `RefusedError`."""
+        return self.make(value)
+
+    def schema(self) -> dict[str, Schema]:
+        """Return what a JSON schema says of it."""
+        return self._schema.copy()
+
+
+class _Inner:
+    """A part as the value of a field."""
+
+    def __init__(self, part: type[Part]) -> None:
+        self._part = part
+
+    def read(self, value: object, context: Context) -> Part:
+        return _read(self._part, value, context)
+
+    def schema(self) -> dict[str, Schema]:
+        return schema(self._part)
+
+
+class _Choice:
+    """One of several texts."""
+
+    def __init__(self, *options: str) -> None:
+        self._options = options
+
+    def read(self, value: object, _context: Context) -> str:
+        if isinstance(value, str) and value in self._options:
+            return value
+        # `must be Always, IfNotPresent or Never`.
+        *others, last = self._options
+        must = f"must be {last}"
+        if others:
+            must = f"must be {', '.join(others)} or {last}"
+        current = None
+        if isinstance(value, str):
+            current = value
+        proposed = closest(current or "", self._options)
+        raise RefusedError(Finding(rules.FIELD_VALUE, must, current, proposed))
+
+    def schema(self) -> dict[str, Schema]:
+        if len(self._options) == 1:
+            return {"const": self._options[0], "type": "string"}
+        return {"enum": list(self._options), "type": "string"}
+
+
+class _List:
+    """A list, its entries of one type."""
+
+    def __init__(self, item: object, _more: object) -> None:
+        self._item = reader(item)
+
+    def read(self, value: object, context: Context) -> tuple[object, ...]:
+        if not isinstance(value, list | tuple):
+            raise _other_type(value, "a list")
+        items: list[object] = []
+        found: list[Finding] = []
+        for i, item in enumerate(value):
+            items.append(_attempt(self._item, item, context, f"[{i}]", found))
+        raise_for(found)
+        return tuple(items)
+
+    def schema(self) -> dict[str, Schema]:
+        return {"items": _ordered(self._item.schema()), "type": "array"}
+
+
+class _Map:
+    """A map, its names of one type and its values of another."""
+
+    def __init__(self, name: object, value: object) -> None:
+        self._name = reader(name)
+        self._value = reader(value)
+
+    def read(self, value: object, context: Context) -> dict[object, object]:
+        if not isinstance(value, Mapping):
+            raise _other_type(value, "a map")
+        values: dict[object, object] = {}
+        found: list[Finding] = []
+        for name, entry in value.items():
+            # Both are looked at: a name may be wrong, and what it names as well.
+            key = _attempt(self._name, name, context, f".{name}", found)
+            values[key] = _attempt(self._value, entry, context, f".{name}", found)
+        raise_for(found)
+        return values
+
+    def schema(self) -> dict[str, Schema]:
+        names: dict[str, Schema] = {"pattern": self._name.schema()["pattern"]}
+        return {
+            "propertyNames": names,
+            "additionalProperties": self._value.schema(),
+            "type": "object",
+        }
+
+
+def _annotated(_type: object, leaf: Reader) -> Reader:
+    return leaf
+
+
+def _optional(given: object, _none: object) -> Reader:
+    # An absent field is not read at all.
+    return reader(given)
+
+
+_READERS: Mapping[object, Callable[..., Reader]] = {
+    Annotated: _annotated,
+    Literal: _Choice,
+    tuple: _List,
+    dict: _Map,
+    # `X | None`, of which Python has two: of types, and with what `typing` makes.
+    Union: _optional,
+    UnionType: _optional,
+}
+
+
+def schema(part: type[Part]) -> dict[str, Schema]:
+    """Return the JSON schema of a part in a file, in which nothing is null."""
+    properties: dict[str, Schema] = {}
+    required: list[Schema] = []
+    for entry in entries(part):
+        properties[entry.key] = entry.schema()
+        if entry.required:
+            required.append(entry.key)
+    found: dict[str, Schema] = {
+        "description": inspect.cleandoc(part.__doc__ or ""),
+        "properties": properties,
+        "type": "object",
+        **part.more_schema,
+    }
+    if required:
+        found["required"] = required
+    if not part.ignores_others:
+        found["additionalProperties"] = False
+    return _ordered(found)
+
+
+def one_of(*names: str) -> dict[str, Schema]:
+    """Say in a schema that exactly one of these fields is given."""
+    return {"oneOf": [{"required": [name]} for name in names]}

@@ -1,0 +1,160 @@
+"""Parts of the API: what their fields say is what is read, and what a schema says."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import pytest
+
+from krm_windows import rules
+from krm_windows.policy.findings import Finding, RefusedError
+from krm_windows.policy.parts import Context, Leaf, Part, field, reader, schema
+
+
+def number(value: object) -> int:
+    """Read a number."""
+    if isinstance(value, str) and value.isdigit():
+        return int(value)
+    raise RefusedError(Finding(rules.FIELD_VALUE, "must be a number"))
+
+
+Number = Annotated[int, Leaf(number, {"type": "integer", "pattern": "[0-9]+"})]
+
+
+class Wheel(Part):
+    """A wheel."""
+
+    size: Number = field(description="Its size.")
+    made_of: Literal["Wood", "Steel"] = field(default="Wood", description="What it is made of.")
+
+
+class Cart(Part):
+    """A cart."""
+
+    ignores_others = True
+
+    wheels: tuple[Wheel, ...] = field(filled=True, description="Its wheels.")
+    loads: dict[Number, Number] = field(default_factory=dict, description="What is on it.")
+    spare: Wheel | None = field(default=None, description="One more.")
+    kind: Literal["Cart"] = field(alias="class", description="What it is.")
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        """Yield that a zone is known, which no cart needs."""
+        if context.time_zone:
+            yield Finding(rules.FIELD_VALUE, "must be nowhere", path="spare.size")
+
+
+GOOD = {"wheels": [{"size": "3"}], "class": "Cart"}
+
+
+def said(tree: object, context: Context | None = None) -> list[str]:
+    """Return what is wrong, each with its path."""
+    with pytest.raises(RefusedError) as refused:
+        Cart.read(tree, context or Context())
+    return [f"{finding.path}: {finding.must}" for finding in refused.value.findings]
+
+
+def test_a_part_is_what_was_written() -> None:
+    """With defaults for what was not."""
+    cart = Cart.read(GOOD | {"loads": {"1": "2"}, "colour": "red"})
+    assert cart == Cart(wheels=(Wheel(size=3),), loads={1: 2}, kind="Cart")
+    assert (cart.wheels[0].made_of, cart.spare) == ("Wood", None)
+    assert cart.as_map()["class"] == "Cart"
+    assert "spare" not in cart.as_map()
+    assert Cart.read(GOOD | {"spare": {"size": "1"}}).as_map()["spare"] == Wheel(size=1).as_map()
+
+
+def test_all_that_is_wrong_is_said_at_once() -> None:
+    """In the order of the fields, with paths from the root; a name in a map before its value."""
+    tree = {
+        "wheels": [{"size": "x", "sise": "1", "madeOf": "wood"}, "round"],
+        "loads": {"a": "b"},
+        "spare": {},
+    }
+    assert said(tree) == [
+        "wheels[0].size: must be a number",
+        "wheels[0].madeOf: must be Wood or Steel",
+        'wheels[0].sise: is not a field of the API; did you mean "size"?',
+        "wheels[1]: must be a map",
+        "loads.a: must be a number",
+        "loads.a: must be a number",
+        "spare.size: must be given",
+        "class: must be given",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tree", "words"),
+    [
+        ("cart", ": must be a map"),
+        (GOOD | {"wheels": []}, "wheels: must not be empty"),
+        (GOOD | {"wheels": {}}, "wheels: must be a list"),
+        (GOOD | {"loads": []}, "loads: must be a map"),
+        (GOOD | {"class": []}, "class: must be Cart"),
+    ],
+)
+def test_another_shape_is_refused(tree: object, words: str) -> None:
+    """Whatever is where something else belongs."""
+    assert said(tree) == [words]
+
+
+def test_a_part_is_checked_as_a_whole() -> None:
+    """Once all of its fields could be read."""
+    where = Context(time_zone="Europe/Berlin")
+    assert said(GOOD, where) == ["spare.size: must be nowhere"]
+    assert said(GOOD | {"wheels": []}, where) == ["wheels: must not be empty"]
+
+
+def test_a_part_is_a_value() -> None:
+    """It cannot be changed, is equal to its like, and can be a key where nothing in it is a map."""
+    assert len({Wheel(size=1), Wheel(size=1), Wheel(size=2)}) == 2
+    assert Wheel(size=1) != Cart.read(GOOD)
+    assert Wheel(size=1, made_of="Steel").replaced(size=2) == Wheel(size=2, made_of="Steel")
+    assert repr(Wheel(size=1)) == "Wheel(size=1, made_of='Wood')"
+    with pytest.raises(AttributeError, match=r"Wheel\.size cannot be set"):
+        setattr(Wheel(size=1), "size", 2)  # noqa: B010 - a type checker refuses the plain one
+    with pytest.raises(TypeError, match="size must be given"):
+        Wheel()  # type: ignore[call-arg]
+
+
+def test_a_type_without_a_reader_is_refused() -> None:
+    """When a part is first read, so in the first test of it."""
+    with pytest.raises(TypeError, match="is no type of a field"):
+        reader(float)
+
+
+def test_what_a_schema_says() -> None:
+    """What is read: fields, what is required, names of maps, no others where they are refused."""
+    wheel = {
+        "additionalProperties": False,
+        "description": "One more.",
+        "properties": {
+            "size": {"description": "Its size.", "pattern": "[0-9]+", "type": "integer"},
+            "madeOf": {
+                "default": "Wood",
+                "description": "What it is made of.",
+                "enum": ["Wood", "Steel"],
+                "type": "string",
+            },
+        },
+        "required": ["size"],
+        "type": "object",
+    }
+    tree = schema(Cart)
+    assert tree["properties"] == {
+        "wheels": {
+            "description": "Its wheels.",
+            "items": wheel | {"description": "A wheel."},
+            "minItems": 1,
+            "type": "array",
+        },
+        "loads": {
+            "additionalProperties": {"pattern": "[0-9]+", "type": "integer"},
+            "description": "What is on it.",
+            "propertyNames": {"pattern": "[0-9]+"},
+            "type": "object",
+        },
+        "spare": wheel,
+        "class": {"const": "Cart", "description": "What it is.", "type": "string"},
+    }
+    assert tree["required"] == ["wheels", "class"]
+    assert "additionalProperties" not in tree
