@@ -766,6 +766,8 @@ def test_the_words_of_other_programs(name: str, run: Run, monkeypatch: pytest.Mo
 
     We pass on what they said, in one line.
     """
+    # The history among these files is made by the real git.
+    workplace(BUNDLES[name])
     Path("said").write_text(BUNDLES[name], errors="replace")
     Path("bin").mkdir()
     for tool in ("kustomize", "kubectl", "git"):
@@ -775,7 +777,6 @@ def test_the_words_of_other_programs(name: str, run: Run, monkeypatch: pytest.Mo
         )
         fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{Path('bin').absolute()}{os.pathsep}{os.environ['PATH']}")
-    workplace(BUNDLES[name])
     Path("base/kustomization.yaml").write_text("resources: [x.yaml]\n")
     Path("repo/apps/kustomization.yaml").write_text("resources: [x.yaml]\n")
     for argv in (
