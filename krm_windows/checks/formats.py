@@ -33,7 +33,7 @@ def _count(report: Findings) -> str:
     count = Counter(result.severity for result in report.results)
     # Errors first, as the severities are declared.
     counts = (counted(count[each], each) for each in Severity if count[each])
-    said = ", ".join(counts) or "nothing to say"
+    said = ", ".join(counts) or "no findings"
     return escape.line(f"{report.heading}: {said}")
 
 

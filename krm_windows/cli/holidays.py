@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     try:
         from krm_windows.edit import entries, public  # noqa: PLC0415 - the package is an extra
     except ModuleNotFoundError as error:
-        raise InputError(f"`holidays` needs a package more: {NEEDS}") from error
+        raise InputError(f"`holidays` needs an additional package: {NEEDS}") from error
     try:
         # Without `--subdivision` only what holds in the whole country.
         place = (

@@ -230,7 +230,7 @@ def _cautions(policy: WindowPolicy) -> Iterator[Finding]:
     """Yield what is doubtful about a policy that can be read."""
     spec = policy.spec
     if spec.state != "Scheduled":
-        must = "holds the policy by hand: no window, freeze or override has an effect"
+        must = "overrides the whole policy: no window, freeze or override has an effect"
         yield Finding(rules.STATE_HELD, must, spec.state, path="spec.state")
     for path, moment in _edges(spec):
         if moment is None or not isinstance(moment.value, Recurrence):

@@ -372,7 +372,7 @@ class Spec(Part):
     )
     state: Literal["Scheduled", "Open", "Closed"] = field(
         default="Scheduled",
-        description="`Open` or `Closed` holds the policy by hand and outranks everything.",
+        description="`Open` or `Closed` overrides everything else in the policy.",
     )
     closes_early: fields.Margin = field(
         default=timedelta(0),

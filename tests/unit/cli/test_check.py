@@ -48,8 +48,7 @@ def test_a_policy_without_findings(policy: str, capsys: pytest.CaptureFixture[st
     """It is said that there is nothing to say; a longer closure may be meant."""
     out = printed(capsys, policy, *FROM, "--years", "2", "--max-closed", "40", "--strict")
     assert out == (
-        "flux-system/week, 2027-01-01 to 2028-12-31, "
-        f"zone rules {zones.release()}: nothing to say\n"
+        f"flux-system/week, 2027-01-01 to 2028-12-31, zone rules {zones.release()}: no findings\n"
     )
 
 
@@ -160,7 +159,7 @@ def test_a_cluster_is_audited_as_it_is_built(
     Path(policy).write_text(spec(freezes=FREEZE, clusters="{north: {freezes: {summer: null}}}"))
     assert printed(capsys, policy, *FROM, "--cluster", "north") == (
         "flux-system/week on north, 2027-01-01 to 2036-12-31, "
-        f"zone rules {zones.release()}: nothing to say\n"
+        f"zone rules {zones.release()}: no findings\n"
     )
 
 
@@ -188,7 +187,7 @@ def test_clusters_that_have_it_alike_are_one_report(
         ),
         (
             "flux-system/week on south, west, 2027-01-01 to 2036-12-31, "
-            f"zone rules {zones.release()}: nothing to say"
+            f"zone rules {zones.release()}: no findings"
         ),
     ]
 
@@ -210,4 +209,4 @@ def test_resources_show_how_early_to_close(policy: str, capsys: pytest.CaptureFi
         "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
         "metadata: {name: apps, namespace: flux-system}\nspec: {interval: 10m}\n"
     )
-    assert "nothing to say" in printed(capsys, policy, *FROM, "--resources", "apps")
+    assert "no findings" in printed(capsys, policy, *FROM, "--resources", "apps")

@@ -295,7 +295,7 @@ def test_C02_all_problems_together_sorted() -> None:
         (
             "  state: Closed",
             (
-                "[warning] spec.state: holds the policy by hand: no window, freeze or override "
+                "[warning] spec.state: overrides the whole policy: no window, freeze or override "
                 'has an effect, got "Closed" (state-held)'
             ),
         ),
