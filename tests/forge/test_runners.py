@@ -268,6 +268,8 @@ def test_render_finds_what_is_stale(acting: Callable[..., Done], fleet: Path) ->
     found = acting("check", policies="windows/wrong.yaml\nwindows/policy.yaml\n")
     assert found.code == 1
     assert "::error file=windows/wrong.yaml" in found.output
+    as_json = acting("check", arguments="--output=json")
+    assert (as_json.code, as_json.output[:1]) == (0, "{")
 
 
 def test_wait_waits_until_it_is_open(acting: Callable[..., Done], fleet: Path) -> None:
