@@ -27,6 +27,7 @@ class Change:
     """
 
     kind: Kind
+    # As `Deployment shop/web`.
     object: str
     fields: tuple[str, ...] = ()
 
@@ -51,4 +52,7 @@ class Between:
 
         In a repository of many applications most commits are about others.
         """
-        return not (self.commits or self.undone or self.objects or self.gaps)
+        # With a gap nobody can know it.
+        if self.gaps:
+            return False
+        return not (self.commits or self.undone or self.objects)

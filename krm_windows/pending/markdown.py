@@ -9,7 +9,7 @@ from krm_windows.escape.markdown import code
 from krm_windows.gate.zones import Zone
 from krm_windows.pending import words
 from krm_windows.pending.between import Between
-from krm_windows.pending.offers import Waits
+from krm_windows.pending.offers import Offer, Waits
 from krm_windows.pending.report import Entry, Pending
 from krm_windows.preview.calendar import named
 from krm_windows.preview.clock import shown
@@ -19,16 +19,24 @@ def render(pending: Pending) -> str:
     """Return a heading, a list of what waits, and last what waits for nothing."""
     zone = pending.timetable.zone
     # A list of lists: chats and forges show it alike, and a phone has no room for a table.
-    lines = [f"### {code(named(pending.timetable))}: {_title(pending)}", ""]
+    policy = code(named(pending.timetable))
+    lines = [f"### {policy}: {_title(pending)}", ""]
     for entry in pending.waiting:
         lines += _entry(entry, zone)
     # In one line, as nobody has to do anything about it.
-    rest = [str(each.target) for each in pending.entries if each.offer.waits is Waits.NO]
+    rest = ", ".join(_without_offers(pending))
     if rest:
-        lines.append(f"- nothing waits for {', '.join(map(code, rest))}")
+        lines.append(f"- nothing waits for {rest}")
     if not pending.entries:
         lines.append("no targets: nothing has the labels that they are selected by")
     return "".join(f"{line}\n" for line in lines)
+
+
+def _without_offers(pending: Pending) -> Iterator[str]:
+    """Yield the targets for which nothing waits."""
+    for entry in pending.entries:
+        if entry.offer.waits is Waits.NO:
+            yield code(str(entry.target))
 
 
 def _title(pending: Pending) -> str:
@@ -37,41 +45,54 @@ def _title(pending: Pending) -> str:
     verb = "opens"
     if decision.open:
         verb = "closes"
+    # The gate looks no further ahead than that.
     if decision.until is None:
-        return f"{verb} not for more than 400 days ({code(decision.reason)})"
-    return f"{verb} {shown(decision.until, zone)} ({zone.key})"
+        reason = code(decision.reason)
+        return f"{verb} not for more than 400 days ({reason})"
+    at = shown(decision.until, zone)
+    return f"{verb} {at} ({zone.key})"
 
 
 def _entry(entry: Entry, zone: Zone) -> Iterator[str]:
-    yield f"- **{code(str(entry.target))}** {words.waits(entry)}{_revisions(entry)}"
-    since = words.since(entry.offer, zone)
+    offer = entry.offer
+    target = code(str(entry.target))
+    verb = words.waits(entry)
+    yield f"- **{target}** {verb}{_revisions(offer)}"
+    since = words.since(offer, zone)
     if since:
-        yield f"  - offered by {code(entry.offer.source)} since {since}"
+        source = code(offer.source)
+        yield f"  - offered by {source} since {since}"
     # When the policy opens is in the heading.
     if entry.opening.kept_by:
-        yield f"  - {code(words.opening(entry.opening, zone))}"
-    for note in entry.offer.notes:
+        opening = words.opening(entry.opening, zone)
+        yield f"  - {code(opening)}"
+    for note in offer.notes:
         yield f"  - {code(note)}"
     if entry.between is not None:
         yield from _between(entry.between)
 
 
-def _revisions(entry: Entry) -> str:
-    offer = entry.offer
+def _revisions(offer: Offer) -> str:
     # Of a source that could not be read there is nothing to compare.
     if offer.offered is None:
         return ""
+    # A target that is new has applied none yet.
     applied = words.revision(offer.applied) or "nothing"
-    return f": {code(applied)} → {code(words.revision(offer.offered))}"
+    offered = words.revision(offer.offered)
+    return f": {code(applied)} → {code(offered)}"
 
 
 def _between(between: Between) -> Iterator[str]:
     for title, commits in words.commits(between):
         yield f"  - {title}"
-        yield from _list([*map(words.commit, commits)], words.FEW_COMMITS)
+        lines = [words.commit(each) for each in commits]
+        yield from _list(lines, words.FEW_COMMITS)
+    # None where nobody asked for the objects, and so for images neither.
     if between.objects is not None:
-        yield f"  - {words.sums(between.objects)}"
-        yield from _list([*map(words.change, between.objects)], words.FEW_OBJECTS)
+        sums = words.sums(between.objects)
+        yield f"  - {sums}"
+        lines = [words.change(each) for each in between.objects]
+        yield from _list(lines, words.FEW_OBJECTS)
         for image in between.images:
             yield f"  - new image {code(image)}"
     for gap in between.gaps:

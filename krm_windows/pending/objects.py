@@ -11,6 +11,8 @@ from krm_windows.krm import InputError, Value, value
 from krm_windows.pending.between import Change, Kind
 
 Objects = Mapping[Identity, Object]
+Pairs = list[tuple[str, Value, Value]]
+"""Paths, each with what is there before and after."""
 # The lists of a Pod's containers (core/v1, PodSpec), wherever a Pod template may be.
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 # A host, a path, a tag and a digest (OCI distribution specification, and what containerd takes).
@@ -22,19 +24,26 @@ _DEEPEST = 100
 
 def compare(before: Objects, after: Objects) -> tuple[Change, ...]:
     """Return what changes, in the order of kinds and names."""
+    every = before.keys() | after.keys()
     found = []
     # By kind first, as a reader looks for the Deployments, and not for what is in a namespace.
-    for identity in sorted(before.keys() | after.keys(), key=_order):
-        old, new = before.get(identity), after.get(identity)
-        if old is None and new is not None:
-            found.append(Change(Kind.ADDED, str(new)))
-        elif new is None and old is not None:
-            found.append(Change(Kind.REMOVED, str(old)))
-        elif old is not None and new is not None:
-            fields = tuple(_fields(old, new))
-            if fields:
-                found.append(Change(Kind.CHANGED, str(new), fields))
+    for identity in sorted(every, key=_order):
+        change = _change(before.get(identity), after.get(identity))
+        if change is not None:
+            found.append(change)
     return tuple(found)
+
+
+def _change(old: Object | None, new: Object | None) -> Change | None:
+    """Return how an object changes, None where both are alike."""
+    if new is None:
+        return Change(Kind.REMOVED, str(old))
+    if old is None:
+        return Change(Kind.ADDED, str(new))
+    fields = tuple(_fields(old, new))
+    if not fields:
+        return None
+    return Change(Kind.CHANGED, str(new), fields)
 
 
 def images(objects: Iterable[Object]) -> set[str]:
@@ -44,7 +53,8 @@ def images(objects: Iterable[Object]) -> set[str]:
         # The schema of a CRD may have a property of any name.
         # Anything else may have the template of a Pod in it, whatever its kind is called.
         if each.kind != "CustomResourceDefinition":
-            found.update(_images(_content(each)))
+            content = _content(each)
+            found.update(_images(content))
     return found
 
 
@@ -55,14 +65,20 @@ def is_image(text: str) -> bool:
 
 def charts(before: Objects, after: Objects) -> Iterator[str]:
     """Yield the HelmReleases that are new or change: what their charts run on is not known here."""
-    # One that goes runs nothing any more.
-    for change in compare(_releases(before), _releases(after)):
+    releases = compare(_releases(before), _releases(after))
+    for change in releases:
+        # One that goes runs nothing any more.
         if change.kind is not Kind.REMOVED:
             yield change.object
 
 
 def _releases(objects: Objects) -> Objects:
-    return {key: each for key, each in objects.items() if key[:2] == (HELM, "HelmRelease")}
+    found: dict[Identity, Object] = {}
+    for identity, each in objects.items():
+        group, kind, _, _ = identity
+        if (group, kind) == (HELM, "HelmRelease"):
+            found[identity] = each
+    return found
 
 
 def _order(identity: Identity) -> tuple[str, ...]:
@@ -74,7 +90,9 @@ def _fields(old: Object, new: Object) -> Iterator[str]:
     # Mostly the very same bytes, which need not be read.
     if old.item.span == new.item.span:
         return
-    yield from _differences(_content(old), _content(new), "", 0)
+    before = _content(old)
+    after = _content(new)
+    yield from _differences(before, after, "", 0)
 
 
 def _content(item: Object) -> Value:
@@ -90,7 +108,9 @@ def _content(item: Object) -> Value:
     if not isinstance(metadata, dict):
         return found
     annotations = metadata.get("annotations")
-    if isinstance(annotations, dict) and ORIGIN in annotations:
+    if not isinstance(annotations, dict):
+        return found
+    if ORIGIN in annotations:
         del annotations[ORIGIN]
         # kustomize adds the mapping, too, where the object had none.
         if not annotations:
@@ -111,29 +131,48 @@ def _differences(old: Value, new: Value, path: str, depth: int) -> Iterator[str]
         yield path or "."
 
 
-def _pairs(old: Value, new: Value, path: str) -> list[tuple[str, Value, Value]] | None:
+def _pairs(old: Value, new: Value, path: str) -> Pairs | None:
     """Return what is below two values side by side, None where they are to be named themselves."""
     if isinstance(old, dict) and isinstance(new, dict):
-        names = dict.fromkeys((*old, *new))
-        return [(_below(path, name), old.get(name), new.get(name)) for name in names]
+        return _field_pairs(old, new, path)
     if isinstance(old, list) and isinstance(new, list):
         return _entry_pairs(old, new, path)
     return None
 
 
-def _entry_pairs(
-    old: list[Value], new: list[Value], path: str
-) -> list[tuple[str, Value, Value]] | None:
-    before, after = _named(old), _named(new)
+def _field_pairs(
+    old: dict[str, Value],
+    new: dict[str, Value],
+    path: str,
+) -> Pairs:
+    found: Pairs = []
+    # In the order of the manifest, those that are new last. One that is null is as one that is
+    # not there.
+    names = dict.fromkeys((*old, *new))
+    for name in names:
+        below = _below(path, name)
+        found.append((below, old.get(name), new.get(name)))
+    return found
+
+
+def _entry_pairs(old: list[Value], new: list[Value], path: str) -> Pairs | None:
+    found: Pairs = []
+    before = _named(old)
+    after = _named(new)
     # Containers, ports and volumes are known by their names, wherever in the list they are.
     if before is not None and after is not None:
         names = dict.fromkeys((*before, *after))
-        return [(f"{path}[{name}]", before.get(name), after.get(name)) for name in names]
+        for name in names:
+            below = f"{path}[{name}]"
+            found.append((below, before.get(name), after.get(name)))
+        return found
     # Of a list that got shorter nobody can say which of its entries is gone.
     if len(old) != len(new):
         return None
-    entries = enumerate(zip(old, new, strict=True))
-    return [(f"{path}[{index}]", one, other) for index, (one, other) in entries]
+    for index, (one, other) in enumerate(zip(old, new, strict=True)):
+        below = f"{path}[{index}]"
+        found.append((below, one, other))
+    return found
 
 
 def _below(path: str, name: str) -> str:
@@ -152,8 +191,11 @@ def _named(entries: list[Value]) -> dict[str, Value] | None:
         if not isinstance(entry, dict):
             return None
         name = entry.get("name")
-        # Ports of one name, or of none, are known by their place.
-        if not isinstance(name, str) or name in found:
+        # A port may have none.
+        if not isinstance(name, str):
+            return None
+        # Variables may be set twice: then they are known by their place.
+        if name in found:
             return None
         found[name] = entry
     return found

@@ -18,6 +18,8 @@ from krm_windows.status.objects import Address, Thing
 
 # The version that a HelmRelease asks for where it names none (helm-controller, HelmChartTemplate).
 _ANY = "*"
+# Each of these outranks the branch (source-controller, GitRepositoryRef).
+_ABOVE_BRANCH = ("tag", "semver", "name", "commit")
 
 
 class Waits(Enum):
@@ -61,7 +63,8 @@ def read(target: Target, thing: Thing, sources: Sources) -> Offer:
         return _release(target, thing, sources)
     if target.group == SOURCE:
         return _source(target, thing, sources)
-    return Offer(Waits.UNKNOWN, notes=(f"a {target.kind} notes no revision that waits",))
+    note = f"a {target.kind} notes no revision that waits"
+    return Offer(Waits.UNKNOWN, notes=(note,))
 
 
 def _is(target: Target, group: str, kind: str) -> bool:
@@ -76,16 +79,31 @@ def _kustomization(target: Target, thing: Thing, sources: Sources) -> Offer:
     )
     source, offered, note = _offered(address, sources)
     if offered is None:
-        return Offer(Waits.UNKNOWN, named(address), applied, notes=(note,))
-    notes = [*_tried(thing, offered, applied)]
+        return Offer(
+            Waits.UNKNOWN,
+            named(address),
+            applied,
+            notes=(note,),
+        )
+    notes = list(_tried(thing, offered, applied))
     waits = _compared(applied, offered)
     if _is_suspended(source):
         waits, offered, note = _found_here(source, applied, offered, sources)
         notes.append(f"{named(address)} {note}")
-    return Offer(waits, named(address), applied, offered, tuple(notes))
+    return Offer(
+        waits,
+        named(address),
+        applied,
+        offered,
+        tuple(notes),
+    )
 
 
-def _tried(thing: Thing, offered: Revision, applied: Revision | None) -> Iterator[str]:
+def _tried(
+    thing: Thing,
+    offered: Revision,
+    applied: Revision | None,
+) -> Iterator[str]:
     """Say where a revision waits because it could not be applied."""
     if applied is not None and applied.is_same(offered):
         return
@@ -105,7 +123,12 @@ def _release(target: Target, thing: Thing, sources: Sources) -> Offer:
         return Offer(Waits.UNKNOWN, "", applied, notes=(note,))
     source, offered, note = _offered(address, sources)
     if offered is None:
-        return Offer(Waits.UNKNOWN, named(address), applied, notes=(note,))
+        return Offer(
+            Waits.UNKNOWN,
+            named(address),
+            applied,
+            notes=(note,),
+        )
     waits = _compared(applied, offered)
     # helm-controller writes `6.6.2+<digest>` for `6.6.2@sha256:…` of an OCIRepository, and notes
     # the digest itself.
@@ -114,10 +137,16 @@ def _release(target: Target, thing: Thing, sources: Sources) -> Offer:
         if digest == offered.digest:
             waits = Waits.NO
     # The chart may be the same, and the values others: that is an upgrade, too.
-    notes = [*_edited(thing, source)]
+    notes = list(_edited(thing, source))
     if notes:
         waits = Waits.YES
-    return Offer(waits, named(address), applied, offered, tuple(notes))
+    return Offer(
+        waits,
+        named(address),
+        applied,
+        offered,
+        tuple(notes),
+    )
 
 
 def _edited(thing: Thing, chart: Thing) -> Iterator[str]:
@@ -126,11 +155,13 @@ def _edited(thing: Thing, chart: Thing) -> Iterator[str]:
     # A HelmChart is made and changed when the release is reconciled, which suspended it is not.
     if asked and chart.get("kind") == "HelmChart":
         version = text(thing, "spec", "chart", "spec", "version") or _ANY
-        had = text(chart, "spec", "chart"), text(chart, "spec", "version") or _ANY
-        if (asked, version) != had:
+        had = text(chart, "spec", "chart")
+        had_version = text(chart, "spec", "version") or _ANY
+        if asked != had or version != had_version:
             yield f"it asks for chart {asked} {version} now, which is fetched when it opens"
     attempted = dig(thing, "status", "lastAttemptedGeneration")
     generation = dig(thing, "metadata", "generation")
+    # One that was never reconciled has attempted none.
     if not isinstance(attempted, int) or not isinstance(generation, int):
         return
     # To suspend it is a change of its spec, too: that one counts for nothing.
@@ -148,7 +179,9 @@ def _deployed(thing: Thing) -> tuple[Revision | None, str]:
     # Its own statuses are those of Helm: deployed, superseded, failed, uninstalled.
     for snapshot in history:
         if text(snapshot, "status") == "deployed":
-            return _revision(text(snapshot, "chartVersion")), text(snapshot, "ociDigest")
+            version = text(snapshot, "chartVersion")
+            digest = text(snapshot, "ociDigest")
+            return _revision(version), digest
     return None, ""
 
 
@@ -162,7 +195,13 @@ def _source(target: Target, thing: Thing, sources: Sources) -> Offer:
     if not _is_suspended(thing):
         return Offer(Waits.NO, source, current, current)
     waits, offered, note = _found_here(thing, current, current, sources)
-    return Offer(waits, source, current, offered, (f"it {note}",))
+    return Offer(
+        waits,
+        source,
+        current,
+        offered,
+        (f"it {note}",),
+    )
 
 
 def _found_here(
@@ -172,18 +211,15 @@ def _found_here(
     waits = _compared(applied, offered)
     reference = dig(source, "spec", "ref")
     branch = text(reference, "branch")
-    # Any of these outranks the branch (source-controller, GitRepositoryRef).
-    others = [text(reference, key) for key in ("tag", "semver", "name", "commit")]
+    outranked = any(text(reference, key) for key in _ABOVE_BRANCH)
     head = ""
-    if source.get("kind") == "GitRepository" and branch and not any(others):
+    # Of Helm and OCI repositories nothing is at hand.
+    if source.get("kind") == "GitRepository" and branch and not outranked:
         head = sources.head(branch, offered.commit)
     if head:
         found = Revision(f"{branch}@sha1:{head}")
-        return (
-            _compared(applied, found),
-            found,
-            "is suspended: the repository here says what is new",
-        )
+        waits = _compared(applied, found)
+        return waits, found, "is suspended: the repository here says what is new"
     # What is newer than its last artifact the cluster does not know.
     if waits is Waits.NO:
         waits = Waits.UNKNOWN
@@ -200,7 +236,9 @@ def _offered(address: Address, sources: Sources) -> tuple[Thing, Revision | None
     source = sources.found.get(address)
     if source is None:
         return {}, None, sources.missing(address)
-    return source, artifact(source), f"{named(address)} has no artifact"
+    # It may be new, or may never have been fetched: then the note is the reason.
+    note = f"{named(address)} has no artifact"
+    return source, artifact(source), note
 
 
 def _compared(applied: Revision | None, offered: Revision) -> Waits:
@@ -215,18 +253,23 @@ def _chart(target: Target, thing: Thing) -> Address | None:
     if text(thing, "spec", "chartRef", "kind"):
         return _reference(thing, target.namespace, "spec", "chartRef")
     # `namespace/name` of the HelmChart that helm-controller made.
-    namespace, slash, name = text(thing, "status", "helmChart").partition("/")
+    made = text(thing, "status", "helmChart")
+    namespace, slash, name = made.partition("/")
     if not slash:
         return None
     return SOURCE, "HelmChart", namespace, name
 
 
 def _reference(thing: Thing, namespace: str, *path: str) -> Address:
+    kind = text(thing, *path, "kind")
+    name = text(thing, *path, "name")
+    # Of the object's own namespace unless it names another one (CrossNamespaceSourceReference).
     home = text(thing, *path, "namespace") or namespace
-    return SOURCE, text(thing, *path, "kind"), home, text(thing, *path, "name")
+    return SOURCE, kind, home, name
 
 
 def _revision(revision: str, origin: str = "") -> Revision | None:
+    # Before the first one is applied, Flux notes none.
     if not revision:
         return None
     return Revision(revision, origin)

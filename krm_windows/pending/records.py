@@ -12,7 +12,11 @@ from krm_windows.preview.records import Record
 from krm_windows.system.git_history import Commit
 
 # Null is what is not known.
-_WAITS = {Waits.YES: True, Waits.NO: False, Waits.UNKNOWN: None}
+_WAITS = {
+    Waits.YES: True,
+    Waits.NO: False,
+    Waits.UNKNOWN: None,
+}
 
 
 def pending(of: Pending, at: datetime) -> Record:
@@ -32,11 +36,15 @@ def pending(of: Pending, at: datetime) -> Record:
 
 def targets(of: Pending) -> list[Record]:
     """Return what waits for each target."""
-    return [_target(entry, of.timetable.zone) for entry in of.entries]
+    zone = of.timetable.zone
+    return [_target(entry, zone) for entry in of.entries]
 
 
 def _target(entry: Entry, tz: tzinfo) -> Record:
-    target, offer, opening = entry.target, entry.offer, entry.opening
+    target = entry.target
+    offer = entry.offer
+    opening = entry.opening
+    # All of it null where no repository is at hand, or has the revisions.
     between: Record = {"commits": None, "undone": None, "objects": None, "newImages": None}
     gaps = list(offer.notes)
     if entry.between is not None:
@@ -50,6 +58,7 @@ def _target(entry: Entry, tz: tzinfo) -> Record:
         "pending": _WAITS[offer.waits],
         "open": opening.is_open,
         "opens": _instant(opening.at, tz),
+        # Empty texts are null to a program: what is not there, and not what is called "".
         "keptBy": opening.kept_by or None,
         "source": offer.source or None,
         "applied": _revision(offer.applied, tz),
@@ -74,11 +83,11 @@ def _between(of: Between) -> Record:
     # Null where nothing was built, an empty list where nothing changes.
     changes = images = None
     if of.objects is not None:
-        changes = [*map(_change, of.objects)]
+        changes = [_change(each) for each in of.objects]
         images = list(of.images)
     return {
-        "commits": [*map(_commit, of.commits)],
-        "undone": [*map(_commit, of.undone)],
+        "commits": [_commit(each) for each in of.commits],
+        "undone": [_commit(each) for each in of.undone],
         "objects": changes,
         "newImages": images,
     }
@@ -87,6 +96,7 @@ def _between(of: Between) -> Record:
 def _commit(of: Commit) -> Record:
     return {
         "commit": of.name,
+        # Seconds since 1970, as Git has it: a commit may have a time that no date has.
         "committed": of.committed,
         "author": of.author,
         "subject": of.subject,
@@ -94,8 +104,14 @@ def _commit(of: Commit) -> Record:
 
 
 def _change(of: Change) -> Record:
-    return {"change": of.kind.name.lower(), "object": of.object, "fields": list(of.fields)}
+    return {
+        "change": of.kind.name.lower(),
+        "object": of.object,
+        "fields": list(of.fields),
+    }
 
 
 def _instant(at: datetime | None, tz: tzinfo) -> str | None:
-    return None if at is None else stamp(at, tz)
+    if at is None:
+        return None
+    return stamp(at, tz)

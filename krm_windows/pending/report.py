@@ -61,7 +61,9 @@ class Pending:
     @property
     def waiting(self) -> tuple[Entry, ...]:
         """The targets for which something waits, or may wait."""
-        return tuple(each for each in self.entries if each.offer.waits is not Waits.NO)
+        # Of one that is not known nobody may believe that it brings nothing.
+        found = [entry for entry in self.entries if entry.offer.waits is not Waits.NO]
+        return tuple(found)
 
     @property
     def images(self) -> tuple[str, ...]:
@@ -69,7 +71,7 @@ class Pending:
         # Two targets may run one image: it is fetched once.
         found: set[str] = set()
         for entry in self.entries:
-            if entry.between is not None and entry.between.objects is not None:
+            if entry.between is not None:
                 found.update(entry.between.images)
         return tuple(sorted(found))
 
@@ -78,7 +80,9 @@ class Pending:
         """Say what is not known of each target, so that no image list is taken for complete."""
         found: list[str] = []
         for entry in self.entries:
-            found += (f"{entry.target}: {each}" for each in _gaps(entry))
+            target = entry.target
+            found += [f"{target}: {gap}" for gap in _gaps(entry)]
+        # Both trees of a target may have the same gap.
         return tuple(dict.fromkeys(found))
 
 
@@ -99,7 +103,11 @@ class Surroundings:
     head: Head = nowhere
 
 
-def report(status: Status, things: Sequence[Thing], others: Surroundings) -> Pending:
+def report(
+    status: Status,
+    things: Sequence[Thing],
+    others: Surroundings,
+) -> Pending:
     """Say what waits for the targets of a policy.
 
     `things` are the objects that the status was judged by. Sources that are not among them are
@@ -114,11 +122,16 @@ def report(status: Status, things: Sequence[Thing], others: Surroundings) -> Pen
         if thing is not None:
             offer = offers.read(row.target, thing, sources)
         opening = _opening(status.decision, row)
-        entries.append(Entry(row.target, offer, opening, others.look(row.target, offer)))
+        between = others.look(row.target, offer)
+        entries.append(Entry(row.target, offer, opening, between))
     return Pending(status.timetable, status.decision, tuple(entries))
 
 
-def _sources(status: Status, objects: Mapping[Address, Thing], others: Surroundings) -> Sources:
+def _sources(
+    status: Status,
+    objects: Mapping[Address, Thing],
+    others: Surroundings,
+) -> Sources:
     """Find the sources of all targets, in few queries."""
     wanted: list[Address] = []
     for row in status.rows:
@@ -127,13 +140,16 @@ def _sources(status: Status, objects: Mapping[Address, Thing], others: Surroundi
             wanted += offers.wanted(row.target, thing)
     # A file has all that there is; and a source may be a target itself, which was read already.
     found = {address: objects[address] for address in wanted if address in objects}
+    missing = [address for address in wanted if address not in found]
     unread: dict[Address, str] = {}
-    for query, members in revisions.queries(each for each in wanted if each not in found):
+    for query, members in revisions.queries(missing):
         try:
-            found.update(by_address(others.ask(query)))
+            answer = others.ask(query)
+            found.update(by_address(answer))
         except WorkspaceError as error:
             # Who may read the targets need not be allowed to read their sources.
-            unread.update(dict.fromkeys(members, str(error)))
+            for address in members:
+                unread[address] = str(error)
     return Sources(found, unread, others.head)
 
 

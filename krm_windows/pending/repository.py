@@ -35,7 +35,9 @@ class Applied:
     def __or__(self, other: "Applied") -> "Applied":
         """Return what both apply; the first one counts where both apply one object."""
         return Applied(
-            {**other.objects, **self.objects}, self.files | other.files, self.gaps + other.gaps
+            objects={**other.objects, **self.objects},
+            files=self.files | other.files,
+            gaps=self.gaps + other.gaps,
         )
 
 
@@ -53,51 +55,56 @@ class Repository:
     surveys: dict[str, Survey] = field(default_factory=dict)
     ranges: dict[tuple[str, str], list[Step]] = field(default_factory=dict)
 
-    def between(self, target: Target, old: str, new: str, *, builds: bool) -> Between:
+    def between(
+        self,
+        target: Target,
+        old: str,
+        new: str,
+        *,
+        builds: bool,
+    ) -> Between:
         """Return what lies between two commits for a target; `old` is empty where it has none yet.
 
         Raises WorkspaceError where one is not there, InputError where several clusters have it.
         """
-        was, will = self._at(old, target), self._at(new, target)
-        before, after = Applied(), Applied()
+        was = self._at(old, target)
+        will = self._at(new, target)
+        before = Applied()
+        after = Applied()
         # A cluster that did not have the target yet applied nothing of it.
         if was is not None:
             before = applied(was, target)
         if will is not None:
             after = applied(will, target) | arriving(was, will, target)
-        files = before.files | after.files
+        gaps = before.gaps + after.gaps
         # A glob that leaves its cluster out would otherwise be a target without changes.
-        missing: tuple[str, ...] = ()
         if was is None and will is None:
-            missing = ("no cluster of this repository has it",)
+            gaps = ("no cluster of this repository has it",)
+        files = before.files | after.files
         commits, undone = self._commits(old, new, files)
-        gaps = (*missing, *before.gaps, *after.gaps)
         # The trees were built to know the files, and still nobody asked for what is in them.
         if not builds:
-            return Between(commits, undone, gaps=tuple(dict.fromkeys(gaps)))
-        # New to the target itself: whether another one has brought it to the same nodes already
-        # nobody can know here.
-        fresh = objects.images(after.objects.values()) - objects.images(before.objects.values())
-        charts = objects.charts(before.objects, after.objects)
-        gaps += tuple(f"what the chart of {each} runs on is not known" for each in charts)
-        odd = sorted(each for each in fresh if not objects.is_image(each))
-        gaps += tuple(f"{each!r} is no name of an image" for each in odd)
+            return Between(commits, undone, gaps=_once(gaps))
+        fresh = _new_images(before, after)
+        gaps += tuple(_image_gaps(before, after, fresh))
         return Between(
-            commits,
-            undone,
-            objects.compare(before.objects, after.objects),
-            tuple(sorted(filter(objects.is_image, fresh))),
-            tuple(dict.fromkeys(gaps)),
+            commits=commits,
+            undone=undone,
+            objects=objects.compare(before.objects, after.objects),
+            images=tuple(filter(objects.is_image, fresh)),
+            gaps=_once(gaps),
         )
 
     def clusters(self, commit: str) -> tuple[Cluster, ...]:
         """Return the clusters of a commit, only the one that is meant where that has a name."""
         found = self._survey(commit).clusters
         named = tuple(each for each in found if each.name == self.cluster)
-        return named or found
+        if not named:
+            return found
+        return named
 
     def _commits(
-        self, old: str, new: str, files: Collection[str]
+        self, old: str, new: str, files: frozenset[str]
     ) -> tuple[tuple[Commit, ...], tuple[Commit, ...]]:
         """Return the commits that come, and those that go, of all that touch some files."""
         # Nothing was applied yet: the whole history would be new.
@@ -105,15 +112,25 @@ class Repository:
             return (), ()
         if (old, new) not in self.ranges:
             with git_history.opened(self.directory, new) as history:
-                for one, other in ((old, new), (new, old)):
-                    commits = history.between(one, other)
-                    self.ranges[one, other] = [*history.changed(commits)]
-        return self._touching(old, new, files), self._touching(new, old, files)
+                coming = history.between(old, new)
+                self.ranges[old, new] = [*history.changed(coming)]
+                # After a rollback, or a push by force, there are some that only the old one has.
+                going = history.between(new, old)
+                self.ranges[new, old] = [*history.changed(going)]
+        added = self._touching(old, new, files)
+        undone = self._touching(new, old, files)
+        return added, undone
 
-    def _touching(self, old: str, new: str, files: Collection[str]) -> tuple[Commit, ...]:
+    def _touching(
+        self,
+        old: str,
+        new: str,
+        files: frozenset[str],
+    ) -> tuple[Commit, ...]:
         found = []
         for commit, changed in self.ranges[old, new]:
-            if any(each.path in files for each in changed):
+            paths = [each.path for each in changed]
+            if not files.isdisjoint(paths):
                 found.append(commit)
         return tuple(found)
 
@@ -128,10 +145,11 @@ class Repository:
             return None
         having = [each for each in self.clusters(commit) if is_in(each, target)]
         if len(having) > 1:
-            names = ", ".join(each.root for each in having)
+            roots = [each.root for each in having]
+            names = ", ".join(roots)
             raise InputError(
                 f"{target} is in several clusters: {names}; say which, as in "
-                f"`--clusters {having[0].root}`"
+                f"`--clusters {roots[0]}`"
             )
         # A target that is new has no cluster at the commit before it.
         if not having:
@@ -139,16 +157,42 @@ class Repository:
         return having[0]
 
 
+def _once(gaps: Iterable[str]) -> tuple[str, ...]:
+    # Both trees may have the same one.
+    return tuple(dict.fromkeys(gaps))
+
+
+def _new_images(before: Applied, after: Applied) -> list[str]:
+    """Return what is named as an image after, and was not before, in order."""
+    # New to the target itself: whether another one has brought it to the same nodes already
+    # nobody can know here.
+    had = objects.images(before.objects.values())
+    has = objects.images(after.objects.values())
+    return sorted(has - had)
+
+
+def _image_gaps(before: Applied, after: Applied, fresh: Iterable[str]) -> Iterator[str]:
+    """Say why images may be missing in a list of them."""
+    # Helm renders a chart in the cluster, with values that may be there only.
+    for release in objects.charts(before.objects, after.objects):
+        yield f"what the chart of {release} runs on is not known"
+    for name in fresh:
+        if not objects.is_image(name):
+            yield f"{name!r} is no name of an image"
+
+
 def is_in(cluster: Cluster, target: Target) -> bool:
     """Whether a cluster has a target, or applies anything from it."""
     if _identity(target) in cluster.objects:
         return True
-    return any(True for _ in _kustomizations(cluster, target))
+    # What is made in the cluster by hand is in no file, and may still apply some.
+    applying = _kustomizations(cluster, target)
+    return next(applying, None) is not None
 
 
 def applied(cluster: Cluster, target: Target) -> Applied:
     """Return what a target applies in a cluster."""
-    found = [*_kustomizations(cluster, target)]
+    found = list(_kustomizations(cluster, target))
     if not found:
         return _object(cluster, target)
     return _together(found)
@@ -181,9 +225,12 @@ def arriving(before: Cluster | None, after: Cluster, target: Target) -> Applied:
     while waiting:
         parent = waiting.pop()
         for each in after.kustomizations.values():
-            if each.parent == parent and each.key not in seen and each.key not in known:
-                seen.add(each.key)
-                waiting.append(each.key)
+            key = each.key
+            if each.parent != parent or key in known:
+                continue
+            if key not in seen:
+                seen.add(key)
+                waiting.append(key)
                 found.append(each)
     return _together(found)
 
@@ -191,9 +238,11 @@ def arriving(before: Cluster | None, after: Cluster, target: Target) -> Applied:
 def _kustomizations(cluster: Cluster, target: Target) -> Iterator[Kustomization]:
     """Yield the Kustomizations that apply something new once a target is open."""
     if (target.group, target.kind) == (KUSTOMIZE, "Kustomization"):
-        found = cluster.kustomizations.get(f"{target.namespace}/{target.name}")
+        key = f"{target.namespace}/{target.name}"
+        found = cluster.kustomizations.get(key)
         if found is not None:
             yield found
+    # A source lets all through that take their files from it.
     elif target.group == SOURCE:
         for each in cluster.kustomizations.values():
             if each.source == _identity(target):

@@ -97,7 +97,8 @@ def queries(addresses: Iterable[Address]) -> Iterable[tuple[Query, list[Address]
     """Yield what kubectl is asked for to read some sources, each query with those it reads."""
     groups: dict[tuple[str, str], list[Address]] = {}
     for address in dict.fromkeys(addresses):
-        groups.setdefault(address[1:3], []).append(address)
+        _, kind, namespace, _ = address
+        groups.setdefault((kind, namespace), []).append(address)
     # A query is a process, and asks for objects of one kind in one namespace.
     for (kind, namespace), members in groups.items():
         resource = _RESOURCES.get(kind)

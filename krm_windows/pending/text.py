@@ -33,11 +33,13 @@ def entries(pending: Pending) -> str:
 
 
 def _entry(entry: Entry, zone: Zone) -> Iterator[str]:
-    yield escape.line(f"{entry.target}: {words.waits(entry)}")
+    verb = words.waits(entry)
+    yield escape.line(f"{entry.target}: {verb}")
     offer = entry.offer
     # Of what waits for nothing it is enough to know what it has.
     if offer.waits is Waits.NO:
-        yield escape.line(f"  applied  {words.revision(offer.applied)}")
+        applied = words.revision(offer.applied)
+        yield escape.line(f"  applied  {applied}")
         return
     # One that is empty is left out: a target of two commits has no source, say.
     fields = {
@@ -59,10 +61,14 @@ def _entry(entry: Entry, zone: Zone) -> Iterator[str]:
 def _between(between: Between) -> Iterator[str]:
     for title, commits in words.commits(between):
         yield f"  {title}"
-        yield from _list([*map(words.commit, commits)], words.FEW_COMMITS)
+        lines = [words.commit(each) for each in commits]
+        yield from _list(lines, words.FEW_COMMITS)
+    # None where nobody asked for the objects, and so for images neither.
     if between.objects is not None:
-        yield f"  {words.sums(between.objects)}"
-        yield from _list([*map(words.change, between.objects)], words.FEW_OBJECTS)
+        sums = words.sums(between.objects)
+        yield f"  {sums}"
+        lines = [words.change(each) for each in between.objects]
+        yield from _list(lines, words.FEW_OBJECTS)
         for image in between.images:
             # An image is for a program, too: it is never cut.
             yield escape.line(f"  new image {image}")

@@ -48,7 +48,9 @@ def opening(of: Opening, zone: Zone) -> str:
     if of.is_open:
         return "it is open"
     if of.kept_by:
-        return f"not with the window: {' '.join(of.kept_by.split())}"
+        reason = " ".join(of.kept_by.split())
+        return f"not with the window: {reason}"
+    # The gate looks no further ahead than that.
     if of.at is None:
         return "not for more than 400 days"
     return shown(of.at, zone)
@@ -61,19 +63,27 @@ def revision(of: Revision | None) -> str:
     origin = ""
     if of.origin:
         origin = f", made of {of.origin}"
-    return _HASH.sub(r"\1", f"{of.text}{origin}")
+    whole = f"{of.text}{origin}"
+    return _HASH.sub(r"\1", whole)
 
 
 def since(offer: Offer, zone: Zone) -> str:
     """Say since when what waits is offered; of what is applied nobody asks."""
-    if offer.waits is not Waits.YES or offer.offered is None or offer.offered.since is None:
+    offered = offer.offered
+    if offer.waits is not Waits.YES or offered is None:
         return ""
-    return shown(offer.offered.since, zone)
+    # The head of a branch in a repository here: no source has had it yet.
+    if offered.since is None:
+        return ""
+    return shown(offered.since, zone)
 
 
 def commit(of: Commit) -> str:
     """Return a line for a commit: its name in short, its day, who wrote it, and its subject."""
-    return f"{of.name[:_NAME]} {_day(of)} {_author(of)}: {of.subject}"
+    name = of.name[:_NAME]
+    day = _day(of)
+    author = _author(of)
+    return f"{name} {day} {author}: {of.subject}"
 
 
 def _author(of: Commit) -> str:
@@ -85,16 +95,18 @@ def _author(of: Commit) -> str:
 
 def _day(of: Commit) -> str:
     try:
-        return f"{datetime.fromtimestamp(of.committed, UTC):%Y-%m-%d}"
+        at = datetime.fromtimestamp(of.committed, UTC)
     # Whoever writes a commit by hand may give it any time.
     except (OverflowError, OSError, ValueError):
         return "at some time"
+    return f"{at:%Y-%m-%d}"
 
 
 def commits(between: Between) -> Iterator[tuple[str, Sequence[Commit]]]:
     """Yield the commits that come and those that go, each list with its title."""
     if between.undone:
-        yield f"{counted(len(between.undone), 'commit')} taken back", between.undone
+        number = counted(len(between.undone), "commit")
+        yield f"{number} taken back", between.undone
     if between.commits:
         yield counted(len(between.commits), "commit"), between.commits
     # Where not all files are known, a commit may touch one of the others.
@@ -109,9 +121,15 @@ def sums(changes: Sequence[Change]) -> str:
     numbers = Counter(change.kind for change in changes)
     total = counted(len(changes), "object")
     if len(numbers) == 1:
-        return f"{total} {_KINDS[changes[0].kind]}"
-    said = [f"{numbers[kind]} {word}" for kind, word in _KINDS.items() if numbers[kind]]
-    return f"{total}: {', '.join(said)}"
+        [kind] = numbers
+        return f"{total} {_KINDS[kind]}"
+    said = []
+    # In the order of the table, and not in that of the changes.
+    for kind, word in _KINDS.items():
+        if numbers[kind]:
+            said.append(f"{numbers[kind]} {word}")
+    parts = ", ".join(said)
+    return f"{total}: {parts}"
 
 
 def change(of: Change) -> str:
@@ -129,5 +147,6 @@ def change(of: Change) -> str:
 def shortened(lines: Sequence[str], most: int) -> list[str]:
     """Return the first of many lines, and how many more there are."""
     if len(lines) <= most:
-        return [*lines]
-    return [*lines[:most], f"… and {len(lines) - most} more"]
+        return list(lines)
+    more = len(lines) - most
+    return [*lines[:most], f"… and {more} more"]
