@@ -84,12 +84,14 @@ class Account:
     @property
     def _last(self) -> Timetable:
         # There is one, as `account` returns no account without.
-        found = [stretch.timetable for stretch in self.stretches if stretch.timetable is not None]
+        every = (stretch.timetable for stretch in self.stretches)
+        found = [timetable for timetable in every if timetable is not None]
         return found[-1]
 
     @property
     def open_for(self) -> timedelta:
         """How long it was open."""
+        # Openings of one timetable never overlap, nor do versions.
         lengths = (opening.ends - opening.begins for opening in self.openings)
         return sum(lengths, timedelta())
 
@@ -191,7 +193,12 @@ def _openings(stretch: Stretch) -> Iterator[Opening]:
     # The evaluator, asked about this time alone.
     for segment in timeline(stretch.timetable, stretch.begins, stretch.ends):
         if segment.open:
-            yield Opening(segment.begins, segment.ends, segment.rules, stretch.revision)
+            yield Opening(
+                begins=segment.begins,
+                ends=segment.ends,
+                rules=segment.rules,
+                revision=stretch.revision,
+            )
 
 
 def _overrides(
@@ -206,10 +213,14 @@ def _overrides(
     for revision, now in effective(revisions):
         held = _rules(now)
         gone = [rule for rule in standing if rule not in held]
-        found += [(rule, standing.pop(rule), revision) for rule in gone]
+        for rule in gone:
+            made = standing.pop(rule)
+            found.append((rule, made, revision))
         for rule in held:
+            # Made by the first of the versions that have it one after the other.
             standing.setdefault(rule, revision)
     found += [(rule, made, None) for rule, made in standing.items()]
+    # Of one version by name, so that the output is the same each time.
     found.sort(key=lambda each: (each[1].at, each[0].key))
     for rule, made, ended in found:
         # In this time, and only while a version had it.
@@ -218,7 +229,8 @@ def _overrides(
         if ended is not None:
             last = min(ended.at, ends)
         if first < last:
-            yield Override(rule, made, ended, _spans(rule, made, first, last))
+            spans = _spans(rule, made, first, last)
+            yield Override(rule, made, ended, spans)
 
 
 def _rules(revision: Revision | None) -> tuple[Rule, ...]:

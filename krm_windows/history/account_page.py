@@ -1,6 +1,6 @@
 """The account of a policy as one page of HTML, for whoever has to keep it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from krm_windows.history.account import Account, Override
@@ -15,13 +15,20 @@ from krm_windows.preview.text import span
 
 def render(account: Account) -> str:
     """Return the page."""
-    return page(f"What was open: {title(account)}", *_main(account))
+    heading = f"What was open: {title(account)}"
+    return page(heading, *_main(account))
 
 
 def _main(account: Account) -> Iterator[Child]:
     yield element("p", period(account))
-    yield element("p", element("code", account.path), " of commit ", element("code", account.head))
+    yield element(
+        "p",
+        element("code", account.path),
+        " of commit ",
+        element("code", account.head),
+    )
     yield element("p", totals(account))
+    # Whoever audits it starts from what was decided, and by whom.
     yield element("h2", "Versions")
     yield element(
         "p",
@@ -29,23 +36,36 @@ def _main(account: Account) -> Iterator[Child]:
         class_="note",
     )
     yield table(("from", "commit", "author", "subject", "file", ""), _versions(account))
+    # Without gaps: times without a policy are in it, too.
     yield element("h2", "In force")
-    yield table(("from", "until", "version"), _stretches(account))
+    heads: Sequence[str] = ("from", "until", "version")
+    yield table(heads, _stretches(account))
     yield element("h2", "Open")
-    yield table(("opened", "closed", "open for", "version", "by"), _openings(account))
+    heads = ("opened", "closed", "open for", "version", "by")
+    yield table(heads, _openings(account))
     yield element("h2", "Overrides")
     # An empty table would leave open whether something is missing.
     if not account.overrides:
         yield element("p", "None.")
         return
-    heads = ("override", "state", "reason", "made", "by", "changed or ended", "by", "in force")
+    heads = (
+        "override",
+        "state",
+        "reason",
+        "made",
+        "by",
+        "changed or ended",
+        "by",
+        "in force",
+    )
     yield table(heads, _overrides(account))
 
 
 def _versions(account: Account) -> Iterator[list[Child]]:
     for each in account.revisions:
         # Here in full for each, as a page is kept, and read years later.
-        words = "; ".join((STATES[each.state], *each.problems))
+        state = STATES[each.state]
+        words = "; ".join((state, *each.problems))
         if each.behind:
             words += "; its clock is behind the version before"
         yield [
@@ -63,15 +83,21 @@ def _stretches(account: Account) -> Iterator[list[Child]]:
         version: Child = "no policy: nothing is gated"
         if each.revision is not None:
             version = _name(each.revision)
-        yield [_time(account, each.begins), _time(account, each.ends), version]
+        yield [
+            _time(account, each.begins),
+            _time(account, each.ends),
+            version,
+        ]
 
 
 def _openings(account: Account) -> Iterator[list[Child]]:
     for each in account.openings:
+        length = span(each.ends - each.begins)
         yield [
             _time(account, each.begins),
             _time(account, each.ends),
-            element("td", span(each.ends - each.begins), class_="length"),
+            # Its class keeps it on one line (`assets/past.css`).
+            element("td", length, class_="length"),
             _name(each.revision),
             element("code", ", ".join(each.rules)),
         ]
@@ -95,7 +121,8 @@ def _who(account: Account, revision: Revision | None) -> Iterator[Child]:
         yield from ("", "")
         return
     yield _time(account, revision.at)
-    yield f"{revision.commit.author} in {revision.commit.name[:COMMIT]}"
+    commit = revision.commit
+    yield f"{commit.author} in {commit.name[:COMMIT]}"
 
 
 def _spans(account: Account, override: Override) -> Child:
@@ -103,7 +130,9 @@ def _spans(account: Account, override: Override) -> Child:
         return "never in this time"
     found = []
     for begins, ends in override.spans:
-        found.append(f"{shown(begins, account.zone)} to {shown(ends, account.zone)}")
+        first = shown(begins, account.zone)
+        last = shown(ends, account.zone)
+        found.append(f"{first} to {last}")
     return "; ".join(found)
 
 
@@ -112,4 +141,6 @@ def _name(revision: Revision) -> Element:
 
 
 def _time(account: Account, at: datetime) -> Element:
-    return element("time", shown(at, account.zone), datetime=stamp(at, account.zone))
+    # For the eye the policy's clock, for programs the offset, too (HTML, 4.5.14).
+    zone = account.zone
+    return element("time", shown(at, zone), datetime=stamp(at, zone))

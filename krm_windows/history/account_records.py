@@ -22,6 +22,7 @@ def account(of: Account) -> Record:
         "file": of.path,
         "head": of.head,
         "timeZone": of.zone.key,
+        # With other rules of the zone the same policy may have been open at other times.
         "zoneRelease": of.zone.rules.release,
         "from": stamp(of.begins, of.zone),
         "until": stamp(of.ends, of.zone),
@@ -46,7 +47,8 @@ def statement(of: Account) -> Record:
         seen.add(each.blob)
         # Names of algorithms as in-toto has them (spec/v1/digest_set.md).
         digest = {"sha256": each.digest, "gitBlob": each.blob}
-        subjects.append({"name": f"{each.path}@{each.commit.name}", "digest": digest})
+        name = f"{each.path}@{each.commit.name}"
+        subjects.append({"name": name, "digest": digest})
     return {
         "_type": STATEMENT,
         "subject": subjects,
@@ -64,6 +66,7 @@ def _version(each: Revision, of: Account) -> Record:
         "state": each.state.value,
         "clockBehind": each.behind,
         "problems": list(each.problems),
+        # The object that Git has, and what any other tool can compute of the file.
         "blob": each.blob,
         "sha256": each.digest,
     }
@@ -99,6 +102,7 @@ def _opening(each: Opening, of: Account) -> Record:
 
 
 def _override(each: Override, of: Account) -> Record:
+    # Null while it is still there at the end of the time.
     ended = None
     if each.ended is not None:
         ended = _commit(each.ended, of)
@@ -109,7 +113,10 @@ def _override(each: Override, of: Account) -> Record:
         "made": _commit(each.made, of),
         "ended": ended,
         "inForce": [
-            {"from": stamp(begins, of.zone), "until": stamp(ends, of.zone)}
+            {
+                "from": stamp(begins, of.zone),
+                "until": stamp(ends, of.zone),
+            }
             for begins, ends in each.spans
         ],
     }

@@ -23,7 +23,8 @@ _INSET = "  "
 
 def render(account: Account, width: int) -> str:
     """Return the page; only rules and what people have written make a line wider."""
-    return "".join(f"{line.rstrip()}\n" for line in _lines(account, width))
+    lines = [line.rstrip() for line in _lines(account, width)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def title(account: Account) -> str:
@@ -35,8 +36,10 @@ def title(account: Account) -> str:
 
 def period(account: Account) -> str:
     """Say which time it is about."""
-    first = shown(account.begins, account.zone)
-    return f"{first} to {shown(account.ends, account.zone)} ({account.zone.key})"
+    zone = account.zone
+    first = shown(account.begins, zone)
+    last = shown(account.ends, zone)
+    return f"{first} to {last} ({zone.key})"
 
 
 def totals(account: Account) -> str:
@@ -44,25 +47,35 @@ def totals(account: Account) -> str:
     # The three together are all of the time.
     whole = account.ends - account.begins
     closed = whole - account.open_for - account.without
-    found = f"open for {span(account.open_for)}, closed for {span(closed)}"
+    parts = [
+        f"open for {span(account.open_for)}",
+        f"closed for {span(closed)}",
+    ]
     if account.without:
-        found += f", without a policy for {span(account.without)}"
-    return found
+        parts.append(f"without a policy for {span(account.without)}")
+    return ", ".join(parts)
 
 
 def _lines(account: Account, width: int) -> Iterator[str]:
     yield title(account)
     yield period(account)
-    yield f"{word(account.path)} of commit {account.head[:COMMIT]}"
+    # Somebody else may read the same from it years later.
+    path = word(account.path)
+    yield f"{path} of commit {account.head[:COMMIT]}"
     yield totals(account)
     yield ""
     yield "versions, by the committer's time of first parents"
     for revision in account.revisions:
-        yield from _wrapped(_version(account, revision), width, _EDGE)
+        line = _version(account, revision)
+        yield from _wrapped(line, width, _EDGE)
         for problem in revision.problems:
-            yield from _wrapped(f"{'':<{_EDGE}}{word(problem)}", width, _EDGE)
+            # Below the words of its version, right of the times.
+            line = " " * _EDGE + word(problem)
+            yield from _wrapped(line, width, _EDGE)
     yield ""
-    yield f"{'opened':<{_EDGE}}{'closed':<{_EDGE}}{'open for':<12}by"
+    opened = "opened".ljust(_EDGE)
+    closed = "closed".ljust(_EDGE)
+    yield f"{opened}{closed}open for    by"
     for stretch in account.stretches:
         yield from _stretch(account, stretch)
     yield ""
@@ -77,8 +90,10 @@ def _lines(account: Account, width: int) -> Iterator[str]:
 
 def _version(account: Account, revision: Revision) -> str:
     commit = revision.commit
-    found = f"{shown(revision.at, account.zone):<{_EDGE}}{commit.name[:COMMIT]} "
-    found += f"{word(commit.author)}: {word(commit.subject)}"
+    at = shown(revision.at, account.zone).ljust(_EDGE)
+    author = word(commit.author)
+    subject = word(commit.subject)
+    found = f"{at}{commit.name[:COMMIT]} {author}: {subject}"
     # What is as it should be needs no word.
     if revision.state is not State.READ:
         found += f" ({STATES[revision.state]})"
@@ -96,40 +111,56 @@ def _stretch(account: Account, stretch: Stretch) -> Iterator[str]:
     ends = shown(stretch.ends, account.zone)
     if stretch.revision is None:
         length = span(stretch.ends - stretch.begins)
-        yield f"{begins:<{_EDGE - 1}} {ends:<{_EDGE - 1}} {length:<11} no policy: nothing is gated"
+        yield _row(begins, ends, length, "no policy: nothing is gated")
         return
     # A version that was never open has no line below its own.
-    yield f"version {stretch.revision.commit.name[:COMMIT]}"
+    commit = stretch.revision.commit
+    yield f"version {commit.name[:COMMIT]}"
     for opening in account.openings:
         if stretch.begins <= opening.begins < stretch.ends:
             first = shown(opening.begins, account.zone)
             last = shown(opening.ends, account.zone)
             length = span(opening.ends - opening.begins)
             rules = ", ".join(opening.rules)
-            edges = f"{first:<{_EDGE - 1}} {last:<{_EDGE - 1}}"
-            yield f"{edges} {length:<11} {rules}"
+            yield _row(first, last, length, rules)
+
+
+def _row(begins: str, ends: str, length: str, words: str) -> str:
+    # A space at least between two, also where a time is longer than its column.
+    first = begins.ljust(_EDGE - 1)
+    last = ends.ljust(_EDGE - 1)
+    return f"{first} {last} {length:<11} {words}"
 
 
 def _override(account: Account, override: Override, width: int) -> Iterator[str]:
     rule = override.rule
     # A reason may be left out, and then that is worth a remark.
-    head = f"{_INSET}{rule.key}: {rule.state}, {word(rule.reason) or 'without a reason'}"
-    yield from _wrapped(head, width, len(_INSET) * 2)
-    yield from _wrapped(f"{_INSET * 2}made {_who(account, override.made)}", width, 6)
+    reason = word(rule.reason) or "without a reason"
+    head = f"{_INSET}{rule.key}: {rule.state}, {reason}"
+    below = _INSET * 2
+    yield from _wrapped(head, width, len(below))
+    made = _who(account, override.made)
+    # What goes on is moved in once more, so that it is no statement of its own.
+    inset = len(_INSET) * 3
+    yield from _wrapped(f"{below}made {made}", width, inset)
     if override.ended is not None:
-        words = f"{_INSET * 2}changed or ended {_who(account, override.ended)}"
-        yield from _wrapped(words, width, 6)
+        ended = _who(account, override.ended)
+        yield from _wrapped(f"{below}changed or ended {ended}", width, inset)
     for begins, ends in override.spans:
-        edges = f"{shown(begins, account.zone)} to {shown(ends, account.zone)}"
-        yield f"{_INSET * 2}in force {edges}, {span(ends - begins)}"
+        first = shown(begins, account.zone)
+        last = shown(ends, account.zone)
+        length = span(ends - begins)
+        yield f"{below}in force {first} to {last}, {length}"
+    # Made for later, say, and taken back before.
     if not override.spans:
-        yield f"{_INSET * 2}never in force in this time"
+        yield f"{below}never in force in this time"
 
 
 def _who(account: Account, revision: Revision) -> str:
     commit = revision.commit
     at = shown(revision.at, account.zone)
-    return f"{at} by {word(commit.author)} in {commit.name[:COMMIT]}"
+    author = word(commit.author)
+    return f"{at} by {author} in {commit.name[:COMMIT]}"
 
 
 def _wrapped(text: str, width: int, inset: int) -> list[str]:

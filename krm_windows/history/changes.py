@@ -40,7 +40,9 @@ def changes(
     if not globs and classes is None and not history.prefix:
         yield from _plain(commits)
         return
-    known = Classes(classes) if classes is not None else None
+    known = None
+    if classes is not None:
+        known = Classes(classes)
     done = 0
     for batch in _batches(history.changed(commits)):
         done += len(batch)
@@ -49,7 +51,8 @@ def changes(
         if known is not None:
             yield from _classified(history, touched, known)
         else:
-            yield from _plain(commit for commit, _ in touched)
+            asked_for = [commit for commit, _ in touched]
+            yield from _plain(asked_for)
 
 
 def _touching(steps: Iterable[_Step], globs: Sequence[str]) -> Iterator[_Step]:
@@ -69,7 +72,13 @@ def _change(commit: Commit, classes: tuple[str, ...]) -> Iterator[Change]:
     at = instant(commit.committed)
     # A time that no date has lies in no period.
     if at is not None:
-        yield Change(commit.name, at, commit.author, commit.subject, classes)
+        yield Change(
+            commit=commit.name,
+            at=at,
+            author=commit.author,
+            subject=commit.subject,
+            classes=classes,
+        )
 
 
 def _touched(changed: Iterable[Changed], globs: Sequence[str]) -> tuple[Changed, ...]:
@@ -82,7 +91,9 @@ def _matches(path: str, globs: Sequence[str]) -> bool:
     for pattern in globs:
         # `apps` and `apps/` are a directory, too, as they are for `git log -- apps`.
         plain = pattern.rstrip("/")
-        if glob.matches(plain, path) or glob.matches(f"{plain}/*", path):
+        if glob.matches(plain, path):
+            return True
+        if glob.matches(f"{plain}/*", path):
             return True
     return False
 
@@ -108,16 +119,21 @@ class Classes:
         self._spec = spec
         self._known: dict[bytes, str | None] = {}
 
-    def of(self, changed: Iterable[Changed], contents: Mapping[str, bytes]) -> set[str]:
+    def of(
+        self,
+        changed: Iterable[Changed],
+        contents: Mapping[str, bytes],
+    ) -> set[str]:
         """Return the classes of all objects that were made, changed or removed."""
         found: set[str] = set()
         for each in changed:
             # JSON is applied by few, and kustomize's own files have no object in them.
             if each.path.endswith(SUFFIXES):
-                before = _texts(contents.get(each.before or ""))
-                after = _texts(contents.get(each.after or ""))
+                before = _texts(each.before, contents)
+                after = _texts(each.after, contents)
                 # One that was changed may have been of another class before.
-                found.update(self._named(before ^ after))
+                texts = before ^ after
+                found.update(self._named(texts))
         return found
 
     def _named(self, texts: Iterable[bytes]) -> Iterator[str]:
@@ -132,11 +148,11 @@ class Classes:
     def _class(self, text: bytes) -> str | None:
         """Return the class of the object that a text is, None where it is none or unreadable."""
         try:
-            placements = divide(self._spec, _items(text)).placements
+            division = divide(self._spec, _items(text))
         except InputError:
             return None
         # One document is one object at most; local configuration is placed nowhere.
-        for placement in placements:
+        for placement in division.placements:
             return placement.change_class
         return None
 
@@ -147,15 +163,22 @@ def _items(text: bytes) -> list[KubeObject]:
     return [head for head in heads if head.kind]
 
 
-def _texts(content: bytes | None) -> set[bytes]:
+def _texts(blob: str | None, contents: Mapping[str, bytes]) -> set[bytes]:
     """Return the documents of a content, without markers and white space around them."""
+    # The file was made or removed by the commit.
+    if blob is None:
+        return set()
+    # Git's object may be too large to be a manifest, and then its content is not there.
+    content = contents.get(blob)
     if content is None:
         return set()
     try:
-        return {item.span.removeprefix(b"---").strip() for item in documents(content)}
+        spans = [item.span for item in documents(content)]
     except InputError:
         # Not UTF-8, or too much in it: nobody could apply it.
         return set()
+    # To move an object within its file changes nothing.
+    return {span.removeprefix(b"---").strip() for span in spans}
 
 
 def _classified(
@@ -170,10 +193,14 @@ def _classified(
     contents = history.contents(blobs)
     for commit, changed in steps:
         names = classes.of(changed, contents)
-        yield from _change(commit, tuple(sorted(names)) or (OTHER,))
+        in_order = tuple(sorted(names))
+        yield from _change(commit, in_order or (OTHER,))
 
 
 def _blobs(changed: Iterable[Changed]) -> Iterator[str]:
     for each in changed:
         if each.path.endswith(SUFFIXES):
-            yield from filter(None, (each.before, each.after))
+            if each.before is not None:
+                yield each.before
+            if each.after is not None:
+                yield each.after

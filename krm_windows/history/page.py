@@ -20,16 +20,21 @@ def page(title: str, *children: Child) -> str:
         element("title", title),
         element("style", _style()),
     )
-    body = element("body", element("main", element("h1", title), *children))
+    main = element("main", element("h1", title), *children)
+    body = element("body", main)
     return markup.html(element("html", head, body, lang="en"))
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[Child]], kind: str = "facts") -> Element:
+def table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[Child]],
+    kind: str = "facts",
+) -> Element:
     """Return a table with a line of headings, which may be wider than the screen."""
     # `scope` says to a screen reader what a heading is of (HTML, 4.9.10).
     titles = (element("th", head, scope="col") for head in heads)
     head = element("thead", element("tr", *titles))
-    body = element("tbody", *(element("tr", *map(_cell, row)) for row in rows))
+    body = element("tbody", *map(_row, rows))
     # What can be scrolled has to be reached by keyboard, and says what it is (WCAG 2.1.1).
     return element(
         "section",
@@ -38,6 +43,11 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[Child]], kind: str = "fa
         tabindex="0",
         aria_label=", ".join(filter(None, heads)),
     )
+
+
+def _row(children: Sequence[Child]) -> Element:
+    cells = map(_cell, children)
+    return element("tr", *cells)
 
 
 def number(value: int) -> Element:

@@ -79,7 +79,8 @@ class Reader:
             found = [item for item in documents(content) if item.kind == KIND]
             # Two policies in a file are rendered as two: which one is meant could not be said.
             if len(found) != 1:
-                problem = f"must hold exactly one {KIND}, found {len(found)}"
+                number = len(found)
+                problem = f"must hold exactly one {KIND}, found {number}"
                 return State.UNREADABLE, None, (problem,)
             return self._read(found[0])
         # What is no YAML at all, or no mapping where there has to be one.
@@ -92,11 +93,13 @@ class Reader:
         loaded = source.load()
         name = self._chosen(loaded)
         # A build for it would end with the error that no such cluster is known.
-        if name is not None and loaded.clusters and name not in loaded.clusters:
+        names_clusters = bool(loaded.clusters)
+        if name is not None and names_clusters and name not in loaded.clusters:
             return State.ELSEWHERE, None, ()
         policy, results = _policy(loaded, name)
         # The timetable alone: no CronJob is made of what is over.
-        versions, said = source.compile([(name, policy, results)], planned=False)
+        wanted = [(name, policy, results)]
+        versions, said = source.compile(wanted, planned=False)
         problems = tuple(str(result) for result in said if _is_told(result))
         if not versions:
             return State.UNREADABLE, None, problems
@@ -110,9 +113,9 @@ class Reader:
 
 def _policy(loaded: Loaded, name: str | None) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
     """Return the policy for a cluster; one that names no clusters is the same for each."""
-    if name is not None and not loaded.clusters and name != loaded.build_for:
-        return loaded.for_cluster(None)
-    return loaded.for_cluster(name)
+    if name == loaded.build_for or loaded.clusters:
+        return loaded.for_cluster(name)
+    return loaded.for_cluster(None)
 
 
 def _is_told(result: Result) -> bool:
@@ -133,7 +136,9 @@ def revisions(history: History, path: str, reader: Reader) -> Iterator[Revision]
         made = instant(each.commit.committed) or last
         # What is merged later is in force later, even if its clock says otherwise.
         at = max(made, last)
-        yield _revision(each, at, contents.get(each.blob or ""), reader, behind=made < last)
+        content = contents.get(each.blob or "")
+        behind = made < last
+        yield _revision(each, at, content, reader, behind=behind)
         last = at
 
 
@@ -147,10 +152,25 @@ def _revision(
 ) -> Revision:
     # The commit removed the file, or put a directory in its place.
     if each.blob is None:
-        return Revision(each.commit, at, behind, each.path, None, State.GONE)
+        return Revision(
+            commit=each.commit,
+            at=at,
+            behind=behind,
+            path=each.path,
+            blob=None,
+            state=State.GONE,
+        )
+    # Git was asked for contents up to a size, so this one has no digest, either.
     if content is None:
-        unreadable, words = State.UNREADABLE, ("is too large to be a manifest",)
-        return Revision(each.commit, at, behind, each.path, each.blob, unreadable, problems=words)
+        return Revision(
+            commit=each.commit,
+            at=at,
+            behind=behind,
+            path=each.path,
+            blob=each.blob,
+            state=State.UNREADABLE,
+            problems=("is too large to be a manifest",),
+        )
     state, timetable, problems = reader.read(content)
     return Revision(
         commit=each.commit,
@@ -175,10 +195,12 @@ def _touched(history: History, path: str) -> Iterator[_Touched]:
     while place is not None and start is not None:
         found = [commits[name] for name in history.touching(place, start)]
         # Under this name, down to the commit that made the file.
-        here, start = place, None
+        here = place
         place = None
-        pairs = zip(_at(history, found, here), _before(history, found, here), strict=True)
-        for each, before in pairs:
+        start = None
+        there = _at(history, found, here)
+        earlier = _before(history, found, here)
+        for each, before in zip(there, earlier, strict=True):
             yield each
             # A file that was made by this commit may have had another name until then.
             if each.blob is not None and before is None:
@@ -191,9 +213,14 @@ def _touched(history: History, path: str) -> Iterator[_Touched]:
 def _at(history: History, commits: Iterable[Commit], path: str) -> list[_Touched]:
     every = list(commits)
     blobs = history.blobs((commit.name, path) for commit in every)
-    return [_Touched(commit, path, blob) for commit, blob in zip(every, blobs, strict=True)]
+    pairs = zip(every, blobs, strict=True)
+    return [_Touched(commit, path, blob) for commit, blob in pairs]
 
 
-def _before(history: History, commits: Iterable[Commit], path: str) -> list[str | None]:
+def _before(
+    history: History,
+    commits: Iterable[Commit],
+    path: str,
+) -> list[str | None]:
     """Return what was at a path before each commit; before the first one there was nothing."""
     return history.blobs((commit.parent or _NO_COMMIT, path) for commit in commits)

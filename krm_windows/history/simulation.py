@@ -112,7 +112,7 @@ class Simulation:
         """Return the shortest length that so many of a hundred did not exceed (nearest rank)."""
         if not self.lengths:
             return None
-        # Rounded up: of ten, 95 of 100 is the tenth.
+        # Rounded up, in whole numbers: of ten, 95 of 100 is the tenth.
         rank = -(-share * len(self.lengths) // _HUNDRED)
         return self.lengths[rank - 1]
 
@@ -120,8 +120,10 @@ class Simulation:
     def longest(self) -> list[Wait]:
         """The waits that ended, the longest first; of two as long, the earlier one."""
         ended = [wait for wait in self.waits if wait.length is not None]
-        # The commit that waited longest is the first to be looked at.
-        ended.sort(key=lambda wait: (-(wait.length or timedelta()), wait.change.at))
+        ended.sort(key=lambda wait: wait.change.at)
+        # The commit that waited longest is the first to be looked at. Backwards, too, `sort` keeps
+        # the order of what is alike.
+        ended.sort(key=lambda wait: wait.length or timedelta(), reverse=True)
         return ended
 
     @property
@@ -132,6 +134,7 @@ class Simulation:
     @property
     def never(self) -> list[Wait]:
         """The waits without an opening that is near enough."""
+        # A policy may be closed for good, by a freeze without an end, say.
         return [wait for wait in self.waits if wait.opens is None]
 
     @cached_property
@@ -148,7 +151,7 @@ class Simulation:
     @cached_property
     def weeks(self) -> list[Part]:
         """The weeks of the policy's clock, each titled with its Monday."""
-        return self._by(lambda day: day - day.weekday() * _DAY)
+        return self._by(_monday)
 
     @cached_property
     def worst_week(self) -> Part | None:
@@ -164,7 +167,8 @@ class Simulation:
         # Thirteen weeks at most: as many lines as a year has months.
         if self.ends - self.begins <= _BY_WEEKS * _DAY:
             return "week", self.weeks
-        return "month", self._by(lambda day: day.replace(day=1), title="%Y-%m")
+        months = self._by(_first_of_month, title="%Y-%m")
+        return "month", months
 
     @cached_property
     def classes(self) -> list[Part]:
@@ -190,15 +194,26 @@ class Simulation:
             numbers.setdefault(begins(day), 0)
             day += _DAY
         for change in self.changes:
-            numbers[begins(change.at.astimezone(zone).date())] += 1
+            day = change.at.astimezone(zone).date()
+            numbers[begins(day)] += 1
         waits: dict[date, list[Wait]] = {}
         for wait in self.waits:
-            first = begins(wait.change.at.astimezone(zone).date())
-            waits.setdefault(first, []).append(wait)
-        return [
-            Part(f"{first:{title}}", number, tuple(waits.get(first, ())))
-            for first, number in numbers.items()
-        ]
+            day = wait.change.at.astimezone(zone).date()
+            waits.setdefault(begins(day), []).append(wait)
+        found = []
+        for first, number in numbers.items():
+            name = f"{first:{title}}"
+            found.append(Part(name, number, tuple(waits.get(first, ()))))
+        return found
+
+
+def _monday(day: date) -> date:
+    # Weeks as ISO 8601 has them.
+    return day - day.weekday() * _DAY
+
+
+def _first_of_month(day: date) -> date:
+    return day.replace(day=1)
 
 
 def simulate(
@@ -217,11 +232,10 @@ def simulate(
     skewed = 0
     last: datetime | None = None
     for change in changes:
-        is_within = begins <= change.at < ends
-        if is_within and last is not None and change.at < last:
-            skewed += 1
-        if is_within:
+        if begins <= change.at < ends:
             within.append(change)
+            if last is not None and change.at < last:
+                skewed += 1
         # Also one outside: the first commit within may be behind the last one before.
         last = change.at
     # Two of one second stay as the branch has them.
@@ -255,8 +269,10 @@ def _waits(
         # Closed for good, or for longer than anybody looks ahead.
         if opening is None:
             yield Wait(change, None)
-        elif change.at < opening[0]:
-            yield Wait(change, opening[0])
+            continue
+        opens, _ = opening
+        if change.at < opens:
+            yield Wait(change, opens)
 
 
 def lengths(waits: Iterable[Wait]) -> list[timedelta]:
@@ -269,4 +285,5 @@ def instant(seconds: int) -> datetime | None:
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, OSError, ValueError):
+        # Git takes any number of 64 bits, and a date of Python ends with the year 9999.
         return None

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from krm_windows.history import simulation_text
 from krm_windows.history.page import number, page, table
-from krm_windows.history.simulation import Simulation, Wait
+from krm_windows.history.simulation import Simulation, Wait, lengths
 from krm_windows.history.simulation_text import FIGURES, buckets, period
 from krm_windows.preview.clock import shown, stamp
 from krm_windows.preview.markup import Child, Element, element, percent
@@ -18,8 +18,8 @@ _LARGEST = 20
 def render(every: Sequence[Simulation]) -> str:
     """Return the page."""
     # The title of a tab, and the first words on the page.
-    title = "What would have waited: " + ", ".join(simulation.name for simulation in every)
-    return page(title, *_main(every))
+    names = ", ".join(simulation.name for simulation in every)
+    return page(f"What would have waited: {names}", *_main(every))
 
 
 def _main(every: Sequence[Simulation]) -> Iterator[Child]:
@@ -30,26 +30,34 @@ def _main(every: Sequence[Simulation]) -> Iterator[Child]:
     )
     # Each by its own clock: two policies may be of two zones.
     for simulation in every:
-        yield element("p", f"{simulation.name}: {period(simulation)}", class_="note")
-    yield table(("", *(each.name for each in every)), _figures(every))
+        words = f"{simulation.name}: {period(simulation)}"
+        yield element("p", words, class_="note")
+    # A column for each policy, so that they can be compared.
+    names = [simulation.name for simulation in every]
+    yield table(("", *names), _figures(every))
     for simulation in every:
         yield from _details(simulation)
 
 
 def _figures(every: Sequence[Simulation]) -> Iterator[list[Child]]:
     for label, figure in FIGURES:
-        yield [_label(label), *(figure(simulation) for simulation in every)]
+        figures = [figure(simulation) for simulation in every]
+        yield [_label(label), *figures]
+    # The changes are the same for all of them.
     skewed = every[0].skewed
     if skewed:
         heading = _label("  with a clock behind the commit before")
-        yield [heading, *(str(skewed) for _ in every)]
+        figures = [str(skewed)] * len(every)
+        yield [heading, *figures]
 
 
 def _label(text: str) -> Element:
     """Return a heading, moved in as it is in the text."""
     words = text.lstrip()
     inset = len(text) - len(words)
-    return element("th", words, scope="row", style=f"padding-left:{inset / 2}rem")
+    # A space is about half as wide as a letter.
+    style = f"padding-left:{inset / 2}rem"
+    return element("th", words, scope="row", style=style)
 
 
 def _details(simulation: Simulation) -> Iterator[Child]:
@@ -92,21 +100,29 @@ def _classes(simulation: Simulation) -> Iterator[list[Child]]:
 
 def _parts(simulation: Simulation) -> Iterator[list[Child]]:
     _, parts = simulation.parts
-    most = max((part.changes for part in parts), default=0) or 1
+    # At least one, as shares of nothing would be divided by it.
+    most = max([1, *(part.changes for part in parts)])
     for part in parts:
         # Shares of the month with most changes, so that months can be compared.
+        at_once = part.changes - part.waited
         widths = {
             "waited": part.waited / most,
-            "at-once": (part.changes - part.waited) / most,
+            "at-once": at_once / most,
         }
-        yield [part.title, number(part.changes), number(part.waited), _bar(widths)]
+        yield [
+            part.title,
+            number(part.changes),
+            number(part.waited),
+            _bar(widths),
+        ]
 
 
 def _lengths(simulation: Simulation) -> Iterator[list[Child]]:
     found = list(buckets(simulation))
-    most = max(count for _, count in found) or 1
+    most = max([1, *(count for _, count in found)])
     for name, count in found:
-        yield [name, number(count), _bar({"waited": count / most})]
+        bar = _bar({"waited": count / most})
+        yield [name, number(count), bar]
 
 
 def _bar(widths: dict[str, float]) -> Element:
@@ -114,15 +130,19 @@ def _bar(widths: dict[str, float]) -> Element:
     parts = []
     # A part of no width is none to be seen, and needs no case of its own.
     for kind, width in widths.items():
-        parts.append(element("span", class_=kind, style=f"width:{percent(width)}"))
-    return element("td", element("span", *parts, class_="bar", aria_hidden="true"))
+        style = f"width:{percent(width)}"
+        parts.append(element("span", class_=kind, style=style))
+    # Hidden from screen readers, which read the numbers out (WAI-ARIA, aria-hidden).
+    bar = element("span", *parts, class_="bar", aria_hidden="true")
+    return element("td", bar)
 
 
 def _openings(simulation: Simulation) -> Iterator[list[Child]]:
     for opens, waits in simulation.openings[:_LARGEST]:
         # Of what went in together, the first one waited longest.
-        first = max(wait.length for wait in waits if wait.length is not None)
-        at = element("time", shown(opens, simulation.zone), datetime=stamp(opens, simulation.zone))
+        first = lengths(waits)[-1]
+        zone = simulation.zone
+        at = element("time", shown(opens, zone), datetime=stamp(opens, zone))
         yield [at, number(len(waits)), span(first)]
 
 
@@ -133,11 +153,13 @@ def _longest(simulation: Simulation) -> Iterator[list[Child]]:
 
 def _wait(simulation: Simulation, wait: Wait) -> list[Child]:
     change = wait.change
-    at = stamp(change.at, simulation.zone)
+    zone = simulation.zone
+    length = simulation_text.length(wait.length)
+    commit = change.commit[: simulation_text.COMMIT]
     return [
-        element("td", simulation_text.length(wait.length), class_="length"),
-        element("time", shown(change.at, simulation.zone), datetime=at),
-        element("code", change.commit[: simulation_text.COMMIT]),
+        element("td", length, class_="length"),
+        element("time", shown(change.at, zone), datetime=stamp(change.at, zone)),
+        element("code", commit),
         change.subject,
         change.author,
     ]

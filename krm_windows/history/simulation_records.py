@@ -15,7 +15,11 @@ def simulation(of: Simulation) -> Record:
     largest = None
     if of.openings:
         opens, waits = of.openings[0]
-        largest = {"opens": stamp(opens, of.zone), "changes": len(waits)}
+        largest = {
+            "opens": stamp(opens, of.zone),
+            "changes": len(waits),
+        }
+    # None in a period in which nothing waited.
     worst = None
     if of.worst_week:
         worst = _part(of.worst_week, "from")
@@ -29,6 +33,7 @@ def simulation(of: Simulation) -> Record:
         "clocksBehind": of.skewed,
         "atOnce": len(of.changes) - len(of.waits),
         "waited": len(of.waits),
+        # Those that never came in are among the pending ones.
         "pending": len(of.pending),
         "never": len(of.never),
         # Of those that waited and came in: to the next opening, also one after the period.
@@ -71,6 +76,7 @@ def _wait(wait: Wait, of: Simulation) -> Record:
     }
 
 
+# Null is what never came, or what nothing can be said of.
 def _stamp(at: datetime | None, of: Simulation) -> str | None:
     if at is None:
         return None

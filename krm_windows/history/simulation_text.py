@@ -1,7 +1,7 @@
 """Simulations as text: a column of figures for each policy, and below it what waited when."""
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, time, timedelta
 from typing import TypeAlias
 
@@ -40,14 +40,17 @@ _NOTES = (
 
 def render(every: Sequence[Simulation], width: int) -> str:
     """Return a page of lines that are no wider than this, from 60 on."""
-    return "".join(f"{line.rstrip()}\n" for line in _lines(every, width))
+    lines = [line.rstrip() for line in _lines(every, width)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def share(part: int, whole: int) -> str:
     """Say how much of a whole a part is: `34 %`."""
+    # Of no changes none is a share.
     if not whole:
         return NONE
-    return f"{100 * part / whole:.0f} %"
+    percent = 100 * part / whole
+    return f"{percent:.0f} %"
 
 
 def buckets(simulation: Simulation) -> Iterator[tuple[str, int]]:
@@ -64,8 +67,9 @@ def period(simulation: Simulation) -> str:
     """Say which days the simulation is about, on the policy's clock."""
     first = simulation.begins.astimezone(simulation.zone)
     last = simulation.ends.astimezone(simulation.zone)
+    since = _moment(first)
     until = _moment(last)
-    return f"{_moment(first)} to {until} ({simulation.timetable.time_zone})"
+    return f"{since} to {until} ({simulation.timetable.time_zone})"
 
 
 def _moment(local: datetime) -> str:
@@ -82,11 +86,12 @@ def _lines(every: Sequence[Simulation], width: int) -> Iterator[str]:
     yield period(every[0])
     yield ""
     if len(every) > 1:
-        heads = (f"{_end(each.name, _COLUMN - 2):<{_COLUMN}}" for each in every)
-        yield " " * _LABEL + "".join(heads)
+        # Two spaces at least between two names.
+        names = [_end(each.name, _COLUMN - 2) for each in every]
+        yield _columns("", names)
     for label, figure in FIGURES:
-        values = (f"{figure(each):<{_COLUMN}}" for each in every)
-        yield f"{label:<{_LABEL}}" + "".join(values)
+        values = [figure(each) for each in every]
+        yield _columns(label, values)
     yield from _skewed(every[0])
     for simulation in every:
         yield ""
@@ -102,11 +107,16 @@ def _lines(every: Sequence[Simulation], width: int) -> Iterator[str]:
         yield from _wrapped(note, width)
 
 
+def _columns(label: str, values: Iterable[str]) -> str:
+    columns = [value.ljust(_COLUMN) for value in values]
+    return label.ljust(_LABEL) + "".join(columns)
+
+
 def _skewed(simulation: Simulation) -> Iterator[str]:
     """Say where clocks have gone backwards: each commit counts at its own time."""
     # It is of the branch, and so the same for every policy.
     if simulation.skewed:
-        yield f"{'of them with a clock behind':<{_LABEL}} {simulation.skewed}"
+        yield f"of them with a clock behind {simulation.skewed}"
 
 
 def length(waited: timedelta | None) -> str:
@@ -119,31 +129,40 @@ def length(waited: timedelta | None) -> str:
 def _instant(at: datetime | None, simulation: Simulation) -> str:
     if at is None:
         return NONE
-    return f"{at.astimezone(simulation.zone):%Y-%m-%d %H:%M}"
+    local = at.astimezone(simulation.zone)
+    return f"{local:%Y-%m-%d %H:%M}"
 
 
 def _waited(simulation: Simulation) -> str:
     # Such as `47 (30 %)`.
     number = len(simulation.waits)
-    return f"{number} ({share(number, len(simulation.changes))})"
+    part = share(number, len(simulation.changes))
+    return f"{number} ({part})"
 
 
 def _largest(simulation: Simulation) -> str:
     if not simulation.openings:
         return NONE
-    return str(len(simulation.openings[0][1]))
+    _, waits = simulation.openings[0]
+    return str(len(waits))
 
 
 def _largest_at(simulation: Simulation) -> str:
     if not simulation.openings:
         return NONE
-    return _instant(simulation.openings[0][0], simulation)
+    opens, _ = simulation.openings[0]
+    return _instant(opens, simulation)
 
 
 def _longest_length(simulation: Simulation) -> str:
     if not simulation.longest:
         return NONE
     return length(simulation.longest[0].length)
+
+
+def _at_once(simulation: Simulation) -> str:
+    number = len(simulation.changes) - len(simulation.waits)
+    return str(number)
 
 
 def _week(tell: Callable[[Part], str]) -> Callable[[Simulation], str]:
@@ -160,7 +179,7 @@ def _week(tell: Callable[[Part], str]) -> Callable[[Simulation], str]:
 
 FIGURES: tuple[Figure, ...] = (
     ("changes", lambda each: str(len(each.changes))),
-    ("  offered while open", lambda each: str(len(each.changes) - len(each.waits))),
+    ("  offered while open", _at_once),
     ("  waited", _waited),
     ("    still at the end", lambda each: str(len(each.pending))),
     ("    for ever", lambda each: str(len(each.never))),
@@ -178,12 +197,15 @@ FIGURES: tuple[Figure, ...] = (
 
 
 def _classes(simulation: Simulation) -> Iterator[str]:
+    # Only where they were asked for.
     if not simulation.classes:
         return
-    yield f"{'class':<{_LABEL}}{'changes':<9}{'waited':<9}together for"
+    heading = "class".ljust(_LABEL)
+    yield f"{heading}changes  waited   together for"
     for part in simulation.classes:
-        waited = f"{part.waited:<9}{span(part.total)}"
-        yield f"{_cut(part.title, _LABEL - 2):<{_LABEL}}{part.changes:<9}{waited}"
+        name = _cut(part.title, _LABEL - 2).ljust(_LABEL)
+        total = span(part.total)
+        yield f"{name}{part.changes:<9}{part.waited:<9}{total}"
     yield ""
 
 
@@ -201,18 +223,22 @@ def _parts(simulation: Simulation, width: int) -> Iterator[str]:
 def _bar(waited: int, changes: int, most: int, room: int) -> str:
     """Draw a part of the largest one; what is there at all has a sign."""
     whole = _scaled(changes, most, room)
+    # Both are rounded, each on its own.
     dark = min(_scaled(waited, most, room), whole)
     # Whoever did not wait is seen, too, where there is room for both.
     if dark == whole and waited < changes and whole > 1:
         dark -= 1
-    return _WAITED * dark + _AT_ONCE * (whole - dark)
+    light = whole - dark
+    return _WAITED * dark + _AT_ONCE * light
 
 
 def _scaled(number: int, most: int, room: int) -> int:
     if not number:
         return 0
     # A sign a change as long as there is room: `most` is then the scale itself.
-    return max(1, round(number * min(room, most) / most))
+    scale = min(room, most)
+    # What is there at all is seen.
+    return max(1, round(number * scale / most))
 
 
 def _histogram(simulation: Simulation, width: int) -> Iterator[str]:
@@ -237,9 +263,10 @@ def _longest(simulation: Simulation, width: int) -> Iterator[str]:
 def _row(simulation: Simulation, wait: Wait) -> str:
     change = wait.change
     # The length first, as that is what the lines are sorted by.
-    offered = shown(change.at, simulation.zone)
-    waited = length(wait.length)
-    return f"{waited:<15}{offered:<22}{change.commit[:COMMIT]}  {word(change.subject)}"
+    waited = length(wait.length).ljust(15)
+    offered = shown(change.at, simulation.zone).ljust(22)
+    subject = word(change.subject)
+    return f"{waited}{offered}{change.commit[:COMMIT]}  {subject}"
 
 
 def _cut(text: str, width: int) -> str:
