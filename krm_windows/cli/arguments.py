@@ -3,11 +3,14 @@
 import argparse
 import importlib
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from krm_windows import __version__
 from krm_windows.cli import output
 from krm_windows.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from krm_windows.system.git_branch import Person
 
 DESCRIPTION = """\
 A KRM function: without a command it reads a ResourceList on standard input and writes it back with
@@ -118,3 +121,17 @@ def _debug(parser: argparse.ArgumentParser, *, default: object) -> None:
         default=default,
         help="show a traceback for our own failures",
     )
+
+
+def person(text: str) -> "Person":
+    """Read `Ada Lovelace <ada@example.com>`; raises ArgumentTypeError.
+
+    Git itself takes any other text for a pattern, and names the last author whom it fits
+    (git-commit(1), `--author`).
+    """
+    from krm_windows.system.git_branch import Person  # noqa: PLC0415 - `--help` needs none
+
+    found = Person.read(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"must be 'NAME <EMAIL>', got {text!r}")
+    return found

@@ -2,10 +2,12 @@
 
 import argparse
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from krm_windows.cli import cluster_resources, inputs, locations, output, report, times
+from krm_windows.cli.arguments import person
 from krm_windows.edit.proposal import Proposal, View, propose
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject
@@ -36,29 +38,42 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--commit", action="store_true", help="commit the file, and nothing else, with --reason"
     )
-    parser.add_argument("--author", metavar="'NAME <EMAIL>'", help="the author of the commit")
+    parser.add_argument(
+        "--author",
+        type=person,
+        metavar="'NAME <EMAIL>'",
+        help="the author of the commit",
+    )
     parser.add_argument(
         "--branch", metavar="NAME", help="refuse to commit on any other branch than this one"
     )
     report.options(parser)
 
 
-def _nothing(_: Proposal) -> str:
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is said of a change beside its hours: a `text`, and the override it makes or ends."""
+
+    text: str = ""
+    override: str | None = None
+
+
+def _nothing(_: Proposal) -> Said:
     """Say nothing more."""
-    return ""
+    return Said()
 
 
 def run(
     arguments: argparse.Namespace,
     change: Change,
     at: datetime,
-    describe: Callable[[Proposal], str] = _nothing,
+    describe: Callable[[Proposal], Said] = _nothing,
     *,
     urgent: bool = False,
 ) -> ExitCode:
     """Change the policy of a file, unless an error is found in what it would be.
 
-    `describe` says more of the change than which hours it moves, for a person. Of what is `urgent`
+    `describe` says more of the change than which hours it moves. Of what is `urgent`
     an audit's errors are shown, and only what does not build is not written.
     """
     # Before the file is touched, so that a wrong call costs nothing.
@@ -79,7 +94,10 @@ def run(
         # A change that says what the file already says leaves no empty commit behind.
         writes = proposal.changes_text and not failed and not arguments.dry_run
         commit = _write(path, proposal, tree, arguments) if writes else None
-    _show(arguments, proposal, commit, written=writes, more=describe(proposal))
+    show = _show_text
+    if arguments.output == "json":
+        show = _show_json
+    show(arguments, proposal, describe(proposal), commit, written=writes)
     return ExitCode.of(failed=failed)
 
 
@@ -127,31 +145,42 @@ def _write(
         raise
 
 
-def _show(
+def _show_json(
     arguments: argparse.Namespace,
     proposal: Proposal,
+    said: Said,
     commit: str | None,
     *,
     written: bool,
-    more: str,
 ) -> None:
     results = locations.located(proposal.results, {arguments.policy: proposal.new})
-    if arguments.output == "json":
-        found = [records.difference(one) for one in proposal.differences]
-        output.show_json(
-            {
-                "policy": f"{proposal.old.namespace}/{proposal.old.name}",
-                "file": arguments.policy,
-                "written": written,
-                "commit": commit,
-                "differences": found,
-                # The same form as in a ResourceList, so that one reader does for both.
-                "results": [result.value() for result in results],
-            }
-        )
-        return
-    output.log_results(results)
-    output.show(changes.text(proposal.differences) + more)
+    record: dict[str, object] = {
+        "policy": f"{proposal.old.namespace}/{proposal.old.name}",
+        "file": arguments.policy,
+        "written": written,
+        "commit": commit,
+    }
+    # As the service says it, whose answer has the same members.
+    if said.override is not None:
+        record["override"] = said.override
+    if said.text:
+        record["says"] = said.text
+    record["differences"] = [records.difference(one) for one in proposal.differences]
+    # The same form as in a ResourceList, so that one reader does for both.
+    record["results"] = [result.value() for result in results]
+    output.show_json(record)
+
+
+def _show_text(
+    arguments: argparse.Namespace,
+    proposal: Proposal,
+    said: Said,
+    commit: str | None,
+    *,
+    written: bool,
+) -> None:
+    output.log_results(locations.located(proposal.results, {arguments.policy: proposal.new}))
+    output.show(changes.text(proposal.differences) + said.text)
     output.show(_outcome(arguments, proposal, commit, written=written))
 
 

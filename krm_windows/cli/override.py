@@ -11,6 +11,7 @@ from pathlib import Path
 
 from krm_windows import escape
 from krm_windows.cli import changed, inputs, output, times
+from krm_windows.cli.changed import Said
 from krm_windows.edit import overrides
 from krm_windows.edit.overrides import Listed, Wanted
 from krm_windows.edit.proposal import Proposal
@@ -61,12 +62,15 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return _list(arguments, now)
     if arguments.end is not None:
         change = partial(overrides.ended, name=arguments.end, cluster=arguments.cluster)
-        return changed.run(arguments, change, now, _turns, urgent=True)
+        arguments.reason = arguments.reason or f"End override {arguments.end}"
+        return changed.run(arguments, change, now, partial(_turns, name=arguments.end), urgent=True)
     if arguments.prune:
+        arguments.reason = arguments.reason or "Remove the overrides that are over"
         return changed.run(arguments, partial(overrides.pruned, at=now), now, urgent=True)
     # `urgent`: what is made at 3 a.m. must not be held up by a finding about next year.
-    change = partial(overrides.made, wanted=_wanted(arguments), at=now)
-    return changed.run(arguments, change, now, _turns, urgent=True)
+    wanted = _wanted(arguments, now)
+    change = partial(overrides.made, wanted=wanted, at=now)
+    return changed.run(arguments, change, now, partial(_turns, name=wanted.name), urgent=True)
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -89,8 +93,10 @@ def _check_new(arguments: argparse.Namespace) -> None:
         raise InputError("an override has a reason: give --reason TEXT")
 
 
-def _wanted(arguments: argparse.Namespace) -> Wanted:
+def _wanted(arguments: argparse.Namespace, now: datetime) -> Wanted:
     """Return the override that was asked for."""
+    # Named here, so that it can be said under which name it is ended.
+    name = arguments.name or overrides.default_name(arguments.state, now)
     return Wanted(
         state=arguments.state,
         reason=arguments.reason,
@@ -98,14 +104,14 @@ def _wanted(arguments: argparse.Namespace) -> Wanted:
         until=arguments.until,
         ticket=arguments.ticket,
         requested_by=arguments.requested_by,
-        name=arguments.name,
+        name=name,
         cluster=arguments.cluster,
     )
 
 
-def _turns(proposal: Proposal) -> str:
-    """Say what holds now through the change, and what else would."""
-    return proposal.spoken_turns
+def _turns(proposal: Proposal, name: str | None) -> Said:
+    """Say what holds now through the change, and what else would; of which override."""
+    return Said(proposal.spoken_turns, name)
 
 
 def _list(arguments: argparse.Namespace, now: datetime) -> ExitCode:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_windows.cli import output, times
+from krm_windows.cli.arguments import person
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from krm_windows.service.access import Ways
     from krm_windows.service.proposals import PullRequests
     from krm_windows.service.settings import Rendering, Settings
-    from krm_windows.system.git_branch import Person
 
 _PORT = 8080
 _MOST_PORT = 65535
@@ -42,7 +42,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="below DIR, where a policy that is new is put (default: %(default)s)",
     )
     parser.add_argument(
-        "--committer", type=_person, metavar="'NAME <EMAIL>'", help="who makes the commits"
+        "--committer", type=person, metavar="'NAME <EMAIL>'", help="who makes the commits"
     )
     parser.add_argument(
         "--rate",
@@ -130,7 +130,7 @@ def _access(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--author",
-        type=_person,
+        type=person,
         metavar="'NAME <EMAIL>'",
         help="of the commits of the new token",
     )
@@ -371,15 +371,6 @@ def _pull_requests(arguments: argparse.Namespace) -> "PullRequests | None":
             raise InputError(f"{arguments.propose_command}: no such program")
         return proposals.Command(program)
     return None
-
-
-def _person(text: str) -> "Person":
-    from krm_windows.system.git_branch import Person  # noqa: PLC0415 - `--help` needs none
-
-    found = Person.read(text)
-    if found is None:
-        raise argparse.ArgumentTypeError(f"must be 'NAME <EMAIL>', got {text!r}")
-    return found
 
 
 def _host(text: str) -> str:

@@ -45,12 +45,12 @@ def _decoded(
         value, end = decode(text, place)
     except RecursionError as error:
         raise _too_deep() from error
-    _check(value)
+    check_depth(value)
     return value, end
 
 
-def _check(value: object) -> None:
-    """Refuse what lies too deep, level by level and not by recursion."""
+def check_depth(value: object) -> None:
+    """Refuse what lies too deep, level by level and not by recursion; raises ExcessError."""
     level = [value]
     # Breadth first: the recursion of Python would end before that of a hostile text.
     for _ in range(limits.DEPTH):

@@ -11,13 +11,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from krm_windows.krm import InputError, KubeObject, Value, documents
+from krm_windows.krm import InputError, KubeObject, Value, documents, plain_json
+from krm_windows.krm.errors import ExcessError
 from krm_windows.service.access import Access, Caller, Scope
 from krm_windows.service.log import Log
 from krm_windows.service.policies import NO_NAMESPACE
 from krm_windows.service.problems import Problem
 from krm_windows.service.windows import Windows
-from krm_windows.service.writing import Order, Place, Writer
+from krm_windows.service.writing import Order, Outcome, Place, Writer
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -158,6 +159,14 @@ class Call:
         """Return what a form of ours has in its field `form-token`."""
         return self.access.form_token(self.caller)
 
+    def note(self, outcome: Outcome) -> None:
+        """Have the log say what became of a change: each commit is `changed` in one line alone."""
+        self.logged["commit"] = outcome.commit
+        if outcome.is_replayed:
+            self.logged["event"] = "repeated"
+        elif outcome.commit is None:
+            self.logged["event"] = "unchanged"
+
     def json(self) -> Value:
         """Return the body as JSON; raises Problem where it is none."""
         return parsed_json(self.body)
@@ -193,9 +202,11 @@ def parsed_json(body: bytes) -> Value:
         found: Value = json.loads(
             text, object_pairs_hook=_once, parse_constant=_refuse_constant, parse_float=_number
         )
+        # The decoder takes more levels than a text may have, and than is written without failing.
+        plain_json.check_depth(found)
         # A lone surrogate is no character, and could be written nowhere.
         json.dumps(found, ensure_ascii=False).encode()
-    except RecursionError:
+    except (RecursionError, ExcessError):
         raise bad_request("the body is nested too deeply") from None
     except UnicodeError:
         raise bad_request("the body is not UTF-8, or names half a character") from None

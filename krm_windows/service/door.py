@@ -230,7 +230,7 @@ class Door:
         status: int,
         logged: dict[str, object],
     ) -> None:
-        event = "changed"
+        event = str(logged.pop("event", "changed"))
         if status >= HTTPStatus.BAD_REQUEST:
             event = "refused"
         # As it was asked for, whether there is such a policy or not.

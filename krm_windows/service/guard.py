@@ -1,11 +1,12 @@
 """What holds for every answer: headers for browsers, no more work at once than is allowed."""
 
 import asyncio
+from http import HTTPStatus
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from krm_windows.service.problems import MEDIA_TYPE
+from krm_windows.service.problems import Problem, as_response
 from krm_windows.service.settings import Limits
 
 # Pages load what is theirs from here, and nothing from anywhere else (CSP Level 3).
@@ -23,9 +24,8 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 _LASTING = "max-age=31536000"
-_BUSY = (
-    b'{"type": "about:blank", "title": "Service Unavailable", "status": 503, '
-    b'"detail": "too many requests at once"}\n'
+_BUSY = Problem(
+    HTTPStatus.SERVICE_UNAVAILABLE, "too many requests at once", headers={"Retry-After": "1"}
 )
 # Whoever takes an answer slower than this does not want it.
 _SEND_SECONDS = 30.0
@@ -40,6 +40,7 @@ class Guard:
         """Guard an application; `secure` where callers come over TLS."""
         self._application = application
         self._left = limits.concurrency
+        self._head = limits.head
         self._secure = secure
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -50,7 +51,13 @@ class Guard:
             return
         guarded = self._guarded(send)
         if self._left <= 0 and scope["path"] not in _ALWAYS:
-            await _refuse(guarded)
+            await as_response(_BUSY)(scope, receive, guarded)
+            return
+        # h11 has a limit for a head that is not whole yet: one that comes at once passes it.
+        if _head(scope) > self._head:
+            detail = f"the line and the headers of a request have at most {self._head} bytes"
+            problem = Problem(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, detail)
+            await as_response(problem)(scope, receive, guarded)
             return
         # On the event loop alone, so it needs no lock.
         self._left -= 1
@@ -78,11 +85,7 @@ class Guard:
         return guarded
 
 
-async def _refuse(send: Send) -> None:
-    headers = [
-        (b"content-type", MEDIA_TYPE.encode()),
-        (b"content-length", str(len(_BUSY)).encode()),
-        (b"retry-after", b"1"),
-    ]
-    await send({"type": "http.response.start", "status": 503, "headers": headers})
-    await send({"type": "http.response.body", "body": _BUSY})
+def _head(scope: Scope) -> int:
+    """Return how many bytes the line and the headers of a request have, `: ` and ends included."""
+    line = len(scope["raw_path"]) + len(scope["query_string"])
+    return line + sum(len(name) + len(text) + 4 for name, text in scope["headers"])

@@ -252,7 +252,7 @@ def written(
     status: HTTPStatus = HTTPStatus.OK,
 ) -> Response:
     """Answer with what became of a change."""
-    call.logged["commit"] = outcome.commit
+    call.note(outcome)
     headers: dict[str, str] = {}
     if outcome.pull_request is not None:
         # It may be made one day, and is not made yet.

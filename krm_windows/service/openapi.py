@@ -22,6 +22,7 @@ _ALWAYS = {
     400: "The request is not understood.",
     403: "The caller may not do this, or another site asks.",
     405: "The method is not for this path.",
+    431: "The headers are too large.",
     500: "The service failed; its log says why.",
     503: "The service, or its repository, is busy: come back later.",
 }

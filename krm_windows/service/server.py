@@ -11,13 +11,13 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from krm_windows.service.settings import Limits
+
 # A request's line and headers have to be here after so long, at first and after each answer: who
 # sends a byte now and then would hold a connection for ever.
 _HEADER_SECONDS = 10.0
 _IDLE_SECONDS = 20.0
 _GRACE_SECONDS = 10
-# Bytes of the line and the headers of a request.
-_MOST_HEADER = 32 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def run(
         lifespan="on",
         ssl_certfile=_text(address.certificate),
         ssl_keyfile=_text(address.key),
-        h11_max_incomplete_event_size=_MOST_HEADER,
+        h11_max_incomplete_event_size=Limits().head,
         # A header that names another caller counts only as `access` says.
         proxy_headers=False,
         # Our own lines say what was changed by whom; uvicorn's would repeat what callers send.

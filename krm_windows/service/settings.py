@@ -15,6 +15,8 @@ class Limits:
     """What callers may take at most: bytes, seconds, requests."""
 
     body: int = 1 << 20
+    # The line and the headers of a request.
+    head: int = 32 << 10
     # A request, body included, has to be here after so long; an answer takes no longer, either.
     receive_seconds: float = 10.0
     # Requests that are answered at the same time, and connections that are open.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from krm_windows.system import git_layout, programs
 from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.git_branch import Person
 from krm_windows.system.programs import Ended, Limits
 
 # A hook may run for a while, and a signature may take a touch of a key.
@@ -51,12 +52,12 @@ class WorkingTree:
                 f"{self.file}: has changes that are not committed: commit or restore them first"
             )
 
-    def commit(self, message: str, author: str | None) -> str:
+    def commit(self, message: str, author: Person | None) -> str:
         """Commit the file, whatever else is staged; return the commit's name."""
         # `--only` leaves what the user has staged for another commit (git-commit(1)).
         arguments = ["commit", "--quiet", "--only", f"--message={message}"]
         if author is not None:
-            arguments.append(f"--author={author}")
+            arguments.append(f"--author={author.name} <{author.email}>")
         self._done(*arguments, "--", str(self.file))
         return self._done("rev-parse", "HEAD").strip()
 

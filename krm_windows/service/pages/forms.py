@@ -115,7 +115,7 @@ def try_change(call: Call, form: Form, change: Change, order: Order) -> Outcome 
             form.general.append(Found(problem.detail))
         return None
     # The line of the log names the commit, as the page does.
-    call.logged["commit"] = outcome.commit
+    call.note(outcome)
     return outcome
 
 

@@ -117,7 +117,7 @@ async def end(call: Call) -> Response:
     reason = f"End override {name} of {call.place.title}"
     order = replace(call.order(reason, urgent=True), override=name)
     outcome = await call.run(call.writer.change, call.place, change, order)
-    call.logged["commit"] = outcome.commit
+    call.note(outcome)
     return forms.done(call, outcome)
 
 
@@ -126,7 +126,7 @@ async def prune(call: Call) -> Response:
     change = partial(overrides.pruned, at=call.windows.now())
     order = call.order(f"Remove overrides of {call.place.title} that are over", urgent=True)
     outcome = await call.run(call.writer.change, call.place, change, order)
-    call.logged["commit"] = outcome.commit
+    call.note(outcome)
     return forms.done(call, outcome)
 
 

@@ -159,6 +159,19 @@ def test_a_wrong_call_writes_nothing(
     assert policy.read_text() == POLICY
 
 
+@pytest.mark.parametrize("author", ["a", "Ada", "", "Zed <>", "<z@example.com>", "Zed <z@e"])
+def test_an_author_is_a_name_and_an_address(
+    author: str, policy: Path, git: Git, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Git would look for anything else among the authors of the history, as a pattern."""
+    before = git("rev-parse", "HEAD")
+    arguments = ["--patch", LATER, "--commit", "--reason", "why", "--author", author]
+    assert main(["set", str(policy), *arguments]) == 1
+    assert f"must be 'NAME <EMAIL>', got {author!r}" in capsys.readouterr().err
+    assert policy.read_text() == POLICY
+    assert git("rev-parse", "HEAD") == before
+
+
 def test_an_entry_that_no_patch_can_say(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A leaf of the cluster that becomes a map would merge with what all clusters have there."""
     text = POLICY.replace("  freezes:", "  hooks: {a: {image: i}}\n  freezes:")

@@ -99,6 +99,33 @@ def test_a_token_has_its_scopes(
         assert done.headers["www-authenticate"].startswith("Bearer ")
 
 
+def test_each_commit_is_changed_in_one_line_of_the_log(
+    started: Any,  # noqa: ANN401
+    tokens: dict[str, str],
+    tmp_path: Path,
+) -> None:
+    """What is answered again, and what changes nothing, is told of in another word."""
+    lines: list[dict[str, Any]] = []
+    client = started(Ways(tokens=tmp_path / "tokens"), lines)
+    headers = bearer(tokens["caller"])
+    for _ in range(2):
+        once = client.ask(
+            "POST", f"{POLICY}/overrides", OVERRIDE, **headers, **{"idempotency-key": "k"}
+        )
+        assert once.status == 201
+    empty = client.ask(
+        "PATCH",
+        POLICY,
+        {},
+        **bearer(tokens["writer"]),
+        if_match="*",
+        content_type="application/merge-patch+json",
+    )
+    assert (empty.status, empty.json()["written"]) == (200, False)
+    assert [line["event"] for line in lines] == ["changed", "repeated", "unchanged"]
+    assert lines[0]["commit"] == lines[1]["commit"]
+
+
 def test_no_token_is_no_caller(
     started: Any,  # noqa: ANN401
     tokens: dict[str, str],
@@ -289,6 +316,19 @@ def test_who_comes_too_often(serve: Any) -> None:  # noqa: ANN401
     assert done.status == 429
     assert 0 < int(done.headers["retry-after"]) <= 61
     assert client.ask("GET", POLICY).status == 200
+
+
+@pytest.mark.parametrize("path", ["/policies", "/healthz", "/ui/policies/a/b", "/nothing"])
+def test_a_head_that_is_too_large_is_refused(serve: Any, path: str) -> None:  # noqa: ANN401
+    """In one header, in many, or in the query, and also where it arrives at once."""
+    client = serve(limits=Limits(head=2000))
+    many = {f"x-{number}": "a" * 90 for number in range(30)}
+    for query, headers in (("", {"x-one": "a" * 2000}), ("", many), (f"?q={'a' * 2000}", {})):
+        refused = client.ask("GET", f"{path}{query}", **headers)
+        assert (refused.status, refused.json()["status"]) == (431, 431)
+        assert refused.headers["content-type"] == "application/problem+json"
+        assert refused.headers["x-content-type-options"] == "nosniff"
+    assert client.ask("GET", path, **{"x-one": "a" * 1500}).status != 431
 
 
 def test_too_many_at_once(serve: Any) -> None:  # noqa: ANN401

@@ -11,6 +11,11 @@ POLICY_PATH = "/policies/flux-system/week"
 LATER = {"spec": {"windows": {"week": {"closes": "Fri 12:00"}}}}
 WRONG = {"spec": {"windows": {"week": {"closes": "Xri 12:00"}}}}
 MERGE = "application/merge-patch+json"
+IDENTITY = {
+    "apiVersion": "krm-windows.dev/v1alpha1",
+    "kind": "WindowPolicy",
+    "metadata": {"name": "week", "namespace": "flux-system"},
+}
 Client = Any
 Git = Any
 
@@ -191,3 +196,39 @@ def test_a_file_that_a_kustomization_names_is_not_removed(
     assert done.status == 200
     assert not (repository / "flux-system-night.yaml").exists()
     assert git("status", "--porcelain") == ""
+
+
+# Up to the limit of a text (200), beyond it, and where a recursion of Python ends.
+@pytest.mark.parametrize("depth", [150, 195, 199, 200, 201, 250, 400, 950, 100_000])
+@pytest.mark.parametrize(
+    "row",
+    [
+        ("PATCH", "", MERGE),
+        ("PATCH", "?cluster=north", MERGE),
+        ("POST", "/overrides", "application/json"),
+        ("PUT", "", "application/json"),
+        ("PUT", "", "application/yaml"),
+    ],
+)
+def test_what_is_nested_too_deeply_is_refused(
+    client: Client, git: Git, depth: int, row: tuple[str, str, str]
+) -> None:
+    """Whatever the depth is, it is the caller's mistake and no failure of the service."""
+    method, path, kind = row
+    before = git("rev-parse", "main")
+    nested = b'{"a":' * (depth - 1) + b"{}" + b"}" * (depth - 1)
+    text = json.dumps(IDENTITY).encode()[:-1] + b', "spec": ' + nested + b"}"
+    if "cluster" in path or path == "/overrides":
+        text = nested
+    tag = read(client).tag
+    answer = client.ask(method, f"{POLICY_PATH}{path}", text, if_match=tag, content_type=kind)
+    assert answer.status in (400, 422), answer.json()
+    assert git("rev-parse", "main") == before
+
+
+def test_a_preview_of_what_is_nested_too_deeply(client: Client) -> None:
+    """It says what is wrong, too."""
+    text = b'{"a":' * 400 + b"{}" + b"}" * 400
+    answer = client.ask("POST", f"{POLICY_PATH}/preview", text, content_type=MERGE)
+    assert answer.status == 400
+    assert "nested" in answer.json()["detail"]
