@@ -4,7 +4,7 @@ import argparse
 import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise InputError(f"{arguments.directory}: no such directory")
     tree = Checkout.at(arguments.directory)
     # In CI nobody answers, and a call that waits there for ever would help nobody.
-    asks = not arguments.yes and sys.stdin.isatty() and output.is_terminal()
+    asks = not arguments.yes and _is_interactive()
     found = _survey(tree, arguments)
     cluster = _cluster(found, arguments, asks=asks)
     _log_unread(found)
@@ -109,6 +109,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.FINE
 
 
+def _is_interactive() -> bool:
+    # An answer has to be typed, and the question to be seen.
+    return sys.stdin.isatty() and output.is_terminal()
+
+
 def _survey(tree: Checkout, arguments: argparse.Namespace) -> Survey:
     """Return the clusters of a repository; raises InputError where there is none."""
     # What `flux bootstrap` wrote says it best, then the habits of Flux repositories.
@@ -121,10 +126,15 @@ def _survey(tree: Checkout, arguments: argparse.Namespace) -> Survey:
             f"{arguments.directory}: no cluster was found, as no file has a Flux Kustomization "
             "(kustomize.toolkit.fluxcd.io); --clusters GLOB says where they are"
         )
-    builder = Builder.find(builds.cache(Path(tree.root), None))
-    hints = Hints.of(arguments.source, remotes.addresses(arguments.directory))
+    cache = builds.cache(Path(tree.root), None)
+    builder = Builder.find(cache)
+    # By its address a GitRepository is known to be the repository at hand.
+    addresses = remotes.addresses(arguments.directory)
+    hints = Hints.of(arguments.source, addresses)
+    # Without kustomize most is known all the same: what cannot be built is told.
     with builder or nullcontext(), progress.meter("builds") as report:
-        made = Builds(tree, builder, os.cpu_count() or 1, report)
+        jobs = os.cpu_count() or 1
+        made = Builds(tree, builder, jobs, report)
         return survey(tree, directories, made, hints)
 
 
@@ -139,7 +149,7 @@ def _cluster(
     names = ", ".join(by_name)
     wanted = arguments.cluster
     if wanted is None:
-        wanted = next((name for name in _FIRST if name in by_name), next(iter(by_name)))
+        wanted = _default(by_name)
         if asks and len(by_name) > 1:
             wanted = _question(f"Which cluster of {names}?", wanted, _one_of(by_name))
     if wanted not in by_name:
@@ -150,9 +160,18 @@ def _cluster(
     return by_name[wanted]
 
 
+def _default(names: Collection[str]) -> str:
+    """Return the cluster that is meant where nobody says which."""
+    for name in _FIRST:
+        if name in names:
+            return name
+    return next(iter(names))
+
+
 def _log_unread(found: Survey) -> None:
     """Say what could not be built, so that nobody takes what is proposed for all there is."""
     for notice in found.notices:
+        # Hints are for `check --repo`, which shows all of them.
         if notice.rule.severity is Severity.ERROR:
             output.log(f"{notice.file}:{notice.line}: {notice.message}")
 
@@ -179,7 +198,8 @@ def _nothing(cluster: Cluster, proposed: Proposed) -> str:
 
 def _show(lines: Sequence[str]) -> None:
     """Print lines; a name from the repository that has a line end in it stays in its line."""
-    output.show("".join(f"{escape.line(line)}\n" for line in lines))
+    shown = [escape.line(line) for line in lines]
+    output.show("".join(f"{line}\n" for line in shown))
 
 
 def _described(cluster: Cluster, proposed: Proposed) -> list[str]:
@@ -187,8 +207,10 @@ def _described(cluster: Cluster, proposed: Proposed) -> list[str]:
     lines = [f"to be closed outside the windows of cluster {cluster.name}:"]
     lines += [f"  {line}" for line in policy.kinds(proposed.targets)]
     lines.append(f"left out: Kustomization {cluster.first.key}, which delivers the windows")
-    if proposed.gated:
-        lines.append(f"left out: {len(proposed.gated)} that other policies gate")
+    gated = len(proposed.gated)
+    if gated:
+        lines.append(f"left out: {gated} that other policies gate")
+    # Of another repository, or of a build that nobody could make.
     if not cluster.complete:
         lines.append("some of what this cluster applies is not in this repository")
     for item in proposed.suspended:
@@ -226,7 +248,9 @@ def _zone() -> str:
     # POSIX lets a name begin with a colon: `TZ=:Europe/Berlin` (tzset(3)).
     named = os.environ.get("TZ", "").removeprefix(":")
     if not named:
-        named = os.path.realpath(_LOCALTIME).rpartition(_ZONES)[2]
+        place = os.path.realpath(_LOCALTIME)
+        _, _, named = place.rpartition(_ZONES)
+    # `TZ` may be a rule instead, such as `CET-1CEST`, which names no zone.
     if named in zones.names():
         return named
     return _UTC
@@ -243,6 +267,7 @@ def _asked(draft: Draft, proposed: Proposed) -> Draft:
     def opening(answer: str) -> Draft:
         return replace(draft, opens=answer)
 
+    # Each is judged with the answers before it.
     draft = _answered("When do they open?", draft.opens, opening, proposed)
 
     def closing(answer: str) -> Draft:
@@ -268,6 +293,7 @@ def _answered(
 def _question(question: str, default: str, judge: Callable[[str], str]) -> str:
     """Ask until `judge`, which says what is wrong with an answer, has nothing to say."""
     while True:
+        # An empty line takes the default, as the brackets say.
         answer = output.ask(f"{question} [{default}] ") or default
         wrong = judge(answer)
         if not wrong:
@@ -277,7 +303,8 @@ def _question(question: str, default: str, judge: Callable[[str], str]) -> str:
 
 def _wrong(text: str) -> str:
     """Say what is wrong with a policy, empty where nothing is."""
-    found = load(KubeObject.parse(text.encode()).node).results
+    config = KubeObject.parse(text.encode())
+    found = load(config.node).results
     # What is only doubtful is for `check` to say, once the policy is the user's own.
     errors = [each for each in found if fails([each])]
     return "; ".join(str(each) for each in errors)
@@ -288,7 +315,12 @@ def _write(tree: Checkout, place: Place, text: str) -> None:
     # Read before anything is written: a kustomization that cannot be edited stops it all.
     kustomization = layout.listed(tree, place)
     schema = catalogue.KINDS["WindowPolicy"].json_schema().encode()
-    made = {layout.SCHEMA: schema, place.policy: text.encode(), **kustomization}
+    # An editor shows by the schema what a field means, and what it may be.
+    made = {
+        layout.SCHEMA: schema,
+        place.policy: text.encode(),
+        **kustomization,
+    }
     files.put(Path(tree.root), made)
 
 
@@ -297,7 +329,9 @@ def _next(place: Place, directory: Path) -> list[str]:
     lines = [f"written: {place.policy}", "next:"]
     # The commands name paths as the repository has them, so that they can be kept in CI.
     if directory != Path():
-        lines.append(f"  cd {shlex.quote(str(directory))}")
-    lines.append(f"  {shlex.join(['krm-windows', 'calendar', place.policy])}")
+        quoted = shlex.quote(str(directory))
+        lines.append(f"  cd {quoted}")
+    calendar = shlex.join(["krm-windows", "calendar", place.policy])
+    lines.append(f"  {calendar}")
     lines.append(f"  {place.render()}")
     return lines

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from krm_windows.forge.merging import Merger
     from krm_windows.forge.policies import Verdict
 
+# As the forges call them: `merge_method` of GitHub's REST API.
 METHODS = ("merge", "squash", "rebase")
 # What connections the client keeps.
 _MOST_JOBS = 64
@@ -129,12 +130,14 @@ def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode
 def _run(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
     # By the repository a policy counts for each cluster; by hand for one.
     by_tree = not arguments.paths
-    choice = Choice(arguments.cluster, every=by_tree and arguments.cluster is None)
+    every = by_tree and arguments.cluster is None
+    choice = Choice(arguments.cluster, every=every)
     versions, code = previews.load(arguments.policies, choice, arguments)
     if not versions:
         return code
     if arguments.print_schedule:
-        output.show("".join(_schedule(version.timetable for version in versions)))
+        timetables = [version.timetable for version in versions]
+        output.show("".join(_schedule(timetables)))
         return code
     # A pipeline that is itself what is demanded needs neither a status nor a token.
     if arguments.sha is not None and arguments.forge is None:
@@ -165,6 +168,7 @@ def _of_event(arguments: argparse.Namespace) -> argparse.Namespace:
     if arguments.event is not None:
         from krm_windows.forge import queue  # noqa: PLC0415 - the extra `forge`
 
+        # Two answers to one question: nobody could say which is meant.
         if arguments.since is not None or arguments.sha is not None:
             raise InputError("--event says itself what --sha and --since would say")
         group = queue.event(inputs.content(arguments.event))
@@ -182,12 +186,15 @@ def _answer(versions: list[Version], arguments: argparse.Namespace, clock: Clock
     from krm_windows.forge.policies import judge  # noqa: PLC0415 - not for other commands
 
     policies = list(gated.policies(versions, arguments))
-    verdict = judge(policies, gated.changed(arguments), frozenset(), clock.now())
+    changed = gated.changed(arguments)
+    # No forge is asked, so no label is known that would exempt it.
+    verdict = judge(policies, changed, frozenset(), clock.now())
     return _said(arguments.sha, verdict)
 
 
 def _answer_on(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -> ExitCode:
     """Answer whether a commit may be merged, as a status of it, too."""
+    # Without its number no labels are known that would exempt it.
     change = None
     if arguments.change is not None:
         change = gate.forge.change(arguments.change)
@@ -197,7 +204,8 @@ def _answer_on(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -
 
 
 def _said(sha: str, verdict: "Verdict") -> ExitCode:
-    output.show(f"{escape.line(f'{sha[:12]} {verdict.state.value}: {verdict.words}')}\n")
+    words = f"{sha[:12]} {verdict.state.value}: {verdict.words}"
+    output.show(f"{escape.line(words)}\n")
     if verdict.may_land:
         return ExitCode.FINE
     return ExitCode.CLOSED
@@ -228,6 +236,7 @@ def _merger(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -> "
     if not arguments.merge and not arguments.approve_only:
         return None
     for policy in gate.policies:
+        # One label would ask for a merge, and for one outside the windows as well.
         if policy.label == LABEL:
             raise InputError(f"{policy.timetable.policy}: the label {LABEL} means an exemption")
     method = None
@@ -258,6 +267,7 @@ def _pass(gate: "MergeGate", merger: "Merger | None", clock: Clock) -> ExitCode:
         if merger is not None:
             failed = _land(merger) or failed
     except ForgeError as error:
+        # `--watch` goes on: a forge that is away comes back.
         output.log(str(error))
         failed = True
     return ExitCode.of(failed=failed)
@@ -265,12 +275,16 @@ def _pass(gate: "MergeGate", merger: "Merger | None", clock: Clock) -> ExitCode:
 
 def _tell(outcome: "Outcome", *, dry_run: bool) -> None:
     """Say what came of a change; what was said before is not repeated."""
-    name = f"#{outcome.change.number} {outcome.change.sha[:12]}"
+    change = outcome.change
+    name = f"#{change.number} {change.sha[:12]}"
     if outcome.error is not None:
         output.log(f"{name}: {outcome.error}")
-    if outcome.verdict is not None and outcome.is_new:
-        would = "would be " if dry_run else ""
-        words = f"{name} {would}{outcome.verdict.state.value}: {outcome.verdict.words}"
+    verdict = outcome.verdict
+    if verdict is not None and outcome.is_new:
+        state = verdict.state.value
+        if dry_run:
+            state = f"would be {state}"
+        words = f"{name} {state}: {verdict.words}"
         output.show(f"{escape.line(words)}\n")
 
 
@@ -278,7 +292,9 @@ def _land(merger: "Merger") -> bool:
     """Merge what may be merged, or approve it; return whether one has failed."""
     from krm_windows.forge.merging import Result  # noqa: PLC0415 - the extra `forge`
 
-    done = "approved" if merger.approve_only else "merged"
+    done = "merged"
+    if merger.approve_only:
+        done = "approved"
     words = {
         Result.MERGED: "merged",
         Result.APPROVED: "approved",
@@ -289,7 +305,8 @@ def _land(merger: "Merger") -> bool:
     failed = False
     for landing in merger.run():
         change = landing.change
-        line = f"#{change.number} {change.sha[:12]} {words[landing.result]}: {landing.words}"
+        result = words[landing.result]
+        line = f"#{change.number} {change.sha[:12]} {result}: {landing.words}"
         is_failure = landing.result is Result.FAILED
         failed = failed or is_failure
         # A loop says it once.
@@ -305,10 +322,12 @@ def _rest(gate: "MergeGate", clock: Clock) -> None:
     began = clock.now()
     edge = gate.edge(began)
     again = began + _EVERY
-    while (now := clock.now()) < again and (edge is None or now < edge):
-        # A clock that was put back must not make the pause longer.
-        if now < began:
-            return
+    # None where no policy opens or closes any more.
+    until = again
+    if edge is not None:
+        until = min(edge, again)
+    # A clock that was put back must not make the pause longer.
+    while began <= clock.now() < until:
         clock.sleep_towards(edge, again)
 
 
@@ -318,6 +337,7 @@ def _schedule(timetables: Iterable[Timetable]) -> Iterator[str]:
     for timetable in timetables:
         recurring = utc_edges.recurring(timetable, timetable.zone)
         single = utc_edges.single(timetable, timetable.zone, recurring)
+        # Those of a single day come back every year: a run too many does no harm.
         for each in (*recurring, *(schedule for schedule, _ in single)):
             found[str(each)] = None
     yield "# The edges of the windows in UTC, by krm-windows merge-gate --print-schedule. Where a\n"

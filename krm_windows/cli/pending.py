@@ -78,6 +78,7 @@ def _check(arguments: argparse.Namespace) -> None:
     # Each of them reads commits, or builds what is in them.
     for option in ("diff", "images", "old", "new"):
         if getattr(arguments, option) and arguments.repo is None:
+            # `from` is a word of Python, and so no name of an attribute.
             name = {"old": "from", "new": "to"}.get(option, option)
             raise InputError(f"--{name} reads a repository: give --repo DIR, too")
     if arguments.old is None:
@@ -97,6 +98,7 @@ def _of_cluster(
     asked = Asked.of(arguments)
     answer = asked.judged()
     code = report.show(answer.results, strict=arguments.strict)
+    # A policy that is wrong has no targets to ask for.
     if answer.report is None or code is not ExitCode.FINE:
         return None, answer.at, code
     # Without a repository the revisions are all that can be said.
@@ -109,11 +111,13 @@ def _of_cluster(
 def _show(found: Pending, at: datetime, arguments: argparse.Namespace) -> ExitCode:
     if arguments.images:
         # On standard output nothing but images, as in `… --images | xargs -n 1 crictl pull`.
-        output.show("".join(f"{image}\n" for image in found.images))
+        lines = [f"{image}\n" for image in found.images]
+        output.show("".join(lines))
         for gap in found.gaps:
             output.log(gap)
         # A list that is not complete must not be taken for one that is, if that is asked for.
-        return ExitCode.of(failed=arguments.strict and bool(found.gaps))
+        is_partial = bool(found.gaps)
+        return ExitCode.of(failed=arguments.strict and is_partial)
     if arguments.output == "json":
         output.show_json(records.pending(found, at))
     elif arguments.output == "markdown":

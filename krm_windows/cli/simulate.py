@@ -68,9 +68,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if len(arguments.policies) > _POLICIES:
         raise InputError(f"give one policy, or two to compare, got {len(arguments.policies)}")
     classes = _classes(arguments)
-    versions, code = previews.load(arguments.policies, Choice(arguments.cluster), arguments)
+    choice = Choice(arguments.cluster)
+    versions, code = previews.load(arguments.policies, choice, arguments)
     if versions:
-        _show(_simulations(versions, classes, arguments), arguments)
+        every = _simulations(versions, classes, arguments)
+        _show(every, arguments)
     return code
 
 
@@ -95,6 +97,7 @@ def _simulations(
     # Of two policies both are about the same time, by the clock of the first.
     zone = versions[0].timetable.zone
     begins, ends = past.period(arguments.since, arguments.until, zone)
+    # Git knows whole seconds: those of the interval, half open as it is.
     seconds = range(_ceiling(begins), _ceiling(ends))
     with (
         git_history.opened(Path(arguments.repo), arguments.ref) as history,
@@ -102,19 +105,27 @@ def _simulations(
     ):
         # Before the long part begins.
         past.warn_where_cut(history, seconds.start)
-        found: list[Change] = list(
-            changes(history, seconds.__contains__, arguments.paths, classes, show)
+        coming = changes(
+            history,
+            seconds.__contains__,
+            arguments.paths,
+            classes,
+            show,
         )
+        # Read once, and replayed against each policy.
+        found: list[Change] = list(coming)
     names = _names(versions, arguments)
-    return [
-        simulate(version.timetable, found, begins, ends, name)
-        for version, name in zip(versions, names, strict=True)
-    ]
+    every = []
+    for version, name in zip(versions, names, strict=True):
+        simulation = simulate(version.timetable, found, begins, ends, name)
+        every.append(simulation)
+    return every
 
 
 def _names(versions: list[Version], arguments: argparse.Namespace) -> list[str]:
     """Return what each policy is called: an older and a newer version are told by their files."""
     found = [named(version.timetable) for version in versions]
+    # Alike if the second one is a draft of the first.
     if len(set(found)) < len(found):
         return list(arguments.policies)
     return found

@@ -38,6 +38,7 @@ class Place:
 
     def render(self) -> str:
         """Return the command that renders it, to be run at the top of the repository."""
+        # With the targets at hand a name that is wrong is found before it is merged.
         words = ["krm-windows", "render", self.policy, "-o", self.rendered]
         return shlex.join([*words, "--resources", self.directory])
 
@@ -58,7 +59,9 @@ def listed(tree: Checkout, place: Place) -> Mapping[str, bytes]:
         found = KubeObject.parse(content).get("resources")
     except (InputError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read: {error}") from error
-    entries = found if isinstance(found, list) else []
+    entries = []
+    if isinstance(found, list):
+        entries = found
     if place.name in entries:
         return {}
     # An index right behind the last entry adds one; a kustomization may have none so far.

@@ -103,7 +103,8 @@ def _windows(draft: Draft) -> Mapping[str, object]:
 def _foreign(draft: Draft, proposed: Proposed) -> Iterator[str]:
     """Yield the field that lets a policy gate objects of other namespaces, where it has to."""
     # Without it the policy would be refused, as it would reach beyond its own namespace.
-    if any(namespace != draft.namespace for _, _, namespace, _ in proposed.targets):
+    namespaces = {namespace for _, _, namespace, _ in proposed.targets}
+    if namespaces - {draft.namespace}:
         yield f"  # Some targets are in other namespaces than {draft.namespace}.\n"
         yield render({"crossNamespaceTargets": "Allow"}, indent=2)
 
@@ -114,7 +115,8 @@ def _targets(draft: Draft, proposed: Proposed) -> Iterator[str]:
     grouped: dict[tuple[str, str, str, bool], list[str]] = {}
     for each in proposed.targets:
         group, kind, namespace, name = each
-        key = (group, kind, namespace, each in proposed.beyond)
+        is_beyond = each in proposed.beyond
+        key = (group, kind, namespace, is_beyond)
         grouped.setdefault(key, []).append(name)
     for (_, kind, namespace, beyond), names in grouped.items():
         yield render([{"kind": kind}], indent=2)
@@ -130,7 +132,8 @@ def _names(names: Sequence[str]) -> Iterator[str]:
     """Yield the field `names`, on one line where they fit."""
     line = f"    names: [{', '.join(names)}]\n"
     # A name such as `null` or `1` would be no text without quotes, which the writer knows.
-    if len(line) <= _WIDTH and render(names) == "".join(f"- {name}\n" for name in names):
+    plain = "".join(f"- {name}\n" for name in names)
+    if len(line) <= _WIDTH and render(names) == plain:
         yield line
         return
     yield render({"names": list(names)}, indent=4)
@@ -141,6 +144,7 @@ def kinds(targets: Sequence[Identity]) -> Iterator[str]:
     counted: dict[str, list[str]] = {}
     for _, kind, namespace, name in targets:
         counted.setdefault(kind, []).append(f"{namespace}/{name}")
+    # Enough to see what is meant; the policy has all of them.
     few = 3
     for kind, found in counted.items():
         shown = ", ".join(found[:few])

@@ -49,6 +49,7 @@ def propose(cluster: Cluster) -> Proposed:
     # Of several releases that take one moving source each is found by itself.
     while moving := _moving(cluster, wanted):
         wanted |= moving
+    # What the root applies itself; the rest comes by Kustomizations, from other directories.
     direct = {item.identity for item in cluster.first.objects}
     return Proposed(
         targets=tuple(sorted(wanted)),
@@ -81,13 +82,14 @@ def _moving(cluster: Cluster, wanted: Collection[Identity]) -> frozenset[Identit
         return frozenset()
     # Any object will do: of a policy that is not written yet no finding names a place.
     _, manifest = next(iter(cluster.objects.values()))
-    gate = Gate(
+    own = Gate(
         policy="init",
-        targets=tuple(map(_target, wanted)),
+        targets=tuple(_target(each) for each in wanted),
         manifest=manifest,
         path="",
     )
-    closed = GatedCluster(replace(cluster, gates=(*cluster.gates, gate)))
+    gates = (*cluster.gates, own)
+    closed = GatedCluster(replace(cluster, gates=gates))
     found = set()
     for finding in movement.check(closed):
         moving = finding.about
@@ -103,13 +105,16 @@ def _moving(cluster: Cluster, wanted: Collection[Identity]) -> frozenset[Identit
 def _named(cluster: Cluster, name: str) -> Object | None:
     """Return the object that a finding calls `HelmRelease shop/web`."""
     # Findings about many objects of one fact have their names alone (`Finding.of`).
-    items = (item for _, item in cluster.objects.values())
-    return next((item for item in items if str(item) == name), None)
+    for _, item in cluster.objects.values():
+        if str(item) == name:
+            return item
+    return None
 
 
 def _is_gateable(found: Identity) -> bool:
     group, kind, _, _ = found
-    return gateable.find(kind, f"{group}/v1") is not None
+    api_version = f"{group}/v1"
+    return gateable.find(kind, api_version) is not None
 
 
 def _target(found: Identity) -> Target:

@@ -83,7 +83,7 @@ def _releases(objects: Objects) -> Objects:
 
 def _order(identity: Identity) -> tuple[str, ...]:
     group, kind, namespace, name = identity
-    return kind, namespace, name, group
+    return (kind, namespace, name, group)
 
 
 def _fields(old: Object, new: Object) -> Iterator[str]:
@@ -155,7 +155,11 @@ def _field_pairs(
     return found
 
 
-def _entry_pairs(old: list[Value], new: list[Value], path: str) -> Pairs | None:
+def _entry_pairs(
+    old: list[Value],
+    new: list[Value],
+    path: str,
+) -> Pairs | None:
     found: Pairs = []
     before = _named(old)
     after = _named(new)
@@ -217,16 +221,18 @@ def _of_pod(spec: dict[str, Value]) -> Iterator[str]:
     """Yield the images that a mapping names, if it is the spec of a Pod."""
     for key in _CONTAINERS:
         for container in _entries(spec.get(key)):
-            image = container.get("image")
-            if isinstance(image, str) and image:
-                yield image
+            yield from _text(container.get("image"))
     # An image may be mounted, too (core/v1, ImageVolumeSource).
     for volume in _entries(spec.get("volumes")):
         source = volume.get("image")
         if isinstance(source, dict):
-            reference = source.get("reference")
-            if isinstance(reference, str) and reference:
-                yield reference
+            yield from _text(source.get("reference"))
+
+
+def _text(value: Value) -> Iterator[str]:
+    """Yield a value if it is a text with something in it."""
+    if isinstance(value, str) and value:
+        yield value
 
 
 def _entries(part: Value) -> Iterator[dict[str, Value]]:

@@ -205,7 +205,10 @@ def _source(target: Target, thing: Thing, sources: Sources) -> Offer:
 
 
 def _found_here(
-    source: Thing, applied: Revision | None, offered: Revision, sources: Sources
+    source: Thing,
+    applied: Revision | None,
+    offered: Revision,
+    sources: Sources,
 ) -> tuple[Waits, Revision, str]:
     """Return what a suspended source would find, where a repository at hand says it."""
     waits = _compared(applied, offered)

@@ -104,7 +104,10 @@ class Repository:
         return named
 
     def _commits(
-        self, old: str, new: str, files: frozenset[str]
+        self,
+        old: str,
+        new: str,
+        files: frozenset[str],
     ) -> tuple[tuple[Commit, ...], tuple[Commit, ...]]:
         """Return the commits that come, and those that go, of all that touch some files."""
         # Nothing was applied yet: the whole history would be new.

@@ -90,7 +90,9 @@ def _author(of: Commit) -> str:
     """Return an author's name without the address, which is for nobody's chat."""
     # `Anna Smith <anna@shop.example>`, as Git has it in every commit.
     name, _, _ = of.author.rpartition(" <")
-    return name or of.author
+    if not name:
+        return of.author
+    return name
 
 
 def _day(of: Commit) -> str:
@@ -140,7 +142,7 @@ def change(of: Change) -> str:
     fields = ", ".join(of.fields[:_FEW_FIELDS])
     more = len(of.fields) - _FEW_FIELDS
     if more > 0:
-        fields += f" and {more} more"
+        fields = f"{fields} and {more} more"
     return f"{of.kind.value} {of.object}: {fields}"
 
 
