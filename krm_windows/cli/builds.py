@@ -31,17 +31,7 @@ def add_options(group: argparse._ArgumentGroup) -> None:
         default=CLUSTERS,
         help=f"the clusters' directories in it (default: {CLUSTERS})",
     )
-    group.add_argument(
-        "--source",
-        action="append",
-        default=[],
-        type=source,
-        metavar="NAME=DIR",
-        help=(
-            "this source is that directory of the repository, `.` for all of it; NAME or "
-            "NAMESPACE/NAME (repeatable)"
-        ),
-    )
+    add_source_option(group)
     group.add_argument(
         "-j",
         "--jobs",
@@ -58,6 +48,21 @@ def add_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--no-cache", action="store_true", help="keep no builds, and use none that were kept"
+    )
+
+
+def add_source_option(parser: argparse._ActionsContainer) -> None:
+    """Declare what says that a source is the repository that is read."""
+    parser.add_argument(
+        "--source",
+        action="append",
+        default=[],
+        type=source,
+        metavar="NAME=DIR",
+        help=(
+            "this source is that directory of the repository, `.` for all of it; NAME or "
+            "NAMESPACE/NAME (repeatable)"
+        ),
     )
 
 

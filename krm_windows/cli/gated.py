@@ -50,6 +50,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         default=builds.CLUSTERS,
         help="the clusters' directories in it (default: %(default)s)",
     )
+    builds.add_source_option(parser)
 
 
 @contextmanager
@@ -138,6 +139,7 @@ def _survey(arguments: argparse.Namespace) -> Survey:
     tree = Checkout.at(root)
     if not tree.is_directory("."):
         raise InputError(f"{arguments.tree}: no such directory")
+    builds.check_sources(tree, arguments.source)
     with ExitStack() as stack:
         # No cache: a runner has none, and what is built is little.
         builder = Builder.find(None)
@@ -145,7 +147,7 @@ def _survey(arguments: argparse.Namespace) -> Survey:
             stack.enter_context(builder)
         with progress.meter("builds") as report:
             made = Builds(tree, builder, os.cpu_count() or 1, report)
-            hints = Hints.of([], remotes.addresses(Path(arguments.checkout)))
+            hints = Hints.of(arguments.source, remotes.addresses(Path(arguments.checkout)))
             found = survey(tree, tree.directories(arguments.clusters), made, hints)
     for notice in found.notices:
         # What it applies may be gated in the cluster, and is not here.

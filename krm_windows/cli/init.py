@@ -58,17 +58,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="GLOB",
         help="the clusters' directories (default: they are searched for)",
     )
-    parser.add_argument(
-        "--source",
-        action="append",
-        default=[],
-        type=builds.source,
-        metavar="NAME=DIR",
-        help=(
-            "this source is that directory of the repository, `.` for all of it; NAME or "
-            "NAMESPACE/NAME (repeatable)"
-        ),
-    )
+    builds.add_source_option(parser)
     parser.add_argument(
         "--name", default=NAME, metavar="NAME", help=f"the policy's name (default: {NAME})"
     )

@@ -12,12 +12,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import urllib3
 
 from krm_windows.forge import proxies
 from krm_windows.forge.errors import AbsentError, ConflictError, ForgeError, RefusedError
+from krm_windows.system import addresses
 from krm_windows.system.errors import WorkspaceError
 
 Json = object
@@ -66,10 +67,7 @@ class Client:
 
     def __post_init__(self) -> None:
         """Check the address; raises WorkspaceError where the token would go in the clear."""
-        parts = urlsplit(self.address)
-        is_local = parts.hostname in proxies.LOCAL
-        if parts.scheme != "https" and not (parts.scheme == "http" and is_local):
-            raise WorkspaceError(f"{self.address}: must be https, or an address of this machine")
+        addresses.confidential(self.address)
         if not self.token.isascii() or not self.token.isprintable():
             raise WorkspaceError("the token holds what no HTTP header can")
         self._pool = proxies.manager(self.address, MOST_THREADS)

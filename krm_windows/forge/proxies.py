@@ -6,10 +6,9 @@ from urllib.request import getproxies_environment, proxy_bypass
 
 import urllib3
 
+from krm_windows.system import addresses
 from krm_windows.system.errors import WorkspaceError
 
-LOCAL = ("127.0.0.1", "localhost", "::1")
-"""Hosts that are this machine."""
 _TIMEOUT = urllib3.Timeout(connect=10.0, read=30.0)
 
 
@@ -43,7 +42,7 @@ def manager(address: str, connections: int) -> urllib3.PoolManager:
 def _proxy(parts: SplitResult) -> tuple[str, dict[str, str]] | None:
     """Return the address of a proxy and what it is sent; None where there is none in between."""
     # What is in the clear goes to this machine alone.
-    if parts.hostname is None or parts.scheme != "https" or parts.hostname in LOCAL:
+    if parts.hostname is None or parts.scheme != "https" or parts.hostname in addresses.LOCAL:
         return None
     found = getproxies_environment().get("https", "")
     if not found or proxy_bypass(parts.netloc.rpartition("@")[2]):

@@ -7,11 +7,10 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import jwt
 
-from krm_windows.system import bounded
+from krm_windows.system import addresses, bounded
 from krm_windows.system.errors import WorkspaceError
 
 # Of pairs of keys: with a shared secret, whoever checks a token could make one, too.
@@ -43,7 +42,7 @@ class Keys:
         self._asked = -_FRESH_SECONDS
         for address in (issuer, source):
             if address is not None and "://" in address:
-                _check(address)
+                addresses.confidential(address)
 
     def claims(self, token: str, audience: str) -> Mapping[str, object]:
         """Return what a token claims; raises UntrustedError for one that does not count."""
@@ -102,18 +101,9 @@ class Keys:
             # OpenID Connect Discovery 1.0, 4.
             place = f"{self._issuer.rstrip('/')}/.well-known/openid-configuration"
             source = str(json.loads(_fetched(place))["jwks_uri"])
-            _check(source)
+            # An answer that anybody on the way could forge has no keys.
+            addresses.confidential(source)
         return _fetched(source)
-
-
-def _check(address: str) -> None:
-    """Refuse an address whose answer anybody on the way could forge."""
-    parts = urlsplit(address)
-    if parts.scheme == "https":
-        return
-    if parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1"):
-        return
-    raise WorkspaceError(f"{address}: must be https, or an address of this machine")
 
 
 def _fetched(address: str) -> bytes:

@@ -8,10 +8,8 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import urlsplit
 
-from krm_windows.system import bounded, programs
-from krm_windows.system.errors import WorkspaceError
+from krm_windows.system import addresses, bounded, programs
 from krm_windows.system.git_branch import RemoteError
 from krm_windows.system.programs import Limits
 
@@ -97,11 +95,8 @@ class Command:
 
 def forge(address: str, token: Path) -> Forge:
     """Return what opens pull requests; raises WorkspaceError for an address that is not safe."""
-    parts = urlsplit(address)
-    local = parts.hostname in ("127.0.0.1", "localhost", "::1")
     # The token would be sent for everybody to read.
-    if parts.scheme != "https" and not (parts.scheme == "http" and local):
-        raise WorkspaceError(f"{address}: must be https, or an address of this machine")
+    addresses.confidential(address)
     return Forge(address, token)
 
 

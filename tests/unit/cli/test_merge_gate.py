@@ -1,6 +1,7 @@
 """`krm-windows merge-gate`, against forges of ours on loopback."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -275,6 +276,33 @@ def test_the_repository_says_what_is_gated(
     assert gated(server, "--tree", "tree") == 0
     assert states(server) == {"a": "pending", "b": "success", "c": "pending"}
     assert "krm-windows: Kustomization flux-system/other: " in capsys.readouterr().err
+
+
+def test_a_source_that_is_this_repository_is_said_by_hand(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the message says that tells of a source that is not followed, for `check --repo`, too."""
+    tree = tmp_path / "tree"
+    (tree / "live").mkdir(parents=True)
+    (tree / "live/map.yaml").write_text(MAP % "live")
+    cluster = tree / "clusters/north"
+    cluster.mkdir(parents=True)
+    live = FLUX % ("live", "live")
+    (cluster / "flux.yaml").write_text(live.replace("name: flux-system}", "name: elsewhere}"))
+    local = "  annotations: {config.kubernetes.io/local-config: 'true'}\n"
+    (cluster / "policy.yaml").write_text(
+        POLICY.replace("spec:\n", f"{local}spec:\n").replace("[apps]", "[live]")
+    )
+    (cluster / "sync.yaml").write_text(FLUX % ("flux-system", "clusters/north"))
+    server.pulls = [Pull(1, "a" * 40, ("live/map.yaml",))]
+    with pytest.raises(InputError, match="gates nothing"):
+        gated(server, "--tree", "tree")
+    [advice] = re.findall("`(--source [^`]+)`", capsys.readouterr().err)
+    assert gated(server, "--tree", "tree", *advice.split()) == 0
+    assert states(server) == {"a": "pending"}
+    assert capsys.readouterr().err == ""
+    with pytest.raises(InputError, match="there is no such directory"):
+        gated(server, "--tree", "tree", "--source", "elsewhere=none")
 
 
 def test_a_policy_that_gates_nothing_is_an_error(server: Server, tmp_path: Path) -> None:
