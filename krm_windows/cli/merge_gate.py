@@ -187,14 +187,14 @@ def _answer(versions: list[Version], arguments: argparse.Namespace, clock: Clock
 
     policies = list(gated.policies(versions, arguments))
     changed = gated.changed(arguments)
-    # No forge is asked, so no label is known that would exempt it.
+    # No forge is asked, so no labels are known: the files alone say which policies gate it.
     verdict = judge(policies, changed, frozenset(), clock.now())
     return _said(arguments.sha, verdict)
 
 
 def _answer_on(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -> ExitCode:
     """Answer whether a commit may be merged, as a status of it, too."""
-    # Without its number no labels are known that would exempt it.
+    # By its number the forge says which labels it has.
     change = None
     if arguments.change is not None:
         change = gate.forge.change(arguments.change)

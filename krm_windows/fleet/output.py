@@ -74,6 +74,7 @@ class FleetOutput:
         # A comparison has shown them, and mostly there are none.
         if self.checks or not left:
             return ClusterOutcome("")
+        # kustomize would refuse a cluster's kustomization whose base is gone.
         used = {each for each in left if self._is_used(each)}
         kept = {path: older[path] for path in older if dirname(path) in used}
         return self._renewed("", self._base, older, {**kept, **files})

@@ -52,6 +52,7 @@ class _Given:
         policy, found = self.loaded.for_cluster(version)
         if policy is None or fails(found):
             return None
+        # Names are known without objects; by labels a policy claims what is at hand.
         items_seen = inventory.take(items, kinds(policy))
         plan, _ = compile_policy(policy, cluster, items_seen)
         return Claim.of(plan.timetable)._replace(cluster=cluster)
@@ -101,6 +102,7 @@ def _shared(
     around: Sequence[Claim],
 ) -> Iterator[Shared]:
     """Yield what claims have in common with each other, and then with those around."""
+    # What was rendered was checked among itself when it was.
     for claim, result in overlap.among(list(own)):
         yield Shared(claim.policy, cluster, result)
     for claim in own:

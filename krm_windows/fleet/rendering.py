@@ -83,6 +83,7 @@ class Fleet:
     def _base_results(self) -> tuple[Result, ...]:
         """What is to be said of all bases."""
         found: list[Result] = []
+        # In the order of the policies, as their bases are.
         for base in self.bases.values():
             found += base.results
         return tuple(found)
@@ -159,7 +160,10 @@ class Fleet:
         """
         if self.uninstalls:
             return []
-        own = [Claim.of(output.plan.timetable)._replace(cluster=cluster) for output in outputs]
+        own = []
+        for output in outputs:
+            claim = Claim.of(output.plan.timetable)
+            own.append(claim._replace(cluster=cluster))
         around = self.existing(cluster)
         # Among the policies of the fleet itself, and then of each with what others have rendered.
         found = list(overlap.among(own))
@@ -214,6 +218,7 @@ class Fleet:
         parts = [self._shared_key, cluster.encode()]
         for policy in self._reaching(cluster):
             slug = self.slugs[policy.name]
+            # By the slug, too: it is in the paths of the files.
             parts += [slug.encode(), policy.content(cluster)]
         # Resources that all clusters have in common are in the shared key.
         if self.apart:
@@ -276,6 +281,7 @@ class Fleet:
         if application is None or fails(results):
             return Compiled(None, tuple(results))
         if self.delivery:
+            # Closed by the policy that it delivers, it would deliver nothing any more.
             targets = application.plan.timetable.targets
             results += delivery.check(self.delivery.item, targets, items)
             if fails(results):
@@ -318,6 +324,7 @@ def _changed(older: Files, files: Files) -> Iterator[bytes]:
 
 def _forgotten(older: Iterable[bytes], outputs: Sequence[PolicyOutput]) -> list[Result]:
     """Return what the policies of a cluster leave shut of those that were rendered before."""
+    # What one policy gives up another may have taken over.
     kept = [output.plan.timetable for output in outputs]
     return succession.forgotten(_manifests(older), kept)
 

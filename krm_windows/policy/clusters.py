@@ -37,6 +37,7 @@ def nulls(root: Tree) -> Iterator[str]:
     if not isinstance(patches, dict):
         return
     for name, patch in patches.items():
+        # `{}` says that nothing is changed, null says nothing.
         if patch is None:
             yield name
 

@@ -52,6 +52,7 @@ def check(tree: Tree) -> Iterator[Finding]:
         yield from _hooks(spec, home)
     # Each entry ends in one of two ways.
     for kind, end in (("windows", "closes"), ("freezes", "ends")):
+        # Overrides have no `duration` beside their `ends`.
         for name, entry in _map(spec.get(kind)).items():
             yield from _ends(entry, end, f"spec.{kind}.{name}")
     for path, target in _targets(spec):
@@ -88,6 +89,7 @@ def _outside(spec: dict[str, Tree]) -> Iterator[Finding]:
             "this would be closed forever"
         )
         yield Finding(rules.OUTSIDE_WINDOWS, must, path=path)
+    # Both say "open": one of them was not meant.
     if outside == "Open" and windows != {}:
         must = (
             "must be Closed, or `windows` must have no entry: "
@@ -118,6 +120,7 @@ def _elsewhere(spec: dict[str, Tree], home: Tree) -> Iterator[Finding]:
     """
     if spec.get("crossNamespaceTargets") == "Allow" or not isinstance(home, str):
         return
+    # As Flux has it with `--no-cross-namespace-refs`: a reference that leaves is a decision.
     must = (
         f"must be the policy's own namespace, {home}; write `crossNamespaceTargets: Allow` "
         "into the policy if it is meant to reach into others"
@@ -139,6 +142,7 @@ def _hooks(spec: dict[str, Tree], home: Tree) -> Iterator[Finding]:
     """Yield what speaks against the hooks."""
     hooks = _map(spec.get("hooks"))
     yield from _hook_namespace(hooks.get("namespace"), _taken(spec, home))
+    # A namespace alone would be prepared for nothing.
     if hooks and not hooks.keys() & {"beforeOpen", "afterClose"}:
         must = "must have `beforeOpen`, `afterClose` or both"
         yield Finding(rules.HOOK_NONE, must, path="spec.hooks")
@@ -209,6 +213,7 @@ def _variables(hook: dict[str, Tree], path: str) -> Iterator[Finding]:
 
 
 def _ends(entry: Tree, end: str, path: str) -> Iterator[Finding]:
+    # Both or none: which of two ends counts nobody could say, and without one it never ends.
     if isinstance(entry, dict) and (end in entry) == ("duration" in entry):
         must = f"must have exactly one of `{end}` and `duration`"
         yield Finding(rules.END_CHOICE, must, path=path)
@@ -219,6 +224,7 @@ def _target(target: Tree, path: str) -> Iterator[Finding]:
     if not isinstance(target, dict):
         return
     if ("names" in target) == ("matchLabels" in target):
+        # Both would leave open whether one or the other is enough.
         must = "must have exactly one of `names` and `matchLabels`"
         yield Finding(rules.TARGET_SELECTOR, must, path=path)
     kind = target.get("kind")
@@ -231,6 +237,7 @@ def _target(target: Tree, path: str) -> Iterator[Finding]:
     yield from _suspend_field(target, gateable.find(kind, group_version), path)
     if _is_known(kind, group_version):
         return
+    # Of a kind that nobody knows the gate needs its URL, for which the plural counts, and a field.
     if not target.keys() >= {"apiVersion", "resource", "suspendField"}:
         must = (
             "must be a kind of the table, "

@@ -48,7 +48,9 @@ def text_at(tree: Tree, *path: str) -> str | None:
     """Return the text at a path, or None where there is none."""
     for name in path:
         # A step into what is no map leads nowhere.
-        tree = tree.get(name) if isinstance(tree, dict) else None
+        if not isinstance(tree, dict):
+            return None
+        tree = tree.get(name)
     if isinstance(tree, str):
         return tree
     return None

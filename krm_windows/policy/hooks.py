@@ -19,6 +19,7 @@ class KeyRef(Part):
 class ValueFrom(Part):
     """Where a variable's value comes from."""
 
+    # That there is exactly one of them, `contradictions` checks.
     more_schema = one_of("secretKeyRef", "configMapKeyRef")
 
     secret_key_ref: KeyRef | None = field(default=None, description="A Secret's key.")
@@ -77,6 +78,7 @@ class BeforeOpen(Hook):
 class AfterClose(Hook):
     """What runs once the targets are closed and none reconciles any more, or `timeout` is over."""
 
+    # What is closed stays closed: there is nothing that it could abort.
     on_failure: Literal["Continue"] = field(
         default="Continue", description="Its failure opens and closes nothing."
     )
@@ -102,6 +104,7 @@ class Hooks(Part):
         """Yield the hooks that there are, each with the path of its field below `hooks`."""
         if self.before_open:
             yield "beforeOpen", self.before_open
+            # A hook with a Job of its own, and so with all that a hook may say.
             if self.before_open.rollback:
                 yield "beforeOpen.rollback", self.before_open.rollback
         if self.after_close:

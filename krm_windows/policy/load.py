@@ -95,11 +95,13 @@ class Source(NamedTuple):
         A cluster that the policy does not name has it as it is.
         """
         if name is None or name not in self.patches:
-            return self.policy, tuple(self.results((*self.lasting, *self.findings)))
+            every = (*self.lasting, *self.findings)
+            return self.policy, tuple(self.results(every))
         version = _cluster(self.root, name, self.patches[name], self.findings)
         # What the patch puts right is no problem of this cluster.
         kept = self.findings - version.cured
-        return version.policy, tuple(self.results((*self.lasting, *kept, *version.findings)))
+        every = (*self.lasting, *kept, *version.findings)
+        return version.policy, tuple(self.results(every))
 
     def patched(self, node: Node, file: File | None) -> "Source":
         """Return the policy with another document of it merged onto it (RFC 7386)."""
@@ -147,13 +149,17 @@ def read_excerpt(excerpt: "Excerpt", *, file: File | None = None) -> Source | No
     None where it has to be read as a whole: its clusters may be too many. `patched` is not for it.
     """
     root = document.read(excerpt.rest())
-    spec = root.get("spec") if isinstance(root, dict) else None
-    if not isinstance(root, dict) or not isinstance(spec, dict | None):
+    # No map, and so no policy: reading the whole says what is wrong.
+    if not isinstance(root, dict):
+        return None
+    spec = root.get("spec")
+    if not isinstance(spec, dict | None):
         return None
     if sizes.may_be_too_many(spec, len(excerpt.names), excerpt.length):
         return None
     # Of the clusters the policy itself says no more than their names; a patch is some map.
-    named: dict[str, Tree] = {**(spec or {}), "clusters": {name: {} for name in excerpt.names}}
+    clusters_named: Tree = {name: {} for name in excerpt.names}
+    named: dict[str, Tree] = {**(spec or {}), "clusters": clusters_named}
     policy, findings = _validate({**root, "spec": named})
     if policy is not None:
         # A thousand names for each policy: nobody asks the policy itself for them.
@@ -182,12 +188,14 @@ def load(node: Node, *, file: File | None = None) -> Loaded:
     versions: dict[str, _Version] = {}
     findings = [*source.lasting, *source.findings]
     for name, patch in source.patches.items():
-        versions[name] = _cluster(source.root, name, patch, source.findings)
-        findings += versions[name].findings
+        version = _cluster(source.root, name, patch, source.findings)
+        versions[name] = version
+        findings += version.findings
     named = source.build_for
     # A build for a cluster without a patch: a typo, most likely.
     if named is not None and named not in versions and not _has_unread(source):
         findings.append(_unknown_cluster(named, versions, "spec.buildFor"))
+    # None where the patch makes a policy that is wrong.
     policies = {name: version.policy for name, version in versions.items()}
     cured = {name: tuple(source.results(version.cured)) for name, version in versions.items()}
     return Loaded(
@@ -310,6 +318,7 @@ def _cluster(
 def _misplaced(patch: dict[str, Tree], path: str) -> Iterator[Finding]:
     for name in ("clusters", "buildFor"):
         if name in patch:
+            # A patch is for one cluster, and cannot name others or another one.
             must = "is not a field of a cluster's patch"
             yield Finding(rules.FIELD_UNKNOWN, must, path=f"{path}.{name}")
 
@@ -343,6 +352,7 @@ def _attributed(finding: Finding, patch: Tree, path: str) -> Finding:
         entry, _, _ = below.rpartition(".")
     if clusters.touches(patch, entry):
         return finding._replace(path=f"{path}.{below}")
+    # The patch has nothing there, and so is not where a reader would look.
     must = f"makes a policy that is wrong at {finding.path}: {finding.must}"
     return finding._replace(must=must, path=path)
 
@@ -353,6 +363,7 @@ def _unknown_cluster(
     path: str,
 ) -> Finding:
     names = sorted(known)
+    # A policy may name none, and still be built for one by an option.
     listed = ", ".join(names) or "none"
     must = f"must be one of the policy's clusters ({listed})"
     return Finding(rules.CLUSTER_UNKNOWN, must, name, closest(name, names), path)

@@ -26,7 +26,9 @@ def _cidr(value: object) -> str:
 def _port(value: object) -> int:
     text = fields.text_of(value)
     # `int` would read more: signs, blanks, digits of other scripts.
-    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(_MOST))
+    is_number = text.isascii() and text.isdigit()
+    # A number of a million digits takes Python a while to read.
+    is_number = is_number and len(text) <= len(str(_MOST))
     if not is_number or not 1 <= int(text) <= _MOST:
         raise RefusedError(Finding(rules.FIELD_VALUE, f"must be a port from 1 to {_MOST}", text))
     return int(text)

@@ -148,6 +148,7 @@ class Part:
 
     def __eq__(self, other: object) -> bool:
         """Compare with another part, field by field."""
+        # A `BeforeOpen` is no `AfterClose`, whatever their fields say.
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
     def __hash__(self) -> int:
@@ -202,6 +203,7 @@ class Entry(NamedTuple):
         """Return the JSON schema of the field."""
         found = self.reader.schema()
         if self.field.filled:
+            # Keywords of JSON Schema (validation, 6.4.2 and 6.5.2).
             least = {"array": "minItems", "object": "minProperties"}[str(found["type"])]
             found[least] = 1
         # What may be absent is described behind what it is.
@@ -386,6 +388,7 @@ class _Choice:
         raise RefusedError(Finding(rules.FIELD_VALUE, must, current, proposed))
 
     def schema(self) -> dict[str, Schema]:
+        # `apiVersion` and `kind`, say.
         if len(self._options) == 1:
             return {"const": self._options[0], "type": "string"}
         return {"enum": list(self._options), "type": "string"}
@@ -402,6 +405,7 @@ class _List:
             raise _other_type(value, "a list")
         items: list[object] = []
         found: list[Finding] = []
+        # To the end: all that is wrong is said at once.
         for i, item in enumerate(value):
             items.append(_attempt(self._item, item, context, f"[{i}]", found))
         raise_for(found)
@@ -431,6 +435,7 @@ class _Map:
         return values
 
     def schema(self) -> dict[str, Schema]:
+        # Names are texts anyhow: only their form is to be said.
         names: dict[str, Schema] = {"pattern": self._name.schema()["pattern"]}
         return {
             "propertyNames": names,

@@ -26,7 +26,9 @@ def occurrence(begins: Moment[Value] | None, ends: Moment[Value] | timedelta) ->
     end: object = ends
     if isinstance(ends, Moment):
         end = ends.value
-    return f"{moment(begins)} {_LINKS.get(type(end), 'to')} {_end(ends)}"
+    # `Monday 08:00 for 2 hours`, `Monday 08:00 until 17:00`.
+    link = _LINKS.get(type(end), "to")
+    return f"{moment(begins)} {link} {_end(ends)}"
 
 
 def moment(at: Moment[Value]) -> str:
@@ -75,7 +77,8 @@ def _frequent(recurrence: Recurrence) -> str:
     `minutes 0 and 30 of hours 8 to 17 on Monday to Friday`.
     """
     minutes = _field(recurrence.minutes, EVERY_MINUTE, "minute")
-    times = f"{minutes} of {_field(recurrence.hours, EVERY_HOUR, 'hour')}"
+    hours = _field(recurrence.hours, EVERY_HOUR, "hour")
+    times = f"{minutes} of {hours}"
     named = days(recurrence)
     if named == EVERY_DAY:
         return times

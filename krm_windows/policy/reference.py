@@ -79,6 +79,7 @@ def _rows(node: Mapping[str, object]) -> Iterator[str]:
 
 def _default(field: Mapping[str, object]) -> str:
     value = field.get("default")
+    # What is empty by default is as if it were not there.
     if value in (None, "", []):
         return ""
     shown = value
@@ -97,6 +98,7 @@ def _type(field: Mapping[str, object]) -> str:
     kind = field.get("type")
     if kind == "array":
         return f"list of {_type(_map(field, 'items'))}"
+    # A text with a form of its own, such as a moment or a quantity.
     examples = field.get("examples")
     if isinstance(examples, list):
         return f"text, such as `{examples[0]}`"
@@ -115,6 +117,7 @@ def rules() -> str:
         "",
     ]
     lines += ["| rule | severity | what is wrong |", "|---|---|---|"]
+    # By name, as whoever comes from a message looks for one.
     lines += [_rule(rule) for rule in sorted(RULES, key=attrgetter("id"))]
     return "\n".join(lines) + "\n"
 
@@ -150,4 +153,6 @@ def kinds() -> str:
 
 
 def _rule(rule: Rule) -> str:
-    return f'| <a id="{rule.id}"></a>`{rule.id}` | {rule.severity} | {rule.summary} |'
+    # A cell of a table has no anchor of its own.
+    anchor = f'<a id="{rule.id}"></a>'
+    return f"| {anchor}`{rule.id}` | {rule.severity} | {rule.summary} |"

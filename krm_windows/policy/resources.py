@@ -13,6 +13,7 @@ from krm_windows.policy.findings import Finding
 from krm_windows.policy.parts import Context, Leaf, Part, Schema, field
 from krm_windows.policy.quantities import Quantity
 
+# `cpu: 1` is a number in YAML, and a quantity to Kubernetes all the same.
 _SCHEMA: dict[str, Schema] = {
     "type": ["string", "number"],
     "pattern": quantities.PATTERN,
@@ -47,6 +48,7 @@ class Amounts(Part):
 
     def given(self) -> dict[str, Quantity]:
         """Return what is given, by the names of Kubernetes."""
+        # ResourceName of core/v1; only these three are known to every node.
         found = {
             "cpu": self.cpu,
             "memory": self.memory,
@@ -70,6 +72,7 @@ def _exceeding(
     requests: Mapping[str, Quantity], limits: Mapping[str, Quantity]
 ) -> Iterator[Finding]:
     """Yield what is asked for beyond what may be used, which the API server refuses."""
+    # `spec.containers[].resources.requests: must be less than or equal to … limit` (core/v1).
     for name, asked in requests.items():
         if name in limits and asked.amount > limits[name].amount:
             must = f"must be at most the limit, {limits[name]}"

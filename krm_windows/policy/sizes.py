@@ -40,6 +40,7 @@ _FIXES = {
 def check(tree: Tree) -> Iterator[Finding]:
     """Yield every list or map of a policy that has too many entries."""
     spec = _entry(tree, "spec")
+    # From the tree as it was written: what has another shape has no entries, and its own error.
     for field in _RULES:
         yield from _more(field, _length(_entry(spec, field)), MOST_RULES)
     for field in _TARGETS:
@@ -57,6 +58,7 @@ def may_be_too_many(spec: Tree, clusters: int, length: int) -> bool:
 
     `spec` is without its clusters. No entry has less than two characters: `a,`.
     """
+    # Too high rather than too low: then the policy is read as a whole, and counted.
     total = clusters * _entries(spec) + length // 2
     return clusters > MOST_CLUSTERS or total > MOST_VERSIONS
 
@@ -70,6 +72,7 @@ def _clusters(spec: Tree) -> Iterator[Finding]:
         patches = list(clusters.values())
     # Every cluster has all of the policy, and what its patch adds.
     total = found * _entries(spec) + sum(_entries(patch) for patch in patches)
+    # One of the two is enough to say.
     if found <= MOST_CLUSTERS and total > MOST_VERSIONS:
         must = (
             f"must have at most {MOST_VERSIONS} windows, freezes, overrides and targets "
@@ -95,7 +98,8 @@ def _named(targets: Tree) -> int:
     """Count the names in a list of targets; a selector without names is one."""
     if not isinstance(targets, list):
         return 0
-    return sum(max(_length(_entry(target, "names")), 1) for target in targets)
+    names = (_length(_entry(target, "names")) for target in targets)
+    return sum(max(number, 1) for number in names)
 
 
 def _entry(tree: Tree, name: str) -> Tree:

@@ -72,6 +72,7 @@ def by_address(things: Iterable[Thing]) -> dict[Address, Thing]:
 
 def find(things: Mapping[Address, Thing], target: Target) -> Thing | None:
     """Return the object of a target."""
+    # Without the version: the API server gives an object in any that it serves.
     return things.get((target.group, target.kind, target.namespace, target.name))
 
 

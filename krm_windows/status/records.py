@@ -24,6 +24,7 @@ def status(report: Report, at: datetime) -> Record:
         "asWanted": report.as_wanted,
         "stopped": report.stopped,
         "zoneData": report.zone_data or None,
+        # Null once a run has succeeded again.
         "failure": _failure(report.failure, tz),
         "targets": [_target(row, tz) for row in report.rows],
     }
@@ -35,6 +36,7 @@ def _run(run: Run | None, tz: tzinfo) -> Record | None:
     return {
         "at": stamp(run.at, tz),
         "succeeded": run.succeeded,
+        # The Job, for `kubectl logs`.
         "by": run.name,
     }
 
@@ -69,4 +71,6 @@ def _target(row: Row, tz: tzinfo) -> Record:
 
 
 def _instant(at: datetime | None, tz: tzinfo) -> str | None:
-    return stamp(at, tz) if at else None
+    if at is None:
+        return None
+    return stamp(at, tz)

@@ -88,6 +88,7 @@ class Report:
 
     def is_overdue(self, at: datetime, interval: timedelta) -> bool:
         """Whether no run has succeeded for two intervals, so that it is worth to ask why."""
+        # One that failed has kept nothing as it should be.
         if self.last_run is None or not self.last_run.succeeded:
             return True
         return at - self.last_run.at > 2 * interval
@@ -119,7 +120,9 @@ def report(
     if has_asked or any(thing.get("kind") == "CronJob" for thing in things):
         stopped = _stopped(own, version.policy.metadata.namespace, things)
     # What went wrong before the last success is over.
-    since = last_run.at if last_run and last_run.succeeded else None
+    since = None
+    if last_run and last_run.succeeded:
+        since = last_run.at
     return Report(
         timetable=timetable,
         decision=judge.decision,

@@ -27,6 +27,7 @@ def lines(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
     """Yield every line, and whether it is about a target that is not as it should be."""
     for sentence in sentences.state(report.timetable, report.decision).splitlines():
         yield sentence, False
+    # The lines that alarm are in colour on a terminal (`color`).
     yield "", False
     yield from _table(report, at)
     for words in report.stopped:
@@ -48,7 +49,9 @@ def _table(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
     for row in report.rows:
         table.append(_cells(report, row, at))
         alarming.append(not row.as_wanted)
-    widths = [max(map(len, column)) + _GAP for column in zip(*table, strict=True)]
+    # As wide as the longest cell: names are of any length, and are never cut.
+    columns = zip(*table, strict=True)
+    widths = [max(map(len, column)) + _GAP for column in columns]
     for cells, is_alarming in zip(table, alarming, strict=True):
         padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
         yield "".join(padded).rstrip(), is_alarming
@@ -63,6 +66,7 @@ def _cells(report: Report, row: Row, at: datetime) -> tuple[str, ...]:
         who = " ".join(row.suspension.by.split())
         since = _edge(row.suspension.since, tz)
         until = _edge(row.suspension.until, tz)
+    # Nobody notes when a target was opened: it was with the policy.
     elif decision.open:
         since = _edge(decision.since, tz)
     return (
@@ -101,6 +105,7 @@ def _last_run(report: Report, at: datetime) -> str:
     # That it failed is said anyhow.
     if failure and failure.cause != FAILED:
         cause = f": {failure.cause}"
+    # Jobs of CronJobs are kept for a while only: one may have run before.
     if not run:
         return f"never{cause}"
     # The cluster's clock may be ahead of ours.
