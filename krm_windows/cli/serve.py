@@ -230,16 +230,12 @@ def _check(arguments: argparse.Namespace) -> None:
     # Only this machine gets to its own loopback addresses.
     if ipaddress.ip_address(arguments.host).is_loopback:
         return
+    # No line begins with `::`, the address: that would be a command of GitHub's, and is escaped.
+    reached = f"the address {arguments.host} can be reached by others"
     if not _has_access(arguments):
-        raise InputError(
-            f"{arguments.host} can be reached by others: say who may call, by --tokens, "
-            "--oidc-issuer or --proxy-user"
-        )
+        raise InputError(f"{reached}: say who may call, by --tokens, --oidc-issuer or --proxy-user")
     if arguments.tls_cert is None and not arguments.tls_by_proxy:
-        raise InputError(
-            f"{arguments.host} can be reached by others: give --tls-cert and --tls-key, or say "
-            "--tls-by-proxy"
-        )
+        raise InputError(f"{reached}: give --tls-cert and --tls-key, or say --tls-by-proxy")
 
 
 def _check_access(arguments: argparse.Namespace) -> None:

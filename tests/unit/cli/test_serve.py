@@ -91,6 +91,7 @@ def answered(port: int, content: bytes, seconds: float = 20.0) -> tuple[bytes, f
         (["--host", "0.0.0.0"], "say who may call"),  # noqa: S104 - it is refused
         (["--host", "0.0.0.0", "--tls-by-proxy"], "say who may call"),  # noqa: S104 - likewise
         (["--host", "::", "--tokens", "t"], "--tls-by-proxy"),
+        (["--host", "::", "--tls-by-proxy"], "the address :: can be reached by others"),
         (["--host", "example.com"], "must be an address"),
         (["--tls-cert", "c"], "belong together"),
         (["--oidc-issuer", "https://id.example.com"], "--oidc-audience"),
