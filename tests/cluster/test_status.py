@@ -14,12 +14,16 @@ from lab.settings import ADMIN, BIN
 HOLD = {"metadata": {"annotations": {"krm-windows.dev/hold": "anna: the press is being repaired"}}}
 
 
-def status(env: Environment, *options: str | Path) -> tuple[int, Object, str]:
-    """Ask for the status of the test's policy.
+def status(
+    env: Environment,
+    *options: str | Path,
+    config: Path = ADMIN,
+) -> tuple[int, Object, str]:
+    """Ask for the status of the test's policy, by a kubeconfig.
 
     Returns the exit code, what was printed as JSON, and what was said.
     """
-    command = [FUNCTION, "status", "windows.yaml", "-o", "json", "--kubeconfig", ADMIN, *options]
+    command = [FUNCTION, "status", "windows.yaml", "-o", "json", "--kubeconfig", config, *options]
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         command,
@@ -73,7 +77,7 @@ def test_a_lack_of_rights_is_reported(env: Environment) -> None:
     config = json.loads(ADMIN.read_text())
     config["users"][0]["user"]["as"] = account
     (env.tree / "nobody.kubeconfig").write_text(json.dumps(config))
-    code, _, said = status(env, "--kubeconfig", env.tree / "nobody.kubeconfig")
+    code, _, said = status(env, config=env.tree / "nobody.kubeconfig")
     assert code == 1
     assert f'User "{account}" cannot get resource "kustomizations"' in said
     assert "reading the targets takes `get` on them" in said
