@@ -17,8 +17,12 @@ from krm_windows.system.git_history import Commit
 FEW_COMMITS, FEW_OBJECTS, _FEW_FIELDS = 20, 40, 2
 # As `git log --oneline` has it in a large repository.
 _NAME = 10
-# Of a digest or the name of a commit, as `git log --oneline` and `docker images` show them.
-_HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28,}\b")
+_WORD = re.compile(r"\w+")
+# The shortest digest is that of a commit: 40 digits of SHA-1.
+_SHORTEST_DIGEST = 40
+# Of one, as `docker images` shows it; `git log --oneline` shows about as many.
+_DIGITS = 12
+_HEXADECIMAL = frozenset("0123456789abcdef")
 _WAITS = {
     Waits.YES: "waits",
     Waits.NO: "nothing waits",
@@ -64,7 +68,15 @@ def revision(of: Revision | None) -> str:
     if of.origin:
         origin = f", made of {of.origin}"
     whole = f"{of.text}{origin}"
-    return _HASH.sub(r"\1", whole)
+    return _WORD.sub(_shortened, whole)
+
+
+def _shortened(found: re.Match[str]) -> str:
+    """Return a word, of a digest its first digits."""
+    word = found[0]
+    if len(word) >= _SHORTEST_DIGEST and _HEXADECIMAL.issuperset(word):
+        return word[:_DIGITS]
+    return word
 
 
 def since(offer: Offer, zone: Zone) -> str:

@@ -15,7 +15,7 @@ from restricted import RELEASES, ROOT, Object, breaches
 # Image volumes are in the schema since then (KEP 4639).
 _SINCE = (1, 31)
 KNOWING = [each for each in RELEASES if tuple(map(int, each.split(".")[:2])) >= _SINCE]
-IMAGES = ("ghcr.io/shop/web:2", f"ghcr.io/shop/db@sha256:{'0' * 64}")
+IMAGES = ("registry.example/shop/web:2", f"registry.example/shop/db@sha256:{'0' * 64}")
 
 
 @pytest.fixture(scope="module")
