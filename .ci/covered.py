@@ -30,6 +30,7 @@ FLOORS: dict[str, float] = {
     "function": 92,
     "gate": 99,
     "history": 95,
+    "init": 91,
     "krm": 97,
     "migrate": 94,
     "patterns": 97,
