@@ -57,7 +57,7 @@ demo: $(READY)
 PYTEST = $(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore tests/cluster
 
 test: $(READY)
-	@echo 'the quick tests: some five minutes on two cores'
+	@echo 'the quick tests: some six minutes on two cores'
 	@$(PYTEST) -m 'not slow' $(TESTS)
 
 test-all: $(READY)
