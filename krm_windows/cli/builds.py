@@ -32,6 +32,11 @@ def add_options(group: argparse._ArgumentGroup) -> None:
         help=f"the clusters' directories in it (default: {CLUSTERS})",
     )
     add_source_option(group)
+    add_build_options(group)
+
+
+def add_build_options(group: argparse._ActionsContainer) -> None:
+    """Declare how many builds there are at a time, and where they are kept."""
     group.add_argument(
         "-j",
         "--jobs",

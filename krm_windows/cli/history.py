@@ -24,21 +24,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="the file of a WindowPolicy in the repository, also one that is there no more",
     )
     past.options(parser)
-    parser.add_argument(
-        "--from",
-        dest="start",
-        type=past.since,
-        default=past.since("90d"),
-        metavar="TIME",
-        help="a DATE or INSTANT, or days, weeks or years before the end such as 90d, 12w or 1y "
-        "(default: 90d)",
-    )
-    parser.add_argument(
-        "--until",
-        type=past.moment,
-        metavar="DATE|INSTANT",
-        help="the end, which is not included any more (default: now)",
-    )
+    past.add_period(parser, "--from", default="90d")
     parser.add_argument(
         "--cluster", metavar="NAME", help="the cluster (default: the policy's buildFor)"
     )

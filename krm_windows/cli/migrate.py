@@ -1,7 +1,6 @@
 """`krm-windows migrate`: from CronJobs that suspend and resume, written by hand, to policies."""
 
 import argparse
-import os
 from contextlib import nullcontext
 from datetime import date, timedelta
 from pathlib import Path
@@ -14,7 +13,7 @@ from krm_windows.flux.builds import Builds
 from krm_windows.krm import InputError
 from krm_windows.migrate import FORMATS, migrate
 from krm_windows.results import fails
-from krm_windows.system import processes, remotes
+from krm_windows.system import remotes
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.creation import create
 from krm_windows.system.kustomize import Builder
@@ -54,23 +53,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="the clusters' directories (default: they are searched for)",
     )
     builds.add_source_option(parser)
-    parser.add_argument(
-        "-j",
-        "--jobs",
-        type=lambda text: times.count(text, "builds", processes.MOST),
-        default=os.cpu_count() or 1,
-        metavar="N",
-        help="builds at a time (default: all cores)",
-    )
-    parser.add_argument(
-        "--cache",
-        type=Path,
-        metavar="DIR",
-        help="where builds are kept (default: in the user's cache folder)",
-    )
-    parser.add_argument(
-        "--no-cache", action="store_true", help="keep no builds, and use none that were kept"
-    )
+    builds.add_build_options(parser)
     results.options(parser)
 
 

@@ -58,6 +58,29 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_period(
+    parser: argparse.ArgumentParser,
+    begins: str,
+    default: str,
+) -> None:
+    """Declare a period: `begins` is the option of its beginning, which has a default."""
+    parser.add_argument(
+        begins,
+        dest="start",
+        type=since,
+        default=since(default),
+        metavar="TIME",
+        help="a DATE or INSTANT, or days, weeks or years before the end such as 90d, 12w or 1y "
+        f"(default: {default})",
+    )
+    parser.add_argument(
+        "--until",
+        type=moment,
+        metavar="DATE|INSTANT",
+        help="the end, which is not included any more (default: now)",
+    )
+
+
 def since(text: str) -> Beginning:
     """Read `90d`, `12w`, `1y`, a date or an instant."""
     # Not as in a policy, where `1m` is a minute and there are no years.

@@ -32,20 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="the file of a WindowPolicy; with a second one, both are compared",
     )
     past.options(parser)
-    parser.add_argument(
-        "--since",
-        type=past.since,
-        metavar="TIME",
-        default=past.since("1y"),
-        help="days, weeks or years before the end such as 90d, 12w or 1y, or a DATE or INSTANT "
-        "(default: 1y)",
-    )
-    parser.add_argument(
-        "--until",
-        type=past.moment,
-        metavar="DATE|INSTANT",
-        help="the end, which is not included any more (default: now)",
-    )
+    past.add_period(parser, "--since", default="1y")
     parser.add_argument(
         "--paths",
         action="append",
@@ -96,7 +83,7 @@ def _simulations(
 ) -> list[Simulation]:
     # Of two policies both are about the same time, by the clock of the first.
     zone = versions[0].timetable.zone
-    begins, ends = past.period(arguments.since, arguments.until, zone)
+    begins, ends = past.period(arguments.start, arguments.until, zone)
     # Git knows whole seconds: those of the interval, half open as it is.
     seconds = range(_ceiling(begins), _ceiling(ends))
     with (

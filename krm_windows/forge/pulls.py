@@ -1,5 +1,6 @@
 """What GitHub, Gitea and Forgejo have alike: the same paths, with small differences."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -21,7 +22,7 @@ from krm_windows.forge.model import (
 
 
 @dataclass(frozen=True)
-class Pulls:
+class Pulls(ABC):
     """A repository, `OWNER/NAME`, whose changes are pull requests.
 
     `page` is the name of the parameter that says how many entries a page has, `entries` the most.
@@ -159,9 +160,9 @@ class Pulls:
         """Return the states of checks that are no statuses, by name."""
         return {}
 
+    @abstractmethod
     def mergeable(self, entry: Record, checks: Readiness) -> Readiness:
         """Say whether an open pull request can be merged, as the forge shows it."""
-        raise NotImplementedError
 
     def approve(self, change: Change, words: str) -> bool:
         """Approve a pull request at a commit (POST …/pulls/{number}/reviews)."""

@@ -21,14 +21,8 @@ _WAITS = {
 
 def pending(of: Pending, at: datetime) -> Record:
     """Return what waits at an instant."""
-    timetable = of.timetable
-    tz = timetable.zone
     return {
-        "policy": timetable.policy,
-        "cluster": timetable.cluster,
-        "timeZone": tz.key,
-        "at": stamp(at, tz),
-        "wanted": records.state(of.decision, tz),
+        **records.judged(of.timetable, of.decision, at),
         "targets": targets(of),
         "images": list(of.images),
     }

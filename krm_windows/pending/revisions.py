@@ -7,7 +7,7 @@ from datetime import datetime
 
 from krm_windows.gate.objects import dig
 from krm_windows.gateable import SOURCE, TABLE
-from krm_windows.status.objects import Address, Thing
+from krm_windows.status.objects import Address, Thing, instant
 from krm_windows.system.kubectl import Query
 
 Head = Callable[[str, str], str]
@@ -115,7 +115,7 @@ def artifact(source: Thing) -> Revision | None:
     if not revision:
         return None
     origin = text(found, "metadata", _ORIGIN)
-    return Revision(revision, origin, _instant(dig(found, "lastUpdateTime")))
+    return Revision(revision, origin, instant(dig(found, "lastUpdateTime")))
 
 
 def text(thing: object, *path: str) -> str:
@@ -124,18 +124,3 @@ def text(thing: object, *path: str) -> str:
     if not isinstance(found, str):
         return ""
     return found
-
-
-def _instant(value: object) -> datetime | None:
-    """Read an instant as the API server writes it."""
-    # `2026-11-20T13:03:11Z` (metav1.Time); an object from a file may say anything.
-    if not isinstance(value, str):
-        return None
-    try:
-        at = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    # Without an offset nobody could compare it.
-    if at.tzinfo is None:
-        return None
-    return at

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 from krm_windows.gate.decide import Decision
+from krm_windows.gate.timetable import Timetable
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.clock import stamp
 from krm_windows.preview.difference import Change, Difference
@@ -26,6 +27,18 @@ def calendar(of: Calendar) -> Record:
         "from": stamp(of.begins, of.zone),
         "until": stamp(of.ends, of.zone),
         "intervals": [_interval(segment, of.zone) for segment in of.intervals],
+    }
+
+
+def judged(timetable: Timetable, decision: Decision, at: datetime) -> Record:
+    """Return which policy is judged, for which instant, and what it wants then."""
+    tz = timetable.zone
+    return {
+        "policy": timetable.policy,
+        "cluster": timetable.cluster,
+        "timeZone": tz.key,
+        "at": stamp(at, tz),
+        "wanted": state(decision, tz),
     }
 
 

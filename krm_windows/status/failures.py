@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 
 from krm_windows.emit.labels import COMPONENT, HOOK, POLICY
 from krm_windows.gate.objects import dig
-from krm_windows.status.objects import Thing
+from krm_windows.status.objects import Thing, instant
 
-# Sorts before every time that a cluster knows.
+# For what has no time: it sorts before every time that a cluster knows.
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 FAILED = "failed"
 # What the API server, kubelet and controllers write, and what it means; the first that fits.
@@ -184,25 +184,12 @@ def _failure(
     # The table's last are the ends of Jobs, which say least, so the first that fits is taken.
     causes = (cause for pattern, cause in _CAUSES.items() if pattern.search(words))
     return Failure(
-        at=_instant(at),
+        at=instant(at) or _NEVER,
         cause=next(causes, FAILED),
         by=f"{thing.get('kind')} {dig(thing, 'metadata', 'name')}",
         words=words,
         is_close=is_close,
     )
-
-
-def _instant(text: object) -> datetime:
-    """Read a time; one that cannot be read, or is in no zone, was before all others."""
-    if not isinstance(text, str):
-        return _NEVER
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        return _NEVER
-    if found.tzinfo is None:
-        return _NEVER
-    return found
 
 
 def _list(thing: Thing, *path: str) -> list[object]:

@@ -1,6 +1,7 @@
 """The objects of a cluster: what to ask kubectl for, and what it answers."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 
 from krm_windows.emit import names
 from krm_windows.emit.labels import POLICY
@@ -47,6 +48,23 @@ def closer(policy: WindowPolicy) -> Iterator[Query]:
     label = names.label(f"{home}/{policy.metadata.name}")
     yield Query("pods", home, labels={POLICY: label})
     yield Query("events", home)
+
+
+def instant(value: object) -> datetime | None:
+    """Read an instant as the API server writes it, None where a value is none.
+
+    Example: `2026-11-20T13:03:11Z` (metav1.Time). An object from a file may say anything.
+    """
+    if not isinstance(value, str):
+        return None
+    try:
+        found = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    # Without an offset nobody could compare it.
+    if found.tzinfo is None:
+        return None
+    return found
 
 
 def read(text: str) -> list[Thing]:

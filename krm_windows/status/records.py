@@ -12,14 +12,9 @@ from krm_windows.status.runs import Run
 
 def status(report: Report, at: datetime) -> Record:
     """Return what holds at an instant, the last run (None: none yet), and every target."""
-    timetable = report.timetable
-    tz = timetable.zone
+    tz = report.timetable.zone
     return {
-        "policy": timetable.policy,
-        "cluster": timetable.cluster,
-        "timeZone": tz.key,
-        "at": stamp(at, tz),
-        "wanted": records.state(report.decision, tz),
+        **records.judged(report.timetable, report.decision, at),
         "lastRun": _run(report.last_run, tz),
         "asWanted": report.as_wanted,
         "stopped": report.stopped,

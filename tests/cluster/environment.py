@@ -414,6 +414,28 @@ class Environment:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
+    def ask(
+        self,
+        command: str,
+        *options: str | Path,
+        config: Path = ADMIN,
+    ) -> tuple[int, Object, str]:
+        """Run a command of krm-windows on the test's policy, which asks kubectl by a kubeconfig.
+
+        Returns the exit code, what was printed as JSON, and what was said.
+        """
+        arguments = ["windows.yaml", "-o", "json", "--kubeconfig", config, *options]
+        path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run(
+            [FUNCTION, command, *arguments],
+            cwd=self.tree,
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, json.loads(done.stdout or "{}"), done.stderr
+
     def log(self, pods: str = "*") -> list[Object]:
         """Return each line of JSON that the namespace's Jobs logged.
 

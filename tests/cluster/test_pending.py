@@ -3,30 +3,16 @@
 By what Flux's own controllers note of a commit, of an OCI artifact, and of a chart.
 """
 
-import json
-import os
-import subprocess
-
-from environment import FUNCTION, PARENT, Environment, Object, eventually
+from environment import PARENT, Environment, Object, eventually
 from lab import origins
-from lab.settings import ADMIN, BIN
 from test_sources import CLOSED, NAME, OPEN, ORIGINS, app, installed
 
 
 def pending(env: Environment, *options: str) -> Object:
     """Ask what waits for the only target of the test's policy."""
-    command = [FUNCTION, "pending", "windows.yaml", "-o", "json", "--kubeconfig", ADMIN, *options]
-    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        command,
-        cwd=env.tree,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    [target] = json.loads(done.stdout)["targets"]
+    code, asked, said = env.ask("pending", *options)
+    assert code == 0, said
+    [target] = asked["targets"]
     found: Object = target
     return found
 

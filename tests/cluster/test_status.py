@@ -4,12 +4,10 @@ By the kubectl of an administrator, and of somebody without rights.
 """
 
 import json
-import os
-import subprocess
 from pathlib import Path
 
-from environment import APPS, FUNCTION, Environment, Object, far_window
-from lab.settings import ADMIN, BIN
+from environment import APPS, Environment, Object, far_window
+from lab.settings import ADMIN
 
 HOLD = {"metadata": {"annotations": {"krm-windows.dev/hold": "anna: the press is being repaired"}}}
 
@@ -19,21 +17,8 @@ def status(
     *options: str | Path,
     config: Path = ADMIN,
 ) -> tuple[int, Object, str]:
-    """Ask for the status of the test's policy, by a kubeconfig.
-
-    Returns the exit code, what was printed as JSON, and what was said.
-    """
-    command = [FUNCTION, "status", "windows.yaml", "-o", "json", "--kubeconfig", config, *options]
-    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        command,
-        cwd=env.tree,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.returncode, json.loads(done.stdout or "{}"), done.stderr
+    """Ask for the status of the test's policy; the same is returned as by `env.ask`."""
+    return env.ask("status", *options, config=config)
 
 
 def row(found: Object) -> tuple[str, str, str | None]:

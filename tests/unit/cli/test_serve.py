@@ -10,14 +10,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from certificates import self_signed
 
 from krm_windows.cli import main
 from krm_windows.service import access, application, server
@@ -279,29 +275,10 @@ def test_the_server(repository: Path) -> None:
 
 def test_over_tls(repository: Path, tmp_path: Path) -> None:
     """With a certificate, nothing is served without."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    (tmp_path / "cert.pem").write_bytes(certificate.public_bytes(pem))
-    private = key.private_bytes(
-        pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    (tmp_path / "key.pem").write_bytes(private)
-    files = ("--tls-cert", str(tmp_path / "cert.pem"), "--tls-key", str(tmp_path / "key.pem"))
+    certificate = self_signed(tmp_path, "localhost")
+    files = ("--tls-cert", str(certificate.file), "--tls-key", str(certificate.key))
     with served("--repo", str(repository), *files) as (port, _):
-        context = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
+        context = ssl.create_default_context(cafile=str(certificate.file))
         connection = http.client.HTTPSConnection("localhost", port, timeout=20, context=context)
         connection.request("GET", "/healthz")
         answer = connection.getresponse()

@@ -5,17 +5,13 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 from typing import Any
 
 import jwt
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
+from certificates import Certificate, self_signed
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from jwt.algorithms import ECAlgorithm
 
 from krm_windows.service.keys import Keys, UntrustedError
@@ -25,35 +21,13 @@ KEY = ec.generate_private_key(ec.SECP256R1())
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for this machine, with its key, that nobody else has signed."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "issuer")])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    secret = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    written = tmp_path_factory.mktemp("tls") / "cert.pem"
-    written.write_bytes(made.public_bytes(serialization.Encoding.PEM) + secret)
-    return written
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    """A certificate for this machine."""
+    return self_signed(tmp_path_factory.mktemp("tls"), "localhost")
 
 
 @pytest.fixture
-def issuer(certificate: Path) -> Iterator[str]:
+def issuer(certificate: Certificate) -> Iterator[str]:
     """The address of a provider that publishes one key."""
     asked: dict[str, Any] = {}
 
@@ -69,7 +43,7 @@ def issuer(certificate: Path) -> Iterator[str]:
             """Print nothing."""
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
+    context.load_cert_chain(*certificate)
     with HTTPServer(("127.0.0.1", 0), Handler) as listening:
         listening.socket = context.wrap_socket(listening.socket, server_side=True)
         address = f"https://localhost:{listening.server_port}/realms/fleet"
@@ -100,10 +74,10 @@ def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_keys_are_found_by_the_name_of_the_issuer(
-    issuer: str, certificate: Path, monkeypatch: pytest.MonkeyPatch
+    issuer: str, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whose certificate is in the file that SSL_CERT_FILE names (OpenSSL's own variable)."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate.file))
     assert Keys(issuer, None).claims(token(issuer), AUDIENCE)["sub"] == "ada"
 
 
@@ -114,10 +88,10 @@ def test_an_issuer_that_nobody_vouches_for_has_no_keys(issuer: str) -> None:
 
 
 def test_a_certificate_is_for_a_name(
-    issuer: str, certificate: Path, monkeypatch: pytest.MonkeyPatch
+    issuer: str, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same machine by another name is somebody else."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate.file))
     other = issuer.replace("localhost", "127.0.0.1")
     with pytest.raises(UntrustedError):
         Keys(other, None).claims(token(other), AUDIENCE)
