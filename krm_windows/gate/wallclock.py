@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from datetime import MINYEAR, UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from krm_windows.gate import bits
@@ -26,8 +27,9 @@ def wall(instant: datetime, tz: tzinfo) -> datetime:
     if local.fold:
         # It is 02:30 for the second time, one hour after the first.
         first_time = local.replace(fold=0).astimezone(UTC)
-        # Not so where zoneinfo sets `fold` for an hour in Nuuk that was never repeated.
-        if first_time.astimezone(tz) == local:
+        # Not so where zoneinfo sets `fold` for an hour in Nuuk that was never repeated, or where a
+        # summer ends as it begins.
+        if first_time < instant and first_time.astimezone(tz) == local:
             local = _latest_before_repeating(first_time, instant, tz)
     return local.replace(tzinfo=None, fold=0, second=0, microsecond=0)
 
@@ -108,7 +110,14 @@ def pieces(day: int, tz: Zone) -> tuple[Piece, ...]:
     around = steady(day, tz)
     if around:
         return (Piece(0, DAY, midnight + around.ahead // _MINUTE, runs=True),)
-    return tuple(_cut(midnight, 0, DAY, tz))
+    # From one change to the next it stands still at first, if at all, and runs for the rest.
+    start = bits.moment(min(max(day, FIRST_DAY), LAST_DAY), 0)
+    cuts = {0, DAY}
+    for each in tz.transitions(start.year, start.year):
+        minute = -((start - each.at) // _MINUTE)  # rounded up: the first whole one that shows it
+        cuts.add(min(max(minute, 0), DAY))
+    parts = [_cut(midnight, *part, tz) for part in pairwise(sorted(cuts))]
+    return tuple(chain.from_iterable(parts))
 
 
 class Steady(NamedTuple):
@@ -151,13 +160,12 @@ def _cut(
 ) -> Iterator[Piece]:
     """Halve a part of a day until the clock runs or stands still throughout each half.
 
-    So a change of the clock is found in a dozen readings, wherever in the day it is.
+    So it is found in some readings from when on it runs, wherever in the part that is.
     """
     minutes = ends - begins
     shown = _shown(midnight + begins, tz)
-    later = _shown(midnight + ends, tz)
-    passed = later - shown
-    if minutes in (passed, 1):
+    passed = _shown(midnight + ends - 1, tz) - shown
+    if passed == minutes - 1:
         yield Piece(begins, minutes, shown, runs=True)
     elif passed == 0:
         yield Piece(begins, minutes, shown, runs=False)

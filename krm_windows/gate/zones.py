@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from calendar import isleap, monthrange
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta, tzinfo
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -176,16 +177,19 @@ class Posix(NamedTuple):
     ) -> Iterator[Transition]:
         """Give those of the years from `first` to `last`, in order.
 
-        Of a rule with one clock there are none.
+        Of a rule with one clock there are none, and none of a moment that has no date.
         """
         if self.summer is None or self.begins is None or self.ends is None:
             return
         for year in range(max(first, MINYEAR), min(last, MAXYEAR) + 1):
             # Each begins by the clock that is in force until then.
-            summer_at = self.begins.of(year) - self.standard.offset
-            standard_at = self.ends.of(year) - self.summer.offset
-            both = Transition(summer_at, self.summer), Transition(standard_at, self.standard)
-            yield from sorted(both, key=_at)  # in the south, summer ends first
+            to_summer = self.begins, self.standard, self.summer
+            to_standard = self.ends, self.summer, self.standard
+            found = []
+            for yearly, until_then, clock in (to_summer, to_standard):
+                with suppress(OverflowError):  # `J365/25` of 9999 is in 10000
+                    found.append(Transition(yearly.of(year) - until_then.offset, clock))
+            yield from sorted(found, key=_at)  # in the south, summer ends first
 
 
 class _Table:
@@ -206,8 +210,8 @@ class _Table:
         for transition in transitions:
             # As in PEP 495: between these two readings, `fold` says whether the clocks have changed
             # already.
-            before = transition.at + self.clocks[-1].offset
-            after = transition.at + transition.clock.offset
+            before = _reading(transition.at, self.clocks[-1])
+            after = _reading(transition.at, transition.clock)
             self.begins.append(min(before, after))
             self.ends.append(max(before, after))
             self.moments.append(transition.at)
@@ -324,6 +328,16 @@ def _yearly(posix: Posix, year: int) -> _Table:
 
 def _at(transition: Transition) -> datetime:
     return transition.at
+
+
+def _reading(at: datetime, clock: Clock) -> datetime:
+    """Give what a clock shows at a UTC moment, or the first or last moment that has a date."""
+    try:
+        return at + clock.offset
+    except OverflowError:
+        if clock.offset < timedelta():
+            return datetime.min  # noqa: DTZ901 - naive, as all moments here
+        return datetime.max  # noqa: DTZ901
 
 
 def _time(text: str) -> timedelta:

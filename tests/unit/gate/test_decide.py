@@ -12,6 +12,7 @@ from krm_windows.gate import coverage
 from krm_windows.gate.decide import Days, Decider, decide
 from krm_windows.gate.recurrence import EVERY_DAY, Recurrence, calendar
 from krm_windows.gate.timetable import Kind, Rule, Timetable
+from krm_windows.gate.zones import ZoneRules
 from krm_windows.schedule.timeline import timeline
 from krm_windows.schedule.zones import zone
 
@@ -423,6 +424,33 @@ def test_the_ends_of_the_calendar(timetable: Timetable, state: str, offset: time
             assert decide(held, moment).rules is not None
 
 
+@pytest.mark.parametrize(
+    "rule", ["EST5EDT4,0/0,J365/23", "AAA-3BBB,0/0,J365/23", "AAA12BBB,J60,J364/47"]
+)
+def test_a_zone_may_change_at_the_ends_of_the_calendar(rule: str) -> None:
+    """Every day of its first and last years is decided."""
+    held = EVERYTHING._replace(
+        time_zone="Test/Zone", zone_rules=ZoneRules("", "+00:00 A", (), rule)
+    )
+    first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+    for days in (0, 1, 200, 400, 800):
+        for moment in (first + timedelta(days=days), last - timedelta(days=days)):
+            assert decide(held, moment).rules is not None
+
+
+def test_a_change_that_is_undone_on_the_same_day() -> None:
+    """22:59 on New Year's Eve lasts for an hour more; from 00:00 on it is 01:00."""
+    edt = ZoneRules("", "-04:00 EDT", (), "EST5EDT4,0/0,J365/23")
+    held = windows((at(22, 30), time(23)), (at(1), timedelta(minutes=30)))
+    held = held._replace(time_zone="Test/Zone", zone_rules=edt)
+    night = datetime(2026, 12, 31, 23, tzinfo=UTC)
+    segments = timeline(held, night, night + timedelta(hours=12))
+    assert [(each.begins, each.ends) for each in segments if each.open] == [
+        (datetime(2027, 1, 1, 2, 30, tzinfo=UTC), datetime(2027, 1, 1, 4, tzinfo=UTC)),
+        (datetime(2027, 1, 1, 5, tzinfo=UTC), datetime(2027, 1, 1, 5, 30, tzinfo=UTC)),
+    ]
+
+
 def test_a_rule_may_end_beyond_the_calendar() -> None:
     """What is long, or ends never, has no end."""
     last = datetime(9999, 12, 31, 12)
@@ -604,6 +632,18 @@ def test_dated_windows_that_overlap() -> None:
             first.replace(tzinfo=UTC),
             datetime(2026, 11, 20, 21, tzinfo=UTC),
         )
+
+
+@pytest.mark.parametrize("part", [0, 1, 719, 1439])
+def test_only_what_covers_a_minute_decides_in_it(part: int) -> None:
+    """Of several that open on a day, each in minutes of its own; the first of the day, too."""
+    rules = [
+        Rule(Kind.WINDOW, f"w{minute}", at(*divmod(minute, 60)), timedelta(minutes=1))
+        for minute in (0, 1, 719, 1439)
+    ]
+    held = zoned.timetable(windows=tuple(rules))
+    decision = decide(held, DEC_22.replace(hour=0, minute=0) + part * MINUTE)
+    assert decision.rules == (f"windows.w{part}",)
 
 
 def test_what_is_no_instant() -> None:

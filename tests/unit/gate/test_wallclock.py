@@ -221,3 +221,36 @@ def test_a_steady_clock_is_read_once() -> None:
     assert summer.days == range(datetime(2026, 4, 1).toordinal(), change)
     assert winter.days == range(change + 3, datetime(2027, 1, 1).toordinal())
     assert [steady(day, tz) for day in range(change, change + 3)] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "EST5EDT4,0/0,J365/23",  # winter for two hours of each year
+        "AAA-3BBB,J180/10,J180/22",  # forward and back
+        "AAA-3BBB,J180/22,J180/10",  # back and forward
+        "AAA-3BBB,J180/13,J180/14",  # both at once
+        "AAA-3BBB-5,J180/14,J180/15",  # forward while it stands still
+        "AAA3BBB2:01,J180/22,J180/10",
+        "AAA0BBB-1,J180/10:00:30,J180/15:30:30",
+        "AAA0BBB-1,J180/0,J181/1",  # at one midnight, and at the next
+        "AAA0BBB-1,J181/0,J180/1",
+    ],
+)
+def test_two_changes_within_a_day(rule: str) -> None:
+    """Of a UTC day that is as long as any other, each minute is what the clock shows in it."""
+    tz = zone_of("Test/Zone", ZoneRules("", "+00:00 A", (), rule))
+    for begins in (datetime(2026, 12, 30, tzinfo=UTC), datetime(2027, 6, 27, tzinfo=UTC)):
+        highest = coverage.minute(wall(begins, tz))
+        for day in range(begins.toordinal(), begins.toordinal() + 5):
+            midnight = datetime.fromordinal(day).replace(tzinfo=UTC)
+            shown = []
+            for minute in range(DAY):
+                at = (midnight + minute * MINUTE).astimezone(tz)
+                highest = max(highest, coverage.minute(at.replace(tzinfo=None)))
+                shown.append(highest)
+            read = []
+            for piece in pieces(day, tz):
+                steps = range(piece.minutes) if piece.runs else [0] * piece.minutes
+                read += [piece.shown + step for step in steps]
+            assert read == shown

@@ -13,7 +13,7 @@ import zoned
 
 import krm_windows.gate
 from krm_windows.gate import zones as gate_zones
-from krm_windows.gate.zones import Clock, Posix, Transition, Yearly, Zone, zone
+from krm_windows.gate.zones import Clock, Posix, Transition, Yearly, Zone, ZoneRules, zone
 from krm_windows.plan import zone_rules
 from krm_windows.schedule import zones
 
@@ -169,6 +169,36 @@ def test_any_year_has_an_answer(year: int) -> None:
     berlin = zone_rules.zone_of("Europe/Berlin")
     july = datetime(year, 7, 1, tzinfo=UTC).astimezone(berlin)
     assert july.utcoffset() == timedelta(hours=1 if year < 2024 else 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "EST5EDT4,0/0,J365/23",
+        "EST5EDT4,0/0,J365/25",
+        "AAA-3BBB,0/0,J365/23",
+        "AAA-2BBB-3,J365/23,J60",
+        "AAA12BBB,J364/47,J60",
+        "AAA12BBB,J60,J364/47",
+        "AAA-12BBB,J1/-47,J60",
+        "AAA-12BBB,J60,J1/-47",
+    ],
+)
+@pytest.mark.parametrize("year", [1, 2, 3, 9997, 9998, 9999])
+def test_changes_at_the_ends_of_the_calendar(text: str, year: int) -> None:
+    """What would be before the year 1, or after 9999, changes no clock that anybody reads."""
+    posix = Posix.parse(text)
+    ours = Zone("Test/Zone", ZoneRules("", str(posix.standard), (), text))
+    clocks = {posix.standard, posix.summer}
+    for day in (3, 180, 362):
+        at = datetime(year, 1, 1, tzinfo=UTC) + timedelta(days=day)
+        local = at.astimezone(ours)
+        assert Clock(local.utcoffset(), local.tzname()) in clocks
+        assert local.astimezone(UTC) == at
+    if year > 1:  # before the first change that has a date, it may differ
+        july = datetime(year, 7, 1, tzinfo=UTC).astimezone(ours)
+        usual = datetime(2403, 7, 1, tzinfo=UTC).astimezone(ours)
+        assert july.utcoffset() == usual.utcoffset()
 
 
 def test_a_timetable_without_rules_has_no_zone() -> None:
