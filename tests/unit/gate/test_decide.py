@@ -646,6 +646,27 @@ def test_only_what_covers_a_minute_decides_in_it(part: int) -> None:
     assert decision.rules == (f"windows.w{part}",)
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        WEEK,
+        NIGHT,
+        Rule(Kind.WINDOW, "never ended", at(8, 0, 1), NEVER),
+        Rule(Kind.WINDOW, "days", at(22, 0, 5), timedelta(hours=60)),
+    ],
+    ids=str,
+)
+def test_years_agree_where_they_overlap(rule: Rule) -> None:
+    """To the last day of the earlier ones, and from the first of the later ones on."""
+    earlier, later = coverage.Years([rule], 2026), coverage.Years([rule], 2029)
+    assert len(later.days) > 5 * 365
+    both = range(later.days.start, earlier.days.stop)
+    assert len(both) == 365 + 366 + 365
+    assert [earlier.on_day(day) for day in both] == [later.on_day(day) for day in both]
+    for day in both:
+        assert later.of_rules(day).get(0, 0) == later.on_day(day)
+
+
 def test_what_is_no_instant() -> None:
     """A time without an offset from UTC is no instant."""
     with pytest.raises(ValueError, match="has no offset from UTC"):

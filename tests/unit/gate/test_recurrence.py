@@ -4,7 +4,8 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from krm_windows.gate.recurrence import EVERY_DAY, Recurrence
+from krm_windows.gate import bits
+from krm_windows.gate.recurrence import EVERY_DAY, Recurrence, calendar
 
 MONDAY_8 = Recurrence(minutes=frozenset({0}), hours=frozenset({8}), weekdays=frozenset({1}))
 PATCH_TUESDAY = Recurrence(
@@ -139,3 +140,15 @@ def test_days_that_are_moved_from_before_the_calendar() -> None:
     moved = Recurrence(days=EVERY_DAY, shift=3)
     assert _days(moved, 1, 1) == list(range(4, 32))
     assert moved.after(datetime(1, 1, 1)) == datetime(1, 1, 4)
+
+
+def test_the_weeks_of_a_month() -> None:
+    """Five, of which the last has what is left, and the last seven days."""
+    years = calendar(2026, 2027)
+    assert years.weeks.keys() == {-1, 1, 2, 3, 4, 5}
+    assert [bits.first(years.weeks[nth]) for nth in range(1, 6)] == [0, 7, 14, 21, 28]
+    every = bits.below(years.length)
+    assert (
+        years.weeks[1] | years.weeks[2] | years.weeks[3] | years.weeks[4] | years.weeks[5] == every
+    )
+    assert years.weeks[-1].bit_count() == 24 * 7
