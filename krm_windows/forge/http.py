@@ -53,7 +53,8 @@ class Client:
     """Asks one REST interface; `header` and `token` say who asks.
 
     Threads may share it; a limit that one of them meets is waited for by all.
-    `sleep` takes seconds and `now` tells the time in UTC, for what a forge says of its limits.
+    A request that fails in passing is sent up to `tries` times in all. `sleep` takes seconds and
+    `now` tells the time in UTC, for what a forge says of its limits.
     """
 
     address: str
@@ -61,6 +62,7 @@ class Client:
     token: str = field(repr=False)
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    tries: int = _TRIES
     # How often a limit was waited for. Whoever holds the lock waits, for all threads.
     _waits: int = field(default=0, repr=False)
     _limited: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -108,7 +110,7 @@ class Client:
     ) -> Answer:
         """Ask until there is an answer that counts."""
         problem = ""
-        for number in range(_TRIES):
+        for number in range(self.tries):
             # Not while another thread waits for the end of a limit.
             with self._limited:
                 waits = self._waits
@@ -124,7 +126,7 @@ class Client:
             # A request that was limited has done nothing, so it can always be sent again.
             if not again and problem != str(_TOO_MANY):
                 break
-            if number + 1 < _TRIES:
+            if number + 1 < self.tries:
                 self._pause(f"{method} {_plain(path)}", pause, number, waits)
         raise ForgeError(f"{method} {_plain(path)}: failed ({problem})")
 
@@ -165,27 +167,11 @@ class Client:
             decode_content=False,
         )
         try:
-            text = self._read(response, f"{method} {_plain(path)}")
-        except BaseException:
-            # What is left of it must not become the answer to the next request.
-            response.close()
-            raise
-        response.release_conn()
+            text = read(response, _MOST, _SECONDS)
+        except UnfitError as error:
+            raise ForgeError(f"{method} {_plain(path)}: {error}") from None
         known = {name.lower(): value for name, value in response.headers.items()}
-        return Answer(response.status, known, _value(text))
-
-    def _read(self, response: urllib3.BaseHTTPResponse, what: str) -> bytes:
-        """Read an answer that comes in time and is not too large; raises ForgeError."""
-        deadline = time.monotonic() + _SECONDS
-        found = bytearray()
-        while piece := response.read1(_PIECE):
-            found += piece
-            if len(found) > _MOST:
-                raise ForgeError(f"{what}: the answer has more than {_MOST} bytes")
-            # One byte a second would never reach the time limit of a read.
-            if time.monotonic() > deadline:
-                raise ForgeError(f"{what}: the answer takes more than {_SECONDS:.0f} seconds")
-        return bytes(found)
+        return Answer(response.status, known, parsed(text))
 
     def _asked_pause(self, answer: Answer) -> float | None:
         """Return for how many seconds a forge asks not to be asked; None where it does not say."""
@@ -226,6 +212,47 @@ class Client:
         if answer.status in (400, 405, 406, 409, 412, 422):
             raise ConflictError(said)
         raise ForgeError(said)
+
+
+class UnfitError(Exception):
+    """An answer is too long, or takes too long."""
+
+
+def read(response: urllib3.BaseHTTPResponse, most: int, seconds: float) -> bytes:
+    """Read an answer whole and give its connection back; raises UnfitError.
+
+    `most` is its largest size in bytes, `seconds` how long it may take. The response must have been
+    asked for without `preload_content`. Whatever fails, the connection is closed.
+    """
+    try:
+        found = _pieces(response, most, time.monotonic() + seconds)
+    except BaseException:
+        # What is left of it must not become the answer to the next request.
+        response.close()
+        raise
+    response.release_conn()
+    return found
+
+
+def _pieces(response: urllib3.BaseHTTPResponse, most: int, deadline: float) -> bytes:
+    found = bytearray()
+    while piece := response.read1(_PIECE):
+        found += piece
+        if len(found) > most:
+            raise UnfitError(f"the answer has more than {most} bytes")
+        # One byte a second would never reach the time limit of a read.
+        if time.monotonic() > deadline:
+            raise UnfitError("the answer takes too long")
+    return bytes(found)
+
+
+def parsed(content: bytes) -> Json:
+    """Return the value of JSON; None for what is none."""
+    try:
+        found: Json = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return found
 
 
 def record(value: Json) -> Record:
@@ -288,14 +315,6 @@ def _is_used_up(answer: Answer) -> bool:
     # GitHub's name, and that of GitLab and Gitea.
     names = ("x-ratelimit-remaining", "ratelimit-remaining")
     return "0" in [answer.headers.get(name) for name in names]
-
-
-def _value(content: bytes) -> Json:
-    try:
-        found: Json = json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    return found
 
 
 def _message(value: Json) -> str:

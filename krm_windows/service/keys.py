@@ -1,15 +1,15 @@
 """The keys of an identity provider, and what its JSON Web Tokens claim (RFC 7519, RFC 7517)."""
 
-import json
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
+from http import HTTPStatus
 from pathlib import Path
 
 import jwt
+import urllib3
 
+from krm_windows.forge import http, proxies
 from krm_windows.system import addresses, bounded
 from krm_windows.system.errors import WorkspaceError
 
@@ -80,8 +80,8 @@ class Keys:
     def _load(self) -> dict[str | None, jwt.PyJWK]:
         """Return the provider's keys, none where they cannot be had now."""
         try:
-            listed = json.loads(self._text()).get("keys", [])
-        except (OSError, ValueError, AttributeError, WorkspaceError, urllib.error.URLError):
+            listed = http.records(http.record(http.parsed(self._text())).get("keys"))
+        except (OSError, WorkspaceError, http.UnfitError, urllib3.exceptions.HTTPError):
             return {}
         keys: dict[str | None, jwt.PyJWK] = {}
         for each in listed:
@@ -100,15 +100,24 @@ class Keys:
         if source is None:
             # OpenID Connect Discovery 1.0, 4.
             place = f"{self._issuer.rstrip('/')}/.well-known/openid-configuration"
-            source = str(json.loads(_fetched(place))["jwks_uri"])
+            source = http.text(http.record(http.parsed(_fetched(place))), "jwks_uri")
             # An answer that anybody on the way could forge has no keys.
             addresses.confidential(source)
         return _fetched(source)
 
 
 def _fetched(address: str) -> bytes:
-    headers = {"Accept": "application/json"}
-    request = urllib.request.Request(address, headers=headers)  # noqa: S310 - checked
-    with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310 - checked
-        found: bytes = answer.read(_MOST)
-    return found
+    """Return what lies at an address; raises WorkspaceError, OSError or HTTPError for nothing."""
+    response = proxies.manager(address, 1).request(
+        "GET",
+        address,
+        headers={"Accept": "application/json"},
+        # It could lead to an address that anybody on the way may answer for.
+        redirect=False,
+        timeout=_SECONDS,
+        preload_content=False,
+    )
+    text = http.read(response, _MOST, _SECONDS)
+    if response.status != HTTPStatus.OK:
+        raise WorkspaceError(f"{address}: {response.status}")
+    return text

@@ -1,21 +1,19 @@
 """Pull requests: changes that are proposed on a branch of their own, and not made."""
 
-import json
 import os
 import re
-import urllib.error
-import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from krm_windows.forge import http
 from krm_windows.system import addresses, bounded, programs
+from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import RemoteError
 from krm_windows.system.programs import Limits
 
 PREFIX = "krm-windows"
 """Of the names of all branches that changes are proposed on."""
-_SECONDS = 20.0
 _MOST = 1 << 20
 _LIMITS = Limits(60.0, _MOST)
 
@@ -49,33 +47,26 @@ class Forge:
 
     def open(self, proposed: Proposed) -> str:
         """Open a pull request (POST /repos/{owner}/{repo}/pulls)."""
-        content = {
+        content: http.Record = {
             "head": proposed.head,
             "base": proposed.base,
             "title": proposed.title,
             "body": proposed.body,
         }
-        token = bounded.read_file(self.token, most=_MOST).decode().strip()
-        request = urllib.request.Request(  # noqa: S310 - checked by `forge`
-            f"{self.address.rstrip('/')}/pulls",
-            json.dumps(content).encode(),
-            {
-                # Gitea takes this form alone, GitHub both.
-                "Authorization": f"token {token}",
-                "Content-Type": "application/json",
-                "Accept": "application/json",
-                "User-Agent": "krm-windows",
-            },
-        )
         try:
-            with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
-                found = json.loads(answer.read(_MOST))
-            return str(found["html_url"])
-        except urllib.error.HTTPError as error:
-            # Not what it says: that may repeat what was sent.
-            raise RemoteError(f"the pull request was refused with {error.code}") from None
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise RemoteError(f"the pull request failed: {type(error).__name__}") from None
+            answer = self._client().send("POST", "pulls", content)
+            address = http.text(http.record(answer.value), "html_url")
+        except WorkspaceError as error:
+            raise RemoteError(f"the pull request failed: {error}") from None
+        if not address:
+            raise RemoteError("the pull request failed: the forge says no address of it")
+        return address
+
+    def _client(self) -> http.Client:
+        token = bounded.read_file(self.token, most=_MOST).decode(errors="replace").strip()
+        # Gitea takes this form alone, GitHub both. Sent once: whether a request that failed has
+        # opened one is not known, and a person waits for the answer.
+        return http.Client(self.address, "Authorization", f"token {token}", tries=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,109 @@
+"""What the service asks other servers for: a pull request, and the keys of a provider."""
+
+import gc
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import jwt
+import pytest
+
+from krm_windows.service import keys, proposals
+from krm_windows.service.keys import Keys, UntrustedError
+from krm_windows.service.proposals import Proposed
+from krm_windows.system.git_branch import RemoteError
+
+Ask = Callable[[str, Path], None]
+NO_KEY = jwt.encode({"iss": "x"}, "a" * 64, "HS256", {"kid": "1"})
+
+
+@contextmanager
+def server(status: int, headers: Mapping[str, str], body: bytes) -> Iterator[tuple[str, list[str]]]:
+    """Answer every request alike; yield the address, and the list of what was asked for."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_POST = do_GET  # noqa: N815 - as http.server has it
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as listening:
+        thread = threading.Thread(target=listening.serve_forever, args=(0.02,))
+        thread.start()
+        yield f"http://127.0.0.1:{listening.server_port}", asked
+        listening.shutdown()
+        thread.join()
+
+
+def _propose(address: str, folder: Path) -> None:
+    (folder / "token").write_text("secret\n")
+    forge = proposals.forge(address, folder / "token")
+    with pytest.raises(RemoteError, match=r"^the pull request failed: ") as raised:
+        forge.open(Proposed("head", "main", "title", "body"))
+    assert "secret" not in str(raised.value)
+
+
+def _ask_for_keys(address: str, folder: Path) -> None:
+    assert folder
+    with pytest.raises(UntrustedError, match="a key that the provider does not have"):
+        Keys(address, f"{address}/keys").claims(NO_KEY, "krm-windows")
+
+
+def _discover(address: str, folder: Path) -> None:
+    assert folder
+    with pytest.raises(UntrustedError, match="a key that the provider does not have"):
+        Keys(address, None).claims(NO_KEY, "krm-windows")
+
+
+WAYS = (_propose, _ask_for_keys, _discover)
+
+
+@pytest.mark.parametrize("ask", WAYS)
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed(ask: Ask, status: int, tmp_path: Path) -> None:
+    """It would take the token, or what is believed, to another host."""
+    with (
+        server(200, {}, b"{}") as (other, elsewhere),
+        server(status, {"Location": f"{other}/x"}, b"{}") as (address, asked),
+    ):
+        ask(address, tmp_path)
+    assert len(asked) == 1
+    assert elsewhere == []
+
+
+@pytest.mark.parametrize("ask", WAYS)
+@pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 422, 429, 500, 503])
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[" * 9999, b'["a"]', b"{}", b"\xff"])
+def test_an_answer_of_another_kind_is_no_answer(
+    ask: Ask, status: int, body: bytes, tmp_path: Path
+) -> None:
+    """Asked once, whatever it is; no connection is left open behind it."""
+    with server(status, {"Retry-After": "0"}, body) as (address, asked):
+        ask(address, tmp_path)
+        # What is left open is told where it is collected, as an error.
+        gc.collect()
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("ask", WAYS)
+def test_an_answer_without_end_is_not_read(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stays out of the memory."""
+    monkeypatch.setattr(keys, "_MOST", 1000)
+    monkeypatch.setattr("krm_windows.forge.http._MOST", 1000)
+    with server(200, {}, b" " * 4000 + b'{"keys": [], "html_url": "x"}') as (address, asked):
+        ask(address, tmp_path)
+    assert len(asked) == 1
