@@ -11,9 +11,9 @@ from krm_windows.krm import InputError
 from krm_windows.system.cache import Cache
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from krm_windows.flux import Given
+    from krm_windows.flux import Given, Hints
     from krm_windows.system.checkout import Checkout
 
 # As Flux's own example repository has it (fluxcd/flux2-kustomize-helm-example).
@@ -80,6 +80,20 @@ def source(text: str) -> "Given":
         return Given.parse(text)
     except InputError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def hints(tree: "Checkout", given: "Sequence[Given]", directory: Path) -> "Hints":
+    """Return which sources are the repository of a directory, by `--source` and its remotes.
+
+    Raises InputError where `--source` cannot mean what it says.
+    """
+    # As for `source`: with them comes the reader of repositories.
+    from krm_windows.flux import Hints  # noqa: PLC0415
+    from krm_windows.system import remotes  # noqa: PLC0415 - likewise
+
+    check_sources(tree, given)
+    # By its address a GitRepository is known to be the repository at hand.
+    return Hints.of(given, remotes.addresses(directory))
 
 
 def check_sources(tree: "Checkout", given: "Iterable[Given]") -> None:

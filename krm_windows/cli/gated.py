@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from krm_windows import rules
 from krm_windows.cli import builds, output, progress
-from krm_windows.flux import Hints, Survey, survey
+from krm_windows.flux import Survey, survey
 from krm_windows.flux.builds import Builds
 from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import InputError
 from krm_windows.preview.versions import Version
-from krm_windows.system import git, git_layout, remotes
+from krm_windows.system import git, git_layout
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.kustomize import Builder
@@ -139,7 +139,7 @@ def _survey(arguments: argparse.Namespace) -> Survey:
     tree = Checkout.at(root)
     if not tree.is_directory("."):
         raise InputError(f"{arguments.tree}: no such directory")
-    builds.check_sources(tree, arguments.source)
+    hints = builds.hints(tree, arguments.source, Path(arguments.checkout))
     with ExitStack() as stack:
         # No cache: a runner has none, and what is built is little.
         builder = Builder.find(None)
@@ -147,7 +147,6 @@ def _survey(arguments: argparse.Namespace) -> Survey:
             stack.enter_context(builder)
         with progress.meter("builds") as report:
             made = Builds(tree, builder, os.cpu_count() or 1, report)
-            hints = Hints.of(arguments.source, remotes.addresses(Path(arguments.checkout)))
             found = survey(tree, tree.directories(arguments.clusters), made, hints)
     for notice in found.notices:
         # What it applies may be gated in the cluster, and is not here.

@@ -12,7 +12,7 @@ from pathlib import Path
 from krm_windows import escape
 from krm_windows.cli import builds, output, progress, times
 from krm_windows.exit_codes import ExitCode
-from krm_windows.flux import Cluster, Hints, Object, Survey, entrances, survey
+from krm_windows.flux import Cluster, Object, Survey, entrances, survey
 from krm_windows.flux.builds import Builds
 from krm_windows.function import catalogue
 from krm_windows.init import files as layout
@@ -24,7 +24,7 @@ from krm_windows.krm import InputError, KubeObject
 from krm_windows.policy.load import load
 from krm_windows.results import Severity, fails
 from krm_windows.schedule import zones
-from krm_windows.system import files, remotes
+from krm_windows.system import files
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.kustomize import Builder
 
@@ -106,6 +106,7 @@ def _is_interactive() -> bool:
 
 def _survey(tree: Checkout, arguments: argparse.Namespace) -> Survey:
     """Return the clusters of a repository; raises InputError where there is none."""
+    hints = builds.hints(tree, arguments.source, arguments.directory)
     # What `flux bootstrap` wrote says it best, then the habits of Flux repositories.
     if arguments.clusters is None:
         directories = [each.directory for each in entrances.find(tree)]
@@ -118,9 +119,6 @@ def _survey(tree: Checkout, arguments: argparse.Namespace) -> Survey:
         )
     cache = builds.cache(Path(tree.root), None)
     builder = Builder.find(cache)
-    # By its address a GitRepository is known to be the repository at hand.
-    addresses = remotes.addresses(arguments.directory)
-    hints = Hints.of(arguments.source, addresses)
     # Without kustomize most is known all the same: what cannot be built is told.
     with builder or nullcontext(), progress.meter("builds") as report:
         jobs = os.cpu_count() or 1

@@ -38,6 +38,7 @@ class Lookup:
         tree = Checkout.at(place)
         if not tree.is_directory("."):
             raise InputError(f"{arguments.repo}: no such directory")
+        builds.check_sources(tree, arguments.source)
         builder = Builder.find(builds.requested_cache(Path(tree.root), arguments))
         if builder is not None:
             stack.enter_context(builder)

@@ -8,12 +8,10 @@ from pathlib import Path
 from krm_windows.cli import builds, destinations, output, progress, times
 from krm_windows.cli import report as results
 from krm_windows.exit_codes import ExitCode
-from krm_windows.flux import Hints
 from krm_windows.flux.builds import Builds
 from krm_windows.krm import InputError
 from krm_windows.migrate import FORMATS, migrate
 from krm_windows.results import fails
-from krm_windows.system import remotes
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.creation import create
 from krm_windows.system.kustomize import Builder
@@ -64,11 +62,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     # After that day what is still suspended counts as held by hand.
     until = arguments.adopt_until or times.now().date() + _TAKEOVER
     tree = Checkout.at(arguments.directory)
-    builds.check_sources(tree, arguments.source)
+    # Which of the sources in the cluster is this repository.
+    hints = builds.hints(tree, arguments.source, arguments.directory)
     builder = Builder.find(builds.requested_cache(Path(tree.root), arguments))
     with builder or nullcontext(), progress.meter("builds") as report:
-        # Which of the sources in the cluster is this repository.
-        hints = Hints.of(arguments.source, remotes.addresses(arguments.directory))
         made = Builds(tree, builder, arguments.jobs, report)
         found = migrate(made, until.isoformat(), arguments.clusters, hints)
     # Where nothing was found no empty directory is made, which would look like a success.

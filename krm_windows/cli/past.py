@@ -3,6 +3,7 @@
 import argparse
 import re
 import shutil
+from calendar import isleap
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
@@ -33,7 +34,7 @@ class Back:
         day = at.date()
         year = day.year - self.years
         # A year before 29 February is 28 February.
-        if (day.month, day.day) == _LEAP_DAY and self.years % 4:
+        if (day.month, day.day) == _LEAP_DAY and not isleap(year):
             day = day.replace(day=28)
         return datetime.combine(day.replace(year=year), at.timetz()) - timedelta(days=self.days)
 

@@ -86,7 +86,15 @@ def test_an_option_with_two_values_is_a_wrong_call(run: Run, call: str) -> None:
         ("--source a=. --source b/a=resources", ""),
     ],
 )
-@pytest.mark.parametrize("call", ["check --repo .", "migrate . -o out"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "check --repo .",
+        "migrate . -o out",
+        "init . --yes",
+        "pending policy.yaml --repo . --from HEAD",
+    ],
+)
 def test_a_source_that_cannot_be_is_said(run: Run, call: str, sources: str, said: str) -> None:
     """Else every path in it would be called missing, or one of two be forgotten."""
     ended = run(*call.split(), *sources.split())
