@@ -13,7 +13,7 @@ from pathlib import Path
 from krm_windows import __version__, escape
 from krm_windows.classes.model import ChangeClasses
 from krm_windows.krm.writer import render
-from krm_windows.policy import parts, reference, schema
+from krm_windows.policy import moments_page, parts, reference, schema
 from krm_windows.policy.model import API_VERSION, WindowPolicy
 from krm_windows.policy.parts import Part
 from krm_windows.policy.schema import SOURCE
@@ -148,6 +148,7 @@ FILES: Mapping[str, Callable[[], str]] = {
     **_of(CHANGE_CLASSES),
     "function-config/metadata.yaml": metadata_text,
     "docs/reference/kinds.md": reference.kinds,
+    "docs/reference/moments.md": moments_page.page,
     "docs/reference/rules.md": reference.rules,
 }
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from krm_windows import rules
 from krm_windows.gate.recurrence import EVERY_WEEKDAY, Recurrence
@@ -90,10 +90,10 @@ def parse(text: str, role: Role) -> Moment[Value]:
     _check_spelling(shorter)
     words = " ".join(shorter.split())
     # The shapes exclude each other, so their order does not matter.
-    for pattern, read in SHAPES:
-        found = pattern.fullmatch(words)
+    for shape in SHAPES:
+        found = shape.pattern.fullmatch(words)
         if found:
-            return Moment(shorter, read(found, role))
+            return Moment(shorter, shape.read(found, role))
     raise _refusal(rules.MOMENT_SYNTAX, f"must be {role.value}", text, _meant(text, role))
 
 
@@ -276,15 +276,85 @@ _WEEKDAY = "(?:" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + ")"
 _WEEKDAY_ITEM = f"{_WEEKDAY}(?:-{_WEEKDAY})?"
 _OFFSET = r"(?P<offset>Z|[+-](?P<off_hour>\d{2}):(?P<off_minute>\d{2}))?"
 _Reader = Callable[[re.Match[str], Role], Recurrence | datetime | time]
-Shape = tuple[re.Pattern[str], _Reader]
 _DAYS = f"(?P<days>daily|{_WEEKDAY_ITEM}(?:,{_WEEKDAY_ITEM})*)"
 _NTH = rf"(?P<nth>{'|'.join(ORDINALS)}) (?P<day>{_WEEKDAY})(?: \+(?P<shift>\d{{1,2}})d)?"
-SHAPES: tuple[Shape, ...] = (
-    (re.compile(_DATE, re.ASCII), _date),
-    (re.compile(f"{_DATE}T{_TIME}{_OFFSET}", re.ASCII), _date_time),
-    (re.compile(_TIME, re.ASCII), _time_of_day),
-    (re.compile(f"{_NTH} {_TIME}", re.ASCII | re.IGNORECASE), _nth),
-    (re.compile(f"{_DAYS} {_TIME}", re.ASCII | re.IGNORECASE), _weekdays),
+
+
+class Shape(NamedTuple):
+    """One way to write a moment.
+
+    `examples` are ends, as those take every shape; docs/reference/moments.md shows them with when
+    each happens next.
+    """
+
+    name: str
+    pattern: re.Pattern[str]
+    read: _Reader
+    meaning: str
+    examples: tuple[str, ...]
+
+
+SHAPES = (
+    Shape(
+        "Weekdays and a time",
+        re.compile(f"{_DAYS} {_TIME}", re.ASCII | re.IGNORECASE),
+        _weekdays,
+        "Each such day at that time. Days have three letters or are written in full, in any case. "
+        "A list has commas without blanks, and a range may go over the end of the week.",
+        (
+            "Mon 08:00",
+            "monday 8:00",
+            "Mon-Fri 22:00",
+            "Fri-Mon 22:00",
+            "Mon,Wed 06:30",
+            "Mon-Wed,Sat 06:30",
+            "daily 01:00",
+            "Sat,Sun 24:00",
+        ),
+    ),
+    Shape(
+        "The nth weekday of a month",
+        re.compile(f"{_NTH} {_TIME}", re.ASCII | re.IGNORECASE),
+        _nth,
+        "One weekday, `1st` to `5th` or `last`; a month without a 5th is left out. `+2d` is two "
+        "days after it, 0 to 27, which may be in the next month.",
+        (
+            "1st Mon 22:00",
+            "2nd Tue 22:00",
+            "5th Fri 22:00",
+            "last Fri 17:00",
+            "2nd Tue +2d 22:00",
+            "last Sun +1d 03:00",
+        ),
+    ),
+    Shape(
+        "A date",
+        re.compile(_DATE, re.ASCII),
+        _date,
+        "Midnight at its beginning. As an end it is midnight after it, so that the day itself is "
+        "included.",
+        ("2026-12-20",),
+    ),
+    Shape(
+        "A date and a time",
+        re.compile(f"{_DATE}T{_TIME}{_OFFSET}", re.ASCII),
+        _date_time,
+        "That minute on the wall clock of the policy's `timeZone`. With `Z` or an offset it is an "
+        "instant, which is the same for every time zone.",
+        (
+            "2026-12-24T20:00",
+            "2026-12-31T24:00",
+            "2026-12-24T20:00Z",
+            "2026-12-24T20:00+01:00",
+        ),
+    ),
+    Shape(
+        "A time of day",
+        re.compile(_TIME, re.ASCII),
+        _time_of_day,
+        "Only as an end: the next such time after the beginning.",
+        ("04:00", "4:00", "24:00"),
+    ),
 )
 
 
@@ -324,12 +394,12 @@ def _on_24_hours(found: re.Match[str]) -> str:
 
 def _readable(text: str, role: Role) -> bool:
     """Whether a text is a moment of this role, without guessing any further."""
-    for pattern, read in SHAPES:
-        found = pattern.fullmatch(text)
+    for shape in SHAPES:
+        found = shape.pattern.fullmatch(text)
         if not found:
             continue
         try:
-            read(found, role)
+            shape.read(found, role)
         except RefusedError:
             return False
         return True

@@ -14,7 +14,6 @@ from krm_windows import gateable
 from krm_windows.checks import formats
 from krm_windows.cli import calendar
 from krm_windows.cli.main import COMMANDS
-from krm_windows.policy import moments
 from krm_windows.rules import RULES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,18 +70,6 @@ def test_a_report_format_has_a_test_and_a_page(name: str) -> None:
     assert f'"{name}"' in TESTS, "no test"
 
 
-@pytest.mark.parametrize("shape", moments.SHAPES, ids=lambda shape: shape[1].__name__)
-def test_a_shape_of_moments_is_in_the_reference(shape: moments.Shape) -> None:
-    """The page has an example of it, and every example of a moment there has a shape."""
-    assert any(shape[0].fullmatch(example) for example in examples())
-
-
-def test_every_example_of_a_moment_is_one() -> None:
-    """What the page shows can be written."""
-    for example in examples():
-        assert moments.parse(example, moments.Role.END).text == example
-
-
 # Code in the page about rooms that is no module: fields, a package, a list of the policy.
 NO_MODULES = {"extras", "kind", "suspend", "tzdata"}
 MODULES = {path.stem for path in (ROOT / "krm_windows").rglob("*")}
@@ -98,12 +85,6 @@ def test_every_module_of_the_page_about_rooms_exists(room: str, text: str) -> No
     """The page names no module that was renamed or removed."""
     named = {part for name in re.findall(r"`([a-z_.]+)`", text) for part in name.split(".")}
     assert {room, *named} - NO_MODULES <= MODULES
-
-
-def examples() -> list[str]:
-    """Return the examples of moments in the table of the page."""
-    rows = re.findall(r"^\| [^|`]+ \| ([^|]+) \|", page("reference/moments.md"), re.MULTILINE)
-    return [example for row in rows for example in re.findall(r"`([^`]+)`", row)]
 
 
 def page(name: str) -> str:

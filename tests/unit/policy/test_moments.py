@@ -1,13 +1,16 @@
 """The grammar of moments: every shape in every role."""
 
 from datetime import UTC, date, datetime, time, timedelta
+from typing import get_type_hints
 
 import pytest
 
+from krm_windows import rules
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.policy import moments, occurrences, phrases
+from krm_windows.policy import fields, moments, moments_page, occurrences, phrases, schedules
 from krm_windows.policy.findings import RefusedError
-from krm_windows.policy.moments import Role
+from krm_windows.policy.model import Freeze, Override, Spec, Window
+from krm_windows.policy.moments import Role, Shape
 
 
 def weekly(*days: int, at: str, nth: int | None = None, shift: int = 0) -> Recurrence:
@@ -263,3 +266,68 @@ def test_words_of_a_length() -> None:
         == "Sunday 03:00 for 1 day 1 hour 1 minute"
     )
     assert phrases.occurrence(None, moments.parse("2026-12-20", Role.END)) == "until 2026-12-20"
+
+
+# The page of moments.
+
+
+@pytest.mark.parametrize("shape", moments.SHAPES, ids=lambda shape: shape.name)
+def test_every_example_of_a_shape_has_this_shape(shape: Shape) -> None:
+    """And no other, so that the order of the table does not matter; it means what it says."""
+    assert len(shape.examples) > 0
+    for text in shape.examples:
+        fitting = [other.name for other in moments.SHAPES if other.pattern.fullmatch(text)]
+        assert fitting == [shape.name]
+        assert moments.parse(text, Role.END).text == text
+
+
+def test_every_word_of_the_grammar_is_in_an_example() -> None:
+    """Whoever adds one shows it: `daily`, `last`, `@weekly`; of weekdays, some are enough."""
+    shown = " ".join(text for shape in moments.SHAPES for text in shape.examples).lower().split()
+    assert {"daily", "1st", "2nd", "5th", "last"} <= set(shown)
+    assert set(schedules.DESCRIPTORS) <= set(moments_page.SCHEDULES)
+
+
+def test_what_the_page_refuses_is_refused_and_what_it_proposes_is_taken() -> None:
+    """In the field that is named, by the rule that is named."""
+    for text, role, instead in moments_page.REFUSED:
+        rule, proposed = refusal(text, role)
+        assert not (proposed and instead), text
+        written = proposed or instead
+        assert not written or moments.parse(written, role).text == written
+        row = next(line for line in moments_page.page().splitlines() if f"| `{text}` |" in line)
+        assert f"(rules.md#{rule})" in row or text == "Mon 08:00"
+
+
+def test_the_page_refuses_by_every_rule_of_the_grammar() -> None:
+    """Each rule of a moment or a schedule that can refuse one has an example."""
+    named = {refusal(text, role)[0] for text, role, _ in moments_page.REFUSED}
+    known = {rule.id for rule in rules.RULES if rule.id.startswith(("moment-", "cron-"))}
+    # A warning about a schedule that is taken.
+    assert known - named == {"cron-either-day"}
+
+
+def test_the_page_names_the_fields_that_take_moments() -> None:
+    """Each field of the model whose type is a moment, under the role of its type."""
+    types = {
+        fields.Begin: Role.BEGIN,
+        fields.End: Role.END,
+        fields.Once: Role.ONCE,
+        fields.OnceEnd: Role.ONCE_END,
+        fields.Deadline: Role.DEADLINE,
+    }
+    parts = {
+        "windows.<name>.": Window,
+        "freezes.<name>.": Freeze,
+        "overrides.<name>.": Override,
+        "": Spec,
+    }
+    found: dict[Role, set[str]] = {role: set() for role in Role}
+    for path, part in parts.items():
+        for name, hint in get_type_hints(part, include_extras=True).items():
+            for kind, role in types.items():
+                if kind in (hint, *getattr(hint, "__args__", ())):
+                    head, *rest = name.split("_")
+                    camel = head + "".join(word.capitalize() for word in rest)
+                    found[role].add(path + camel)
+    assert found == {role: set(names) for role, names in moments_page.FIELDS.items()}

@@ -1,0 +1,224 @@
+"""The page of moments, as Markdown: every shape with examples, and what is refused.
+
+What an example means, when it happens next, and what is said of a text that is refused, come from
+the grammar itself.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, time
+from typing import NamedTuple
+
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.policy import moments, phrases, reference, schedules
+from krm_windows.policy.findings import RefusedError
+from krm_windows.policy.moments import SHAPES, Role, Shape, Value
+
+NOW = datetime(2026, 12, 2, 12)  # noqa: DTZ001 - the wall clock is naive
+"""A Wednesday; the page says for each example when it happens next."""
+
+FIELDS = {
+    Role.BEGIN: ("windows.<name>.opens", "freezes.<name>.starts"),
+    Role.END: ("windows.<name>.closes", "freezes.<name>.ends"),
+    Role.ONCE: ("overrides.<name>.starts",),
+    Role.ONCE_END: ("overrides.<name>.ends",),
+    Role.DEADLINE: ("adoptUntil",),
+}
+
+SCHEDULES = ("0 8 * * MON", "0,30 9-16 * * 1-5", "0 22 1 * *", *schedules.DESCRIPTORS)
+
+
+class Refused(NamedTuple):
+    """A text that a field does not take.
+
+    `instead` is what to write where the grammar proposes nothing.
+    """
+
+    text: str
+    role: Role
+    instead: str = ""
+
+
+REFUSED = (
+    Refused("Mno 08:00", Role.BEGIN),
+    Refused("Tues 08:00", Role.BEGIN),
+    Refused("Mon, Wed 08:00", Role.BEGIN),
+    Refused("Mon 8am", Role.BEGIN),
+    Refused("Mon 08.30", Role.BEGIN),
+    Refused("Mon", Role.BEGIN, "Mon 00:00"),
+    Refused("Mon 25:00", Role.BEGIN, "Tue 01:00"),
+    Refused("Mon 24:00", Role.BEGIN, "Tue 00:00"),
+    Refused("08:00", Role.BEGIN, "daily 08:00"),
+    Refused("Mon-Mon 08:00", Role.BEGIN, "daily 08:00"),
+    Refused("2nd Tue +28d 08:00", Role.BEGIN),
+    Refused("2026-02-30", Role.BEGIN, "2026-02-28"),
+    Refused("20.12.2026", Role.BEGIN, "2026-12-20"),
+    Refused("2026-12-20 10:00", Role.BEGIN),
+    Refused("2026-12-20T10:00:00Z", Role.BEGIN),
+    Refused("Mon 08:00:00", Role.BEGIN),
+    Refused("2026-12-20T10:00+15:00", Role.BEGIN),
+    Refused("Mon 08:00", Role.ONCE, "2026-12-07T08:00"),
+    Refused("0 8 * * 1", Role.DEADLINE, "2026-12-07T08:00"),
+    Refused("* * * *", Role.BEGIN, "* * * * *"),
+    Refused("0 0 8 ? * MON *", Role.BEGIN),
+    Refused("0 8 * * 5#2", Role.BEGIN),
+    Refused("0 8 * * 5L", Role.BEGIN),
+    Refused("0 8 * * 1-7", Role.BEGIN),
+    Refused("0 8 * * fri-mon", Role.BEGIN),
+    Refused("0 8 +1 * *", Role.BEGIN),
+    Refused("0 8 30 2 *", Role.BEGIN, "0 8 28 2 *"),
+    Refused("CRON_TZ=UTC 0 8 * * *", Role.BEGIN),
+    Refused("@Daily", Role.BEGIN),
+    Refused("@every 1h", Role.BEGIN, "@hourly"),
+    Refused("@reboot", Role.BEGIN),
+)
+"""Texts that people write, and the fields in which they are refused."""
+
+DURATIONS = ("90m", "4h", "1h30m", "2d", "1d12h")
+NO_DURATIONS = ("90", "2 hours", "1.5h", "30s", "400d")
+
+_HEAD = f"""\
+{reference.GENERATED}
+# Moments
+
+A moment says when something begins or ends. It is always text, and it is read on the wall clock
+of the policy's `timeZone`, a name of the [IANA time zone database](https://www.iana.org/time-zones).
+`krm-windows explain` says what the moments of a policy mean, and `krm-windows calendar` when they
+happen.
+
+The column "next" has the first such moment after {NOW:%A %Y-%m-%d %H:%M}.
+"""
+_FIELDS = """\
+## Which field takes which shape
+
+"""
+_SCHEDULES = """\
+## A cron schedule
+
+The five fields that a [CronJob](https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/)
+takes: minute, hour, day of the month, month, day of the week. Quote it, as YAML takes a leading `*`
+for an alias. A schedule that restricts both day fields fires on each day that either of them names.
+
+"""
+_DURATIONS = """\
+## A duration
+
+Instead of `closes` or `ends` there may be a `duration`: days, hours and minutes in this order, at
+most 366 days.
+
+| written | means |
+|---|---|
+"""
+_REFUSED = """\
+## What is refused
+
+A date with a time is quoted in YAML: some tools turn one without quotes into a time with seconds,
+which would change what it means.
+
+| written | as | what is said | write instead |
+|---|---|---|---|
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    sections = [_HEAD]
+    sections += [_shape(shape) for shape in SHAPES]
+    sections.append(_SCHEDULES + _table(SCHEDULES))
+    sections.append(_DURATIONS + "".join(_durations()))
+    sections.append(_FIELDS + "".join(_fields()))
+    sections.append(_REFUSED + "".join(_refused()))
+    return "\n".join(sections)
+
+
+def _shape(shape: Shape) -> str:
+    return f"## {shape.name}\n\n{shape.meaning}\n\n{_table(shape.examples)}"
+
+
+def _table(examples: tuple[str, ...]) -> str:
+    head = "| written | means | next |\n|---|---|---|\n"
+    return head + "".join([_row(text) for text in examples])
+
+
+def _row(text: str) -> str:
+    at = moments.parse(text, Role.END)
+    return f"| `{text}` | {phrases.moment(at)} | {_next(text, at.value)} |\n"
+
+
+def _next(text: str, end: Value) -> str:
+    """Say when a moment is; where it is another one as a beginning, both."""
+    try:
+        begin = moments.parse(text, Role.BEGIN).value
+    except RefusedError:
+        return _after(end)
+    if begin == end:
+        return _after(end)
+    return f"{_after(begin)}; as an end {_after(end)}"
+
+
+def _after(value: Value) -> str:
+    """Say when it is after `NOW`; a time of day needs a beginning to say so."""
+    if isinstance(value, time):
+        return "after its beginning"
+    if isinstance(value, Recurrence):
+        found = value.after(NOW)
+        if found is None:
+            return "never"
+        return f"{found:%a %Y-%m-%d %H:%M}"
+    if value.tzinfo:
+        return f"{value:%a %Y-%m-%d %H:%M} UTC"
+    return f"{value:%a %Y-%m-%d %H:%M}"
+
+
+def _durations() -> Iterator[str]:
+    for text in DURATIONS:
+        yield f"| `{text}` | {phrases.duration(moments.duration(text))} |\n"
+
+
+def _fields() -> Iterator[str]:
+    names = [shape.name.lower() for shape in SHAPES]
+    yield f"| field | {' | '.join(names)} | a cron schedule |\n"
+    yield f"|---|{'---|' * len(names)}---|\n"
+    for role, fields in FIELDS.items():
+        taken = [_takes(role, shape.examples) for shape in SHAPES]
+        taken.append(_takes(role, SCHEDULES))
+        named = ", ".join(f"`{field}`" for field in fields)
+        yield f"| {named} | {' | '.join(taken)} |\n"
+
+
+def _takes(role: Role, examples: tuple[str, ...]) -> str:
+    """Say whether a field takes a shape: any example will do, as `24:00` ends things only."""
+    for text in examples:
+        try:
+            moments.parse(text, role)
+        except RefusedError:
+            continue
+        return "yes"
+    return "no"
+
+
+def _refused() -> Iterator[str]:
+    for text, role, instead in REFUSED:
+        try:
+            moments.parse(text, role)
+        except RefusedError as error:
+            yield _refusal(text, FIELDS[role][0], error, instead)
+    for text in NO_DURATIONS:
+        try:
+            moments.duration(text)
+        except RefusedError as error:
+            yield _refusal(text, "windows.<name>.duration", error, "")
+
+
+def _refusal(
+    text: str,
+    field: str,
+    error: RefusedError,
+    instead: str,
+) -> str:
+    """Return a row of a text that is refused, with the rule and what to write instead."""
+    (finding,) = error.findings
+    rule = f"[{finding.rule.id}](rules.md#{finding.rule.id})"
+    written = finding.proposed or instead
+    if written:
+        written = f"`{written}`"
+    return f"| `{text}` | `{field}` | {finding.must} ({rule}) | {written} |\n"
