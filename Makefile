@@ -117,6 +117,7 @@ generate: $(READY)
 	@$(BIN)/python tests/function/cases.py
 	@$(BIN)/python tests/golden.py
 	@$(BIN)/python tests/shown.py
+	@$(BIN)/python tests/commands_page.py --write
 	@$(SUPPLY).licences
 
 bench: $(READY)

@@ -39,6 +39,7 @@ PROGRAMS: dict[str, list[str | Path]] = {
     "types": [BIN / "mypy", "--no-error-summary"],
     "types of scripts": [BIN / "mypy", *MYPY_ALONE, *SCRIPTS],
     "layers": [BIN / "lint-imports", "--no-cache"],
+    "page of commands": [sys.executable, "tests/commands_page.py", "--check"],
     "generated files": [sys.executable, "-m", "krm_windows.function.catalogue", "--check"],
 }
 RULES: dict[str, Callable[[], Iterator[str]]] = {

@@ -7,12 +7,13 @@ class ExitCode(IntEnum):
     """What is said to whoever called: an orchestrator, a pipeline, a shell."""
 
     FINE = 0
+    """Done, and nothing is wrong."""
     ERROR = 1
     """A result of severity error (or warning with `--strict`), unreadable input, stale files.
 
     `status`: a target that is not as it should be."""
     FAILURE = 2
-    """Our own failure."""
+    """Our own failure: a defect of krm-windows."""
     CONFIGURATION = 3
     """The functionConfig is absent or of another kind."""
     CLOSED = 10
