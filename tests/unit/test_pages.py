@@ -1,0 +1,112 @@
+"""The pages for readers: the index has every one, and no link leads nowhere."""
+
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+INDEX = DOCS / "README.md"
+DECISIONS = DOCS / "decisions/README.md"
+MARKDOWN = MarkdownIt("commonmark").enable("table")
+
+
+def committed() -> list[Path]:
+    """Return every page that git knows or would take."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    found = [ROOT / path for path in listed.stdout.splitlines()]
+    return [path for path in found if path.is_file() and "fixtures" not in path.parts]
+
+
+PAGES = committed()
+
+
+def tokens(page: Path) -> Iterator[Token]:
+    """Yield the tokens of a page, those inside of lines included."""
+    for token in MARKDOWN.parse(page.read_text()):
+        yield token
+        yield from token.children or ()
+
+
+def links(page: Path) -> Iterator[str]:
+    """Yield where the links and pictures of a page lead."""
+    for token in tokens(page):
+        target = token.attrGet("href") or token.attrGet("src")
+        if target is not None:
+            yield str(target)
+
+
+@cache
+def anchors(page: Path) -> set[str]:
+    """Return what can be linked to in a page: its headings, as GitHub names them, and `id`s."""
+    found: Counter[str] = Counter()
+    names = set(re.findall(r'<a id="([^"]+)">', page.read_text()))
+    parsed = MARKDOWN.parse(page.read_text())
+    for token, inline in pairwise(parsed):
+        if token.type == "heading_open":
+            text = "".join(each.content for each in inline.children or ())
+            slug = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+            names.add(f"{slug}-{found[slug]}" if found[slug] else slug)
+            found[slug] += 1
+    return names
+
+
+def target(page: Path, link: str) -> Path:
+    """Return the file or directory that a link of a page leads to."""
+    path = unquote(urlsplit(link).path)
+    return (page.parent / path).resolve() if path else page
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_link_is_dead(page: Path) -> None:
+    """A link into the repository has a file, and the heading that it names; others have TLS."""
+    for link in links(page):
+        parts = urlsplit(link)
+        if parts.scheme in ("http", "https", "mailto"):
+            is_local = parts.hostname in ("localhost", "127.0.0.1")
+            assert parts.scheme != "http" or is_local, link
+            continue
+        found = target(page, link)
+        assert found.exists(), link
+        assert found.is_relative_to(ROOT), link
+        if parts.fragment and found.suffix == ".md":
+            assert parts.fragment in anchors(found), link
+
+
+def counted(index: Path) -> Counter[Path]:
+    """Return how often an index links to each page."""
+    return Counter(target(index, link) for link in links(index) if not urlsplit(link).scheme)
+
+
+def test_the_index_links_to_every_page_once() -> None:
+    """Those of decisions have an index of their own."""
+    pages = {page for page in PAGES if page.is_relative_to(DOCS)} - {INDEX}
+    decisions = {page for page in pages if page.parent == DECISIONS.parent} - {DECISIONS}
+    found = counted(INDEX)
+    assert {page: found[page] for page in pages - decisions} == dict.fromkeys(pages - decisions, 1)
+    assert not decisions & found.keys()
+
+
+def test_the_index_of_decisions_links_to_every_one() -> None:
+    """Some twice: where another one takes their place."""
+    assert set(DECISIONS.parent.glob("0*.md")) <= counted(DECISIONS).keys()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_page_has_one_title(page: Path) -> None:
+    """It is the first heading, and no level is left out below it."""
+    levels = [int(token.tag[1:]) for token in tokens(page) if token.type == "heading_open"]
+    assert levels[:1] == [1]
+    assert levels.count(1) == 1
+    for above, below in pairwise(levels):
+        assert below <= above + 1
