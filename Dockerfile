@@ -21,6 +21,9 @@ ARG SOURCE_DATE_EPOCH=1580601600
 COPY pyproject.toml README.md LICENSE ./
 COPY krm_windows krm_windows
 COPY .ci/supply .ci/supply
+# What `krm-windows version` says: the commit, where it is known that nothing else is in the sources.
+ARG COMMIT=
+RUN [ -z "$COMMIT" ] || sed -i "s/\\\$Format:%H\\\$/$COMMIT/" krm_windows/__init__.py
 RUN /opt/build/bin/pip wheel --quiet --no-index --no-deps --no-build-isolation \
     --wheel-dir /wheels . \
  && /opt/build/bin/pip --python /opt/krm-windows/bin/python3 install --quiet --no-compile \
@@ -48,10 +51,12 @@ FROM ${BASE} AS function
 COPY --from=build /opt/krm-windows /opt/krm-windows
 ARG BASE
 ARG CREATED=2020-02-02T00:00:00Z
+ARG COMMIT=
 LABEL org.opencontainers.image.title="krm-windows" \
       org.opencontainers.image.created="${CREATED}" \
       org.opencontainers.image.description="Reconciliation windows for GitOps, as a KRM function" \
       org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.revision="${COMMIT}" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.base.name="${BASE}" \
       dev.krm-windows.sbom="/opt/krm-windows/share/krm-windows.cdx.json"

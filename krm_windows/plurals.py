@@ -1,6 +1,6 @@
 """Numbers with what they count: `1 day`, `2 days`, `3 policies`."""
 
-_PLURALS = {"policy": "policies", "class": "classes"}
+_PLURALS = {"policy": "policies"}
 
 
 def counted(count: int, noun: str) -> str:

@@ -3,12 +3,8 @@
 A room adds its rules to its own section. The reference page is generated from this table.
 """
 
-from collections import Counter
-from collections.abc import Iterable
 from typing import NamedTuple
 
-from krm_windows import SOURCE
-from krm_windows.plurals import counted
 from krm_windows.results import Field, File, ResourceRef, Result, Severity
 
 
@@ -19,11 +15,6 @@ class Rule(NamedTuple):
     severity: Severity
     summary: str
     page: str = "reference/rules.md"
-
-    @property
-    def url(self) -> str:
-        """The address of its entry in the documentation."""
-        return f"{SOURCE}/blob/main/docs/{self.page}#{self.id}"
 
     def result(  # noqa: PLR0913 - one keyword for each part of a result
         self,
@@ -477,11 +468,3 @@ SOURCE_MOVES = _warning(
 RULES: tuple[Rule, ...] = tuple(
     value for value in tuple(vars().values()) if isinstance(value, Rule)
 )
-
-
-def tally(results: Iterable[Result]) -> str:
-    """Count results by their severity, the worst first: `1 error, 2 warnings`, `no findings`."""
-    count = Counter(result.severity for result in results)
-    # Errors first, as the severities are declared.
-    counts = (counted(count[each], each) for each in Severity if count[each])
-    return ", ".join(counts) or "no findings"

@@ -10,6 +10,7 @@ import os
 import sys
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
@@ -25,13 +26,17 @@ OWN = canonicalize_name("krm-windows")
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://krm-windows.dev/sbom")
 
 
-def bom(site: Path, system: Path | None, extras: Sequence[str] = ()) -> Tree:
+def bom(
+    site: Path, system: Path | None, extras: Sequence[str] = (), version: str | None = None
+) -> Tree:
     """Return the bill of materials of a `site-packages` and of a Debian system.
 
     The first holds the function, and what its extras need; the second is the tree below a folder.
+    The function has the version that is named, or the one that is installed.
     """
     found = packages.closure(site, f"{OWN}[{','.join(extras)}]")
     own = found.pop(OWN)
+    own = replace(own, version=version or own.version)
     components: list[Tree] = [_component(package) for package in found.values()]
     dependencies = [
         {"ref": _ref(package), "dependsOn": _refs(package, found)}
@@ -158,11 +163,11 @@ def main() -> int:
     parser.add_argument(
         "--extra", action="append", default=[], metavar="NAME", help="an extra that is in it"
     )
+    parser.add_argument("--own", metavar="VERSION", help="the version of krm-windows itself")
     parser.add_argument("output", type=Path)
     arguments = parser.parse_args()
-    text = json.dumps(
-        bom(arguments.site, arguments.system, arguments.extra), indent=2, ensure_ascii=False
-    )
+    tree = bom(arguments.site, arguments.system, arguments.extra, arguments.own)
+    text = json.dumps(tree, indent=2, ensure_ascii=False)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(text + "\n")
     return 0

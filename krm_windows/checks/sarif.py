@@ -10,7 +10,8 @@ from pathlib import PurePath
 from typing import Protocol
 from urllib.parse import quote
 
-from krm_windows import SOURCE, __version__, escape
+from krm_windows import __version__, escape
+from krm_windows.policy.schema import SOURCE
 from krm_windows.results import Result, Severity
 from krm_windows.rules import RULES, Rule
 
@@ -89,7 +90,7 @@ def _rule(rule: Rule) -> dict[str, object]:
     return {
         "id": rule.id,
         "shortDescription": {"text": rule.summary},
-        "helpUri": rule.url,
+        "helpUri": f"{SOURCE}/blob/main/docs/{rule.page}#{rule.id}",
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
     }
 

@@ -2,11 +2,14 @@
 
 import argparse
 import importlib
+import shutil
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from krm_windows import __version__
 from krm_windows.cli import output
+from krm_windows.cli.main import COMMANDS, HEADINGS
 from krm_windows.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -42,6 +45,16 @@ class Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
+class Formatter(argparse.HelpFormatter):
+    """Fills paragraphs, and leaves the lines of a list as they are: a command can be copied."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        # A list is what has indented lines: commands below a heading, examples.
+        if "\n  " in text:
+            return text
+        return super()._fill_text(text, width, indent)
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that says in one harmless line what was wrong with a call."""
 
@@ -57,21 +70,21 @@ def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> argparse.Ar
 
     `commands` are all there are, each with what it does.
     """
-    made = Parser(
-        prog="krm-windows",
-        description=DESCRIPTION,
-    )
+    made = Parser(prog="krm-windows", description=DESCRIPTION, formatter_class=Formatter)
+    if _is_asked_for_help(arguments):
+        made.epilog = _commands()
     made.add_argument("--version", action="version", version=_version(arguments))
     made.register("action", None, Once)
     _debug(made, default=False)
     made.add_argument("--strict", action="store_true", help="as a function: exit 1 on warnings too")
-    listed = made.add_subparsers(title="commands", metavar="COMMAND")
+    # The commands are listed below the options, under headings.
+    listed = made.add_subparsers(title="command", metavar="COMMAND", help="one of those below")
     # Behind a command nothing lists the others, each of which takes as long as all of its options.
     declared = commands
     if arguments and arguments[0] in commands:
         declared = {arguments[0]: commands[arguments[0]]}
     for name, summary in declared.items():
-        command = listed.add_parser(name, help=summary, description=summary)
+        command = listed.add_parser(name, description=summary, formatter_class=Formatter)
         # What an option is that does not say otherwise.
         command.register("action", None, Once)
         # Without a default here, `krm-windows --debug check` keeps what was given before the
@@ -79,11 +92,64 @@ def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> argparse.Ar
         _debug(command, default=argparse.SUPPRESS)
         # The modules of the other commands are never imported: they would cost most of a start.
         if name in arguments:
+            if _is_asked_for_help(arguments):
+                command.epilog = _examples(name)
             # `import-ics` is the module `import_ics`.
             module = importlib.import_module(f"krm_windows.cli.{name.replace('-', '_')}")
             module.options(command)
             command.set_defaults(run=module.run)
     return made
+
+
+def _is_asked_for_help(arguments: Sequence[str]) -> bool:
+    """Say whether what stands below the options may be shown; no other call pays for it."""
+    # `krm-windows` alone at a terminal shows its help, too.
+    is_alone = all(argument.startswith("-") for argument in arguments)
+    return is_alone or "-h" in arguments or "--help" in arguments
+
+
+def _commands() -> str:
+    """Return all commands below their headings, as wide as the terminal."""
+    # What argparse takes for its own lines.
+    width = shutil.get_terminal_size().columns - 2
+    column = max(map(len, COMMANDS)) + 4
+    lines = []
+    for heading, commands in HEADINGS.items():
+        lines.append(f"\n{heading}:")
+        for name, summary in commands.items():
+            lines += textwrap.wrap(
+                summary,
+                width,
+                initial_indent=f"  {name}".ljust(column),
+                subsequent_indent=" " * column,
+            )
+    lines.append("\n`krm-windows help COMMAND` shows the options of a command, and examples.")
+    return "\n".join(lines).lstrip("\n")
+
+
+def _examples(command: str) -> str:
+    # Only help shows them.
+    from krm_windows.cli.examples import EXAMPLES  # noqa: PLC0415
+
+    lines = [f"  {line}" for line in EXAMPLES[command]]
+    return "\n".join(["examples:", *lines])
+
+
+def help_of(command: str | None) -> str:
+    """Return what `--help` says: of a command, or of all where none is named."""
+    asked = ["--help"] if command is None else [command, "--help"]
+    whole = parser(COMMANDS, asked)
+    if command is None:
+        return whole.format_help()
+    return subparsers(whole)[command].format_help()
+
+
+def subparsers(whole: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
+    """Return the parsers of the commands that are declared, by name."""
+    for action in whole._actions:  # noqa: SLF001 - argparse shows them in no other way
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - likewise
+            return dict(action.choices)
+    return {}
 
 
 def check_cluster(arguments: argparse.Namespace, *others: str) -> None:

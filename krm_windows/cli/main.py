@@ -9,31 +9,54 @@ from pathlib import Path
 from krm_windows.cli import output
 from krm_windows.exit_codes import ExitCode
 
-COMMANDS = {
-    "init": "write a first policy for a cluster of a Flux repository",
-    "render": "write the windows of a policy as plain files",
-    "split": "write a base as one plain tree for each change class",
-    "verify": "prove that a build's output holds the windows, rights and targets of a policy",
-    "check": "audit a policy over the coming years, or check a whole repository",
-    "calendar": "show when policies will be open",
-    "state": "say whether a policy is open, by which rule, since when and until when",
-    "wait": "wait until a policy is open, or closed",
-    "merge-gate": "say on every open pull request whether it may land now, by a policy",
-    "status": "show what the targets of a policy are in a cluster, and what they should be",
-    "pending": "show what waits for a policy to open: revisions, commits, objects, images",
-    "simulate": "say which commits of a repository would have waited for a policy, and how long",
-    "history": "say what was open when, by the versions of a policy in Git",
-    "explain": "say in plain words what a policy means",
-    "diff": "show which hours a change of a policy opens and closes",
-    "set": "change a policy's file by a patch, unless something is wrong with the result",
-    "override": "open or close at once until a moment, and list, end and prune what was made so",
-    "serve": "serve the policies of a Git repository over HTTP, to be read and changed",
-    "holidays": "print a country's public holidays as freezes",
-    "import-ics": "print the events of a company calendar as freezes, or as windows",
-    "migrate": "turn CronJobs that suspend and resume Flux objects into policies",
-    "schema": "print the JSON Schema, the KRMFunctionDefinition or the field reference",
-    "install": "install the legacy exec plugin of kustomize",
+# The headings of `krm-windows --help`, and below each its commands with what they do.
+HEADINGS: dict[str, dict[str, str]] = {
+    "Start": {
+        "init": "write a first policy for a cluster of a Flux repository",
+        "migrate": "turn CronJobs that suspend and resume Flux objects into policies",
+    },
+    "Write": {
+        "set": "change a policy's file by a patch, unless something is wrong with the result",
+        "override": (
+            "open or close at once until a moment, and list, end and prune what was made so"
+        ),
+        "holidays": "print a country's public holidays as freezes",
+        "import-ics": "print the events of a company calendar as freezes, or as windows",
+    },
+    "Check": {
+        "check": "audit a policy over the coming years, or check a whole repository",
+        "diff": "show which hours a change of a policy opens and closes",
+        "verify": "prove that a build's output holds the windows, rights and targets of a policy",
+    },
+    "Look": {
+        "calendar": "show when policies will be open",
+        "explain": "say in plain words what a policy means",
+        "state": "say whether a policy is open, by which rule, since when and until when",
+        "status": "show what the targets of a policy are in a cluster, and what they should be",
+        "pending": ("show what waits for a policy to open: revisions, commits, objects, images"),
+        "simulate": (
+            "say which commits of a repository would have waited for a policy, and how long"
+        ),
+        "history": "say what was open when, by the versions of a policy in Git",
+    },
+    "Deliver": {
+        "render": "write the windows of a policy as plain files",
+        "split": "write a base as one plain tree for each change class",
+        "install": "install the legacy exec plugin of kustomize",
+        "wait": "wait until a policy is open, or closed",
+        "merge-gate": "say on every open pull request whether it may land now, by a policy",
+        "serve": "serve the policies of a Git repository over HTTP, to be read and changed",
+    },
+    "About krm-windows": {
+        "help": "show the options and examples of a command",
+        "version": "print the version, the commit it was built from, and the zone release",
+        "completion": "print a script with which bash, zsh or fish completes commands and options",
+        "schema": "print the JSON Schema, the KRMFunctionDefinition or the field reference",
+    },
 }
+COMMANDS: dict[str, str] = {}
+for _commands in HEADINGS.values():
+    COMMANDS.update(_commands)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -37,10 +37,9 @@ def load(
     versions: list[Version] = []
     results: list[Result] = []
     for path in paths:
-        config = inputs.policy(path)
-        found, said = Source(config, items).versions(choice)
+        found, said = Source(inputs.policy(path), items).versions(choice)
         versions.extend(found)
-        results.extend(report.located(said, {path: config}, arguments.resources))
+        results.extend(said)
     # All policies are loaded first, so that every mistake is shown at once.
     code = report.show(results, strict=arguments.strict)
     if code is not ExitCode.FINE:

@@ -76,11 +76,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             )
         found = repository.check(after, before, arguments.allow_cross_namespace)
         report = compose(arguments.repo, after, chain(found, _unlisted(after, arguments.clusters)))
-    page = FORMATS[arguments.output]([report])
-    if arguments.output == "text":
-        output.show_findings(page)
-    else:
-        output.show(page)
+    output.show(FORMATS[arguments.output]([report]))
     return ExitCode.of(failed=fails(report.results, strict=arguments.strict))
 
 

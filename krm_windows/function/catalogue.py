@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from krm_windows import SOURCE, __version__, escape
+from krm_windows import __version__, escape
 from krm_windows.classes.model import ChangeClasses
 from krm_windows.krm.writer import render
 from krm_windows.policy import moments_page, parts, reference, schema
 from krm_windows.policy.model import API_VERSION, WindowPolicy
 from krm_windows.policy.parts import Part
+from krm_windows.policy.schema import SOURCE
 
 SUMMARY = (
     "Reconciliation windows for GitOps: when changes may reach a cluster, as plain CronJobs and "
@@ -24,7 +25,8 @@ SUMMARY = (
 # `krm-windows.dev` and `v1alpha1`.
 GROUP, _, VERSION = API_VERSION.partition("/")
 # The image is built from a checkout and pushed by whoever uses it: no registry is named here.
-_IMAGE = f"localhost/krm-windows:{__version__}"
+# Before a release it is the one to come: `0.1.0.dev0+g1a2b` is no tag (OCI distribution, "tag").
+_IMAGE = f"localhost/krm-windows:{__version__.partition('.dev')[0]}"
 
 
 @dataclass(frozen=True, slots=True)

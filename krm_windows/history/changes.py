@@ -4,13 +4,12 @@ Manifests count as the commit has them, and not as kustomize would build them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
 from typing import TypeAlias
 
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import divide
 from krm_windows.history.simulation import Change, instant
-from krm_windows.krm import InputError, KubeObject, documents, heading_text
+from krm_windows.krm import InputError, KubeObject, documents, heading
 from krm_windows.patterns import glob
 from krm_windows.system.git_history import Changed, Commit, History
 from krm_windows.system.reading import SUFFIXES
@@ -48,10 +47,7 @@ def changes(
     for batch in _batches(history.changed(commits)):
         done += len(batch)
         report(done, len(commits))
-        touched = batch
-        # Who asks for all of the repository asks for a commit that changes nothing, too.
-        if globs or history.prefix:
-            touched = list(_touching(batch, globs))
+        touched = list(_touching(batch, globs))
         if known is not None:
             yield from _classified(history, touched, known)
         else:
@@ -121,10 +117,7 @@ class Classes:
 
     def __init__(self, spec: Spec) -> None:
         self._spec = spec
-        # By its heading: most versions of an object differ in other fields.
-        self._by_heading: dict[bytes, str | None] = {}
-        # By its digest: the text of every version would not fit into memory.
-        self._by_text: dict[bytes, str | None] = {}
+        self._known: dict[bytes, str | None] = {}
 
     def of(
         self,
@@ -146,36 +139,28 @@ class Classes:
     def _named(self, texts: Iterable[bytes]) -> Iterator[str]:
         for text in texts:
             # By the text and not by the object that Git has: a file may hold many.
-            digest = sha256(text).digest()
-            if digest not in self._by_text:
-                self._by_text[digest] = self._class(text)
-            name = self._by_text[digest]
+            if text not in self._known:
+                self._known[text] = self._class(text)
+            name = self._known[text]
             if name is not None:
                 yield name
 
     def _class(self, text: bytes) -> str | None:
         """Return the class of the object that a text is, None where it is none or unreadable."""
-        # What says the class is in the metadata; the rest is most of the text.
-        found = heading_text(text, whole=False)
-        # An alias may stand for a node of another field.
-        if found is None or b"*" in found:
-            return self._class_of(text)
-        if found not in self._by_heading:
-            self._by_heading[found] = self._class_of(found)
-        return self._by_heading[found]
-
-    def _class_of(self, text: bytes) -> str | None:
-        head = KubeObject.parse(text)
         try:
-            if not head.kind:
-                return None
-            division = divide(self._spec, [head])
+            division = divide(self._spec, _items(text))
         except InputError:
             return None
         # One document is one object at most; local configuration is placed nowhere.
         for placement in division.placements:
             return placement.change_class
         return None
+
+
+def _items(text: bytes) -> list[KubeObject]:
+    # What says the class is in the metadata; the rest is most of the text.
+    heads = map(heading, documents(text))
+    return [head for head in heads if head.kind]
 
 
 def _texts(blob: str | None, contents: Mapping[str, bytes]) -> set[bytes]:

@@ -67,13 +67,6 @@ class _Children:
         elif isinstance(event, yaml.DocumentEndEvent) and self.end == self.shift:
             self.end = self._start(event)
 
-    def have(self, keys: frozenset[str]) -> bool:
-        """Whether a mapping has come as far as the end of the last of some keys' values."""
-        if self.depth != 1 or not isinstance(self.root, yaml.MappingStartEvent):
-            return False
-        # Keys and values come in turn: of a key alone the value is still to come.
-        return len(self.names) % 2 == 0 and keys.issubset(self.names[::2])
-
     def spans(self, text: str) -> list[Span]:
         """Give the places of the nodes.
 
@@ -136,19 +129,16 @@ def _refuse_second(event: yaml.NodeEvent) -> None:
     raise InputError("there is a second document", mark.line + 1, mark.column + 1)
 
 
-def read(data: bytes, until: frozenset[str] | None = None) -> Shape:
+def read(data: bytes) -> Shape:
     """Find the children of the root of the one document in `data`.
 
-    With `until` those of a mapping as far as it has all of these keys: what comes behind them is
-    not read, and nobody knows whether it can be. Raises InputError if unreadable.
+    Raises InputError if unreadable.
     """
     text = data.decode()
     content = text.removeprefix(_BOM)
     # So much is missing in front of what libyaml counts.
     children = _Children(len(text) - len(content))
     for event in events(content):
-        if until is not None and children.have(until):
-            break
         children.add(event)
     root = children.root
     if root is None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from krm_windows.system.directories import Directory, first_line
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.files import LEFTOVER, Changes, difference
+from krm_windows.system.files import LEFTOVER, difference
 
 Files = Mapping[str, bytes]
 """Contents by path, relative to the directory and with `/` on every system."""
@@ -49,12 +49,10 @@ class Tree:
         They are given as `read` found them.
         """
         for path in sorted({*wanted, *there}):
-            diff = "".join(difference(path, there.get(path, b""), wanted.get(path, b"")))
-            if diff:
-                yield diff
+            yield from difference(path, there.get(path, b""), wanted.get(path, b""))
 
-    def write(self, there: Files, wanted: Files) -> Changes:
-        """Make our files, as `read` gave them, be the wanted ones; say how many changed.
+    def write(self, there: Files, wanted: Files) -> bool:
+        """Make our files, as `read` gave them, be the wanted ones; say whether that took a change.
 
         Raises WorkspaceError before anything is touched. Nobody else may write into these branches
         meanwhile: that is for the run to see to, which has a tree of many branches (`locks`).
@@ -74,7 +72,7 @@ class Tree:
                     _put(root, path, content)
         self._remove(gone)
         self.tidy()
-        return Changes(len(changed), len(gone))
+        return bool(changed or gone)
 
     def tidy(self) -> None:
         """Remove what a run that was killed left behind."""

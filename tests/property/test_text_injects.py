@@ -595,6 +595,9 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             (argument, "-o", "m", "--adopt-until", argument),
         ],
         "schema": [(), ("--kind", argument)],
+        "help": [(), ("help",), (argument,)],
+        "version": [(), (argument,)],
+        "completion": [("bash",), (argument,)],
         "install": [
             ("--plugin-home", f"plugins-{name}"), ("--plugin-home", "policy.yaml"), (argument,),
         ],

@@ -12,7 +12,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from calls import POLICY, wire
 from releases import EPOCH, ROOT, Release, build
+
+from krm_windows import __version__
+from krm_windows.cli.main import COMMANDS
 
 pytestmark = pytest.mark.slow  # builds releases
 
@@ -143,13 +147,78 @@ def test_a_release_is_made_from_the_commit(tmp_path: Path) -> None:
     assert json.loads(bom.read_text())["metadata"]["component"]["name"] == "krm-windows"
 
 
+def test_the_version_is_that_of_the_tag(tmp_path: Path) -> None:
+    """Without a tag it names the commit; installed, the program says the same, and its commit."""
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", "--no-tags", ROOT, clone], check=True)
+    commit = git(clone, "rev-parse", "HEAD")
+    dist(clone, tmp_path / "untagged")
+    [wheel] = (tmp_path / "untagged").glob("*.whl")
+    assert wheel.name.split("-")[1] == f"{__version__}.dev0+g{commit[:12]}"
+    git(clone, "tag", f"v{__version__}")
+    dist(clone, tmp_path / "tagged")
+    [wheel] = (tmp_path / "tagged").glob("*.whl")
+    assert wheel.name.split("-")[1] == __version__
+    [bom] = (tmp_path / "tagged").glob("*.cdx.json")
+    assert json.loads(bom.read_text())["metadata"]["component"]["version"] == __version__
+    git(clone, "tag", "v99.0.0")
+    done = dist(clone, tmp_path / "wrong", check=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"dist: the tag v99.0.0 is on a commit whose source says {__version__}\n"
+    )
+
+
+def test_the_wheel_is_enough_for_a_bare_environment(tmp_path: Path) -> None:
+    """Beside it there is what `requirements/image.txt` names: no test, no tool, no work tree."""
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
+    dist(clone, tmp_path / "dist")
+    [wheel] = (tmp_path / "dist").glob("*.whl")
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "bare"], check=True)
+    pip = [tmp_path / "bare/bin/python", "-m", "pip", "install", "--quiet", "--no-deps"]
+    hashed = ["--require-hashes", "--only-binary", ":all:", "-r", ROOT / "requirements/image.txt"]
+    subprocess.run([*pip, *hashed], check=True)
+    subprocess.run([*pip, "--no-index", wheel], check=True)
+    program = tmp_path / "bare/bin/krm-windows"
+
+    def run(*arguments: str, stdin: str | None = None) -> str:
+        return subprocess.run(
+            [program, *arguments],
+            input=stdin,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    said = json.loads(run("version", "-o", "json"))
+    assert said["commit"] == git(clone, "rev-parse", "HEAD")
+    assert wheel.name.split("-")[1] == said["version"]
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    assert "flux-system/week" in run("calendar", "policy.yaml", "-o", "html")
+    run("render", "policy.yaml", "-o", "rendered")
+    run("verify", "rendered", "--policy", "policy.yaml")
+    assert "kind: CronJob" in run(stdin=wire(config=POLICY))
+    for name in COMMANDS:
+        assert run(name, "--help").startswith(f"usage: krm-windows {name} ")
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run Git, and return what it prints."""
+    command = ["git", "-C", folder, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def append(path: Path, text: str) -> None:
     """Add to the end of a file."""
     path.write_text(path.read_text() + text)
 
 
-def dist(clone: Path, output: Path) -> None:
+def dist(clone: Path, output: Path, *, check: bool = True) -> subprocess.CompletedProcess[str]:
     """Make a release of a clone's commit."""
     command = [sys.executable, "-m", "supply.dist", "--output", output]
     environment = {**os.environ, "PYTHONPATH": str(clone / ".ci")}
-    subprocess.run(command, cwd=clone, env=environment, capture_output=True, check=True)
+    return subprocess.run(
+        command, cwd=clone, env=environment, capture_output=True, text=True, check=check
+    )

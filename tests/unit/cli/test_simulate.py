@@ -125,39 +125,6 @@ def test_paths(simulate: Simulate, paths: tuple[str, ...], waited: list[str]) ->
     assert [wait["subject"] for wait in found["waits"]] == waited
 
 
-def test_what_changes_nothing_is_a_change(past: Past, simulate: Simulate) -> None:
-    """Of the whole repository, with classes and without; of a path it is none."""
-    past.commit("2026-01-30T12:00Z", {}, "Reconcile")
-    for options in ((), ("--classes", "classes.yaml")):
-        found = json.loads(simulate("-o", "json", *options))
-        assert (found["changes"], found["waits"][-1]["subject"]) == (5, "Reconcile"), options
-    assert found["classes"][0] == {
-        "class": "(none)",
-        "changes": 2,
-        "waited": 2,
-        "totalSeconds": 225000 + 241200,
-    }
-    assert json.loads(simulate("-o", "json", "--paths", "*"))["changes"] == 4
-
-
-REFERRING = """\
-apiVersion: v1
-extra: &kind ConfigMap
-kind: *kind
-metadata: {name: c}
-data: {a: NUMBER}
-"""
-
-
-def test_the_class_of_a_text_that_refers_to_another_field(past: Past, simulate: Simulate) -> None:
-    """Where the fields that say the class are not enough, all of it is read."""
-    past.commit("2026-01-30T12:00Z", {"d.yaml": REFERRING.replace("NUMBER", "1")})
-    past.commit("2026-01-30T12:01Z", {"d.yaml": REFERRING.replace("NUMBER", "2")})
-    past.commit("2026-01-30T12:02Z", {"d.yaml": REFERRING.replace("NUMBER", "*no")})
-    found = json.loads(simulate("-o", "json", "--classes", "classes.yaml"))
-    assert [wait["classes"] for wait in found["waits"][-3:]] == [["live"]] * 3
-
-
 def test_a_directory_of_the_repository(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
     """Only what changes something in it counts, and paths begin there."""
     place = str(past.top / "apps")

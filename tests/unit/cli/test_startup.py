@@ -96,16 +96,16 @@ CALLS: Mapping[str, Call] = {
         own=109,
         without=frozenset({"krm_windows.apply", "krm_windows.emit", "krm_windows.fleet"}),
     ),
-    # It is open, so nothing is waited for. A warning is given its line in the file, by two modules.
+    # It is open, so nothing is waited for.
     "wait": Call(
         ["wait", str(ROOT / "tests/fixtures/held-open/config.yaml"), "--until", "open"],
-        own=110,
+        own=108,
         without=frozenset({"krm_windows.apply", "krm_windows.emit", "krm_windows.fleet"}),
     ),
-    # All but the page is loaded to say what there is to ask for.
+    # All but the page is loaded to say what there is to ask for, and the examples.
     "simulate": Call(
         ["simulate", "--help"],
-        own=133,
+        own=134,
         without=frozenset(
             {
                 "krm_windows.apply",
@@ -117,7 +117,7 @@ CALLS: Mapping[str, Call] = {
     ),
     "history": Call(
         ["history", "--help"],
-        own=116,
+        own=117,
         without=frozenset(
             {"krm_windows.apply", "krm_windows.classes", "krm_windows.emit", "krm_windows.fleet"}
         ),
@@ -128,6 +128,7 @@ CALLS: Mapping[str, Call] = {
         own=164,
         without=frozenset({"krm_windows.apply", "krm_windows.fleet", "krm_windows.flux"}),
     ),
+    "version": Call(["version"], own=19, without=frozenset({"yaml", "krm_windows.krm"})),
     "--help": Call(["--help"], own=14, without=frozenset({"yaml", "krm_windows.krm"})),
 }
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from krm_windows.krm import InputError, documents, heading, heading_text
+from krm_windows.krm import InputError, documents, heading
 
 BLOCK = """\
 # Ours.
@@ -59,46 +59,6 @@ def test_what_is_wrong_is_found_by_the_whole(text: str) -> None:
     with pytest.raises(InputError) as head:
         assert heading(item).namespace
     assert str(head.value) == str(whole.value)
-
-
-@pytest.mark.parametrize("name", SAME)
-def test_so_far_it_is_that_of_the_whole(name: str) -> None:
-    """Read as far as everything is there: the same, or nothing."""
-    text = heading_text(SAME[name].encode(), whole=False)
-    if name in ("flow", "indented"):
-        assert text is None
-    else:
-        assert text == heading_text(SAME[name].encode())
-
-
-@pytest.mark.parametrize("behind", ["spec: [\n", "kind: Other\n", "<<: {kind: Other}\n"])
-def test_what_comes_behind_is_read_for_the_whole_alone(behind: str) -> None:
-    """However wrong it is; in front of them it is read."""
-    text = BLOCK[: BLOCK.index("spec:")].encode()
-    assert heading_text(text + behind.encode()) is None
-    assert heading_text(text + behind.encode(), whole=False) == heading_text(text)
-    assert heading_text(behind.encode() + text, whole=False) is None
-
-
-MARKED = {
-    "a: 1\n---\nb: 1\n": 2,
-    "---\na: 1\n---": 1,
-    "---\na: 1\n---\r\nb: 1": 2,
-    "a: '---'\nb: |\n  ---\n": 1,
-    "a: x---\nb: 1\n": 1,
-    "a: 1\n ---\n": 1,
-    "---x: 1\nb: 1\n": 1,
-    "----\n---- \n": 1,
-    "--- a\n--- b": 2,
-}
-
-
-@pytest.mark.parametrize("text", MARKED)
-def test_a_marker_begins_a_line(text: str) -> None:
-    """And white space follows it, or nothing."""
-    found = documents(text.encode())
-    assert len(found) == MARKED[text]
-    assert all(b"\n---\n" not in item.span for item in found)
 
 
 def test_a_list_has_none() -> None:
