@@ -158,10 +158,19 @@ def _default(names: Collection[str]) -> str:
 
 def _log_unread(found: Survey) -> None:
     """Say what could not be built, so that nobody takes what is proposed for all there is."""
+    lines = []
     for notice in found.notices:
         # Hints are for `check --repo`, which shows all of them.
-        if notice.rule.severity is Severity.ERROR:
-            output.log(f"{notice.file}:{notice.line}: {notice.message}")
+        if notice.rule.severity is not Severity.ERROR:
+            continue
+        # What was built, and not written in a file, has its name alone.
+        place = f"{notice.file}:{notice.line}"
+        if not notice.file:
+            place = str(notice.about)
+        lines.append(f"{place}: {notice.message}")
+    # Clusters that share a directory meet with the same.
+    for line in dict.fromkeys(lines):
+        output.log(line)
 
 
 def _one_of(by_name: dict[str, Cluster]) -> Callable[[str], str]:
@@ -198,6 +207,8 @@ def _described(cluster: Cluster, proposed: Proposed) -> list[str]:
     gated = len(proposed.gated)
     if gated:
         lines.append(f"left out: {gated} that other policies gate")
+    for _, kind, namespace, name in proposed.unnamed:
+        lines.append(f"left out: {kind} {namespace}/{name}, whose name only the cluster knows")
     # Of another repository, or of a build that nobody could make.
     if not cluster.complete:
         lines.append("some of what this cluster applies is not in this repository")

@@ -98,8 +98,18 @@ def substituted(
     text = found.item.span.decode()
     if not substitution.applies(text):
         return found
-    filled = substitution.substitute(text, values, complete=complete)
-    item = KubeObject.parse(filled.encode())
+    filled = _renamed(found, substitution.substitute(text, values, complete=complete))
+    if filled is None and not complete:
+        # `a: ${quote:='}[b: c]${quote:='}` is YAML only once all of it is replaced. Without values
+        # that only the cluster knows, defaults come closer to what it has than no value at all.
+        filled = _renamed(found, substitution.substitute(text, values, complete=True))
+    # A value with a line break or a colon may have made it no YAML: Flux would stop there.
+    return filled or found
+
+
+def _renamed(found: Object, text: str) -> Object | None:
+    """Return an object with another text; None where that cannot be read."""
+    item = KubeObject.parse(text.encode())
     try:
         return replace(
             found,
@@ -110,5 +120,4 @@ def substituted(
             name=item.name,
         )
     except InputError:
-        # A value with a line break or a colon may have made it no YAML: Flux would stop there.
-        return found
+        return None

@@ -4,13 +4,20 @@ Their values have to be in Git. A variable whose value only the cluster knows st
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from krm_windows.flux.model import Object
 from krm_windows.krm import InputError
 
-# `${name}`, `${name:-default}` and the like; `$${name}` stays `${name}`.
-_VARIABLE = re.compile(r"(\$?)\$\{([_A-Za-z][_A-Za-z0-9]*)(?::?[-=]([^{}$]*))?\}")
+# What an expression begins with and, where it has no default, all of it. `$$` is a dollar; a brace
+# ends the default of the innermost expression that is open.
+_EXPRESSION = r"\$\{(#?)([_A-Za-z0-9]++)(:[-=?+]|=|\}|[^{}$]*+\})"
+_OUTSIDE = re.compile(rf"\$\$|{_EXPRESSION}")
+# No dollar stands for another one there (fluxcd/pkg/envsubst, parse.parseDefaultFunc).
+_IN_DEFAULT = re.compile(rf"\}}|{_EXPRESSION}")
+# All of them mean the same: what follows is taken for a variable that is empty.
+_DEFAULT = ("=", ":=", ":-", ":?", ":+")
 _DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
 _FIELD = ("spec", "postBuild")
 
@@ -61,26 +68,170 @@ def substitute(text: str, values: Variables, *, complete: bool) -> str:
     """Return a text with its variables replaced.
 
     One without value is empty, or stays where not all are known. A default is taken for an empty
-    value too, whatever the sign before it, and a second dollar forbids to replace.
+    value too, whatever the sign before it, and a second dollar forbids to replace. What cannot be
+    worked out here stays as it is. Raises InputError where the text grows beyond `LARGEST`.
     """
-    known = dict(values)
-    left = LARGEST
+    return _Replacement(dict(values), complete).of(text)
 
-    def replaced(match: re.Match[str]) -> str:
-        nonlocal left
-        escape, name, default = match.groups()
-        if escape or (not complete and name not in known):
-            return match[0].removeprefix(escape)
-        meant = known.get(name) or default or ""
+
+@dataclass(slots=True)
+class _Open:
+    """An expression whose default is being read: its name, how it begins, what follows so far."""
+
+    name: str
+    opening: str
+    default: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Replacement:
+    """Replaces the variables of one text; `left` is by how many characters it may still grow."""
+
+    values: Mapping[str, str]
+    complete: bool
+    left: int = LARGEST
+    done: list[str] = field(default_factory=list)
+    # Defaults may have expressions, and these defaults of their own.
+    opened: list[_Open] = field(default_factory=list)
+
+    def of(self, text: str) -> str:
+        """Return a text with its variables replaced; raises InputError where it grows too much."""
+        end = 0
+        while match := self._next(text, end):
+            self._add(text[end : match.start()])
+            self._take(match)
+            end = match.end()
+        self._add(text[end:])
+        # Flux refuses what is not closed, so it may as well stay.
+        while self.opened:
+            unclosed = self.opened.pop()
+            self._add(unclosed.opening + "".join(unclosed.default))
+        return "".join(self.done)
+
+    def _next(self, text: str, start: int) -> re.Match[str] | None:
+        if self.opened:
+            return _IN_DEFAULT.search(text, start)
+        return _OUTSIDE.search(text, start)
+
+    def _take(self, match: re.Match[str]) -> None:
+        if match[0] == "$$":
+            self._add("$")
+        elif match[0] == "}":
+            self._close()
+        elif match[3] in _DEFAULT and not match[1]:
+            self.opened.append(_Open(match[2], match[0]))
+        else:
+            self._replace(match)
+
+    def _replace(self, match: re.Match[str]) -> None:
+        value = self._value(match[2])
+        how = match[3].removesuffix("}")
+        changed = None
+        if value is not None and not match[1]:
+            changed = _changed(value, how)
+        elif value is not None and value.isascii() and not how:
+            # `${#name}`
+            changed = str(len(value))
+        if changed is None:
+            self._add(match[0])
+        else:
+            self._grow(changed)
+
+    def _close(self) -> None:
+        closed = self.opened.pop()
+        default = "".join(closed.default)
+        value = self._value(closed.name)
+        if value is None:
+            # Counted, too: in defaults of defaults it is copied again for each of them.
+            self._grow(f"{closed.opening}{default}}}")
+        else:
+            self._grow(value or default)
+
+    def _value(self, name: str) -> str | None:
+        """Return the value of a variable, None where only the cluster knows it."""
+        if self.complete:
+            return self.values.get(name, "")
+        return self.values.get(name)
+
+    def _grow(self, text: str) -> None:
         # What replaces is not replaced again, but an object may have a variable very often.
-        left -= len(meant)
-        if left < 0:
+        self.left -= len(text)
+        if self.left < 0:
             raise InputError(
                 f"its variables yield more than {LARGEST} characters, which no cluster takes"
             )
-        return meant
+        self._add(text)
 
-    return _VARIABLE.sub(replaced, text)
+    def _add(self, text: str) -> None:
+        if self.opened:
+            self.opened[-1].default.append(text)
+        else:
+            self.done.append(text)
+
+
+def _changed(value: str, how: str) -> str | None:
+    """Return a value as an expression changes it; `how` is what follows the name in it.
+
+    None where it cannot be said here.
+    """
+    if not how:
+        return value
+    # Flux counts bytes.
+    if not value.isascii():
+        return None
+    for pattern, change in _CHANGES:
+        if found := pattern.fullmatch(how):
+            return change(value, *found.groups())
+    return None
+
+
+def _cased(value: str, sign: str) -> str:
+    count = 1 if len(sign) == 1 else len(value)
+    changed = value[:count].lower() if "," in sign else value[:count].upper()
+    return changed + value[count:]
+
+
+def _substring(value: str, start: str, length: str | None) -> str:
+    # bash and Flux give the value back for what is no number.
+    if not _NUMBER.fullmatch(start) or (length and not _NUMBER.fullmatch(length)):
+        return value
+    first = int(start)
+    last = len(value)
+    if length is not None:
+        last = first + int(length)
+        # It is counted from the end.
+        if int(length) < 0:
+            last = len(value) + int(length)
+    return value[first : max(first, last)]
+
+
+def _replaced(value: str, where: str, old: str, new: str) -> str:
+    if where == "//":
+        return value.replace(old, new)
+    if where == "/#" and not value.startswith(old):
+        return value
+    if where != "/%":
+        return value.replace(old, new, 1)
+    if value.endswith(old):
+        return value.removesuffix(old) + new
+    return value
+
+
+def _trimmed(value: str, where: str, part: str) -> str:
+    if where.startswith("#"):
+        return value.removeprefix(part)
+    return value.removesuffix(part)
+
+
+_NUMBER = re.compile(r"[0-9]{1,9}|-[0-9]{1,9}")
+# `${name^^}`, `${name:0:8}`, `${name/old/new}`, `${name#prefix}` (fluxcd/pkg/envsubst, funcs.go).
+_CHANGES: Sequence[tuple[re.Pattern[str], Callable[..., str]]] = (
+    (re.compile(r"(\^\^?|,,?)"), _cased),
+    (re.compile(r":([^:]+)(?::(.+))?"), _substring),
+    (re.compile(r"(/[/#%]?)([^/\\]+)/([^\\]*)"), _replaced),
+    # Without what stands for other characters (path.Match of Go).
+    (re.compile(r"(##?|%%?)([^*?\[\\#%]+)"), _trimmed),
+)
 
 
 def applies(text: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from krm_windows import gateable, rules
 from krm_windows.checks.repository import movement
 from krm_windows.checks.repository.gated import GatedCluster, identity
-from krm_windows.flux import Cluster, Gate, Kustomization, Object
+from krm_windows.flux import Cluster, Gate, Kustomization, Object, substitution
 from krm_windows.flux.model import Identity
 from krm_windows.gate.timetable import Target
 
@@ -20,13 +20,15 @@ class Proposed:
     """What a policy in the directory of a cluster may gate.
 
     `targets` are group, kind, namespace and name of each, in order. `beyond` are those of them
-    that no file of the cluster's own directory has. `gated` are left out, as another policy has
-    them. `suspended` say in Git whether they are, which would undo what a window does.
+    that no file of the cluster's own directory has. Left out are `gated`, as another policy has
+    them, and `unnamed`, as only the cluster knows their whole names. `suspended` say in Git whether
+    they are, which would undo what a window does.
     """
 
     targets: tuple[Identity, ...]
     beyond: frozenset[Identity]
     gated: tuple[Identity, ...]
+    unnamed: tuple[Identity, ...]
     suspended: tuple[Object, ...]
 
 
@@ -49,12 +51,15 @@ def propose(cluster: Cluster) -> Proposed:
     # Of several releases that take one moving source each is found by itself.
     while moving := _moving(cluster, wanted):
         wanted |= moving
+    unnamed = {each for each in wanted if any(map(substitution.applies, each))}
+    wanted -= unnamed
     # What the root applies itself; the rest comes by Kustomizations, from other directories.
     direct = {item.identity for item in cluster.first.objects}
     return Proposed(
         targets=tuple(sorted(wanted)),
         beyond=frozenset(wanted - direct),
         gated=tuple(sorted(gated)),
+        unnamed=tuple(sorted(unnamed)),
         suspended=tuple(_suspended(cluster, wanted)),
     )
 

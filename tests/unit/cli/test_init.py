@@ -107,6 +107,50 @@ def test_the_policy_gates_all_but_what_delivers_it(repository: Path, capsys: Cap
     assert "production, of production, staging" in out
 
 
+def test_what_only_the_cluster_names_is_left_out(repository: Path, capsys: Capture) -> None:
+    """A policy needs the name; that it stays open is said."""
+    apps = KUSTOMIZATION.format(
+        name="apps",
+        path="apps",
+        more="  postBuild: {substituteFrom: [{kind: Secret, name: vars}]}",
+    )
+    more = KUSTOMIZATION.format(name='"${TENANT}-jobs"', path="jobs", more="")
+    write(
+        repository,
+        {
+            "clusters/production/apps.yaml": apps,
+            "apps/more.yaml": more,
+            "jobs/config.yaml": CONFIG,
+            "apps/release.yaml": RELEASE.replace("VERSION", "6.0.1"),
+        },
+    )
+    code, out, err = called(capsys, "init", str(repository), "--yes")
+    assert (code, err) == (0, "")
+    left_out = "left out: Kustomization flux-system/${TENANT}-jobs, whose name only the cluster"
+    assert left_out in out
+    targets = policy_of(repository)["spec"]["targets"]
+    assert targets == [{"kind": "Kustomization", "names": ["apps"]}]
+
+
+def test_what_was_built_is_named(repository: Path, capsys: Capture) -> None:
+    """It is in no file; and said once, though two clusters share it."""
+    below = KUSTOMIZATION.format(name="below", path="nowhere", more="")
+    apps = KUSTOMIZATION.format(name="apps", path="apps", more="  postBuild: {substitute: {A: b}}")
+    for cluster in ("production", "staging"):
+        write(repository, {f"clusters/{cluster}/apps.yaml": apps})
+    write(
+        repository,
+        {
+            "apps/below.yaml": below,
+            "apps/kustomization.yaml": "resources: [below.yaml, config.yaml]\n",
+        },
+    )
+    _, _, err = called(capsys, "init", str(repository), "--yes")
+    assert len(err.splitlines()) == 1
+    assert "nowhere does not exist" in err
+    assert ": :1" not in err
+
+
 def test_a_release_of_one_version_is_closed_by_its_kustomization(
     repository: Path, capsys: Capture
 ) -> None:

@@ -132,6 +132,22 @@ def test_what_only_the_cluster_knows_is_named(follow: Followed) -> None:
     assert ["known only in the cluster" in notice.message for notice in found.notices] == [True]
 
 
+def test_a_text_that_is_yaml_only_when_all_is_replaced_is_read(follow: Followed) -> None:
+    """With the defaults of what only the cluster knows: the names in it count."""
+    variables = (
+        "  postBuild:\n    substituteFrom: [{kind: Secret, name: vars}]\n"
+        "    substitute: {APP: shop, ADDED: '[{name: a}, {name: b}]'}\n"
+    )
+    nested = (
+        "  postBuild:\n    substitute:\n"
+        "      OWNER: ${OWNER:=${APP}}\n"
+        "      ADDED: ${q:='}${ADDED}${q:='}\n"
+    )
+    below = kustomization('"${APP}-db"', nested, path="./db")
+    found = follow({NORTH: kustomization("apps", variables), "apps/a.yaml": below})
+    assert "Kustomization flux-system/shop-db" in names(found.clusters[0], "apps")
+
+
 def test_components_sops_files_and_values_of_charts_are_what_they_are(follow: Followed) -> None:
     """An encrypted Secret is a Secret, and values are a file of a generator.
 

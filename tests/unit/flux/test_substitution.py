@@ -1,10 +1,14 @@
 """Variables are replaced as Flux replaces them, where their values are in Git."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from krm_windows.flux.substitution import applies, substitute
 from krm_windows.krm import InputError
 
+ANSWERS = Path(__file__).parent / "envsubst.jsonl"
 VALUES = (("EMPTY", ""), ("NAME", "shop"))
 
 
@@ -19,10 +23,17 @@ VALUES = (("EMPTY", ""), ("NAME", "shop"))
         ("${NAME:=plain}", "shop"),
         ("${EMPTY:=plain}", "plain"),
         ("${EMPTY=plain}", "plain"),
-        ("${EMPTY-plain}", "plain"),
         ("$${NAME}", "${NAME}"),
         ("$NAME", "$NAME"),
-        ("${NAME/a/b}", "${NAME/a/b}"),
+        ("${OTHER:=${NAME}}", "shop"),
+        ("${OTHER:=a-${EMPTY:=${NAME}-b}}-c", "a-shop-b-c"),
+        ("${OTHER:=$${NAME}}", "$shop"),
+        ("$$${NAME}", "$shop"),
+        ("${NAME^^}-${NAME/sh/h}-${NAME:1:2}", "SHOP-hop-ho"),
+        # What Flux refuses, or what is not worked out here.
+        ("${NAME-plain}", "${NAME-plain}"),
+        ("${NAME#s*o}", "${NAME#s*o}"),
+        ("${OTHER:=${NAME}", "${OTHER:=shop"),
     ],
 )
 def test_a_variable_has_its_value_or_its_default(text: str, replaced: str) -> None:
@@ -30,10 +41,25 @@ def test_a_variable_has_its_value_or_its_default(text: str, replaced: str) -> No
     assert substitute(text, VALUES, complete=True) == replaced
 
 
-@pytest.mark.parametrize("text", ["${OTHER}", "${OTHER:=plain}"])
+def test_it_is_what_flux_makes_of_it() -> None:
+    """By fluxcd/pkg/envsubst 1.8.0, of expressions thrown together at random."""
+    rows = [json.loads(line) for line in ANSWERS.read_text().splitlines()]
+    assert len(rows) > 500
+    for row in rows:
+        values = tuple(row["values"].items())
+        assert substitute(row["text"], values, complete=True) == row["result"], row["text"]
+
+
+@pytest.mark.parametrize("text", ["${OTHER}", "${OTHER:=plain}", "${OTHER^^}", "${#OTHER}"])
 def test_a_variable_that_only_the_cluster_knows_stays(text: str) -> None:
     """A value from a ConfigMap that is not in Git could be anything."""
     assert substitute(text, VALUES, complete=False) == text
+
+
+def test_what_is_known_of_a_default_is_replaced() -> None:
+    """The variable itself may have any value."""
+    text = "${OTHER:=${NAME}-${SOME:=${NAME}}}"
+    assert substitute(text, VALUES, complete=False) == "${OTHER:=shop-${SOME:=shop}}"
 
 
 def test_an_object_can_forbid_it() -> None:
@@ -47,3 +73,12 @@ def test_variables_come_to_an_end() -> None:
     """A long value that is put in again and again is refused, not held in memory."""
     with pytest.raises(InputError, match="variables"):
         substitute("${A}" * 10_000, (("A", "x" * 10_000),), complete=True)
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_defaults_in_defaults_come_to_an_end(complete: bool) -> None:  # noqa: FBT001 - a case
+    """Each copies all that is in it."""
+    with pytest.raises(InputError, match="variables"):
+        substitute("${A:=x" * 100_000 + "}" * 100_000, (), complete=complete)
+    # What is never closed is read once.
+    assert substitute("${A:=x" * 100_000, (), complete=complete) == "${A:=x" * 100_000
