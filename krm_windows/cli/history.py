@@ -2,13 +2,15 @@
 
 import argparse
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from krm_windows.cli import output, past
+from krm_windows.cli import output, past, progress, times
+from krm_windows.cli.arguments import check_cluster
 from krm_windows.exit_codes import ExitCode
 from krm_windows.history import account_records, account_text
 from krm_windows.history.account import Account, account
-from krm_windows.history.revisions import Reader, Revision, State, revisions
+from krm_windows.history.revisions import Revision, State, Versions
 from krm_windows.krm import InputError
 from krm_windows.system import git_history
 from krm_windows.system.git_history import History
@@ -29,24 +31,25 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--cluster", metavar="NAME", help="the cluster (default: the policy's buildFor)"
     )
     parser.add_argument(
+        "--all-clusters",
+        action="store_true",
+        help="every cluster that a version names, and was there in this time",
+    )
+    parser.add_argument(
         "-o", "--output", choices=FORMATS, default="text", help="the form (default: text)"
     )
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the account."""
+    check_cluster(arguments)
     directory = Path(arguments.repo)
-    reader = Reader(arguments.cluster)
     with git_history.opened(directory, arguments.ref) as history:
         path = _path(history, arguments.policy)
         # While Git is open: it reads from a directory that is gone behind this block.
-        found = list(revisions(history, path, reader))
-        if not found:
-            raise InputError(f"{arguments.policy}: no commit of {arguments.ref} has it")
-        made = _account(history, path, found, arguments)
-    if made is None:
-        raise InputError(_nothing(found, arguments))
-    _show(made, arguments)
+        versions = Versions(history, path)
+        every = list(_accounts(history, path, versions, arguments))
+    _show(every, arguments)
     return ExitCode.FINE
 
 
@@ -74,20 +77,40 @@ def _below(history: History, place: Path) -> str | None:
     return real.relative_to(history.top).as_posix()
 
 
-def _account(
+def _accounts(
     history: History,
     path: str,
-    found: list[Revision],
+    versions: Versions,
     arguments: argparse.Namespace,
-) -> Account | None:
-    # Without one nobody knows which days are meant.
-    zones = [each.timetable.zone for each in found if each.timetable is not None]
-    if not zones:
-        return None
-    # A date is a day of the last version's clock, which the report is in.
-    begins, ends = past.period(arguments.start, arguments.until, zones[-1])
-    past.warn_where_cut(history, int(begins.timestamp()))
-    return account(path, history.commits[0].name, found, begins, ends)
+) -> Iterator[Account]:
+    """Yield the account of each cluster that is asked for; raises InputError where none has one."""
+    # A policy that names no clusters is the same for each.
+    clusters: list[str | None] = [arguments.cluster]
+    if arguments.all_clusters:
+        clusters = [*versions.clusters()] or clusters
+    # Read once, so that all of them end at the same time.
+    until = arguments.until or times.now()
+    nothing = True
+    found: list[Revision] = []
+    for cluster in progress.bar(clusters, len(clusters)):
+        found = list(versions.revisions(cluster))
+        if not found:
+            raise InputError(f"{arguments.policy}: no commit of {arguments.ref} has it")
+        # Without one nobody knows which days are meant.
+        zones = [each.timetable.zone for each in found if each.timetable is not None]
+        if not zones:
+            continue
+        # A date is a day of the last version's clock, which the report is in.
+        begins, ends = past.period(arguments.start, until, zones[-1], "--from")
+        if nothing:
+            past.warn_where_cut(history, int(begins.timestamp()))
+        made = account(path, history.commits[0].name, found, begins, ends)
+        # One that was taken out, or came, at another time.
+        if made is not None:
+            nothing = False
+            yield made
+    if nothing:
+        raise InputError(_nothing(found, arguments))
 
 
 def _nothing(found: list[Revision], arguments: argparse.Namespace) -> str:
@@ -104,15 +127,21 @@ def _nothing(found: list[Revision], arguments: argparse.Namespace) -> str:
     return f"{policy}: no version of it can be read: {problems[-1]}"
 
 
-def _show(made: Account, arguments: argparse.Namespace) -> None:
+def _show(every: Sequence[Account], arguments: argparse.Namespace) -> None:
     if arguments.output == "json":
-        output.show_json(account_records.account(made))
+        records = [account_records.account(made) for made in every]
+        # One object for one cluster is easier to read by `jq` than a list of one.
+        output.show_json(records if arguments.all_clusters else records[0])
     elif arguments.output == "in-toto":
-        output.show_json(account_records.statement(made))
+        if arguments.all_clusters:
+            output.show_json(account_records.fleet_statement(every))
+        else:
+            output.show_json(account_records.statement(every[0]))
     elif arguments.output == "html":
         # Takes longer to import than text needs.
         from krm_windows.history import account_page  # noqa: PLC0415
 
-        output.show(account_page.render(made))
+        output.show(account_page.render(every))
     else:
-        output.show(account_text.render(made, past.width()))
+        width = past.width()
+        output.show("\n".join(account_text.render(made, width) for made in every))

@@ -104,10 +104,12 @@ def period(
     beginning: Beginning,
     end: date | None,
     zone: tzinfo,
+    option: str,
 ) -> tuple[datetime, datetime]:
     """Return the half-open UTC interval that is asked for; a date begins at midnight in a zone.
 
-    Raises InputError where nothing is in it, or where it begins before there are zone rules.
+    `option` is that of the beginning. Raises InputError where nothing is in the interval, or where
+    it begins before there are zone rules.
     """
     # The one place that reads the clock: all else is given instants.
     ends = times.now()
@@ -115,16 +117,18 @@ def period(
         ends = at(end, zone)
     try:
         if isinstance(beginning, Back):
-            begins = asked.possible(beginning.before(ends), "--since")
+            begins = asked.possible(beginning.before(ends), option)
         else:
             begins = at(beginning, zone)
     except (AskedError, ValueError, OverflowError):
         raise InputError(
-            f"--since must be in {asked.YEARS[0]} or later, where zone rules begin"
+            f"{option} must be in {asked.YEARS[0]} or later, where zone rules begin"
         ) from None
     # Nothing can lie in between, and a table of zeros would look like an answer.
     if begins >= ends:
-        raise InputError(f"the beginning, {begins:%Y-%m-%d %H:%M}Z, is not before the end")
+        raise InputError(
+            f"{option}, {begins:%Y-%m-%d %H:%M}Z, is not before the end, {ends:%Y-%m-%d %H:%M}Z"
+        )
     return begins, ends
 
 

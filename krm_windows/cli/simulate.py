@@ -83,7 +83,7 @@ def _simulations(
 ) -> list[Simulation]:
     # Of two policies both are about the same time, by the clock of the first.
     zone = versions[0].timetable.zone
-    begins, ends = past.period(arguments.start, arguments.until, zone)
+    begins, ends = past.period(arguments.start, arguments.until, zone, "--since")
     # Git knows whole seconds: those of the interval, half open as it is.
     seconds = range(_ceiling(begins), _ceiling(ends))
     with (

@@ -13,13 +13,34 @@ from krm_windows.preview.markup import Child, Element, element
 from krm_windows.preview.text import span
 
 
-def render(account: Account) -> str:
-    """Return the page."""
-    heading = f"What was open: {title(account)}"
-    return page(heading, *_main(account))
+def render(every: Sequence[Account]) -> str:
+    """Return the page; of several accounts, which are of clusters, each has a heading."""
+    if len(every) == 1:
+        heading = f"What was open: {title(every[0])}"
+        return page(heading, *_facts(every[0], "h2"))
+    heading = f"What was open: {every[0].policy}"
+    return page(heading, *_clusters(every))
 
 
-def _main(account: Account) -> Iterator[Child]:
+def _clusters(every: Sequence[Account]) -> Iterator[Child]:
+    # A fleet is long: from here each cluster is one step away.
+    links = []
+    for account in every:
+        name = account.cluster or account.policy
+        links.append(element("li", element("a", name, href=f"#{_anchor(name)}")))
+    yield element("nav", element("ul", *links), aria_label="Clusters")
+    for account in every:
+        name = account.cluster or account.policy
+        yield element("h2", name, id=_anchor(name))
+        yield from _facts(account, "h3")
+
+
+def _anchor(cluster: str) -> str:
+    return f"cluster-{cluster}"
+
+
+def _facts(account: Account, heading: str) -> Iterator[Child]:
+    """Yield what is to be said of an account, below headings of one level."""
     yield element("p", period(account))
     yield element(
         "p",
@@ -29,7 +50,7 @@ def _main(account: Account) -> Iterator[Child]:
     )
     yield element("p", totals(account))
     # Whoever audits it starts from what was decided, and by whom.
-    yield element("h2", "Versions")
+    yield element(heading, "Versions")
     yield element(
         "p",
         "Each counts from its commit on, by the committer's time of first parents.",
@@ -37,13 +58,13 @@ def _main(account: Account) -> Iterator[Child]:
     )
     yield table(("from", "commit", "author", "subject", "file", ""), _versions(account))
     # Without gaps: times without a policy are in it, too.
-    yield element("h2", "In force")
+    yield element(heading, "In force")
     heads: Sequence[str] = ("from", "until", "version")
     yield table(heads, _stretches(account))
-    yield element("h2", "Open")
+    yield element(heading, "Open")
     heads = ("opened", "closed", "open for", "version", "by")
     yield table(heads, _openings(account))
-    yield element("h2", "Overrides")
+    yield element(heading, "Overrides")
     # An empty table would leave open whether something is missing.
     if not account.overrides:
         yield element("p", "None.")

@@ -4,6 +4,8 @@ The statement is one of in-toto (in-toto/attestation, spec/v1/statement.md): its
 contents of the policy's file, by digest, and what it says of them is the account.
 """
 
+from collections.abc import Iterable, Sequence
+
 from krm_windows.history.account import Account, Opening, Override, Stretch
 from krm_windows.history.revisions import Revision
 from krm_windows.preview.clock import stamp
@@ -12,6 +14,8 @@ from krm_windows.preview.records import Record
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "https://krm-windows.dev/attestations/open-hours/v1"
 """The type of what the statement says; another form of it has another number."""
+FLEET_PREDICATE = "https://krm-windows.dev/attestations/open-hours-of-clusters/v1"
+"""The same of several clusters: `clusters` is a list of what the other one says of one."""
 
 
 def account(of: Account) -> Record:
@@ -38,22 +42,30 @@ def account(of: Account) -> Record:
 
 def statement(of: Account) -> Record:
     """Return the statement about the contents of the versions, to be signed by whoever likes."""
-    subjects: list[Record] = []
-    seen: set[str] = set()
-    for each in of.revisions:
-        # Two versions of one content are one subject, by the first of them.
-        if each.blob is None or each.digest is None or each.blob in seen:
-            continue
-        seen.add(each.blob)
-        # Names of algorithms as in-toto has them (spec/v1/digest_set.md).
-        digest = {"sha256": each.digest, "gitBlob": each.blob}
-        name = f"{each.path}@{each.commit.name}"
-        subjects.append({"name": name, "digest": digest})
+    return _statement([of], PREDICATE, account(of))
+
+
+def fleet_statement(every: Sequence[Account]) -> Record:
+    """Return one statement about several clusters, whose accounts are in a list."""
+    return _statement(every, FLEET_PREDICATE, {"clusters": [account(of) for of in every]})
+
+
+def _statement(every: Iterable[Account], kind: str, predicate: Record) -> Record:
+    # Two versions of one content are one subject, by the first of them.
+    subjects: dict[str, Record] = {}
+    for of in every:
+        for each in of.revisions:
+            if each.blob is None or each.digest is None:
+                continue
+            # Names of algorithms as in-toto has them (spec/v1/digest_set.md).
+            digest = {"sha256": each.digest, "gitBlob": each.blob}
+            name = f"{each.path}@{each.commit.name}"
+            subjects.setdefault(each.blob, {"name": name, "digest": digest})
     return {
         "_type": STATEMENT,
-        "subject": subjects,
-        "predicateType": PREDICATE,
-        "predicate": account(of),
+        "subject": list(subjects.values()),
+        "predicateType": kind,
+        "predicate": predicate,
     }
 
 

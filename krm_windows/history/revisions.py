@@ -5,14 +5,14 @@ count before the one that it follows, whatever its clock said.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
 from hashlib import sha256
 
 from krm_windows.gate.timetable import Timetable
 from krm_windows.history.simulation import instant
-from krm_windows.krm import InputError, KubeObject, documents
+from krm_windows.krm import InputError, documents
 from krm_windows.policy.load import Loaded
 from krm_windows.policy.model import KIND, WindowPolicy
 from krm_windows.preview.versions import Source
@@ -65,50 +65,51 @@ class _Touched:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
-    """Reads contents as the policy for a cluster.
+class _Policy:
+    """The one policy that a content holds, read for all of its clusters."""
 
-    None is the policy as it is, or for the cluster that it says it is built for.
-    """
+    source: Source
+    loaded: Loaded
 
-    cluster: str | None
+    def clusters(self) -> Iterable[str]:
+        """Return the clusters that it names."""
+        return self.loaded.clusters
 
-    def read(self, content: bytes) -> tuple[State, Timetable | None, tuple[str, ...]]:
-        """Return what a content is, with the timetable of what is read, or else what is wrong."""
-        try:
-            found = [item for item in documents(content) if item.kind == KIND]
-            # Two policies in a file are rendered as two: which one is meant could not be said.
-            if len(found) != 1:
-                number = len(found)
-                problem = f"must hold exactly one {KIND}, found {number}"
-                return State.UNREADABLE, None, (problem,)
-            return self._read(found[0])
-        # What is no YAML at all, or no mapping where there has to be one.
-        except InputError as error:
-            return State.UNREADABLE, None, (str(error),)
+    def for_cluster(self, cluster: str | None) -> tuple[State, Timetable | None, tuple[str, ...]]:
+        """Return what it is for a cluster, with the timetable, or else what is wrong with it.
 
-    def _read(self, config: KubeObject) -> tuple[State, Timetable | None, tuple[str, ...]]:
-        # The targets of that time are not read, so `closesEarly: auto` takes nothing off.
-        source = Source(config, [])
-        loaded = source.load()
-        name = self._chosen(loaded)
+        None is the policy as it is, or for the cluster that it says it is built for.
+        """
+        name = cluster
+        if name is None:
+            name = self.loaded.build_for
         # A build for it would end with the error that no such cluster is known.
-        names_clusters = bool(loaded.clusters)
-        if name is not None and names_clusters and name not in loaded.clusters:
+        names_clusters = bool(self.loaded.clusters)
+        if name is not None and names_clusters and name not in self.loaded.clusters:
             return State.ELSEWHERE, None, ()
-        policy, results = _policy(loaded, name)
+        policy, results = _policy(self.loaded, name)
         # The timetable alone: no CronJob is made of what is over.
         wanted = [(name, policy, results)]
-        versions, said = source.compile(wanted, planned=False)
+        versions, said = self.source.compile(wanted, planned=False)
         problems = tuple(str(result) for result in said if _is_told(result))
         if not versions:
             return State.UNREADABLE, None, problems
         return State.READ, versions[0].timetable, problems
 
-    def _chosen(self, loaded: Loaded) -> str | None:
-        if self.cluster is not None:
-            return self.cluster
-        return loaded.build_for
+
+def _read(content: bytes) -> _Policy | str:
+    """Return the policy that a content holds, or what is wrong where it is not one."""
+    try:
+        found = [item for item in documents(content) if item.kind == KIND]
+        # Two policies in a file are rendered as two: which one is meant could not be said.
+        if len(found) != 1:
+            return f"must hold exactly one {KIND}, found {len(found)}"
+        # The targets of that time are not read, so `closesEarly: auto` takes nothing off.
+        source = Source(found[0], [])
+        return _Policy(source, source.load())
+    # What is no YAML at all, or no mapping where there has to be one.
+    except InputError as error:
+        return str(error)
 
 
 def _policy(loaded: Loaded, name: str | None) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
@@ -123,66 +124,79 @@ def _is_told(result: Result) -> bool:
     return fails([result])
 
 
-def revisions(history: History, path: str, reader: Reader) -> Iterator[Revision]:
-    """Yield the versions of a file, the oldest first; its renames are followed."""
-    touched = list(_touched(history, path))
-    # Git lists the newest first, and a version counts after those before it.
-    touched.reverse()
-    blobs = [each.blob for each in touched if each.blob is not None]
-    # Of all at once: a process of Git each would take most of the time.
-    contents = history.contents(blobs)
-    last = _FIRST
-    for each in touched:
-        made = instant(each.commit.committed) or last
-        # What is merged later is in force later, even if its clock says otherwise.
-        at = max(made, last)
-        content = contents.get(each.blob or "")
-        behind = made < last
-        yield _revision(each, at, content, reader, behind=behind)
-        last = at
+class Versions:
+    """The versions of a file, the oldest first; its renames are followed.
 
+    Each is read once, for however many clusters it is asked.
+    """
 
-def _revision(
-    each: _Touched,
-    at: datetime,
-    content: bytes | None,
-    reader: Reader,
-    *,
-    behind: bool,
-) -> Revision:
-    # The commit removed the file, or put a directory in its place.
-    if each.blob is None:
-        return Revision(
-            commit=each.commit,
-            at=at,
-            behind=behind,
-            path=each.path,
-            blob=None,
-            state=State.GONE,
-        )
-    # Git was asked for contents up to a size, so this one has no digest, either.
-    if content is None:
-        return Revision(
+    def __init__(self, history: History, path: str) -> None:
+        self._touched = list(_touched(history, path))
+        # Git lists the newest first, and a version counts after those before it.
+        self._touched.reverse()
+        blobs = [each.blob for each in self._touched if each.blob is not None]
+        # Of all at once: a process of Git each would take most of the time.
+        self._contents = history.contents(blobs)
+        self._read = {blob: _read(content) for blob, content in self._contents.items()}
+
+    def clusters(self) -> list[str]:
+        """Return all clusters that they name: the newest version's first, in its order."""
+        found: dict[str, None] = {}
+        for each in reversed(self._touched):
+            policy = self._read.get(each.blob or "")
+            if isinstance(policy, _Policy):
+                found.update(dict.fromkeys(policy.clusters()))
+        return list(found)
+
+    def revisions(self, cluster: str | None) -> Iterator[Revision]:
+        """Yield what they are for a cluster.
+
+        None is each as it is, or for the cluster that it says it is built for.
+        """
+        last = _FIRST
+        for each in self._touched:
+            made = instant(each.commit.committed) or last
+            # What is merged later is in force later, even if its clock says otherwise.
+            at = max(made, last)
+            yield self._revision(each, cluster, at, behind=made < last)
+            last = at
+
+    def _revision(
+        self,
+        each: _Touched,
+        cluster: str | None,
+        at: datetime,
+        *,
+        behind: bool,
+    ) -> Revision:
+        made = Revision(
             commit=each.commit,
             at=at,
             behind=behind,
             path=each.path,
             blob=each.blob,
-            state=State.UNREADABLE,
-            problems=("is too large to be a manifest",),
+            state=State.GONE,
         )
-    state, timetable, problems = reader.read(content)
-    return Revision(
-        commit=each.commit,
-        at=at,
-        behind=behind,
-        path=each.path,
-        blob=each.blob,
-        state=state,
-        digest=sha256(content).hexdigest(),
-        timetable=timetable,
-        problems=problems,
-    )
+        # The commit removed the file, or put a directory in its place.
+        if each.blob is None:
+            return made
+        content = self._contents.get(each.blob)
+        # Git was asked for contents up to a size, so this one has no digest, either.
+        if content is None:
+            wrong = "is too large to be a manifest"
+            return replace(made, state=State.UNREADABLE, problems=(wrong,))
+        digest = sha256(content).hexdigest()
+        policy = self._read[each.blob]
+        if isinstance(policy, str):
+            return replace(made, state=State.UNREADABLE, digest=digest, problems=(policy,))
+        state, timetable, problems = policy.for_cluster(cluster)
+        return replace(
+            made,
+            state=state,
+            digest=digest,
+            timetable=timetable,
+            problems=problems,
+        )
 
 
 def _touched(history: History, path: str) -> Iterator[_Touched]:

@@ -198,6 +198,100 @@ def test_a_cluster(past: Past, history: History, capsys: pytest.CaptureFixture[s
     assert "names the cluster east" in capsys.readouterr().err
 
 
+FLEET = spec(
+    windows="{office: {opens: Mon 08:00, closes: Thu 17:00}}",
+    clusters="{north: {windows: {office: {opens: Tue 08:00}}}, west: {timeZone: America/New_York}}",
+)
+
+
+@pytest.fixture
+def fleet(past: Past) -> Past:
+    """A policy whose clusters come and go."""
+    past.commit("2025-11-01T00:00Z", {PATH: FLEET.replace("north", "early")})
+    past.commit("2025-12-01T00:00Z", {PATH: OFFICE})
+    past.commit("2026-01-09T11:00Z", {PATH: FLEET})
+    past.commit("2026-01-10T11:00Z", {PATH: "{"})
+    past.commit("2026-01-17T11:00Z", {PATH: FLEET.replace("north", "south")})
+    past.commit("2026-02-17T11:00Z", {PATH: FLEET.replace("north", "late")})
+    return past
+
+
+@pytest.mark.usefixtures("fleet")
+def test_all_clusters(history: History) -> None:
+    """Of each what is said of it alone, and of each that was there in this time."""
+    found = json.loads(history("-o", "json", "--all-clusters"))
+    names = [each["cluster"] for each in found]
+    # While the policy named no clusters, it was there for each.
+    assert names == ["late", "west", "south", "north", "early"]
+    for each in found:
+        assert each == json.loads(history("-o", "json", "--cluster", each["cluster"]))
+    alone = [history("--cluster", name) for name in names]
+    assert history("--all-clusters") == "\n".join(alone)
+
+
+def test_a_cluster_of_another_time(fleet: Past, capsys: pytest.CaptureFixture[str]) -> None:
+    """Is not among all, as long as one is."""
+    argv = ["history", PATH, "--repo", str(fleet.top), "--all-clusters", "-o", "json"]
+    assert main([*argv, "--from", "2026-01-18", "--until", "2026-01-24"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [each["cluster"] for each in found] == ["west", "south"]
+
+
+def test_all_clusters_of_a_policy_without(past: Past, history: History) -> None:
+    """Is the policy itself, in a list of one."""
+    past.commit("2026-01-01T00:00Z", {PATH: OFFICE})
+    one = json.loads(history("-o", "json"))
+    assert json.loads(history("-o", "json", "--all-clusters")) == [one]
+    assert history("--all-clusters") == history()
+
+
+@pytest.mark.usefixtures("fleet")
+def test_one_statement_of_all_clusters(history: History) -> None:
+    """Of a type of its own: each content is a subject once."""
+    statement = json.loads(history("-o", "in-toto", "--all-clusters"))
+    clusters = json.loads(history("-o", "json", "--all-clusters"))
+    assert statement["predicate"] == {"clusters": clusters}
+    alone = json.loads(history("-o", "in-toto", "--cluster", "west"))
+    assert statement["predicateType"] != alone["predicateType"]
+    digests = [subject["digest"]["sha256"] for subject in statement["subject"]]
+    contents = (OFFICE, FLEET, "{", FLEET.replace("north", "south"))
+    expected = [hashlib.sha256(content.encode()).hexdigest() for content in contents]
+    assert sorted(digests) == sorted(expected)
+
+
+@pytest.mark.usefixtures("fleet")
+def test_a_page_of_all_clusters(history: History) -> None:
+    """Each cluster has a heading, and a way to it from the top."""
+    page = history("-o", "html", "--all-clusters")
+    for name in ("west", "south"):
+        assert f'<a href="#cluster-{name}">{name}</a>' in page
+        assert f'<h2 id="cluster-{name}">{name}</h2>' in page
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("--from", "2026-03-01", "--until", "2026-02-01"), "--from, 2026-02-28 23:00Z, is not"),
+        (("--from", "1990-01-01"), "--from: must be in 2024 or later"),
+        (("--from", "5y", "--until", "2026-01-01"), "--from must be in 2024 or later"),
+        (("--cluster", "north", "--all-clusters"), "give one of the two"),
+    ],
+)
+@pytest.mark.usefixtures("fleet")
+def test_a_wrong_call(
+    past: Past, given: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Is told by the names of its options."""
+    try:
+        code = main(["history", PATH, "--repo", str(past.top), *given])
+    except SystemExit as ended:
+        code = ended.code
+    said = capsys.readouterr().err
+    assert code in (1, 2)
+    assert words in said
+    assert "--since" not in said
+
+
 def test_a_statement(past: Past, history: History) -> None:
     """Of in-toto: its subjects are the contents, by digest, and the predicate is the account."""
     first = past.commit("2026-01-01T00:00Z", {PATH: OFFICE})
