@@ -21,7 +21,7 @@ export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 	format generate bench bench-cluster image image-server dist requirements renew-images audit clean
 
 help:
-	@echo 'make demo      build examples/no-deploy-friday and show its coming week'
+	@echo 'make demo      show the coming week of examples/no-deploy-friday, and build it'
 	@echo 'make test      run the quick tests (TESTS=…: some); what a machine lacks is skipped'
 	@echo 'make test-all  run the slow tests, too, and every property with all its examples'
 	@echo 'make coverage  what the quick tests run through, room by room: no less than it was'
@@ -42,22 +42,39 @@ help:
 	@echo 'make audit     ask for known vulnerabilities of what the image is made from'
 	@echo 'make clean     remove .venv and .cache'
 
-$(READY): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+need_python = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo 'krm-windows needs Python 3.11 or later: make PYTHON=python3.13 …'; exit 1; }
+
+$(READY): pyproject.toml constraints.txt
+	@$(need_python)
 	@$(PYTHON) -m venv .venv || \
 	  { echo 'python3 lacks venv (Debian: apt install python3-venv)'; exit 1; }
 	@echo 'setting up .venv'
 	@$(PIP_INSTALL) --editable '.[dev]'
 	@touch $@
 
-demo: $(READY)
-	@$(BIN)/python .ci/demo.py
+# What the product needs and nothing else; the developers' environment, where there is one, has it.
+DEMO := $(if $(wildcard $(READY)),.venv,.cache/demo)
+
+.cache/demo/ready: pyproject.toml constraints.txt
+	@$(need_python)
+	@echo 'setting up .cache/demo'
+	@$(PYTHON) -m venv .cache/demo
+	@.cache/demo/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@touch $@
+
+demo: $(DEMO)/ready
+	@$(DEMO)/bin/python .ci/demo.py
 
 PYTEST = $(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore tests/cluster
 
-test: $(READY)
-	@echo 'the quick tests: some six minutes on two cores'
+# Said before the first environment is set up, which takes a minute.
+comma := ,
+.PHONY: how-long
+how-long:
+	@echo 'the quick tests: some six minutes on two cores$(if $(wildcard $(READY)),,$(comma) after a minute to set up .venv)'
+
+test: how-long $(READY)
 	@$(PYTEST) -m 'not slow' $(TESTS)
 
 test-all: $(READY)

@@ -1,57 +1,84 @@
-"""`make demo`: build examples/no-deploy-friday, and show when its windows open in a week.
+"""`make demo`: the coming week of examples/no-deploy-friday, and what is built of it.
 
-It is built as a user would, and the week is the one that begins now.
+It is built as a user would. All of what was built is in one file; its names fit on the screen.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FUNCTION = Path(sys.executable).with_name("krm-windows")
 EXAMPLE = Path("examples/no-deploy-friday")
 POLICY = EXAMPLE / "no-deploy-friday.yaml"
+BUILT = Path(".cache/demo.yaml")
+ENGINES = {"kustomize": ["kustomize", "build"], "kubectl": ["kubectl", "kustomize"]}
+COLUMNS = 80
+OPTION = "--enable-alpha-plugins"
 
 
-def run(*command: str | Path, environment: dict[str, str] | None = None) -> None:
-    """Say what is run, and run it; its output is the demonstration."""
-    shown = [Path(command[0]).name, *(str(word) for word in command[1:])]
-    print(f"\n$ {' '.join(shown)}", flush=True)
-    subprocess.run(command, cwd=ROOT, env={**os.environ, **(environment or {})}, check=True)
+def run(*command: str | Path, variables: Mapping[str, str] | None = None) -> str:
+    """Run a command in the repository, and return what it prints."""
+    environment = {**os.environ, **(variables or {})}
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
 
 
-def build(folder: Path) -> None:
-    """Build the example with the first engine that is there.
-
-    These are kustomize, kubectl, and the embedded `render`.
-    """
-    plugins = {"KUSTOMIZE_PLUGIN_HOME": str(folder / "plugins")}
-    engines = {"kustomize": ["kustomize", "build"], "kubectl": ["kubectl", "kustomize"]}
-    for engine, command in engines.items():
+def built(folder: Path) -> tuple[str, str]:
+    """Build the example with the first engine that is there; return how, and what came out."""
+    for engine, command in ENGINES.items():
         if shutil.which(engine):
-            print(f"engine: {engine}, with krm-windows as plugin")
-            run(FUNCTION, "install", "--plugin-home", folder / "plugins")
-            run(*command, "--enable-alpha-plugins", EXAMPLE, environment=plugins)
-            return
-    print("engine: the embedded `krm-windows render` (there is neither kustomize nor kubectl)")
-    run(FUNCTION, "render", POLICY, "-o", folder / "rendered")
-    for path in sorted((folder / "rendered").rglob("*.yaml")):
-        print(
-            f"\n# {path.relative_to(folder / 'rendered')}\n{path.read_text()}", end="", flush=True
+            run(FUNCTION, "install", "--plugin-home", folder)
+            plugins = {"KUSTOMIZE_PLUGIN_HOME": str(folder)}
+            output = run(*command, OPTION, EXAMPLE, variables=plugins)
+            return " ".join([*command, OPTION, str(EXAMPLE)]), output
+    # Neither is needed: this is how windows are built for Flux.
+    render = ("render", POLICY, "-o", folder, "--resources", EXAMPLE)
+    subprocess.run([FUNCTION, *render], cwd=ROOT, stderr=subprocess.DEVNULL, check=True)
+    objects = [path.read_text() for path in sorted(folder.glob("*_*.yaml"))]
+    return f"krm-windows render {POLICY} -o …", "---\n".join(objects)
+
+
+def names(output: str) -> list[str]:
+    """Return what was built: each kind with its names, of which `…` is the policy's."""
+    found: dict[str, list[str]] = {}
+    for document in re.split(r"^---\n", output, flags=re.MULTILINE):
+        kind = re.search(r"^kind: (\S+)", document, re.MULTILINE)
+        # `metadata` has its name two columns in; what lies deeper has another.
+        name = re.search(r"^metadata:\n(?:  .*\n)*?  name: (\S+)", document, re.MULTILINE)
+        if kind and name:
+            found.setdefault(kind[1], []).append(name[1].replace(POLICY.stem, "…"))
+    width = max(map(len, found)) + 2
+    lines = []
+    for each, called in found.items():
+        lines += textwrap.wrap(
+            ", ".join(called),
+            COLUMNS,
+            initial_indent=f"{each:{width}}",
+            subsequent_indent=" " * width,
+            break_on_hyphens=False,
         )
+    return lines
 
 
 def main() -> int:
     """Run the demonstration; the exit code is that of the first command that failed."""
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            build(Path(folder))
-            run(FUNCTION, "calendar", POLICY)
-        except subprocess.CalledProcessError as failure:
-            return failure.returncode
+    try:
+        print(f"$ krm-windows calendar {POLICY}\n{run(FUNCTION, 'calendar', POLICY)}")
+        with tempfile.TemporaryDirectory() as folder:
+            how, output = built(Path(folder))
+    except subprocess.CalledProcessError as failure:
+        return failure.returncode
+    (ROOT / BUILT).parent.mkdir(exist_ok=True)
+    (ROOT / BUILT).write_text(output)
+    print(f"$ {how} > {BUILT}\n" + "\n".join(names(output)))
     return 0
 
 
