@@ -14,7 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 from krm_windows import rules
 from krm_windows.gate.recurrence import EVERY_WEEKDAY, Recurrence
 from krm_windows.policy import schedules
-from krm_windows.policy.findings import Finding, RefusedError, closest
+from krm_windows.policy.findings import Finding, RefusedError
 from krm_windows.rules import Rule
 
 Value = Recurrence | datetime | time
@@ -56,9 +56,18 @@ class Moment(Generic[V_co]):
 
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 ORDINALS = {"1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5, "last": -1}
+_ORDINALS = ORDINALS | {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
+_NAMES = (*WEEKDAYS, *(name[:3] for name in WEEKDAYS))
 # `monday` and `mon`, as cron counts them: Sunday is 0.
 _NUMBERS = {name.lower(): i for i, name in enumerate(WEEKDAYS)}
 _NUMBERS |= {name[:3]: i for name, i in _NUMBERS.items()}
+NAMED_DAYS = {
+    "daily": EVERY_WEEKDAY,
+    "every day": EVERY_WEEKDAY,
+    "weekdays": frozenset(range(1, 6)),
+    "weekends": frozenset({0, 6}),
+}
+"""Words for several days of a week: weekdays are Monday to Friday."""
 # Before 1970 nobody meant, and a year of five digits is a typo.
 _YEARS = range(1970, 3000)
 _LONGEST = timedelta(days=366)
@@ -94,7 +103,16 @@ def parse(text: str, role: Role) -> Moment[Value]:
         found = shape.pattern.fullmatch(words)
         if found:
             return Moment(shorter, shape.read(found, role))
-    raise _refusal(rules.MOMENT_SYNTAX, f"must be {role.value}", text, _meant(text, role))
+    raise _refusal(rules.MOMENT_SYNTAX, _must(words, role), text, _meant(text, role))
+
+
+def _must(words: str, role: Role) -> str:
+    """Say what a text lacks, or what its field takes."""
+    if _NO_YEAR.fullmatch(words):
+        return "must have a year, as in 2026-12-20"
+    if role.recurs and _NO_TIME.fullmatch(words):
+        return 'must have a time, as in "Mon 08:00"'
+    return f"must be {role.value}"
 
 
 def duration(text: str) -> timedelta:
@@ -239,7 +257,7 @@ def _nth(found: re.Match[str], role: Role) -> Recurrence:
     minutes, hours, shift = _recurring(found, role)
     # `2nd Tue +4d 22:00`: so many days after the second Tuesday.
     weekday = _NUMBERS[found["day"].lower()]
-    nth = ORDINALS[found["nth"].lower()]
+    nth = _ORDINALS[found["nth"].lower()]
     days = int(found["shift"] or 0)
     # More would pass the next month's own.
     if days > 27:  # noqa: PLR2004
@@ -259,8 +277,8 @@ def _weekdays(found: re.Match[str], role: Role) -> Recurrence:
 
 def _days(item: str, text: str) -> frozenset[int]:
     """Return the weekdays of one item; a range may go on over the weekend: `Fri-Mon`."""
-    if item == "daily":
-        return EVERY_WEEKDAY
+    if item in NAMED_DAYS:
+        return NAMED_DAYS[item]
     first, dash, last = item.partition("-")
     begin = _NUMBERS[first]
     if not dash:
@@ -276,8 +294,22 @@ _WEEKDAY = "(?:" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + ")"
 _WEEKDAY_ITEM = f"{_WEEKDAY}(?:-{_WEEKDAY})?"
 _OFFSET = r"(?P<offset>Z|[+-](?P<off_hour>\d{2}):(?P<off_minute>\d{2}))?"
 _Reader = Callable[[re.Match[str], Role], Recurrence | datetime | time]
-_DAYS = f"(?P<days>daily|{_WEEKDAY_ITEM}(?:,{_WEEKDAY_ITEM})*)"
-_NTH = rf"(?P<nth>{'|'.join(ORDINALS)}) (?P<day>{_WEEKDAY})(?: \+(?P<shift>\d{{1,2}})d)?"
+_DAYS = f"(?P<days>{'|'.join(NAMED_DAYS)}|{_WEEKDAY_ITEM}(?:,{_WEEKDAY_ITEM})*)"
+_NTH = rf"(?P<nth>{'|'.join(_ORDINALS)}) (?P<day>{_WEEKDAY})(?: \+(?P<shift>\d{{1,2}})d)?"
+
+
+# `12-20`, `20.12.`, and days alone.
+_NO_YEAR = re.compile(r"\d{1,2}-\d{1,2}|\d{1,2}\.\d{1,2}\.?|\d{1,2}/\d{1,2}", re.ASCII)
+_NO_TIME = re.compile(f"{_DAYS}|{_NTH}", re.ASCII | re.IGNORECASE)
+
+
+def _timed(days: str) -> re.Pattern[str]:
+    """Return the pattern of days with a time behind or before them: `Mon 08:00`, `08:00 Mon`."""
+    time_alone = r"\d{1,2}:\d{2}"
+    # A name may stand only once in a pattern, so the time is looked for ahead.
+    ahead = rf"(?=(?:.* )?{_TIME}(?: |$))"
+    either = rf"(?P<before>{time_alone} )?{days}(?(before)| {time_alone})"
+    return re.compile(ahead + either, re.ASCII | re.IGNORECASE)
 
 
 class Shape(NamedTuple):
@@ -297,10 +329,11 @@ class Shape(NamedTuple):
 SHAPES = (
     Shape(
         "Weekdays and a time",
-        re.compile(f"{_DAYS} {_TIME}", re.ASCII | re.IGNORECASE),
+        _timed(_DAYS),
         _weekdays,
-        "Each such day at that time. Days have three letters or are written in full, in any case. "
-        "A list has commas without blanks, and a range may go over the end of the week.",
+        "Each such day at that time, which may also come first. Days have three letters or are "
+        "written in full, in any case. A list has commas without blanks, and a range may go over "
+        "the end of the week. `weekdays` are Monday to Friday, `weekends` Saturday and Sunday.",
         (
             "Mon 08:00",
             "monday 8:00",
@@ -309,18 +342,23 @@ SHAPES = (
             "Mon,Wed 06:30",
             "Mon-Wed,Sat 06:30",
             "daily 01:00",
+            "every day 01:00",
+            "weekdays 09:00",
+            "weekends 09:00",
+            "09:00 Mon-Fri",
             "Sat,Sun 24:00",
         ),
     ),
     Shape(
         "The nth weekday of a month",
-        re.compile(f"{_NTH} {_TIME}", re.ASCII | re.IGNORECASE),
+        _timed(_NTH),
         _nth,
-        "One weekday, `1st` to `5th` or `last`; a month without a 5th is left out. `+2d` is two "
-        "days after it, 0 to 27, which may be in the next month.",
+        "One weekday, `1st` to `5th` (or `first` to `fifth`) or `last`; a month without a 5th "
+        "is left out. `+2d` is two days after it, 0 to 27, which may be in the next month.",
         (
             "1st Mon 22:00",
             "2nd Tue 22:00",
+            "second Tuesday 22:00",
             "5th Fri 22:00",
             "last Fri 17:00",
             "2nd Tue +2d 22:00",
@@ -359,41 +397,31 @@ SHAPES = (
 
 
 def _meant(text: str, role: Role) -> str | None:
-    """Guess what was meant: mistyped words, blanks after commas, a time in another notation."""
+    """Guess what was meant: mistyped words, a date or a time in another notation."""
     if len(text) > _GUESSED:
         return None
-    # Each step mends one habit, from blanks to words.
-    spaced = re.sub(r" ?([,-]) ?", r"\1", " ".join(text.split()))
-    clock = re.sub(r"\b(\d{1,2})[.h](\d{2})\b", r"\1:\2", spaced)
-    timed = re.sub(r"(?i)\b(\d{1,2})(?::(\d{2}))? ?([ap])m\b", _on_24_hours, clock)
-    candidate = re.sub(r"\b[A-Za-z]{2,}\b", _known_word, timed)
+    from krm_windows.policy import spellings  # noqa: PLC0415 - needed for a finding only
+
+    candidate = spellings.rewritten(text, _KNOWN, _PROPOSED)
     # A guess that is no moment of this field would only lead to the next error.
     if candidate == text or not _readable(candidate, role):
         return None
     return candidate
 
 
-_WORDS = frozenset({*ORDINALS, "daily", *(name[:3] for name in WEEKDAYS)})
-
-
-def _known_word(found: re.Match[str]) -> str:
-    word = found[0]
-    if word.lower() in _NUMBERS or word.lower() in _WORDS:
-        return word
-    # `Munday` is near to `mon` by its letters.
-    return closest(word, _WORDS) or word
-
-
-def _on_24_hours(found: re.Match[str]) -> str:
-    """Write a time with am or pm; 12 am is midnight."""
-    hour = int(found[1]) % 12
-    if found[3] in "pP":
-        hour += 12
-    return f"{hour:02}:{found[2] or '00'}"
+# What may stand in a moment, and of that what is proposed for a mistyped word.
+_KNOWN = frozenset({*_NUMBERS, *_ORDINALS, *" ".join(NAMED_DAYS).split()})
+_PROPOSED = tuple(dict.fromkeys((*_ORDINALS, *" ".join(NAMED_DAYS).split(), *_NAMES)))
 
 
 def _readable(text: str, role: Role) -> bool:
     """Whether a text is a moment of this role, without guessing any further."""
+    if schedules.looks_like_one(text):
+        try:
+            _schedule(text, role)
+        except RefusedError:
+            return False
+        return True
     for shape in SHAPES:
         found = shape.pattern.fullmatch(text)
         if not found:

@@ -39,16 +39,13 @@ def looks_like_one(text: str) -> bool:
     """Whether a text is meant as a schedule, right or wrong."""
     words = text.split()
     if text.startswith(("@", *_ZONES)):
-        # A text of two words is a moment such as `Mon 08:00`, unless a star says otherwise.
         return True
-    return len(words) >= _FIELDS or _bare(words)
-
-
-def _bare(words: list[str]) -> bool:
-    """Whether words without any time of day hold a star: fields, though not five."""
+    # `every second Tuesday of the month at 22:00`: no field has a colon.
+    if any(":" in word for word in words):
+        return False
+    # A text of two words is a moment such as `Mon 8`, unless a star says otherwise.
     has_star = any("*" in word for word in words)
-    has_time = any(":" in word for word in words)
-    return len(words) > 1 and has_star and not has_time
+    return len(words) >= _FIELDS or (len(words) > 1 and has_star)
 
 
 def parse(text: str) -> Recurrence:

@@ -32,6 +32,13 @@ def weekly(*days: int, at: str, nth: int | None = None, shift: int = 0) -> Recur
         ("Mon,Wed 06:30", weekly(1, 3, at="06:30")),
         ("Mon-Wed,friday 06:30", weekly(1, 2, 3, 5, at="06:30")),
         ("daily 01:00", weekly(*range(7), at="01:00")),
+        ("every day 09:00", weekly(*range(7), at="09:00")),
+        ("weekdays 09:00", weekly(1, 2, 3, 4, 5, at="09:00")),
+        ("Weekends 9:00", weekly(0, 6, at="09:00")),
+        ("09:00 Mon-Fri", weekly(1, 2, 3, 4, 5, at="09:00")),
+        ("9:00 daily", weekly(*range(7), at="09:00")),
+        ("second Tuesday 22:00", weekly(2, at="22:00", nth=2)),
+        ("22:00 last Fri +1d", weekly(5, at="22:00", nth=-1, shift=1)),
         ("2nd Tue 22:00", weekly(2, at="22:00", nth=2)),
         ("last Sun 03:00", weekly(0, at="03:00", nth=-1)),
         ("5TH Friday +27d 03:00", weekly(5, at="03:00", nth=5, shift=27)),
@@ -101,8 +108,41 @@ def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
         ("Mon 8am", "moment-syntax", "Mon 08:00"),
         ("Mon 12:30 AM", "moment-syntax", "Mon 00:30"),
         ("Mon 08.30", "moment-syntax", "Mon 08:30"),
-        ("secnd Tue 08:00", "moment-syntax", None),
+        ("secnd Tue 08:00", "moment-syntax", "second Tue 08:00"),
         ("1st Mon,Tue 08:00", "moment-syntax", None),
+        ("Monday to Friday 08:00", "moment-syntax", "Monday-Friday 08:00"),
+        ("Mon\u201308:00", "moment-syntax", None),
+        ("Mon\u2013Fri 08:00", "moment-syntax", "Mon-Fri 08:00"),
+        ("Mon and Wed 08:00", "moment-syntax", "Mon,Wed 08:00"),
+        ("every Monday 08:00", "moment-syntax", "Monday 08:00"),
+        ("every second Tuesday of the month at 22:00", "moment-syntax", "second Tuesday 22:00"),
+        ("Mondays 08:00", "moment-syntax", "Monday 08:00"),
+        ("Munday 08:00", "moment-syntax", "Monday 08:00"),
+        ("weekday 08:00", "moment-syntax", "weekdays 08:00"),
+        ("everyday 08:00", "moment-syntax", "every day 08:00"),
+        ("business days 8am", "moment-syntax", "weekdays 08:00"),
+        ("Mon-Fri, 9:00", "moment-syntax", "Mon-Fri 9:00"),
+        ("Mon 8", "moment-syntax", "Mon 08:00"),
+        ("Mon noon", "moment-syntax", "Mon 12:00"),
+        ("08:00 Mon 09:00", "moment-syntax", None),
+        ("08:00 Mno", "moment-syntax", "08:00 Mon"),
+        ("daily", "moment-syntax", None),
+        ("second Tuesday", "moment-syntax", None),
+        ("the 15th 10:30", "moment-syntax", "30 10 15 * *"),
+        ("32nd 10:30", "moment-syntax", None),
+        ("1st 25:00", "moment-syntax", None),
+        ("12-20", "moment-syntax", None),
+        ("20.12.2026", "moment-syntax", "2026-12-20"),
+        ("31.02.2026", "moment-syntax", None),
+        ("20.12.2026 10:00", "moment-syntax", "2026-12-20T10:00"),
+        ("2026/12/20", "moment-syntax", "2026-12-20"),
+        ("12/20/2026", "moment-syntax", "2026-12-20"),
+        ("20/12/2026", "moment-syntax", "2026-12-20"),
+        ("01/02/2026", "moment-syntax", None),
+        ("01/01/2026", "moment-syntax", "2026-01-01"),
+        ("30/30/2026", "moment-syntax", None),
+        ("20 Dec 2026", "moment-syntax", "2026-12-20"),
+        ("December 20th, 2026", "moment-syntax", "2026-12-20"),
         ("6th Mon 08:00", "moment-syntax", None),
         ("2nd Tue +28d 08:00", "moment-syntax", None),
         ("Mon-Mon 08:00", "moment-syntax", None),
@@ -146,6 +186,24 @@ def test_a_refusal_names_the_rule_and_the_likely_fix(
     """What is proposed would be accepted."""
     assert refusal(text, Role.BEGIN) == (rule, proposed)
     assert proposed is None or moments.parse(proposed, Role.BEGIN).text == proposed
+
+
+@pytest.mark.parametrize(
+    ("text", "must"),
+    [
+        ("12-20", "must have a year, as in 2026-12-20"),
+        ("20.12.", "must have a year, as in 2026-12-20"),
+        ("12/20", "must have a year, as in 2026-12-20"),
+        ("Mon-Fri", 'must have a time, as in "Mon 08:00"'),
+        ("last Friday", 'must have a time, as in "Mon 08:00"'),
+    ],
+)
+def test_what_is_missing_is_said(text: str, must: str) -> None:
+    """A year or a time cannot be guessed."""
+    with pytest.raises(RefusedError) as caught:
+        moments.parse(text, Role.BEGIN)
+    (finding,) = caught.value.findings
+    assert finding.must == must
 
 
 def refusal(text: str, role: Role) -> tuple[str, str | None]:
@@ -285,6 +343,7 @@ def test_every_word_of_the_grammar_is_in_an_example() -> None:
     """Whoever adds one shows it: `daily`, `last`, `@weekly`; of weekdays, some are enough."""
     shown = " ".join(text for shape in moments.SHAPES for text in shape.examples).lower().split()
     assert {"daily", "1st", "2nd", "5th", "last"} <= set(shown)
+    assert set(" ".join(moments.NAMED_DAYS).split()) <= set(shown)
     assert set(schedules.DESCRIPTORS) <= set(moments_page.SCHEDULES)
 
 

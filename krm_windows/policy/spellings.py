@@ -1,0 +1,112 @@
+"""How else people write moments: a text that is refused, as the grammar would have it.
+
+Nothing here is accepted: what comes out is proposed, where it is a moment.
+"""
+
+import re
+from collections.abc import Callable, Collection
+from datetime import date
+
+from krm_windows.policy.findings import closest
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = rf"(?P<name>{'|'.join(_MONTHS)})[a-z]*\.?"
+_Rewrite = str | Callable[[re.Match[str]], str]
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII | re.IGNORECASE)
+
+
+def rewritten(text: str, known: Collection[str], proposed: Collection[str]) -> str:
+    """Write a text as moments are written, each habit in its turn.
+
+    `known` are the words that there are, `proposed` those that a mistyped one may stand for.
+    """
+    changed = " ".join(text.replace("\u2013", "-").split())
+    for pattern, replacement in _STEPS:
+        changed = pattern.sub(replacement, changed)
+
+    def word(found: re.Match[str]) -> str:
+        written = found[0]
+        if written.lower() in known:
+            return written
+        # `Munday` is as near to Sunday as to Monday, by its letters.
+        alike = [name for name in proposed if name[0].lower() == written[0].lower()]
+        return closest(written, alike) or closest(written, proposed) or written
+
+    return re.sub(r"\b[A-Za-z]{2,}\b", word, changed)
+
+
+def _iso(found: re.Match[str]) -> str:
+    """Write a date as ISO 8601 has it; one that is no day stays as it is."""
+    groups = found.groupdict()
+    month = groups.get("month") or str(_MONTHS.index(groups["name"].lower()) + 1)
+    try:
+        return date(int(found["year"]), int(month), int(found["day"])).isoformat()
+    except ValueError:
+        return found[0]
+
+
+def _slashed(found: re.Match[str]) -> str:
+    """Read `12/20/2026` and `20/12/2026`; of `01/02/2026` nobody knows which is the month."""
+    first, second = int(found["first"]), int(found["second"])
+    month, day = sorted((first, second))
+    if day <= len(_MONTHS) and first != second:
+        return found[0]
+    try:
+        return date(int(found["year"]), month, day).isoformat()
+    except ValueError:
+        return found[0]
+
+
+def _on_24_hours(found: re.Match[str]) -> str:
+    """Write a time with am or pm; 12 am is midnight."""
+    hour = int(found[1]) % 12
+    if found[3] in "pP":
+        hour += 12
+    return f"{hour:02}:{found[2] or '00'}"
+
+
+def _hour(found: re.Match[str]) -> str:
+    """Write an hour alone as a time."""
+    return f" {int(found[1]):02}:00"
+
+
+# In this order: a date has dots, too, which stand for the colon of a time below.
+_STEPS: tuple[tuple[re.Pattern[str], _Rewrite], ...] = (
+    # 20.12.2026, 2026/12/20, 12/20/2026, 20 December 2026, Dec 20th, 2026
+    (_compiled(r"\b(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4})\b"), _iso),
+    (_compiled(r"\b(?P<year>\d{4})[/.](?P<month>\d{1,2})[/.](?P<day>\d{1,2})\b"), _iso),
+    (_compiled(r"\b(?P<first>\d{1,2})/(?P<second>\d{1,2})/(?P<year>\d{4})\b"), _slashed),
+    (_compiled(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)? {_MONTH},? (?P<year>\d{{4}})\b"), _iso),
+    (_compiled(rf"\b{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>\d{{4}})\b"), _iso),
+    # Monday to Friday, Mon and Wed, every Monday at noon
+    (_compiled(r" (?:to|thru|through|until|till) "), "-"),
+    (_compiled(r",? (?:and|&|\+) "), ","),
+    (_compiled(r"\bnoon\b"), "12:00"),
+    (_compiled(r"\bmidnight\b"), "00:00"),
+    (_compiled(r"\b(?:everyday|each day|all days)\b"), "every day"),
+    (
+        _compiled(r"\b(?:(?:every|on) )*(?:weekday|workdays?|(?:working|business) days?)\b"),
+        "weekdays",
+    ),
+    (_compiled(r"\b(?:(?:every|on) )*weekends?\b"), "weekends"),
+    (_compiled(r"\b(?:every|each|on|at|the|of|in|month) (?!day\b)"), ""),
+    (_compiled(r" of (?:the|each|every|a) month\b"), ""),
+    (_compiled(r"\b(sun|mon|tues|wednes|thurs|fri|satur)days\b"), r"\1day"),
+    # Mon, Wed; 8h30, 8.30, 8am, Mon 8
+    (_compiled(r" ?([,-]) ?"), r"\1"),
+    (_compiled(r"\b(\d{1,2})[.h](\d{2})\b"), r"\1:\2"),
+    (_compiled(r"\b(\d{1,2})(?::(\d{2}))? ?([ap])m\b"), _on_24_hours),
+    (_compiled(r"(?<=[a-z]) (\d|[01]\d|2[0-3])(?: ?h)?$"), _hour),
+    # Mon-Fri, 9:00
+    (_compiled(r"(?<=[a-z\d])[, ]+(?=\d{1,2}:\d{2}$)"), " "),
+    # 1st 9:00, of each month
+    (
+        _compiled(r"^(?:day )?([1-9]|[12]\d|3[01])(?:st|nd|rd|th) 0?(\d{1,2}):0?(\d{1,2})$"),
+        r"\3 \2 \1 * *",
+    ),
+    # 2026-12-20 10:00
+    (_compiled(r"\b(\d{4}-\d{2}-\d{2}),? (?=\d{1,2}:\d{2}$)"), r"\1T"),
+)
