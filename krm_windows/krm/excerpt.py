@@ -21,6 +21,8 @@ from krm_windows.krm.nodes import Mapping, Node
 
 # `<<: *base` takes entries from another mapping, which may be anywhere above.
 _MERGE_KEY = "<<"
+# Bytes of an entry that is kept: with a thousand of them, some 20 MB at most.
+_SHORT = 1 << 10
 _HEADING = frozenset({"apiVersion", "kind", "metadata"})
 _STARTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 _ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
@@ -31,11 +33,13 @@ class Excerpt:
     """Where the entries of the mapping are in the source of an object, in bytes.
 
     Entry number `i` begins at `starts[i]`, with `column` blanks before it, and ends where the next
-    one begins; the last one ends at `end`. The mapping's own key is on the line at `begin`.
+    one begins; the last one ends at `end`. The mapping's own key is on the line at `begin`. The
+    `numbers` are those of the entries by their names.
     """
 
     item: KubeObject
     names: tuple[str, ...]
+    numbers: dict[str, int]
     starts: "array[int]"
     begin: int
     end: int
@@ -53,11 +57,15 @@ class Excerpt:
         return KubeObject.parse(above + below).node
 
     def entry(self, number: int) -> Node:
-        """Read the value of one entry; raises InputError where it cannot be read alone."""
-        # All lines of the entry are indented as they were, its first one, too.
-        text = b" " * self.column + self._entry(number)
-        [(_, found)] = KubeObject.parse(text).node.entries
-        return found
+        """Read the value of one entry; raises InputError where it cannot be read alone.
+
+        Lines and columns of what is in it are those of some entry with the same text.
+        """
+        text = self._entry(number)
+        begins = self._begins(number)
+        if len(text) > _SHORT or not text.startswith(begins):
+            return _value(self.column, text)
+        return _shared(self.column, text[len(begins) :])
 
     def value_text(self, number: int) -> bytes | None:
         """Return the text of an entry behind its name: what has the same text is the same.
@@ -65,10 +73,13 @@ class Excerpt:
         None where the name is not written as it is, such as in quotes.
         """
         text = self._entry(number)
-        begins = self.names[number].encode() + b":"
+        begins = self._begins(number)
         if not text.startswith(begins):
             return None
         return text[len(begins) :].strip()
+
+    def _begins(self, number: int) -> bytes:
+        return self.names[number].encode() + b":"
 
     def _entry(self, number: int) -> bytes:
         end = self.end
@@ -76,9 +87,18 @@ class Excerpt:
             end = self.starts[number + 1] - self.column
         return self.item.source[self.starts[number] : end]
 
-    def numbers(self) -> dict[str, int]:
-        """Return the number of each entry by its name."""
-        return _numbers(self.names)
+
+def _value(column: int, text: bytes) -> Node:
+    # All lines of the entry are indented as they were, its first one, too.
+    [(_, found)] = KubeObject.parse(b" " * column + text).node.entries
+    return found
+
+
+# Of a thousand clusters many have the same patch, in one policy and in others.
+@lru_cache(maxsize=1024)
+def _shared(column: int, text: bytes) -> Node:
+    """Read what is behind a name, whichever name it is."""
+    return _value(column, b"name:" + text)
 
 
 # Policies of one fleet name the same clusters, and share what is made of their names.
@@ -267,7 +287,8 @@ class _Reader:
         begin, *starts, end = _in_source(item, text, places)
         # Policies of one fleet name the same clusters.
         names = tuple(intern(key.name) for key in entries)
-        return Excerpt(item, names, array("I", starts), begin, end, entries[0].column)
+        column = entries[0].column
+        return Excerpt(item, names, _numbers(names), array("I", starts), begin, end, column)
 
 
 def _in_source(item: KubeObject, text: str, places: Iterable[int]) -> Iterator[int]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
+from typing import NamedTuple
 
 from krm_windows import rules
 from krm_windows.gate.timetable import Kind, Rule, Target, Timetable
@@ -40,7 +41,11 @@ def compile_policy(
     """
     spec = policy.spec
     home = policy.metadata.namespace
-    timetable, results = compile_timetable(policy, cluster, inventory)
+    chosen = _chosen(policy, inventory)
+    timetable, results = _compiled(policy, cluster, chosen, inventory)
+    for selection in chosen.gated:
+        results += _check(spec, selection, inventory)
+    results += _check_released(chosen.gated, chosen.released, inventory)
     found = _triggers(spec, timetable)
     plan = Plan(
         # What is opened for good takes the same right to patch as what is gated.
@@ -65,17 +70,40 @@ def compile_timetable(
     cluster: str | None,
     inventory: Inventory,
 ) -> tuple[Timetable, list[Result]]:
-    """Compile when a policy is open, without the CronJobs that see to it: half of the work."""
+    """Compile when a policy is open, without the CronJobs that see to it: half of the work.
+
+    The results are those that keep its times from being known; what speaks against a target is the
+    build's matter.
+    """
+    return _compiled(policy, cluster, _chosen(policy, inventory), inventory)
+
+
+class _Chosen(NamedTuple):
+    """What the entries of `targets` and of `released` select."""
+
+    gated: list[Selection]
+    released: list[Selection]
+
+
+def _chosen(policy: WindowPolicy, inventory: Inventory) -> _Chosen:
     spec = policy.spec
     home = policy.metadata.namespace
-    selections = _selected(spec.targets, "spec.targets", home, inventory)
-    released = _selected(spec.released, "spec.released", home, inventory)
-    early, results = _closes_early(spec, selections, inventory)
-    for selection in selections:
-        results += _check(spec, selection, inventory)
-    results += _check_released(selections, released, inventory)
-    timetable = _timetable(policy, cluster, early, _unique(selections), _unique(released))
-    return timetable, results
+    return _Chosen(
+        _selected(spec.targets, "spec.targets", home, inventory),
+        _selected(spec.released, "spec.released", home, inventory),
+    )
+
+
+def _compiled(
+    policy: WindowPolicy,
+    cluster: str | None,
+    chosen: _Chosen,
+    inventory: Inventory,
+) -> tuple[Timetable, list[Result]]:
+    early, results = _closes_early(policy.spec, chosen.gated, inventory)
+    gated = _unique(chosen.gated)
+    released = _unique(chosen.released)
+    return _timetable(policy, cluster, early, gated, released), results
 
 
 def _selected(

@@ -44,6 +44,16 @@ def present(tree: Tree) -> Tree:
     return tree
 
 
+def present_in_lists(patch: Tree) -> Tree:
+    """Leave out keys whose value is null in the lists of a merge patch, which are not merged.
+
+    In a map null removes, so that a patch merged onto what is present is present.
+    """
+    if isinstance(patch, dict):
+        return {name: present_in_lists(entry) for name, entry in patch.items()}
+    return present(patch)
+
+
 def text_at(tree: Tree, *path: str) -> str | None:
     """Return the text at a path, or None where there is none."""
     for name in path:

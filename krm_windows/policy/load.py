@@ -16,7 +16,7 @@ from krm_windows.policy.document import Tree
 from krm_windows.policy.findings import Finding, RefusedError, closest
 from krm_windows.policy.model import API_VERSION, KIND, Spec, WindowPolicy
 from krm_windows.policy.moments import Moment, Value
-from krm_windows.policy.parts import Context
+from krm_windows.policy.parts import Context, Known
 from krm_windows.results import File, ResourceRef, Result, sort
 from krm_windows.schedule import zones
 
@@ -68,7 +68,8 @@ class Source(NamedTuple):
 
     `patches` are those of the clusters that it names. `policy` is the one for no cluster in
     particular, None where an error is among its `findings`. `lasting` are those that no patch
-    puts right: keys that occur twice (`doubled`) and clusters without a patch.
+    puts right: keys that occur twice (`doubled`) and clusters without a patch. Versions are made of
+    `base`.
     """
 
     root: dict[str, Tree]
@@ -77,6 +78,7 @@ class Source(NamedTuple):
     findings: frozenset[Finding]
     doubled: tuple[Finding, ...]
     ref: ResourceRef
+    base: "_Base"
     file: File | None = None
 
     @property
@@ -97,7 +99,7 @@ class Source(NamedTuple):
         if name is None or name not in self.patches:
             every = (*self.lasting, *self.findings)
             return self.policy, tuple(self.results(every))
-        version = _cluster(self.root, name, self.patches[name], self.findings)
+        version = _cluster(self, name, self.patches[name])
         # What the patch puts right is no problem of this cluster.
         kept = self.findings - version.cured
         every = (*self.lasting, *kept, *version.findings)
@@ -127,7 +129,7 @@ class _Patches(Mapping[str, Tree]):
 
     def __init__(self, excerpt: "Excerpt") -> None:
         self._excerpt = excerpt
-        self._numbers = excerpt.numbers()
+        self._numbers = excerpt.numbers
 
     def __getitem__(self, name: str) -> Tree:
         return document.read(self._excerpt.entry(self._numbers[name]))
@@ -160,12 +162,12 @@ def read_excerpt(excerpt: "Excerpt", *, file: File | None = None) -> Source | No
     # Of the clusters the policy itself says no more than their names; a patch is some map.
     clusters_named: Tree = {name: {} for name in excerpt.names}
     named: dict[str, Tree] = {**(spec or {}), "clusters": clusters_named}
-    policy, findings = _validate({**root, "spec": named})
+    policy, findings, base = _read_base({**root, "spec": named})
     if policy is not None:
         # A thousand names for each policy: nobody asks the policy itself for them.
         policy = policy.replaced(spec=policy.spec.replaced(clusters={}))
     ref = document.ref(root, API_VERSION, KIND)
-    return Source(root, _Patches(excerpt), policy, frozenset(findings), (), ref, file)
+    return Source(root, _Patches(excerpt), policy, frozenset(findings), (), ref, base, file)
 
 
 def _source(
@@ -177,9 +179,9 @@ def _source(
     # A document of another shape has no fields, and an error for each that is required.
     if isinstance(tree, dict):
         root = tree
-    policy, findings = _validate(root)
+    policy, findings, base = _read_base(root)
     ref = document.ref(root, API_VERSION, KIND)
-    return Source(root, _patches(root), policy, frozenset(findings), doubled, ref, file)
+    return Source(root, _patches(root), policy, frozenset(findings), doubled, ref, base, file)
 
 
 def load(node: Node, *, file: File | None = None) -> Loaded:
@@ -188,7 +190,7 @@ def load(node: Node, *, file: File | None = None) -> Loaded:
     versions: dict[str, _Version] = {}
     findings = [*source.lasting, *source.findings]
     for name, patch in source.patches.items():
-        version = _cluster(source.root, name, patch, source.findings)
+        version = _cluster(source, name, patch)
         versions[name] = version
         findings += version.findings
     named = source.build_for
@@ -209,29 +211,71 @@ def load(node: Node, *, file: File | None = None) -> Loaded:
     )
 
 
-def _validate(root: dict[str, Tree]) -> tuple[WindowPolicy | None, tuple[Finding, ...]]:
-    """Read one version of the policy: the model, and all that is wrong or doubtful about it."""
-    tree = document.present(root)
+class _Base(NamedTuple):
+    """What versions of a policy are made of: its tree without nulls and clusters, and its parts."""
+
+    tree: dict[str, Tree]
+    known: Known
+
+
+class _Validated(NamedTuple):
+    """A version of a policy, and all that is wrong or doubtful about it."""
+
+    policy: WindowPolicy | None
+    findings: tuple[Finding, ...]
+
+
+def _read_base(
+    root: dict[str, Tree],
+) -> tuple[WindowPolicy | None, tuple[Finding, ...], _Base]:
+    """Read a policy itself: what it means, what is wrong, and what its versions are made of."""
+    tree = {name: document.present(entry) for name, entry in root.items() if entry is not None}
+    known = Known(*_place(tree))
+    policy, findings = _validate(tree, known)
+    spec = tree.get("spec")
+    # Each version has a spec of its own, without clusters.
+    if isinstance(spec, dict):
+        known.finish(spec, spec.get("clusters"))
+        tree["spec"] = {name: entry for name, entry in spec.items() if name != "clusters"}
+    else:
+        known.finish()
+    return policy, findings, _Base(tree, known)
+
+
+def _place(tree: dict[str, Tree]) -> tuple[str | None, str | None]:
+    """Return the zone of a policy, if there is such a one, and its namespace."""
+    zone = document.text_at(tree, "spec", "timeZone")
+    if zone not in zones.names():
+        zone = None
+    return zone, document.text_at(tree, "metadata", "namespace")
+
+
+def _validate(tree: dict[str, Tree], known: Known) -> _Validated:
+    """Read one version of a policy: of the one that it was made of, only what differs.
+
+    The tree is without nulls.
+    """
     # Counted first: nothing is read of what is too much to be read.
     excess = tuple(sizes.check(tree))
     if excess:
-        return None, excess
-    zone = document.text_at(root, "spec", "timeZone")
-    if zone not in zones.names():
-        zone = None
+        return _Validated(None, excess)
     # Moments are compared in the zone, which is a field beside them.
-    context = Context(zone, document.text_at(root, "metadata", "namespace"))
+    place = _place(tree)
+    context = Context(*place)
+    # In another zone the same text may be wrong.
+    if place == known.place:
+        context = context._replace(known=known)
     # From the texts, so they are found whatever else is wrong.
     contradicting = tuple(contradictions.check(tree))
     try:
         policy = WindowPolicy.read(tree, context)
     except RefusedError as refused:
-        return None, (*refused.findings, *contradicting)
+        return _Validated(None, (*refused.findings, *contradicting))
     cautions = tuple(_cautions(policy))
     # Read it can be, but nobody should act on it.
     if contradicting:
-        return None, (*contradicting, *cautions)
-    return policy, cautions
+        return _Validated(None, (*contradicting, *cautions))
+    return _Validated(policy, cautions)
 
 
 def _cautions(policy: WindowPolicy) -> Iterator[Finding]:
@@ -288,12 +332,7 @@ class _Version(NamedTuple):
     cured: frozenset[Finding] = frozenset()
 
 
-def _cluster(
-    root: dict[str, Tree],
-    name: str,
-    patch: Tree,
-    known: frozenset[Finding],
-) -> _Version:
+def _cluster(source: Source, name: str, patch: Tree) -> _Version:
     """Read the policy of one cluster; what it has without its patch is not reported again."""
     path = f"spec.clusters.{name}"
     # Null, or a text: the model of the policy itself says so.
@@ -304,15 +343,16 @@ def _cluster(
     own = {key: value for key, value in patch.items() if key not in ("clusters", "buildFor")}
     # Without the other clusters: a version is of one alone.
     changes: Tree = {**own, "clusters": None, "buildFor": name}
-    spec = merge(root.get("spec"), changes)
+    base = source.base
+    spec = merge(base.tree.get("spec"), document.present_in_lists(changes))
     # The spec is last, wherever it was: findings come in the order of the fields.
-    others = {key: value for key, value in root.items() if key != "spec"}
-    policy, problems = _validate({**others, "spec": spec})
+    others = {key: value for key, value in base.tree.items() if key != "spec"}
+    policy, problems = _validate({**others, "spec": spec}, base.known)
     # What the policy has without the patch is reported once, for the policy.
     for finding in problems:
-        if finding not in known:
+        if finding not in source.findings:
             found.append(_attributed(finding, own, path))
-    return _Version(policy, tuple(found), known.difference(problems))
+    return _Version(policy, tuple(found), source.findings.difference(problems))
 
 
 def _misplaced(patch: dict[str, Tree], path: str) -> Iterator[Finding]:

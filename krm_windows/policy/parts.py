@@ -38,11 +38,46 @@ Schema: TypeAlias = "str | int | float | bool | list[Schema] | dict[str, Schema]
 P = TypeVar("P", bound="Part")
 
 
+class Known:
+    """What was made of the fields of one tree, for trees that share objects with it.
+
+    A merge patch keeps what it does not touch: a version for a cluster mostly is the same objects
+    as the policy itself, in which the same is right and means the same. That depends on the zone
+    and the namespace, too, which are its `place`.
+    """
+
+    def __init__(self, time_zone: str | None, namespace: str | None) -> None:
+        """Begin with nothing; until `finish`, what is read is kept."""
+        self.place = (time_zone, namespace)
+        self._is_complete = False
+        # With the value itself: as long as it is here, no other object has its number.
+        self._made: dict[tuple[int, int], tuple[object, object]] = {}
+
+    def keep(self, reader: object, written: object, made: object) -> None:
+        """Keep what a reader made of what was written, unless all has been read."""
+        if not self._is_complete:
+            self._made[id(reader), id(written)] = written, made
+
+    def find(self, reader: object, written: object) -> tuple[object, object] | None:
+        """Return what was written and what was made of it; None where it has to be read."""
+        return self._made.get((id(reader), id(written)))
+
+    def finish(self, *alone: object) -> None:
+        """Keep nothing from now on, nor what the tree has alone."""
+        numbers = {id(written) for written in alone}
+        self._made = {key: made for key, made in self._made.items() if key[1] not in numbers}
+        self._is_complete = True
+
+
 class Context(NamedTuple):
-    """What a part has to know of the rest of its object; None where that is wrong or missing."""
+    """What a part has to know of the rest of its object; None where that is wrong or missing.
+
+    What is `known` is not read again.
+    """
 
     time_zone: str | None = None
     namespace: str | None = None
+    known: Known | None = None
 
 
 _NOTHING_KNOWN = Context()
@@ -162,25 +197,25 @@ class Part:
 
 
 class Entry(NamedTuple):
-    """A field of a part: its name, its key in an object, and how its value is read."""
+    """A field of a part: its name, its key in an object, and how its value is read.
+
+    It is `required` where it has no default.
+    """
 
     name: str
     key: str
     reader: Reader
     field: Field
-
-    @property
-    def required(self) -> bool:
-        """Whether it has no default."""
-        return self.field.default is _REQUIRED and self.field.factory is None
+    required: bool
 
     def default(self) -> object:
         """Return what it is where it is absent; raises TypeError where it may not be."""
-        if self.field.factory is not None:
-            return self.field.factory()
-        if self.required:
+        field = self.field
+        if field.factory is not None:
+            return field.factory()
+        if field.default is _REQUIRED:
             raise TypeError(f"{self.name} must be given")
-        return self.field.default
+        return field.default
 
     def read(self, tree: object, context: Context) -> object:
         """Read the field from the map of its part; raises `RefusedError`."""
@@ -190,6 +225,9 @@ class Entry(NamedTuple):
             return self.default()
         # Null is absent, and was left out of the tree already (`document.present`).
         written = tree[self.key]
+        return _once(self, self._read, written, context)
+
+    def _read(self, written: object, context: Context) -> object:
         if self.field.before is not None:
             raise_for(self.field.before(written))
         value = self.reader.read(written, context)
@@ -247,7 +285,9 @@ def _entries(part: type[Part]) -> Iterator[Entry]:
         described = getattr(part, name, None)
         # Not those of `Part` itself.
         if isinstance(described, Field):
-            yield Entry(name, described.key or _camel_case(name), reader(annotation), described)
+            key = described.key or _camel_case(name)
+            required = described.default is _REQUIRED and described.factory is None
+            yield Entry(name, key, reader(annotation), described, required)
 
 
 def _camel_case(name: str) -> str:
@@ -274,18 +314,41 @@ def _read(part: type[P], tree: object, context: Context) -> P:
     if not isinstance(tree, Mapping):
         raise _other_type(tree, "a map")
     found: list[Finding] = []
-    values: dict[str, object] = {}
+    # Filled at once, around `__setattr__`: every field is here, in its order.
+    made = part.__new__(part)
+    values = made.__dict__
     for entry in entries(part):
-        values[entry.name] = _attempt(entry, tree, context, f".{entry.key}", found)
+        # Most fields of most parts are absent, which takes no reading.
+        if entry.key not in tree and not entry.required:
+            values[entry.name] = entry.default()
+        else:
+            values[entry.name] = _attempt(entry, tree, context, f".{entry.key}", found)
     if not part.ignores_others:
         found += _unknown(part, tree)
     # What the fields mean together can be said only where each of them means something.
     raise_for(found)
-    made = part(**values)
     try:
         raise_for(made.check(context))
     except RefusedError as refused:
         raise RefusedError(*_below("", refused)) from None
+    return made
+
+
+def _once(
+    reader: object,
+    read: Callable[[object, Context], object],
+    written: object,
+    context: Context,
+) -> object:
+    """Read what was written, unless the same object was read before; raises `RefusedError`."""
+    known = context.known
+    if known is None:
+        return read(written, context)
+    found = known.find(reader, written)
+    if found is not None:
+        return found[1]
+    made = read(written, context)
+    known.keep(reader, written, made)
     return made
 
 
@@ -307,7 +370,7 @@ def _attempt(
 def _unknown(part: type[Part], tree: Mapping[str, object]) -> Iterator[Finding]:
     """Yield the keys that are no fields, each with the one that was most likely meant."""
     # In the order of the API, as a message lists them.
-    known = [entry.key for entry in entries(part)]
+    known = {entry.key: None for entry in entries(part)}
     for key in tree:
         if key in known:
             continue
@@ -361,6 +424,9 @@ class _Inner:
         self._part = part
 
     def read(self, value: object, context: Context) -> Part:
+        return cast("Part", _once(self, self._made, value, context))
+
+    def _made(self, value: object, context: Context) -> Part:
         return _read(self._part, value, context)
 
     def schema(self) -> dict[str, Schema]:

@@ -108,14 +108,12 @@ class Source:
     ) -> tuple[Version, list[Result]]:
         # What the targets are matters only for `closesEarly: auto`.
         items = inventory.take(self.items, kinds(policy))
-        plan: Plan | None = None
-        if planned:
-            plan, results = compile_policy(policy, cluster, items)
-            timetable = plan.timetable
-        else:
+        if not planned:
             timetable, results = compile_timetable(policy, cluster, items)
+            return Version(policy, timetable), results
+        plan, results = compile_policy(policy, cluster, items)
         timely = [result for result in results if result.tags["rule"] in _TIMELY]
-        return Version(policy, timetable, plan), timely
+        return Version(policy, plan.timetable, plan), timely
 
 
 def once(results: Iterable[Result]) -> list[Result]:

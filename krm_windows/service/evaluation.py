@@ -327,7 +327,7 @@ def _patch_of(stored: Stored, cluster: str | None) -> Hashable:
     """
     if stored.fleet is None or cluster is None:
         return cluster
-    number = stored.fleet.numbers().get(cluster)
+    number = stored.fleet.numbers.get(cluster)
     if number is None:
         return cluster
     return stored.fleet.value_text(number) or cluster

@@ -16,6 +16,8 @@ MEDIA_TYPE = "application/problem+json"
 _LONGEST = 2000
 
 Record = dict[str, object]
+# Made once: for other than the default options `json.dumps` makes one each time.
+_JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 @dataclass(eq=False)
@@ -72,7 +74,7 @@ def _finding(result: Result, policy: KubeObject | None, file: str | None) -> Rec
 
 def json_body(value: object) -> bytes:
     """Write a value as a body of JSON, with a line end, for whoever reads it at a terminal."""
-    return f"{json.dumps(value, ensure_ascii=False)}\n".encode(errors="backslashreplace")
+    return f"{_JSON.encode(value)}\n".encode(errors="backslashreplace")
 
 
 def as_response(problem: Problem) -> Response:

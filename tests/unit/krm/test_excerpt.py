@@ -109,6 +109,24 @@ def test_entries_with_the_same_text_have_it_behind_their_names() -> None:
     assert texts == [north, None, b"{}"]
 
 
+def test_what_has_the_same_text_is_read_once() -> None:
+    """In other policies, too; but not where it is so long that many of them would be much."""
+    text = "spec:\n  clusters:\n"
+    for name in ("north", "a-longer-name", "'quoted'"):
+        text += f"    {name}: {{opens: 1}}\n"
+    text += f"    long: {{opens: {'x' * 2000}}}\n"
+    nodes = []
+    for source in (text, f"kind: A\n{text}"):
+        _, found = excerpt.read(KubeObject.parse(source.encode()), "spec", "clusters")
+        assert found is not None
+        nodes.append([found.entry(number) for number in range(len(found.names))])
+    (north, longer, quoted, long), (other, *_, other_long) = nodes
+    assert north is longer
+    assert north is other
+    assert north is not quoted
+    assert long is not other_long
+
+
 @st.composite
 def policies(draw: st.DrawFn, *, anchored: bool) -> str:
     """Draw an object with a mapping of mappings, of fields as people write them and should not."""
@@ -164,7 +182,7 @@ def agreed(item: KubeObject) -> Iterator[tuple[str, krm.Value]]:
     rest = krm.value(found.rest())
     # A field with nothing in it is null once its one entry is gone.
     assert rest == {**whole, "spec": spec or None}
-    for name, number in found.numbers().items():
+    for name, number in found.numbers.items():
         entry = krm.value(found.entry(number))
         assert entry == entries[name]
         yield name, entry

@@ -3,6 +3,7 @@
 import pytest
 
 from krm_windows.krm import KubeObject
+from krm_windows.krm.merge_patch import merge
 from krm_windows.policy import clusters
 from krm_windows.policy.load import Loaded, load, read
 
@@ -223,3 +224,59 @@ def test_a_cluster_without_a_patch_has_the_policy() -> None:
     assert policy is not None
     assert source.policy is not None
     assert policy.spec.interval != source.policy.spec.interval
+
+
+PATCHES = {
+    "nothing": "{}",
+    "one window": "{windows: {week: {opens: Tue 09:00}}}",
+    "a window less": "{windows: {night: null}}",
+    "a window more": "{windows: {noon: {opens: daily 12:00, duration: 1h}}}",
+    "another zone": "{timeZone: America/New_York}",
+    "a zone that there is not": "{timeZone: Europe/Berln}",
+    "nulls in a list": "{targets: [{kind: Kustomization, names: [a], namespace: null}]}",
+    "nulls in a new map": "{overrides: {o: {state: Open, ends: 2027-01-01, reason: r, x: null}}}",
+    "a target twice": "{targets: [{kind: Kustomization, names: [apps, apps]}]}",
+    "a leaf for a map": "{windows: closed}",
+    "an end before the beginning": "{freezes: {x: {ends: '2026-12-01'}}}",
+    "two ends": "{windows: {week: {duration: 4h}}}",
+    "an empty freeze": "{freezes: {x: null}}",
+    "no zone": "{timeZone: null}",
+}
+
+
+@pytest.mark.parametrize("base", ["", "  overrides: null\n", "  suspend: true\n"])
+@pytest.mark.parametrize("name", PATCHES)
+def test_a_version_means_what_its_text_means_alone(name: str, base: str) -> None:
+    """What is taken over from the policy itself is what reading the version as a whole gives."""
+    text = (
+        f"{BASE.replace('  clusters:', base + '  clusters:')}    {{e: {PATCHES[name]}, f: {{}}}}\n"
+    )
+    source = read(KubeObject.parse(text.encode()).node)
+    alone = KubeObject.parse(text.encode()).as_read()
+    content = alone.get()
+    assert isinstance(content, dict)
+    merged = merge(content["spec"], {**content["spec"]["clusters"]["e"], "clusters": None})
+    alone.set({**content, "spec": {**merged, "buildFor": "e"}})
+    whole = read(KubeObject.parse(alone.span).node)
+    # Twice, and after another cluster: what was read for one is not taken for the other.
+    for cluster in ("e", "f", "e"):
+        policy, _ = source.version(cluster)
+    assert policy == whole.policy
+    expected = {result.tags["rule"] for result in whole.version(None)[1]}
+    assert {result.tags["rule"] for result in source.version("e")[1]} == expected
+
+
+def test_what_a_patch_does_not_touch_is_read_once() -> None:
+    """Of a thousand clusters each is little more than its patch; in another zone all is read."""
+    text = BASE + "    {e: {windows: {week: {opens: Tue 09:00}}}, f: {timeZone: Europe/Paris}}\n"
+    source = read(KubeObject.parse(text.encode()).node)
+    own = source.policy
+    same, _ = source.version("e")
+    other, _ = source.version("f")
+    assert own is not None
+    assert same is not None
+    assert other is not None
+    assert same.spec.freezes is own.spec.freezes
+    assert same.spec.windows["night"] is own.spec.windows["night"]
+    assert same.spec.windows["week"] is not own.spec.windows["week"]
+    assert other.spec.freezes is not own.spec.freezes
