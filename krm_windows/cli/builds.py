@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 # As Flux's own example repository has it (fluxcd/flux2-kustomize-helm-example).
 CLUSTERS = "clusters/*"
+CLUSTERS_HELP = (
+    f"the clusters' directories in it (default: {CLUSTERS}, or else where Flux seems to start)"
+)
 
 _GIT = ".git"
 _NAME = "krm-windows"
@@ -28,8 +31,7 @@ def add_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--clusters",
         metavar="GLOB",
-        default=CLUSTERS,
-        help=f"the clusters' directories in it (default: {CLUSTERS})",
+        help=CLUSTERS_HELP,
     )
     add_source_option(group)
     add_build_options(group)
@@ -80,6 +82,22 @@ def source(text: str) -> "Given":
         return Given.parse(text)
     except InputError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def directories(tree: "Checkout", pattern: str | None) -> "Sequence[str]":
+    """Return the directories that clusters start from: by a pattern, or by what is usual.
+
+    Without a pattern, `clusters/*`; where that matches none, what Flux seems to apply to a cluster.
+    """
+    # As for `source`.
+    from krm_windows.flux import entrances  # noqa: PLC0415
+
+    if pattern is not None:
+        return tree.directories(pattern)
+    usual = tree.directories(CLUSTERS)
+    if usual:
+        return usual
+    return [each.directory for each in entrances.find(tree)]
 
 
 def hints(tree: "Checkout", given: "Sequence[Given]", directory: Path) -> "Hints":

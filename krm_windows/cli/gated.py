@@ -47,8 +47,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--clusters",
         metavar="GLOB",
-        default=builds.CLUSTERS,
-        help="the clusters' directories in it (default: %(default)s)",
+        help=builds.CLUSTERS_HELP,
     )
     builds.add_source_option(parser)
 
@@ -103,8 +102,9 @@ def policies(versions: list[Version], arguments: argparse.Namespace) -> Iterator
     # What nobody gates would let every change land.
     for name in sorted(names - {policy for policy, _ in found}):
         raise InputError(
-            f"{name} gates nothing in {arguments.tree} (clusters: {arguments.clusters}): give "
-            "--tree and --clusters, or say by --paths what it gates"
+            f"{name} gates nothing in {arguments.tree} (clusters: "
+            f"{arguments.clusters or builds.CLUSTERS}): give --tree and --clusters, or say by "
+            "--paths what it gates"
         )
     top = _from_the_top(arguments)
     for (name, cluster), below in found.items():
@@ -147,7 +147,7 @@ def _survey(arguments: argparse.Namespace) -> Survey:
             stack.enter_context(builder)
         with progress.meter("builds") as report:
             made = Builds(tree, builder, os.cpu_count() or 1, report)
-            found = survey(tree, tree.directories(arguments.clusters), made, hints)
+            found = survey(tree, builds.directories(tree, arguments.clusters), made, hints)
     for notice in found.notices:
         # What it applies may be gated in the cluster, and is not here.
         if notice.rule is rules.NOT_FOLLOWED:

@@ -187,6 +187,11 @@ def _nothing(cluster: Cluster, proposed: Proposed) -> str:
     # A second policy of the same targets would be refused by `check --repo`.
     if proposed.gated:
         return f"cluster {cluster.name}: every Kustomization in it is gated by a policy already"
+    if not cluster.complete:
+        return (
+            f"cluster {cluster.name}: some of what {cluster.root} applies could not be built or is "
+            "elsewhere, and the rest has no Flux Kustomization that can be gated"
+        )
     return (
         f"cluster {cluster.name}: {cluster.root} applies no Flux Kustomization, and only what "
         "another one delivers can be gated; --clusters GLOB says where clusters are"

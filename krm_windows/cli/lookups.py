@@ -50,7 +50,7 @@ class Lookup:
             # A glob that matches nothing would otherwise be a repository without changes.
             if not found.clusters:
                 raise InputError(
-                    f"{arguments.repo}: no directory matches {arguments.clusters} at commit "
+                    f"{arguments.repo}: {repository.unmatched(arguments)} at commit "
                     f"{commit[:12]}; {repository.advice(tree)}"
                 )
             return found

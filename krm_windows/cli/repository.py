@@ -71,26 +71,41 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         after = survey_of(tree, builder, arguments)
         # A glob that matches nothing would otherwise be a check that finds no fault.
         if not after.clusters:
-            raise InputError(
-                f"{arguments.repo}: no directory matches {arguments.clusters}; {advice(tree)}"
-            )
+            raise InputError(f"{arguments.repo}: {unmatched(arguments)}; {advice(tree)}")
+        _log_roots(after, arguments.clusters)
         found = repository.check(after, before, arguments.allow_cross_namespace)
         report = compose(arguments.repo, after, chain(found, _unlisted(after, arguments.clusters)))
     output.show(FORMATS[arguments.output]([report]))
     return ExitCode.of(failed=fails(report.results, strict=arguments.strict))
 
 
-def _unlisted(found: Survey, pattern: str) -> Iterator[repository.Finding]:
+def unmatched(arguments: argparse.Namespace) -> str:
+    """Say that no directory of a cluster was found."""
+    return f"no directory matches {arguments.clusters or builds.CLUSTERS}"
+
+
+def _log_roots(found: Survey, pattern: str | None) -> None:
+    """Say which directories were taken for clusters, where neither a person nor a habit says so."""
+    roots = [each.root for each in found.clusters]
+    usual = set(found.tree.directories(builds.CLUSTERS))
+    if pattern is None and not usual.intersection(roots):
+        output.log(
+            f"nothing matches {builds.CLUSTERS}, so what Flux seems to apply was checked: "
+            f"{', '.join(roots)} (--clusters GLOB says otherwise)"
+        )
+
+
+def _unlisted(found: Survey, pattern: str | None) -> Iterator[repository.Finding]:
     """Yield where Flux seems to enter, and the usual pattern leads to none."""
     # Whoever gives a pattern may mean one cluster of many.
-    if pattern != builds.CLUSTERS:
+    if pattern is not None:
         return
     roots = [cluster.root for cluster in found.clusters]
     for entrance in entrances.beside(found.tree, roots, _read(found)):
         directory = entrance.directory
         inside = (path for path in found.tree.manifests() if path.startswith(f"{directory}/"))
         message = (
-            f"Flux seems to apply {directory} to a cluster, and {pattern} does not lead there, so "
+            f"Flux seems to apply {directory} to a cluster that is not among those found, so "
             f"it was not checked: if it is one, check it with `--clusters '{directory}'`"
         )
         file = entrance.file or next(inside, directory)
@@ -121,7 +136,7 @@ def survey_of(
     with progress.meter("builds") as report:
         return survey(
             tree,
-            tree.directories(arguments.clusters),
+            builds.directories(tree, arguments.clusters),
             Builds(tree, builder, arguments.jobs, report),
             hints,
         )

@@ -36,18 +36,46 @@ def test_a_wrong_call_says_what_is_wrong(
     assert said in capsys.readouterr().err
 
 
-def test_a_pattern_that_finds_nothing_shows_where_clusters_may_lie(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """And how to name them."""
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """Return a repository whose clusters are in no usual place."""
     for name in ("north", "south"):
         (tmp_path / f"deploy/clusters/{name}").mkdir(parents=True)
         text = (Path(FIRES) / "clusters/north/flux.yaml").read_text()
         (tmp_path / f"deploy/clusters/{name}/flux.yaml").write_text(text)
-    assert main(["check", "--repo", str(tmp_path)]) == 1
+    return tmp_path
+
+
+def test_a_pattern_that_finds_nothing_shows_where_clusters_may_lie(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And how to name them."""
+    assert main(["check", "--repo", str(elsewhere), "--clusters", "clusters/*"]) == 1
     said = capsys.readouterr().err
     assert "deploy/clusters/north, deploy/clusters/south" in said
     assert "--clusters 'deploy/clusters/*'" in said
+
+
+def test_without_a_pattern_what_flux_seems_to_apply_is_checked(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As if it had been named; and which directories that are is said."""
+    main(["check", "--repo", str(elsewhere), "-o", "json"])
+    found = capsys.readouterr()
+    assert "deploy/clusters/north, deploy/clusters/south (--clusters" in found.err
+    main(["check", "--repo", str(elsewhere), "-o", "json", "--clusters", "deploy/clusters/*"])
+    named = capsys.readouterr()
+    assert found.out == named.out
+    assert "deploy/clusters" not in named.err
+
+
+def test_a_repository_without_clusters_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A check that looks at nothing would find no fault."""
+    (tmp_path / "a.yaml").write_text("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\n")
+    assert main(["check", "--repo", str(tmp_path)]) == 1
+    assert "no directory matches clusters/*" in capsys.readouterr().err
 
 
 def test_errors_fail_and_warnings_only_when_strict(capsys: pytest.CaptureFixture[str]) -> None:
