@@ -167,6 +167,10 @@ TARGET_MISSING = _error(
 TARGET_UNSEEN = _warning(
     "target-unseen", "A target is not among the resources; it may come from elsewhere."
 )
+PENDING_UNKNOWN = _warning(
+    "pending-unknown",
+    "`onlyIf: Pending`, and nobody can tell whether a target has something to apply.",
+)
 TARGET_UNMATCHED = _error("target-unmatched", "`matchLabels` matches nothing that is visible.")
 TARGET_RENAMED = _warning(
     "target-renamed", "A target was renamed by kustomize; names in Role and timetable are not."

@@ -4,7 +4,7 @@ A layer above may have moved, renamed or dropped what was emitted, and an exec f
 enabled is skipped without a word (kustomize), so this reads what would be applied.
 """
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from krm_windows.checks.overlap import Claim
 from krm_windows.emit import Manifest, beside, configmap, kubectl, names, state_metrics
 from krm_windows.emit.labels import GOVERNED_BY, POLICY
 from krm_windows.emit.names import TIME_INTERVALS
+from krm_windows.gate.revisions import RESOURCES, SOURCE, Source
 from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Inventory, Resource, file_of, ref_of
 from krm_windows.krm import InputError, KubeObject, plain_json
@@ -27,6 +28,8 @@ from krm_windows.results import Result
 ALL = "*"
 # The verbs by which the gate turns a target: it reads the object, and patches its field.
 _TURN = ("get", "patch")
+# And those of a source, with `onlyIf: Pending`.
+_READ = ("get",)
 
 
 class _Loose(NamedTuple):
@@ -394,7 +397,9 @@ def _rights(emitted: Emitted) -> Iterator[Result]:
     bound = [role for role in emitted.of("Role") if _bound(emitted, role)]
     yield from _lacking(emitted, wanted, bound)
     yield from _lacking_loose(loose, bound)
-    yield from _excess(emitted, wanted, loose)
+    reads = _reads(plan)
+    yield from _lacking_reads(reads, bound)
+    yield from _excess(emitted, wanted, loose, reads)
 
 
 def _lacking(
@@ -426,10 +431,44 @@ def _lacking_loose(loose: Iterable[_Loose], bound: Sequence[KubeObject]) -> Iter
             yield rules.RIGHTS_MISSING.result(message)
 
 
+def _reads(plan: Plan) -> set[Source]:
+    """Return the sources that hooks with `onlyIf: Pending` read; `ALL` for those of no name."""
+    kinds = {resource: kind for kind, resource in RESOURCES.items()}
+    found: set[Source] = set()
+    for rights in plan.rights:
+        for grant in rights.grants:
+            if _is_read(grant.group, tuple(grant.verbs)):
+                for name in grant.names or (ALL,):
+                    found.add(Source(kinds[grant.resource], rights.namespace, name))
+    return found
+
+
+def _is_read(group: str, verbs: tuple[str, ...]) -> bool:
+    return group == SOURCE and verbs == _READ
+
+
+def _lacking_reads(reads: Iterable[Source], bound: Sequence[KubeObject]) -> Iterator[Result]:
+    """Yield the sources that are known by name, and that no bound Role lets the gate read."""
+    given: set[tuple[str, str, str]] = set()
+    for role in bound:
+        for grant in _granted(role):
+            given.add((role.namespace, grant.resource, grant.name))
+    for source in sorted(reads):
+        named = (source.namespace, RESOURCES[source.kind], source.name)
+        # One that is not seen may have a name in the Role, which was made where it is seen.
+        if source.name != ALL and named not in given:
+            message = (
+                f"no bound Role in {source.namespace} lets the gate read {source}, so hooks would "
+                "run whether or not something has to be applied"
+            )
+            yield rules.RIGHTS_MISSING.result(message)
+
+
 def _excess(
     emitted: Emitted,
     wanted: Iterable[Target],
     loose: Container[_Loose],
+    reads: Collection[Source],
 ) -> Iterator[Result]:
     """Yield what a Role gives beyond that, bound or not."""
     # All verbs together: `get` alone, or with `delete` beside, is another grant.
@@ -438,7 +477,7 @@ def _excess(
         turned.add(_Grant(_TURN, target.group, target.resource, target.name))
     for role in emitted.of("Role"):
         for grant in _granted(role):
-            if grant in turned:
+            if grant in turned or _is_any_read(grant, role.namespace, reads):
                 continue
             if grant.name == ALL and grant.loose(role.namespace) in loose:
                 continue
@@ -449,12 +488,29 @@ def _excess(
             yield rules.RIGHTS_EXCESS.result(message, ref=ref_of(role))
 
 
+def _is_any_read(grant: _Grant, namespace: str, reads: Collection[Source]) -> bool:
+    """Say whether a right is that to read one of these sources."""
+    if not _is_read(grant.group, grant.verbs):
+        return False
+    for source in reads:
+        # Where a target is not seen here, its source may be any.
+        if source.name == ALL:
+            return True
+        if (source.namespace, RESOURCES[source.kind], source.name) == (
+            namespace,
+            grant.resource,
+            grant.name,
+        ):
+            return True
+    return False
+
+
 def _loose(plan: Plan) -> set[_Loose]:
     """Return every right of the plan that cannot name its objects."""
     found: set[_Loose] = set()
     for rights in plan.rights:
         for grant in rights.grants:
-            if not grant.names:
+            if not grant.names and not _is_read(grant.group, tuple(grant.verbs)):
                 right = _Loose(
                     rights.namespace,
                     tuple(grant.verbs),

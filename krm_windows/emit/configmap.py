@@ -28,7 +28,11 @@ _FOLDERS = {
 # image of our own.
 _EMPTY = {"package.__init__.py": ""}
 # What is shipped beside the core only where the policy uses it.
-_PARTS = {"events": ("events",), "hooks": ("hooks", "notes")}
+_PARTS = {
+    "events": ("events",),
+    "hooks": ("hooks", "notes"),
+    "pending": ("pending", "revisions"),
+}
 
 
 def config_map(plan: Plan) -> Manifest:
@@ -67,12 +71,14 @@ def of_any_release(plan: Plan) -> Plan:
 
 
 def parts(plan: Plan) -> frozenset[str]:
-    """Return what a plan needs beside the core of the gate: `events`, `hooks`."""
+    """Return what a plan needs beside the core of the gate: `events`, `hooks`, `pending`."""
     found: set[str] = set()
     if plan.events:
         found.add("events")
     if plan.hooks:
         found.add("hooks")
+        if plan.hooks.only_if == "Pending":
+            found.add("pending")
     return frozenset(found)
 
 
@@ -93,13 +99,14 @@ def program(parts: frozenset[str] = frozenset()) -> dict[str, str]:
 
 def _entry(parts: frozenset[str]) -> str:
     """Return the program's first file: the core's `main`, with the parts around its run."""
-    # What runs, by the parts: hooks lie within what Events are written around.
-    runs = {
-        frozenset(): "",
-        frozenset({"hooks"}): "hooks.run",
-        frozenset({"events"}): "events.run",
-        frozenset({"events", "hooks"}): "partial(events.run, around=hooks.run)",
-    }
+    # What runs, from the inside out: hooks lie within what Events are written around.
+    run = ""
+    if "hooks" in parts:
+        run = "hooks.run"
+    if "pending" in parts:
+        run = f"partial({run}, pending=pending.reasons)"
+    if "events" in parts:
+        run = f"partial(events.run, around={run})" if run else "events.run"
     partial = ""
     if len(parts) > 1:
         partial = "from functools import partial\n\n"
@@ -108,7 +115,7 @@ def _entry(parts: frozenset[str]) -> str:
         package = f"from krm_windows.gate import {', '.join(sorted(parts))}\n"
     return (
         f"{partial}{package}from krm_windows.gate.__main__ import main\nraise "
-        f"SystemExit(main({runs[parts]}))\n"
+        f"SystemExit(main({run}))\n"
     )
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
@@ -30,6 +30,8 @@ _DUE = "hooks.beforeOpen is due"
 _UNNOTED = "hooks: no target takes a note, or another run has taken it back"
 # These say how far the hook before opening is.
 _OF_A_JOB = (Stage.OPENING, Stage.PASSED, Stage.BREAKING, Stage.ABORTED)
+Pending = Callable[[Cluster, Sequence[Target]], Iterator[tuple[Target, str]]]
+"""Says for each target why it may have something to apply, in no words where it has nothing."""
 # Of a Job; `BROKEN_OFF`: nobody waits for it any more, as its window has closed.
 End = Enum("End", ["WELL", "BAD", "NEVER_BEGAN", "BROKEN_OFF"])
 
@@ -103,16 +105,23 @@ class Hook:
 
 
 def run(
-    gate: Gate, cluster: Cluster, *, allow_missing: bool, text: str = "", **pace: float
+    gate: Gate,
+    cluster: Cluster,
+    *,
+    allow_missing: bool,
+    text: str = "",
+    pending: Pending | None = None,
+    **pace: float,
 ) -> bool:
     """Run as the gate does, with hooks around it.
 
-    They are those of the JSON `text`, else of the file beside the timetable.
+    They are those of the JSON `text`, else of the file beside the timetable. With `pending` they
+    are left out where no target has something to apply.
     """
     try:
         data = json.loads(text or (FILES / "hooks.json").read_text(encoding="utf-8"))
         hooks = {kind: Hook(**hook) for kind, hook in data["hooks"].items()}
-        around = Hooks(gate, cluster, data["namespace"], hooks, **pace)
+        around = Hooks(gate, cluster, data["namespace"], hooks, pending, **pace)
     except Exception as error:  # noqa: BLE001 - what cannot be read must not open
         decision = shut(f"hooks cannot be read: {error!r}")
         closed = replace(gate, decides=lambda _: decision)
@@ -132,6 +141,7 @@ class Hooks:
     cluster: Cluster
     namespace: str
     hooks: dict[str, Hook]
+    pending: Pending | None = None
     pause: float = 5  # in seconds, between two questions
     grace: float = 60  # that the Job controller has to end what is late
 
@@ -193,7 +203,7 @@ class Hooks:
         found = self._find()
         note = self.notes.latest(found)
         is_this = note.occurrence == _occurrence(decision)
-        if is_this and note.stage is Stage.PASSED:
+        if is_this and note.stage is Stage.PASSED and not note.skipped:
             return Permission(May.OPEN)
         # It may have a later note.
         if None in found.values():
@@ -229,23 +239,43 @@ class Hooks:
         is_this: bool,
     ) -> Permission | None:
         """Begin a cycle if one is due, and nothing has to be ended before."""
-        waits = self._any_opens(found)
+        waiting = self._waiting(found)
         is_open = self._any_closes(found)
-        was_closed = waits and not is_open
+        was_closed = bool(waiting) and not is_open
         if self._has_to_end(last, is_this=is_this, was_closed=was_closed):
             return Permission(May.SHUT, "hooks: what was open before has to be ended first")
-        due = self._due(last, waits=waits, is_open=is_open)
-        if due is None or (is_this and due is last.stage):  # or it has begun
+        skipped = self._is_skipped(last, waiting)
+        due = self._due(last, waits=bool(waiting), is_open=is_open, skipped=skipped)
+        if due is None:
             return Permission(May.KEEP)
-        return self._begin(last, due, decision)
+        if is_this and due is last.stage and skipped is last.skipped:  # it has begun
+            if waiting and due is Stage.PASSED:
+                return Permission(May.OPEN)
+            return Permission(May.KEEP)
+        return self._begin(last, due, decision, skipped=skipped)
 
-    def _any_opens(self, found: Found) -> bool:
-        """Say whether a run would open any of these."""
+    def _waiting(self, found: Found) -> list[Target]:
+        """Give those of the targets that a run would open."""
         decision = replace(self._decision(), open=True)
+        waiting = []
         for target, observed in found.items():
             if observed and self._suspends(target, observed, decision) is False:
-                return True
-        return False
+                waiting.append(target)
+        return waiting
+
+    def _is_skipped(self, last: Note, waiting: Sequence[Target]) -> bool:
+        """Say whether hooks are left out, as what waits to be opened has nothing to apply."""
+        has_passed = last.stage is Stage.PASSED
+        if self.pending is None or (has_passed and not last.skipped):
+            return False
+        if not waiting:
+            return has_passed
+        found = False
+        for target, reason in self.pending(self.cluster, waiting):
+            if reason:
+                self.gate.log(target=str(target), pending=reason)
+                found = True
+        return not found
 
     def _any_closes(self, found: Found) -> bool:
         """Say whether a run would close any of these; what cannot be read may be open."""
@@ -288,13 +318,15 @@ class Hooks:
         *,
         waits: bool,
         is_open: bool,
+        skipped: bool,
     ) -> Stage | None:
         """Say at which stage a cycle begins, if at any.
 
-        `waits`: some targets wait to be opened; `is_open`: some are open.
+        `waits`: some targets wait to be opened; `is_open`: some are open; `skipped`: without hooks.
         """
         due = Stage.OPENING
-        if last.stage is Stage.PASSED or "beforeOpen" not in self.hooks:
+        has_run = last.stage is Stage.PASSED and not last.skipped
+        if has_run or skipped or "beforeOpen" not in self.hooks:
             due = Stage.PASSED  # there is no hook that is yet to run
         if waits or (is_open and due is last.stage):
             return due
@@ -307,6 +339,8 @@ class Hooks:
         last: Note,
         stage: Stage,
         decision: Decision,
+        *,
+        skipped: bool,
     ) -> Permission | None:
         """Write the first note of a cycle.
 
@@ -314,7 +348,7 @@ class Hooks:
         """
         now = self.gate.now()
         cycle = max(last.cycle + 1, int(now.timestamp()))
-        note = Note(_occurrence(decision), cycle, stage, at=now.isoformat())
+        note = Note(_occurrence(decision), cycle, stage, at=now.isoformat(), skipped=skipped)
         if stage is Stage.OPENING:
             note = replace(note, job=self._name("beforeOpen", note))
         elif stage is Stage.PASSED and last.stage is Stage.PASSED:
@@ -327,6 +361,8 @@ class Hooks:
         if stage is Stage.OPENING:
             return self._open(note, decision)
         if stage is Stage.PASSED:
+            if skipped:
+                self.gate.log(hooks="left out: nothing has to be applied")
             return Permission(May.OPEN)
         return Permission(May.KEEP)
 
@@ -405,7 +441,7 @@ class Hooks:
         return timedelta(0) < left < AHEAD
 
     def _all_closed(self, note: Note) -> bool:
-        if note.stage is Stage.CLOSING and "afterClose" in self.hooks:
+        if note.stage is Stage.CLOSING and self._runs("afterClose", note):
             self._calm(self.hooks["afterClose"].seconds)
         return not self._any_closes(self.notes.find())
 
@@ -431,12 +467,16 @@ class Hooks:
         if note.stage is Stage.BREAKING and "beforeOpen" in self.hooks:
             self._run("beforeOpen", note.job, begins=False)  # it may not have ended
         hook = transition.hook
-        if hook in self.hooks and self._run(hook, self._name(hook, note)) is End.NEVER_BEGAN:
+        if self._runs(hook, note) and self._run(hook, self._name(hook, note)) is End.NEVER_BEGAN:
             return note
         later = replace(note, stage=transition.to)
         if self.notes.write(later, note):
             return later
         return note
+
+    def _runs(self, hook: str, note: Note) -> bool:
+        """Say whether there is such a hook, and a cycle is one that hooks run in."""
+        return hook in self.hooks and not note.skipped
 
     # Jobs.
 
@@ -464,6 +504,8 @@ class Hooks:
         hook = self.hooks.get("beforeOpen")
         if hook is None or note.stage not in _OF_A_JOB:
             return True  # it need not name any
+        if note.skipped:
+            return self.pending is not None
         if note.stage is Stage.OPENING:
             return note.job == self._name("beforeOpen", note)
         if not note.job.startswith(hook.name):

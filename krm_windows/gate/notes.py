@@ -74,7 +74,8 @@ Written = Enum("Written", ["YES", "NO", "UNKNOWN"])
 class Note:
     """The `stage` of an `occurrence` (its UTC beginning, None: always), in a numbered `cycle`.
 
-    `job` is that of the hook before opening, which was last begun `at` that instant.
+    `job` is that of the hook before opening, which was last begun `at` that instant. `skipped`:
+    hooks are left out, as nothing had to be applied.
     """
 
     occurrence: str | None = None
@@ -82,6 +83,7 @@ class Note:
     stage: Stage = Stage.CLOSED
     job: str = ""
     at: str = "2000-01-01T00:00:00+00:00"
+    skipped: bool = False
 
     @property
     def progress(self) -> tuple[int, int, datetime]:
@@ -250,7 +252,7 @@ def _note(said: dict[str, object]) -> Note | None:
     began = instant(said["occurrence"])
     if began is not None and began.year == 1:  # of which no clock can be asked
         return None
-    if instant(said["at"]) is None:
+    if instant(said["at"]) is None or not isinstance(said["skipped"], bool):
         return None
     stage = Stage(str(said["stage"]))
     make: Callable[..., Note] = Note

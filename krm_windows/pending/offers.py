@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from krm_windows.gate import revisions
 from krm_windows.gate.objects import dig
+from krm_windows.gate.revisions import SOURCE, Source, text
 from krm_windows.gate.target import true_of
 from krm_windows.gate.timetable import Target
-from krm_windows.gateable import HELM, KUSTOMIZE, SOURCE
-from krm_windows.pending.revisions import Revision, Sources, artifact, named, text
+from krm_windows.gateable import HELM, KUSTOMIZE
+from krm_windows.pending.revisions import Revision, Sources, artifact, named
 from krm_windows.status.objects import Address, Thing
 
 # The version that a HelmRelease asks for where it names none (helm-controller, HelmChartTemplate).
@@ -48,11 +50,11 @@ class Offer:
 def wanted(target: Target, thing: Thing) -> Iterator[Address]:
     """Yield the source that a target takes its revisions from, if it is another object."""
     if _is(target, KUSTOMIZE, "Kustomization"):
-        yield _reference(thing, target.namespace, "spec", "sourceRef")
+        yield _address(revisions.source(thing, target.namespace, "spec", "sourceRef"))
     elif _is(target, HELM, "HelmRelease"):
-        chart = _chart(target, thing)
+        chart = revisions.chart(thing, target.namespace)
         if chart is not None:
-            yield chart
+            yield _address(chart)
 
 
 def read(target: Target, thing: Thing, sources: Sources) -> Offer:
@@ -72,7 +74,7 @@ def _is(target: Target, group: str, kind: str) -> bool:
 
 
 def _kustomization(target: Target, thing: Thing, sources: Sources) -> Offer:
-    address = _reference(thing, target.namespace, "spec", "sourceRef")
+    address = _address(revisions.source(thing, target.namespace, "spec", "sourceRef"))
     applied = _revision(
         text(thing, "status", "lastAppliedRevision"),
         text(thing, "status", "lastAppliedOriginRevision"),
@@ -90,6 +92,9 @@ def _kustomization(target: Target, thing: Thing, sources: Sources) -> Offer:
     if _is_suspended(source):
         waits, offered, note = _found_here(source, applied, offered, sources)
         notes.append(f"{named(address)} {note}")
+    if _has_changed(thing, revisions.since_ready(thing)):
+        waits = Waits.YES
+        notes.append("its spec has changed since it was reconciled")
     return Offer(
         waits,
         named(address),
@@ -116,11 +121,13 @@ def _tried(
 
 
 def _release(target: Target, thing: Thing, sources: Sources) -> Offer:
-    applied, digest = _deployed(thing)
-    address = _chart(target, thing)
-    if address is None:
+    version, digest = revisions.deployed(thing)
+    applied = _revision(version)
+    chart = revisions.chart(thing, target.namespace)
+    if chart is None:
         note = "it has no chart yet: helm-controller makes one when it reconciles it first"
         return Offer(Waits.UNKNOWN, "", applied, notes=(note,))
+    address = _address(chart)
     source, offered, note = _offered(address, sources)
     if offered is None:
         return Offer(
@@ -129,13 +136,9 @@ def _release(target: Target, thing: Thing, sources: Sources) -> Offer:
             applied,
             notes=(note,),
         )
-    waits = _compared(applied, offered)
-    # helm-controller writes `6.6.2+<digest>` for `6.6.2@sha256:…` of an OCIRepository, and notes
-    # the digest itself.
-    if offered.digest:
-        waits = Waits.YES
-        if digest == offered.digest:
-            waits = Waits.NO
+    waits = Waits.YES
+    if revisions.is_installed(version, digest, offered.text):
+        waits = Waits.NO
     # The chart may be the same, and the values others: that is an upgrade, too.
     notes = list(_edited(thing, source))
     if notes:
@@ -159,30 +162,15 @@ def _edited(thing: Thing, chart: Thing) -> Iterator[str]:
         had_version = text(chart, "spec", "version") or _ANY
         if asked != had or version != had_version:
             yield f"it asks for chart {asked} {version} now, which is fetched when it opens"
-    attempted = dig(thing, "status", "lastAttemptedGeneration")
-    generation = dig(thing, "metadata", "generation")
-    # One that was never reconciled has attempted none.
-    if not isinstance(attempted, int) or not isinstance(generation, int):
-        return
-    # To suspend it is a change of its spec, too: that one counts for nothing.
-    own = int(_is_suspended(thing))
-    if generation - attempted > own:
+    if _has_changed(thing, revisions.since_attempted(thing)):
         yield "its spec has changed since it was reconciled: values, say"
 
 
-def _deployed(thing: Thing) -> tuple[Revision | None, str]:
-    """Return the chart's version that is installed, and its digest where it came from OCI."""
-    history = dig(thing, "status", "history")
-    if not isinstance(history, list):
-        return None, ""
-    # The newest first; an upgrade that failed stands before the release that is still installed.
-    # Its own statuses are those of Helm: deployed, superseded, failed, uninstalled.
-    for snapshot in history:
-        if text(snapshot, "status") == "deployed":
-            version = text(snapshot, "chartVersion")
-            digest = text(snapshot, "ociDigest")
-            return _revision(version), digest
-    return None, ""
+def _has_changed(thing: Thing, changes: int | None) -> bool:
+    """Say whether a spec was edited, by how often it has changed since it was reconciled."""
+    # To suspend it is a change, too: that one counts for nothing. Of one that was never reconciled
+    # nothing is known.
+    return changes is not None and changes > int(_is_suspended(thing))
 
 
 def _source(target: Target, thing: Thing, sources: Sources) -> Offer:
@@ -251,24 +239,8 @@ def _compared(applied: Revision | None, offered: Revision) -> Waits:
     return Waits.YES
 
 
-def _chart(target: Target, thing: Thing) -> Address | None:
-    """Return where a HelmRelease has its chart from."""
-    if text(thing, "spec", "chartRef", "kind"):
-        return _reference(thing, target.namespace, "spec", "chartRef")
-    # `namespace/name` of the HelmChart that helm-controller made.
-    made = text(thing, "status", "helmChart")
-    namespace, slash, name = made.partition("/")
-    if not slash:
-        return None
-    return SOURCE, "HelmChart", namespace, name
-
-
-def _reference(thing: Thing, namespace: str, *path: str) -> Address:
-    kind = text(thing, *path, "kind")
-    name = text(thing, *path, "name")
-    # Of the object's own namespace unless it names another one (CrossNamespaceSourceReference).
-    home = text(thing, *path, "namespace") or namespace
-    return SOURCE, kind, home, name
+def _address(source: Source) -> Address:
+    return SOURCE, *source
 
 
 def _revision(revision: str, origin: str = "") -> Revision | None:

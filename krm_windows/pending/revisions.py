@@ -6,18 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from krm_windows.gate.objects import dig
-from krm_windows.gateable import SOURCE, TABLE
+from krm_windows.gate.revisions import RESOURCES, SOURCE, is_same, text
 from krm_windows.status.objects import Address, Thing, instant
 from krm_windows.system.kubectl import Query
 
 Head = Callable[[str, str], str]
 """Takes a branch and a commit."""
 
-# The plurals of all kinds that a Kustomization or a HelmRelease can name as its source.
-_RESOURCES = {
-    **{row.kind: row.resource for row in TABLE if row.is_source},
-    "ExternalArtifact": "externalartifacts",
-}
 # What `flux push artifact --revision` and image builders note of where an artifact comes from
 # (OCI image specification, annotations).
 _ORIGIN = "org.opencontainers.image.revision"
@@ -41,27 +36,15 @@ class Revision:
     def commit(self) -> str:
         """The name of the commit that it is, or was made of; empty where it names none."""
         # Of Git the revision itself; of an artifact the one that it was made of.
-        for text in (self.text, self.origin):
-            found = _COMMIT.search(text)
+        for revision in (self.text, self.origin):
+            found = _COMMIT.search(revision)
             if found:
                 return found[1]
         return ""
 
-    @property
-    def digest(self) -> str:
-        """The digest of an OCI artifact, as in `6.6.2@sha256:…`; empty where it has none."""
-        _, at, digest = self.text.rpartition("@")
-        if not at:
-            return ""
-        return digest
-
     def is_same(self, other: "Revision") -> bool:
         """Whether both name the same content."""
-        # A tag can be moved, and `latest@sha256:1…` and `v2@sha256:1…` are one artifact. Of Git
-        # the branch counts: another one may have another commit the next moment.
-        if self.digest.startswith("sha256:") and other.digest:
-            return self.digest == other.digest
-        return self.text == other.text
+        return is_same(self.text, other.text)
 
 
 def nowhere(branch: str, commit: str) -> str:
@@ -101,7 +84,7 @@ def queries(addresses: Iterable[Address]) -> Iterable[tuple[Query, list[Address]
         groups.setdefault((kind, namespace), []).append(address)
     # A query is a process, and asks for objects of one kind in one namespace.
     for (kind, namespace), members in groups.items():
-        resource = _RESOURCES.get(kind)
+        resource = RESOURCES.get(kind)
         # An object may name anything; only a kind of Flux's sources is asked for.
         if resource is not None:
             names = tuple(address[3] for address in members)
@@ -116,11 +99,3 @@ def artifact(source: Thing) -> Revision | None:
         return None
     origin = text(found, "metadata", _ORIGIN)
     return Revision(revision, origin, instant(dig(found, "lastUpdateTime")))
-
-
-def text(thing: object, *path: str) -> str:
-    """Return a text at a path, empty where there is none."""
-    found = dig(thing, *path)
-    if not isinstance(found, str):
-        return ""
-    return found

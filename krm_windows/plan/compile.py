@@ -5,11 +5,12 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from krm_windows import rules
+from krm_windows.gate.revisions import Source
 from krm_windows.gate.timetable import Kind, Rule, Target, Timetable
 from krm_windows.inventory import Inventory
 from krm_windows.plan import sources, targets, timeouts, zone_rules
 from krm_windows.plan.edges import Edges, edges
-from krm_windows.plan.model import Plan, Runtime
+from krm_windows.plan.model import Plan, Rights, Runtime
 from krm_windows.plan.rights import rights
 from krm_windows.plan.targets import Selection
 from krm_windows.plan.triggers import Given, Wording, triggers
@@ -18,8 +19,8 @@ from krm_windows.policy.model import Actuator, Spec, TargetSelector, WindowPolic
 from krm_windows.results import Result
 
 # What the checks of a plan look at beside the targets themselves: consumers of sources, and their
-# timeouts.
-ALWAYS_READ = frozenset({"Kustomization", "HelmRelease"})
+# timeouts; and where those that a HelmRelease names come from.
+ALWAYS_READ = frozenset({"Kustomization", "HelmRelease", "HelmChart"})
 Address = tuple[str, str, str, str]
 """Group, resource, namespace and name."""
 
@@ -53,7 +54,7 @@ def compile_policy(
         namespace=home,
         timetable=timetable,
         triggers=found.triggers,
-        rights=rights((*timetable.targets, *timetable.released), spec.hooks, events=spec.events),
+        rights=_rights(spec, timetable, inventory),
         runtime=_runtime(spec.actuator, found.patience),
         interval=spec.interval,
         extras=frozenset(spec.extras),
@@ -63,6 +64,14 @@ def compile_policy(
         api_servers=spec.network_policy.api_server if spec.network_policy else (),
     )
     return plan, [*results, *found.results]
+
+
+def _rights(spec: Spec, timetable: Timetable, inventory: Inventory) -> tuple[Rights, ...]:
+    read: frozenset[Source] = frozenset()
+    if spec.hooks and spec.hooks.only_if == "Pending":
+        read = sources.read(timetable.targets, inventory)
+    turned = (*timetable.targets, *timetable.released)
+    return rights(turned, spec.hooks, events=spec.events, sources=read)
 
 
 def compile_timetable(
@@ -145,6 +154,8 @@ def _check(
 ) -> Iterable[Result]:
     yield from targets.check(selection, inventory)
     yield from sources.check(selection, inventory)
+    if spec.hooks and spec.hooks.only_if == "Pending":
+        yield from sources.check_pending(selection, inventory)
     # Without a field that says so, an object never applied looks like one that waits for its
     # window.
     if spec.first_apply == "Wait" and not selection.row.applied:

@@ -1,11 +1,14 @@
 """The rights that the gate takes.
 
-`get` and `patch` on named objects, and what hooks and Events need where they are.
+`get` and `patch` on named objects, and what hooks and Events need where they are: with
+`onlyIf: Pending` hooks need `get` on the sources of the targets.
 """
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator
 
 from krm_windows import gateable
+from krm_windows.gate.revisions import RESOURCES, SOURCE, Source
 from krm_windows.gate.timetable import Target
 from krm_windows.plan.model import Grant, Rights
 from krm_windows.policy.hooks import Hooks
@@ -23,15 +26,37 @@ def rights(
     hooks: Hooks | None = None,
     *,
     events: bool = False,
+    sources: Collection[Source] = (),
 ) -> tuple[Rights, ...]:
-    """Return the rights that turning these targets takes, a set for each namespace, all sorted."""
-    beside = (EVENTS,) if events else ()
+    """Return the rights that turning these targets takes, a set for each namespace, all sorted.
+
+    `sources` are read; one without a name stands for all of its kind in its namespace.
+    """
     # Verbs are granted for each namespace in a Role of its own; there is no ClusterRole.
-    namespaces = sorted({target.namespace for target in targets})
-    found = [Rights(name, (*beside, *_grants(targets, name))) for name in namespaces]
+    grants: dict[str, list[Grant]] = defaultdict(list)
+    for namespace in {target.namespace for target in targets}:
+        if events:
+            grants[namespace].append(EVENTS)
+        grants[namespace] += _grants(targets, namespace)
+    for namespace in {source.namespace for source in sources}:
+        grants[namespace] += _read(sources, namespace)
     if hooks:
-        found.append(Rights(hooks.namespace, (JOBS,)))
-    return tuple(sorted(found, key=lambda each: each.namespace))
+        grants[hooks.namespace].append(JOBS)
+    return tuple(Rights(name, tuple(found)) for name, found in sorted(grants.items()))
+
+
+def _read(sources: Collection[Source], namespace: str) -> Iterator[Grant]:
+    """Yield a grant for each kind of source in a namespace."""
+    kinds: dict[str, set[str]] = {}
+    for source in sources:
+        if source.namespace == namespace:
+            kinds.setdefault(RESOURCES[source.kind], set()).add(source.name)
+    for resource, names in sorted(kinds.items()):
+        known = tuple(sorted(names))
+        # Where one of them cannot be known, the right is on all.
+        if "" in names:
+            known = ()
+        yield Grant(SOURCE, resource, known, ("get",))
 
 
 def _grants(targets: tuple[Target, ...], namespace: str) -> tuple[Grant, ...]:
@@ -57,9 +82,14 @@ def granted(found: object, namespace: str) -> Iterator[Target]:
     if not isinstance(found, list):
         return
     for rule in found:
-        # Ours are about one kind each.
+        # Ours are about one kind each; what is only read (`sources`) is not turned.
         match rule:
-            case {"apiGroups": [group, *_], "resources": [resource, *_], "resourceNames": [*names]}:
+            case {
+                "apiGroups": [group, *_],
+                "resources": [resource, *_],
+                "resourceNames": [*names],
+                "verbs": [*verbs],
+            } if "patch" in verbs:
                 row = _ROWS.get((str(group), str(resource)))
             case _:
                 continue

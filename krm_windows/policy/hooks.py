@@ -93,6 +93,14 @@ class Hooks(Part):
             "Kubernetes'."
         )
     )
+    only_if: Literal["Always", "Pending"] = field(
+        default="Always",
+        description=(
+            "`Pending`: `beforeOpen` and `afterClose` are left out of an occurrence in which no "
+            "target that waits to be opened has something to apply, or may have. That is asked "
+            "when it opens: what arrives later is applied without them."
+        ),
+    )
     before_open: BeforeOpen | None = field(
         default=None, description="What runs before the targets are opened."
     )

@@ -117,6 +117,8 @@ def _hooks(hooks: Hooks) -> Iterator[str]:
     """Yield what runs around every occurrence, and where."""
     yield f"Jobs run in {hooks.namespace} around every time in which it is open:"
     before, after = hooks.before_open, hooks.after_close
+    if hooks.only_if == "Pending":
+        yield "  only where a target    has something to apply when it opens"
     if before:
         yield f"  before opening     {_job(before)}"
         outcome = "it opens all the same"

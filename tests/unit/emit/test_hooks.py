@@ -4,7 +4,10 @@ import json
 
 import pytest
 import yaml
-from calls import POLICY, call, wire
+from calls import POLICY, call, spec, wire
+
+from krm_windows.function import window_policy
+from krm_windows.krm import KubeObject
 
 HOOKS = """\
   hooks:
@@ -17,6 +20,8 @@ HOOKS = """\
     afterClose: {image: "line:1", timeout: 3m}
 """
 EVENTS = "  events: true\n"
+PENDING = HOOKS + "    onlyIf: Pending\n"
+SOURCE = "source.toolkit.fluxcd.io"
 CORE = {
     "__init__",
     "__main__",
@@ -53,18 +58,26 @@ def config_map(more: str) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("more", "parts"),
-    [("", set()), (EVENTS, {"events"}), (HOOKS, {"hooks", "notes"}), (HOOKS + EVENTS, None)],
+    [
+        ("", set()),
+        (EVENTS, {"events"}),
+        (HOOKS, {"hooks", "notes"}),
+        (HOOKS + "    onlyIf: Always\n", {"hooks", "notes"}),
+        (PENDING, {"hooks", "notes", "pending", "revisions"}),
+        (HOOKS + EVENTS, {"events", "hooks", "notes"}),
+        (PENDING + EVENTS, {"events", "hooks", "notes", "pending", "revisions"}),
+    ],
 )
-def test_what_is_not_used_is_not_shipped(more: str, parts: set[str] | None) -> None:
+def test_what_is_not_used_is_not_shipped(more: str, parts: set[str]) -> None:
     """Modules, volume and first file have what the policy uses, and the rest is left out."""
     data = config_map(more)
-    wanted = {"events", "hooks", "notes"} if parts is None else parts
     assert {key.split(".")[1] for key in data if key.startswith("gate.")} == CORE | {
         "__init__",
         "__main__",
-    } | wanted
-    assert ("hooks.json" in data) == ("hooks" in wanted)
-    assert all((part in data["__main__.py"]) == (part in wanted) for part in ("events", "hooks"))
+    } | parts
+    assert ("hooks.json" in data) == ("hooks" in parts)
+    named = ("events", "hooks", "pending")
+    assert all((part in data["__main__.py"]) == (part in parts) for part in named)
     [volume] = [
         item["spec"]["template"]["spec"]["volumes"][0]
         for item in items(more)
@@ -91,6 +104,153 @@ def test_rights_are_only_where_they_are_used() -> None:
     }
     granted = [{"apiGroups": [""], "resources": ["events"], "verbs": ["create"]}]
     assert roles(EVENTS) == {namespace: granted + rules for namespace, rules in plain.items()}
+
+
+def kustomization(reference: str, namespace: str = "flux-system") -> str:
+    """Return a target that names a source."""
+    return (
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
+        f"metadata: {{name: apps, namespace: {namespace}}}\n"
+        f"spec: {{sourceRef: {reference}}}\n"
+    )
+
+
+def release(spec: str) -> str:
+    """Return a HelmRelease, which has its chart from somewhere."""
+    return (
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n"
+        f"metadata: {{name: app, namespace: flux-system}}\nspec: {spec}\n"
+    )
+
+
+CHART = (
+    f"apiVersion: {SOURCE}/v1\nkind: HelmChart\nmetadata: {{name: own, namespace: charts}}\n"
+    "spec: {sourceRef: {kind: Bucket, name: store}}\n"
+)
+WITH_RELEASE = spec(
+    targets="[{kind: HelmRelease, names: [app]}]",
+    hooks='{namespace: line, onlyIf: Pending, afterClose: {image: "line:1"}}',
+)
+ANY_OF_A_KUSTOMIZATION = ["buckets", "externalartifacts", "gitrepositories", "ocirepositories"]
+
+
+def reads(config: str, *seen: str) -> dict[tuple[str, str], list[str] | None]:
+    """Return what the gate may read of sources: names by namespace and resource, None for all."""
+    found = {}
+    answer = call(wire(*seen, config=config))
+    assert not [each for each in answer.results if each["severity"] == "error"], answer.results
+    for role in answer.of("Role"):
+        for rule in role["rules"]:  # type: ignore[attr-defined]
+            if rule["apiGroups"] == [SOURCE]:
+                assert rule["verbs"] == ["get"]
+                [resource] = rule["resources"]
+                names = rule.get("resourceNames")
+                found[role["metadata"]["namespace"], resource] = names  # type: ignore[index]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        (
+            "{kind: GitRepository, name: fleet}",
+            {("flux-system", "gitrepositories"): ["fleet"]},
+        ),
+        (
+            "{kind: OCIRepository, name: fleet, namespace: sources}",
+            {("sources", "ocirepositories"): ["fleet"]},
+        ),
+        ("{kind: Secret, name: fleet}", {}),
+        ("{}", {}),
+    ],
+)
+def test_the_source_of_a_target_may_be_read(
+    reference: str, expected: dict[tuple[str, str], list[str]]
+) -> None:
+    """By name, in its own namespace, with `onlyIf: Pending` alone."""
+    config = POLICY.replace("[infra, apps]", "[apps]").rstrip("\n") + "\n"
+    assert reads(config + PENDING, kustomization(reference)) == expected
+    assert reads(config + HOOKS, kustomization(reference)) == {}
+
+
+def test_where_no_target_is_seen_any_source_of_theirs_may_be_read() -> None:
+    """Beside the target, as its source may be any of them."""
+    config = POLICY.rstrip("\n") + "\n" + PENDING
+    expected = {("flux-system", kind): None for kind in ANY_OF_A_KUSTOMIZATION}
+    assert reads(config) == expected
+
+
+@pytest.mark.parametrize(
+    ("chart", "expected"),
+    [
+        (
+            "{chart: {spec: {chart: a, sourceRef: {kind: HelmRepository, name: charts}}}}",
+            {
+                ("flux-system", "helmcharts"): ["flux-system-app"],
+                ("flux-system", "helmrepositories"): ["charts"],
+            },
+        ),
+        (
+            "{chart: {spec: {sourceRef: {kind: GitRepository, name: a, namespace: charts}}}}",
+            {
+                ("charts", "helmcharts"): ["flux-system-app"],
+                ("charts", "gitrepositories"): ["a"],
+            },
+        ),
+        (
+            "{chartRef: {kind: OCIRepository, name: app}}",
+            {("flux-system", "ocirepositories"): ["app"]},
+        ),
+        (
+            "{chartRef: {kind: HelmChart, name: own, namespace: charts}}",
+            {("charts", "helmcharts"): ["own"], ("charts", "buckets"): ["store"]},
+        ),
+        (
+            "{chartRef: {kind: HelmChart, name: unseen}}",
+            {
+                ("flux-system", "helmcharts"): ["unseen"],
+                ("flux-system", "buckets"): None,
+                ("flux-system", "gitrepositories"): None,
+                ("flux-system", "helmrepositories"): None,
+            },
+        ),
+    ],
+)
+def test_the_chart_of_a_release_may_be_read(
+    chart: str, expected: dict[tuple[str, str], list[str] | None]
+) -> None:
+    """And what it comes from."""
+    assert reads(WITH_RELEASE, release(chart), CHART) == expected
+
+
+def verified(config: str, items: list[dict]) -> set[str]:
+    """Verify what may be applied, and return the rules that fired."""
+    stream = [KubeObject.from_value(item) for item in items]
+    results = window_policy.verify(KubeObject.parse(config.encode()), stream)
+    return {each.tags["rule"] for each in results if each.severity.value == "error"}
+
+
+def test_what_may_be_read_is_verified() -> None:
+    """Where the target is seen, and where it is not; more is an excess, less is missing."""
+    config = POLICY.replace("[infra, apps]", "[apps]").rstrip("\n") + "\n" + PENDING
+    seen = kustomization("{kind: GitRepository, name: fleet}")
+    built = yaml.safe_load(call(wire(seen, config=config)).out)["items"]
+    [target, *windows] = built
+    assert verified(config, [target, *windows]) == set()
+    assert verified(config, windows) == set()
+    [rules] = [
+        item["rules"]
+        for item in windows
+        if item["kind"] == "Role" and item["metadata"]["namespace"] == "flux-system"
+    ]
+    [read] = [rule for rule in rules if rule["apiGroups"] == [SOURCE]]
+    read["resourceNames"].append("other")
+    assert verified(config, [target, *windows]) == {"rights-excess"}
+    read["resourceNames"].remove("fleet")
+    assert verified(config, [target, *windows]) == {"rights-excess", "rights-missing"}
+    read.update(resourceNames=["fleet"], verbs=["get", "list"])
+    assert "rights-excess" in verified(config, [target, *windows])
+    assert "rights-excess" in verified(config, windows)
 
 
 def test_a_job_has_time_for_its_hooks() -> None:

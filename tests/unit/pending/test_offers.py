@@ -126,6 +126,17 @@ def test_a_source_that_is_not_known() -> None:
     )
 
 
+@pytest.mark.parametrize(("generation", "waits"), [(3, Waits.NO), (2, Waits.YES), (None, Waits.NO)])
+def test_a_kustomization_that_was_edited(generation: int | None, waits: Waits) -> None:
+    """Its spec waits, too: the condition says of which generation it is, the status does not."""
+    revision = f"main@sha1:{OLD}"
+    ready = {"type": "Ready", "status": "True", "observedGeneration": generation}
+    here = kustomization("GitRepository", revision, conditions=[ready], observedGeneration=4)
+    found = read(APPS, here, source("GitRepository", revision))
+    assert found.waits is waits
+    assert found.notes == ("its spec has changed since it was reconciled",) * (waits is Waits.YES)
+
+
 def test_a_revision_that_was_tried() -> None:
     """It waits for whoever repairs it, and for no window."""
     offered = f"main@sha1:{NEW}"
@@ -243,14 +254,20 @@ def test_a_release_whose_values_changed(*, suspend: bool, attempted: int, waits:
 
 
 @pytest.mark.parametrize(
-    ("digest", "waits"), [(f"sha256:{OLD}", Waits.NO), (f"sha256:{NEW}", Waits.YES)]
+    ("noted", "offered", "waits"),
+    [
+        (f"sha256:{OLD}", f"1.0.0@sha256:{OLD}", Waits.NO),
+        (f"sha256:{OLD}", f"1.0.0@sha256:{NEW}", Waits.YES),
+        (f"latest@sha256:{OLD}", f"latest@sha256:{OLD}", Waits.NO),
+        (f"latest@sha256:{OLD}", f"latest@sha256:{NEW}", Waits.YES),
+    ],
 )
-def test_a_release_of_an_oci_repository(digest: str, waits: Waits) -> None:
-    """helm-controller notes the digest beside a version of its own."""
+def test_a_release_of_an_oci_repository(noted: str, offered: str, waits: Waits) -> None:
+    """helm-controller notes the digest beside a version of its own; of another tag all of it."""
     spec = {"chartRef": {"kind": "OCIRepository", "name": "fleet"}, "suspend": True}
-    history = [{"status": "deployed", "chartVersion": "1.0.0+aaaa", "ociDigest": f"sha256:{OLD}"}]
+    history = [{"status": "deployed", "chartVersion": "1.0.0+aaaa", "ociDigest": noted}]
     here = release("", spec, history=history, helmChart="")
-    found = read(RELEASE, here, source("OCIRepository", f"1.0.0@{digest}"))
+    found = read(RELEASE, here, source("OCIRepository", offered))
     assert (found.waits, found.source) == (waits, "OCIRepository shop/fleet")
 
 

@@ -18,6 +18,13 @@ def test_the_names_of_a_rule_are_targets() -> None:
             "resourceNames": [APPS.name],
             "verbs": ["get", "patch"],
         },
+        # What is only read, with `onlyIf: Pending`.
+        {
+            "apiGroups": ["source.toolkit.fluxcd.io"],
+            "resources": ["gitrepositories"],
+            "resourceNames": ["fleet"],
+            "verbs": ["get"],
+        },
     ]
     assert list(granted(rules, APPS.namespace)) == [APPS]
 

@@ -1,0 +1,121 @@
+"""Whether targets have something to apply: what they have applied, and what their sources offer.
+
+What cannot be told counts as something, so that no hook is left out for want of knowledge.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from krm_windows.gate import revisions
+from krm_windows.gate.__main__ import words_of
+from krm_windows.gate.kubernetes import Cluster
+from krm_windows.gate.objects import dig
+from krm_windows.gate.revisions import Source, text
+from krm_windows.gate.target import true_of
+from krm_windows.gate.timetable import Target
+
+# How often a spec has changed that nobody edited: to suspend it is one change, which is seen if it
+# comes in the middle of a reconcile, as conditions are written for the newest generation.
+_UNEDITED = (0, 1)
+
+
+def reasons(cluster: Cluster, targets: Sequence[Target]) -> Iterator[tuple[Target, str]]:
+    """Yield for each target why it may have something to apply, empty where it has nothing."""
+    cluster.renew(len(targets))
+    yield from cluster.each(targets, _reason)
+
+
+def _reason(cluster: Cluster, target: Target) -> str:
+    if (target.group, target.kind) not in revisions.KINDS:
+        return f"not known: a {target.kind} notes no revision that waits"
+    try:
+        thing = cluster.get(target, _same)
+        return _unread(thing) or _edited(target, thing) or _newer(cluster, target, thing)
+    except Exception as error:  # noqa: BLE001 - whatever it is, nothing is known then
+        return f"not known: {words_of(error)}"
+
+
+def _unread(thing: object) -> str:
+    """Say what of a target the gate cannot read, or where its last reconcile has failed."""
+    if "Ready" not in true_of(thing):
+        return "it is not ready"
+    for field in revisions.taken_from_elsewhere(thing):
+        return f"not known: it takes values from objects that are not read ({field})"
+    return ""
+
+
+def _edited(target: Target, thing: object) -> str:
+    changes = revisions.since_ready(thing)
+    if target.kind == "HelmRelease":
+        changes = revisions.since_attempted(thing)
+    if changes is None:
+        return "not known: its status does not say of which generation it is"
+    if changes not in _UNEDITED:
+        return "its spec has changed since it was reconciled"
+    return ""
+
+
+def _newer(cluster: Cluster, target: Target, thing: object) -> str:
+    """Say what its source has that is not applied; raise `ApiError` where that cannot be read."""
+    if target.kind == "HelmRelease":
+        return _newer_chart(cluster, target, thing)
+    source = revisions.source(thing, target.namespace, "spec", "sourceRef")
+    offered, why = _offered(cluster, source)
+    applied = text(thing, "status", "lastAppliedRevision")
+    if not why and not revisions.is_same(applied, offered):
+        return f"{source} has {offered}, applied is {applied or 'nothing'}"
+    return why
+
+
+def _newer_chart(cluster: Cluster, target: Target, thing: object) -> str:
+    source = revisions.chart(thing, target.namespace)
+    if source is None:
+        return "not known: it has no chart yet"
+    offered, why = _offered(cluster, source)
+    version, digest = revisions.deployed(thing)
+    if not why and not revisions.is_installed(version, digest, offered):
+        return f"{source} has {offered}, installed is {version or 'nothing'}"
+    return why
+
+
+def _offered(cluster: Cluster, source: Source) -> tuple[str, str]:
+    """Return the revision that a source has, or why that is not known or not the newest."""
+    thing = _read(cluster, source)
+    why = _unsure(source, thing)
+    revision = text(thing, "status", "artifact", "revision")
+    if not why and not revision:
+        why = f"not known: {source} has no artifact"
+    # A chart is as new as what it comes from, which may be suspended.
+    if not why and source.kind == "HelmChart":
+        origin = revisions.source(thing, source.namespace, "spec", "sourceRef")
+        why = _unsure(origin, _read(cluster, origin))
+    return revision, why
+
+
+def _read(cluster: Cluster, source: Source) -> object:
+    """Return the object of a source; raise `ValueError` for what can be none, or `ApiError`."""
+    target = source.target
+    if target is None:
+        raise ValueError(f"{source} is no source of Flux")
+    return cluster.get(target, _same)
+
+
+def _same(target: Target, thing: object) -> object:
+    """Take what was asked for: a proxy may mix up answers. Raises `ValueError`."""
+    if dig(thing, "metadata", "name") != target.name:
+        raise ValueError(f"another object than {target}")
+    return thing
+
+
+def _unsure(source: Source, thing: object) -> str:
+    """Say why a source may come to have something newer than it has, empty where it may not."""
+    if dig(thing, "spec", "suspend") is True:
+        return f"not known: {source} is suspended"
+    is_oci = source.kind == "HelmRepository" and text(thing, "spec", "type") == "oci"
+    if is_oci or source.kind == "ExternalArtifact":
+        return ""  # source-controller does not reconcile these, so nothing says how far it is
+    if "Ready" not in true_of(thing):
+        return f"not known: {source} is not ready"
+    generation = dig(thing, "metadata", "generation")
+    if generation is None or dig(thing, "status", "observedGeneration") != generation:
+        return f"not known: {source} has changed since it was reconciled"
+    return ""

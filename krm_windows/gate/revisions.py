@@ -1,0 +1,150 @@
+"""What objects of Flux have applied, and what their sources offer, as their status says it.
+
+Read in kustomize-controller 1.9, helm-controller 1.6 and source-controller 1.9.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from krm_windows.gate.objects import dig
+from krm_windows.gate.target import true_of
+from krm_windows.gate.timetable import Target
+
+SOURCE = "source.toolkit.fluxcd.io"
+# What a Kustomization, a HelmRelease or a HelmChart can name as its source, with its plural.
+RESOURCES = {
+    "GitRepository": "gitrepositories",
+    "OCIRepository": "ocirepositories",
+    "Bucket": "buckets",
+    "HelmRepository": "helmrepositories",
+    "HelmChart": "helmcharts",
+    "ExternalArtifact": "externalartifacts",
+}
+_KUSTOMIZATION = ("kustomize.toolkit.fluxcd.io", "Kustomization")
+_RELEASE = ("helm.toolkit.fluxcd.io", "HelmRelease")
+KINDS = (_KUSTOMIZATION, _RELEASE)
+"""Group and kind of what notes the revision that it has applied."""
+ELSEWHERE = (("postBuild", "substituteFrom"), ("valuesFrom",))
+"""The fields of their specs that name ConfigMaps and Secrets to take values from."""
+
+# What becomes a part of a path to the API server: names of objects (RFC 1123).
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+
+
+class Source(NamedTuple):
+    """Where a revision comes from."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        """Name it as `GitRepository flux-system/fleet`."""
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+    @property
+    def target(self) -> Target | None:
+        """It as the client of the API server takes it; None for what is no source of Flux."""
+        names = (self.namespace, self.name)
+        if self.kind not in RESOURCES or not all(map(_NAME.fullmatch, names)):
+            return None
+        return Target(SOURCE, RESOURCES[self.kind], self.kind, self.namespace, self.name)
+
+
+def text(thing: object, *path: str) -> str:
+    """Return a text at a path, empty where there is none."""
+    found = dig(thing, *path)
+    if isinstance(found, str):
+        return found
+    return ""
+
+
+def is_same(applied: str, offered: str) -> bool:
+    """Say whether two revisions name the same content.
+
+    A tag can be moved, and `latest@sha256:1…` and `v2@sha256:1…` are one artifact. Of Git the
+    branch counts (`main@sha1:…`): another one may have another commit the next moment.
+    """
+    digest = _digest(applied)
+    if digest.startswith("sha256:") and _digest(offered):
+        return digest == _digest(offered)
+    return applied == offered
+
+
+def _digest(revision: str) -> str:
+    """Return the digest of `6.6.2@sha256:…`, empty where there is none."""
+    _, at, digest = revision.rpartition("@")
+    if at:
+        return digest
+    return ""
+
+
+def source(thing: object, namespace: str, *path: str) -> Source:
+    """Return what a reference at a path names, for an object of a namespace."""
+    # Of the object's own namespace unless it names another one (CrossNamespaceSourceReference).
+    home = text(thing, *path, "namespace") or namespace
+    return Source(text(thing, *path, "kind"), home, text(thing, *path, "name"))
+
+
+def chart(thing: object, namespace: str) -> Source | None:
+    """Return where a HelmRelease has its chart from; None before helm-controller has seen to it."""
+    if text(thing, "spec", "chartRef", "kind"):
+        return source(thing, namespace, "spec", "chartRef")
+    # `namespace/name` of the HelmChart that helm-controller made.
+    home, slash, name = text(thing, "status", "helmChart").partition("/")
+    if not slash:
+        return None
+    return Source("HelmChart", home, name)
+
+
+def deployed(thing: object) -> tuple[str, str]:
+    """Return the version of the chart that a HelmRelease has installed, and its digest from OCI."""
+    history = dig(thing, "status", "history")
+    if not isinstance(history, list):
+        return "", ""
+    # The newest first; an upgrade that failed stands before the release that is still installed.
+    # Its own statuses are those of Helm: deployed, superseded, failed, uninstalled.
+    for snapshot in history:
+        if text(snapshot, "status") == "deployed":
+            return text(snapshot, "chartVersion"), text(snapshot, "ociDigest")
+    return "", ""
+
+
+def is_installed(version: str, digest: str, offered: str) -> bool:
+    """Say whether the chart of a revision is the one that is installed.
+
+    helm-controller installs `6.6.2@sha256:…` of an OCIRepository as `6.6.2+<digest>`, and notes
+    `sha256:…` as the digest; of `latest@sha256:…` all of it.
+    """
+    if digest:
+        return digest == _digest(offered) or is_same(digest, offered)
+    return version == offered
+
+
+def since_attempted(thing: object) -> int | None:
+    """Count the changes of a HelmRelease's spec since it was last reconciled, as far as known."""
+    return _changes(dig(thing, "status", "lastAttemptedGeneration"), thing)
+
+
+def since_ready(thing: object) -> int | None:
+    """Count the changes of a Kustomization's spec since it became ready, as far as known.
+
+    Its `status.observedGeneration` says nothing, as kustomize-controller raises that while the
+    object is suspended, too. What the condition notes is as old as the condition.
+    """
+    return _changes(dig(true_of(thing).get("Ready"), "observedGeneration"), thing)
+
+
+def _changes(seen: object, thing: object) -> int | None:
+    generation = dig(thing, "metadata", "generation")
+    if isinstance(seen, int) and isinstance(generation, int):
+        return generation - seen
+    return None
+
+
+def taken_from_elsewhere(thing: object) -> Iterator[str]:
+    """Yield each field by which an object takes values from ConfigMaps and Secrets."""
+    for field in ELSEWHERE:
+        if dig(thing, "spec", *field):
+            yield ".".join(field)

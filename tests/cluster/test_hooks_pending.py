@@ -1,0 +1,212 @@
+"""Hooks with `onlyIf: Pending`: nobody is put into maintenance for nothing.
+
+The application comes from a source of its own: that of the policy has a commit for every edit.
+"""
+
+import subprocess
+
+from environment import Environment, Spec, eventually
+from lab import origins
+from test_hooks import CLOSED, OPEN, Plant, plant, token
+from test_rights import KUSTOMIZE, granted
+from test_sources import NAME, fetched, installed
+
+__all__ = ["plant"]
+
+SOURCE = "source.toolkit.fluxcd.io"
+BRANCH = "released"
+
+
+def publish(env: Environment, version: str) -> None:
+    """Commit a version of the application, and move the branch there that it is taken from."""
+    env.release(version)
+    command = ["git", "push", "--quiet", "origin", f"main:{BRANCH}"]
+    subprocess.run(command, cwd=env.tree, check=True, capture_output=True)
+
+
+def released(env: Environment) -> str:
+    """Return the revision that source-controller has of that branch."""
+    found: str = env.target(BRANCH, "gitrepositories")["status"]["artifact"]["revision"]
+    return found
+
+
+def eventually_offered(env: Environment, version: str) -> None:
+    """Publish a version, and wait until source-controller has it."""
+    publish(env, version)
+    head = env.head()
+    eventually(f"version {version} is fetched", lambda: released(env).endswith(head))
+
+
+def begin(plant: Plant, **hooks: object) -> None:
+    """Begin closed, with nothing new."""
+    env = plant.env
+    publish(env, "1")
+    source = env.source(BRANCH)
+    source["spec"]["ref"] = {"branch": BRANCH}
+    env.write("cluster/source.yaml", source)
+    env.include("source.yaml")
+    env.begin(sourceRef={"kind": "GitRepository", "name": BRANCH})
+    plant.policy(CLOSED, **hooks)
+    env.eventually_closed()
+
+
+def around(plant: Plant) -> Spec:
+    """Return hooks that put the system into maintenance, and out of it."""
+    system = plant.system
+    return {
+        "onlyIf": "Pending",
+        "beforeOpen": system.hook("on"),
+        "afterClose": system.hook("off"),
+    }
+
+
+def calls(plant: Plant) -> list[str]:
+    """Return what the external system was told, in order."""
+    return [word for word, _ in plant.system.calls]
+
+
+def ends_well(plant: Plant, name: str) -> None:
+    """Run once more, to the end."""
+    plant.run(name)
+    eventually(f"the run {name} ends well", lambda: plant.ended(name) == "Complete")
+
+
+def is_reconciled(env: Environment) -> bool:
+    """Say whether Flux has reconciled the target as it is."""
+    found = env.target()
+    [ready] = [each for each in found["status"]["conditions"] if each["type"] == "Ready"]
+    generation = found["metadata"]["generation"]
+    return (ready["status"], ready["observedGeneration"]) == ("True", generation)
+
+
+def test_nothing_runs_for_nothing(plant: Plant) -> None:
+    """Nothing new: no Job.
+
+    A commit that comes while open is applied, and no Job runs late; one that waits: one Job before
+    it is opened, and one after it is closed.
+    """
+    env, hooks = plant.env, around(plant)
+    begin(plant, **hooks)
+    plant.policy(OPEN, **hooks)
+    env.eventually_open()
+    ends_well(plant, "while-open")
+    assert not plant.jobs()
+
+    eventually_offered(env, "2")
+    env.eventually_applied("2")
+    ends_well(plant, "after-a-commit")
+    plant.policy(CLOSED, **hooks)
+    env.eventually_closed()
+    ends_well(plant, "while-closed")
+    assert (plant.jobs(), calls(plant)) == ([], [])
+
+    eventually_offered(env, "3")
+    assert env.version() == "2"
+    plant.policy(OPEN, **hooks)
+    env.eventually_applied("3")
+    assert plant.system.maintenance
+    ends_well(plant, "once-more")
+    assert (len(plant.jobs()), calls(plant)) == (1, ["on"])
+    plant.policy(CLOSED, **hooks)
+    env.eventually_closed()
+    eventually("out of maintenance", lambda: calls(plant) == ["on", "off"])
+
+    ends_well(plant, "closed-again")
+    plant.policy(OPEN, **hooks)
+    env.eventually_open()
+    ends_well(plant, "open-again")
+    assert calls(plant) == ["on", "off"]
+
+
+def test_an_edited_target_is_a_change(plant: Plant) -> None:
+    """A commit that changes the Kustomization and not what it applies: the hook runs.
+
+    So it does while the source is suspended, as nobody looks for what is new.
+    """
+    env, hooks = plant.env, around(plant)
+    begin(plant, **hooks)
+    reference = {"kind": "GitRepository", "name": BRANCH}
+    edited = env.kustomization("apps", "./apps", sourceRef=reference)
+    edited["spec"]["postBuild"] = {"substitute": {"site": "north"}}
+    env.write("cluster/apps.yaml", edited)
+    env.commit("Edit apps")
+    eventually("the edit is in the cluster", lambda: "postBuild" in env.target()["spec"])
+    plant.policy(OPEN, **hooks)
+    env.eventually_open()
+    assert calls(plant) == ["on"]
+    eventually("the edit is applied", lambda: is_reconciled(env))
+    plant.policy(CLOSED, **hooks)
+    env.eventually_closed()
+    eventually("out of maintenance", lambda: calls(plant) == ["on", "off"])
+
+    env.api.patch("gitrepositories", env.name, BRANCH, {"spec": {"suspend": True}}, manager="flux")
+    plant.policy(OPEN, **hooks)
+    env.eventually_open()
+    assert calls(plant) == ["on", "off", "on"]
+    assert any("is suspended" in str(line.get("pending")) for line in env.log())
+
+
+def test_a_release_with_nothing_new(plant: Plant) -> None:
+    """A HelmRelease: the hook runs for a new chart and for changed values, and not for nothing."""
+    env = plant.env
+    hooks = around(plant)
+    targets = [{"kind": "HelmRelease", "names": [NAME]}]
+    closed, opened = {**CLOSED, "targets": targets}, {**OPEN, "targets": targets}
+
+    def closes() -> None:
+        plant.policy(closed, **hooks)
+        eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
+
+    def opens() -> None:
+        plant.policy(opened, **hooks)
+        eventually("the release is open", lambda: not env.suspended(NAME, "helmreleases"))
+
+    installed(env)
+    closes()
+    opens()
+    closes()
+    assert not plant.jobs()
+
+    origins.publish_chart(env.name, "1.0.0", "2.0.0")
+    eventually("the new chart is fetched", lambda: fetched(env) == "2.0.0")
+    opens()
+    eventually("version 2.0.0 is installed", lambda: env.version(origins.CHART) == "2.0.0")
+    closes()
+    eventually("out of maintenance", lambda: calls(plant) == ["on", "off"])
+
+    [repository, release] = [
+        env.target(NAME, "helmrepositories"),
+        env.target(NAME, "helmreleases"),
+    ]
+    spec = {key: value for key, value in release["spec"].items() if key != "suspend"}
+    spec["values"] = {"site": "north"}
+    objects = [
+        env.object(f"{SOURCE}/v1", "HelmRepository", NAME, spec=repository["spec"]),
+        env.object("helm.toolkit.fluxcd.io/v2", "HelmRelease", NAME, spec=spec),
+    ]
+    env.write("cluster/release.yaml", objects)
+    env.commit("Change values")
+    eventually(
+        "the values are in the cluster",
+        lambda: "values" in env.target(NAME, "helmreleases")["spec"],
+    )
+    opens()
+    assert calls(plant) == ["on", "off", "on"]
+
+
+def test_the_right_to_read_sources(plant: Plant) -> None:
+    """It is to get, only with `onlyIf: Pending`; where a target is seen, on its source alone."""
+    env, hooks = plant.env, around(plant)
+    begin(plant, **hooks)
+    account = token(env)
+    target = ([KUSTOMIZE], ["kustomizations"], ["apps"], ["get", "patch"])
+    kinds = ("buckets", "externalartifacts", "gitrepositories", "ocirepositories")
+    any_source = [([SOURCE], [kind], [], ["get"]) for kind in kinds]
+    assert granted(account, env.name) == [target, *any_source]
+    env.render("windows.yaml", "cluster/windows", "--resources", "cluster")
+    env.commit("Render with what it applies to")
+    named = ([SOURCE], ["gitrepositories"], [BRANCH], ["get"])
+    eventually("the right is on one", lambda: granted(account, env.name) == [target, named])
+    plant.policy(CLOSED, **{**hooks, "onlyIf": "Always"})
+    eventually("the right is gone", lambda: granted(account, env.name) == [target])
+    account.close()

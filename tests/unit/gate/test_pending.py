@@ -1,0 +1,502 @@
+"""Hooks only where a target has something to apply: what is compared, and what cannot be told.
+
+Objects are as Flux's controllers write them.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from time import sleep
+
+import pytest
+from api_server import Api, Fault, Json, closed_by, path_of, said, status
+from hook_runs import (
+    ALL,
+    ANNOTATION,
+    BOTH,
+    HOUR,
+    NOON,
+    NOTE,
+    OURS,
+    PACE,
+    POLICY,
+    Lab,
+    file,
+)
+
+from krm_windows.gate import hooks, pending
+from krm_windows.gate.__main__ import Gate
+from krm_windows.gate.annotations import HOLD
+from krm_windows.gate.decide import decide
+from krm_windows.gate.objects import dig
+from krm_windows.gate.timetable import Target, Timetable
+
+SOURCE = "source.toolkit.fluxcd.io"
+FIRST, SECOND = "main@sha1:1", "main@sha1:2"
+READY: Json = {"type": "Ready", "status": "True", "reason": "Succeeded"}
+RELEASE = Target(
+    "helm.toolkit.fluxcd.io",
+    "helmreleases",
+    "HelmRelease",
+    "flux-system",
+    "app",
+    "v2",
+    applied=("history",),
+)
+
+
+class Flux(Lab):
+    """Runs with `onlyIf: Pending`, at an API server with the objects of Flux."""
+
+    def run(self, timetable: Timetable = POLICY, text: str = ALL, clock: object = None) -> bool:
+        """Run once."""
+        del clock
+        gate = Gate(
+            timetable,
+            partial(decide, timetable),
+            self.clock,
+            lambda **line: self.log.append(line),
+        )
+        return hooks.run(
+            gate,
+            self.cluster(),
+            allow_missing=False,
+            text=text,
+            pending=pending.reasons,
+            **PACE,
+        )
+
+    def source(  # noqa: PLR0913 - what may be wrong with one
+        self,
+        kind: str = "GitRepository",
+        name: str = "fleet",
+        *,
+        revision: str | None = FIRST,
+        spec: Json | None = None,
+        ready: bool = True,
+        observed: int = 4,
+    ) -> None:
+        """Put a source there, with an artifact."""
+        found: Json = {"observedGeneration": observed, "conditions": [READY] if ready else []}
+        if revision is not None:
+            found["artifact"] = {"revision": revision}
+        metadata = {"name": name, "namespace": "flux-system", "generation": 4}
+        thing: Json = {"kind": kind, "metadata": metadata, "spec": spec or {}, "status": found}
+        self.api.store(source_path(kind, name), thing)
+
+    def target(
+        self,
+        name: str = "apps",
+        *,
+        applied: str | None = FIRST,
+        generation: int = 8,
+        spec: Json | None = None,
+        ready: bool = True,
+        **annotations: str,
+    ) -> None:
+        """Put a Kustomization there that a run has closed: it was ready at generation 7."""
+        condition = {**READY, "observedGeneration": 7}
+        found: Json = {"conditions": [condition] if ready else []}
+        if applied is not None:
+            found["lastAppliedRevision"] = applied
+        reference = {"kind": "GitRepository", "name": "fleet"}
+        self.api.add(
+            name,
+            {"suspend": True, "sourceRef": reference, **(spec or {})},
+            annotations={OURS: ANNOTATION, **annotations},
+            status=found,
+        )
+        metadata = self.api.object(name)["metadata"]
+        assert isinstance(metadata, dict)
+        metadata["generation"] = generation
+
+    def release(
+        self,
+        *,
+        version: str = "1.0.0",
+        digest: str | None = None,
+        generation: int = 8,
+        spec: Json | None = None,
+        chart: str = "flux-system/flux-system-app",
+    ) -> None:
+        """Put a HelmRelease there that a run has closed."""
+        snapshot = {"status": "deployed", "chartVersion": version}
+        if digest:
+            snapshot["ociDigest"] = digest
+        found: Json = {
+            "conditions": [READY],
+            "history": [snapshot],
+            "lastAttemptedGeneration": 7,
+            "helmChart": chart,
+        }
+        metadata: Json = {
+            "name": "app",
+            "namespace": "flux-system",
+            "generation": generation,
+            "annotations": {OURS: ANNOTATION},
+        }
+        self.api.store(
+            "/apis/helm.toolkit.fluxcd.io/v2/namespaces/flux-system/helmreleases/app",
+            {
+                "kind": "HelmRelease",
+                "metadata": metadata,
+                "spec": {"suspend": True, **(spec or {})},
+                "status": found,
+            },
+        )
+
+    def reasons(self) -> list[str]:
+        """What was logged of what waits."""
+        return [str(line["pending"]) for line in self.log if "pending" in line]
+
+
+def source_path(kind: str, name: str) -> str:
+    """Give the path of a source in the namespace of Flux."""
+    plural = {
+        "GitRepository": "gitrepositories",
+        "OCIRepository": "ocirepositories",
+        "HelmChart": "helmcharts",
+        "HelmRepository": "helmrepositories",
+        "ExternalArtifact": "externalartifacts",
+    }
+    return f"/apis/{SOURCE}/v1/namespaces/flux-system/{plural[kind]}/{name}"
+
+
+@pytest.fixture
+def flux(api: Api, port: int, account: Path) -> Flux:
+    """A closed target that has applied what its source has, an hour before noon."""
+    flux = Flux(api, port, account)
+    group = {"kind": "APIGroup", "preferredVersion": {"version": "v1"}}
+    api.objects[f"/apis/{SOURCE}"] = group
+    flux.source()
+    flux.target()
+    return flux
+
+
+def test_nothing_new(flux: Flux) -> None:
+    """It is opened and closed without a Job; the log says why there is none."""
+    assert flux.run()
+    assert (flux.open(), flux.stage(), flux.kinds()) == (True, "Passed", [])
+    assert {"hooks": "left out: nothing has to be applied"} in flux.log
+    assert flux.run()
+    flux.clock.time = NOON
+    assert flux.run()
+    assert (flux.open(), flux.stage(), flux.kinds()) == (False, "Closed", [])
+
+
+def test_a_commit(flux: Flux) -> None:
+    """One Job before and one after; the log names both revisions."""
+    flux.source(revision=SECOND)
+    assert flux.run()
+    assert flux.run()
+    assert (flux.open(), flux.kinds()) == (True, ["before-open"])
+    assert flux.reasons() == [f"GitRepository flux-system/fleet has {SECOND}, applied is {FIRST}"]
+    flux.clock.time = NOON
+    assert flux.run()
+    assert flux.kinds() == ["before-open", "after-close"]
+
+
+def test_a_commit_while_it_is_open(flux: Flux) -> None:
+    """No hook runs late, neither for it nor after the close; the next occurrence begins anew."""
+    flux.run()
+    flux.source(revision=SECOND)
+    assert flux.run()
+    assert (flux.open(), flux.kinds()) == (True, [])
+    flux.clock.time = NOON
+    assert flux.run()
+    assert flux.kinds() == []
+    flux.clock.time = NOON + 2 * HOUR
+    assert flux.run()
+    assert (flux.open(), flux.kinds()) == (True, ["before-open"])
+
+
+def test_a_close_that_no_run_saw(flux: Flux) -> None:
+    """What is open stays open without hooks, in the next occurrence, too."""
+    flux.run()
+    flux.source(revision=SECOND)
+    flux.clock.time = NOON + 2 * HOUR
+    assert flux.run()
+    assert flux.run()
+    assert (flux.open(), flux.stage(), flux.kinds()) == (True, "Passed", [])
+    flux.clock.time = NOON + 5 * HOUR
+    assert flux.run()
+    assert (flux.stage(), flux.kinds()) == ("Closed", [])
+
+
+def test_one_target_of_two(flux: Flux) -> None:
+    """Something to apply in any of them is enough."""
+    flux.target("infra", applied=SECOND)
+    assert flux.run(BOTH)
+    assert (flux.open("apps"), flux.open("infra"), flux.kinds()) == (True, True, ["before-open"])
+
+
+def test_a_target_that_is_let_go_later(flux: Flux) -> None:
+    """The hook runs before it is opened if it has something to apply, and not if it has nothing."""
+    flux.target("infra", **{HOLD: "ann"})
+    assert flux.run(BOTH)
+    note = str(flux.notes("infra")[NOTE])
+    flux.target("infra", **{NOTE: note})
+    assert flux.run(BOTH)
+    assert (flux.open("infra"), flux.kinds()) == (True, [])
+    flux.target("infra", applied="main@sha1:0", **{NOTE: note})
+    assert flux.run(BOTH)
+    assert (flux.open("infra"), flux.kinds()) == (True, ["before-open"])
+    flux.clock.time = NOON
+    assert flux.run(BOTH)
+    assert flux.kinds() == ["before-open", "after-close"]
+
+
+def test_a_hook_after_the_close_alone(flux: Flux) -> None:
+    """It is left out, too, and runs after what had something to apply."""
+    text = file("afterClose")
+    assert flux.run(text=text)
+    flux.clock.time = NOON
+    assert flux.run(text=text)
+    assert flux.kinds() == []
+    flux.source(revision=SECOND)
+    for time in (NOON + 2 * HOUR, NOON + 5 * HOUR):
+        flux.clock.time = time
+        assert flux.run(text=text)
+    assert flux.kinds() == ["after-close"]
+
+
+def test_two_runs_at_once(flux: Flux) -> None:
+    """They agree, and no Job is started."""
+    flux.api.fault("PATCH", "apps", lambda _: sleep(0.2) is not None)
+    with ThreadPoolExecutor() as pool:
+        assert all(pool.map(lambda _: flux.run(), range(2)))
+    assert (flux.open(), flux.kinds()) == (True, [])
+
+
+def test_a_commit_between_two_runs(flux: Flux) -> None:
+    """Of a run that saw nothing and one that saw it the first to note it decides."""
+    flux.api.fault("PATCH", "apps", lambda _: flux.source(revision=SECOND) is not None)
+    assert flux.run()
+    assert flux.run()
+    assert (flux.open(), flux.kinds()) == (True, [])
+
+
+def test_always(flux: Flux) -> None:
+    """Without `onlyIf` the hook runs, and asks for no source."""
+    assert Lab.run(flux)
+    assert (flux.open(), flux.kinds()) == (True, ["before-open"])
+    assert not [line for line in flux.api.asked if SOURCE in line]
+
+
+def test_sources_are_asked_once_in_an_occurrence(flux: Flux) -> None:
+    """Runs that find nothing to open ask nothing more than without `onlyIf`."""
+    flux.run()
+    flux.api.asked.clear()
+    flux.run()
+    assert not [line for line in flux.api.asked if SOURCE in line]
+
+
+def cases() -> Iterator[tuple[str, Callable[[Flux], object]]]:
+    """What cannot be told, or is another change than a revision: the hook runs."""
+    git = source_path("GitRepository", "fleet")
+    yield "is suspended", lambda flux: flux.source(spec={"suspend": True})
+    yield "is not ready", lambda flux: flux.source(ready=False)
+    yield "has changed since", lambda flux: flux.source(observed=3)
+    yield "has no artifact", lambda flux: flux.source(revision=None)
+    yield "404", lambda flux: flux.api.objects.pop(git)
+    for code in (401, 403, 500):
+        yield str(code), fault_of_source(status(code))
+    yield "another object", fault_of_source(said({"metadata": {"name": "other"}}))
+    yield "no object", fault_of_source(said([]))
+    yield "is not ready", lambda flux: flux.target(ready=False)
+    yield "applied is nothing", lambda flux: flux.target(applied=None)
+    yield "spec has changed", lambda flux: flux.target(generation=9)
+    yield "spec has changed", lambda flux: flux.target(generation=6)
+    yield (
+        "postBuild.substituteFrom",
+        lambda flux: flux.target(
+            spec={"postBuild": {"substituteFrom": [{"kind": "ConfigMap", "name": "a"}]}}
+        ),
+    )
+    for name in ("../../../../secrets/a", "a/b", "", "A?x=1"):
+        reference = {"kind": "GitRepository", "name": name}
+        yield (
+            "is no source of Flux",
+            lambda flux, reference=reference: flux.target(spec={"sourceRef": reference}),
+        )
+    secret = {"kind": "Secret", "name": "fleet"}
+    yield "is no source of Flux", lambda flux: flux.target(spec={"sourceRef": secret})
+    yield "is no source of Flux", lambda flux: flux.target(spec={"sourceRef": "fleet"})
+
+
+def fault_of_source(fault: Fault) -> Callable[[Flux], object]:
+    """Let the source answer with a fault."""
+    return lambda flux: flux.api.fault("GET", "fleet", fault)
+
+
+@pytest.mark.parametrize(("words", "change"), list(cases()))
+def test_what_cannot_be_told(flux: Flux, words: str, change: Callable[[Flux], object]) -> None:
+    """The hook runs, and the log says why."""
+    change(flux)
+    assert flux.run()
+    assert (flux.open(), flux.kinds()) == (True, ["before-open"])
+    [reason] = flux.reasons()
+    assert words in reason
+
+
+def test_a_status_that_says_no_generation(flux: Flux) -> None:
+    """As of a version of Flux that does not note it."""
+    del flux.api.object("apps")["status"]["conditions"][0]["observedGeneration"]  # type: ignore[index]
+    assert flux.run()
+    assert flux.kinds() == ["before-open"]
+
+
+def test_a_target_that_was_closed_in_the_middle_of_a_reconcile(flux: Flux) -> None:
+    """Its conditions are of the generation in which it is suspended."""
+    flux.target(generation=7)
+    assert flux.run()
+    assert flux.kinds() == []
+
+
+def test_another_kind(flux: Flux) -> None:
+    """A gated source does not say what it would find."""
+    source = Target(SOURCE, "gitrepositories", "GitRepository", "flux-system", "fleet", "v1")
+    flux.source(spec={"suspend": True})
+    metadata = flux.api.objects[source_path("GitRepository", "fleet")]["metadata"]
+    assert isinstance(metadata, dict)
+    metadata["annotations"] = {OURS: closed_by("flux-system/p")}
+    assert flux.run(POLICY._replace(targets=(source,)))
+    assert flux.kinds() == ["before-open"]
+
+
+@pytest.mark.parametrize(
+    ("applied", "offered", "waits"),
+    [
+        ("latest@sha256:1", "latest@sha256:1", False),
+        ("latest@sha256:1", "v2@sha256:1", False),
+        ("latest@sha256:1", "latest@sha256:2", True),
+        ("sha256:1", "sha256:1", False),
+        ("sha256:1", "sha256:2", True),
+        ("main@sha1:1", "next@sha1:1", True),
+        ("main@sha1:1", "sha1:1", True),
+        ("main/1", "main@sha1:1", True),
+    ],
+)
+def test_revisions(flux: Flux, applied: str, offered: str, waits: bool) -> None:  # noqa: FBT001
+    """As Flux writes them for Git, OCI artifacts and buckets."""
+    flux.source("OCIRepository", revision=offered)
+    flux.target(applied=applied, spec={"sourceRef": {"kind": "OCIRepository", "name": "fleet"}})
+    assert flux.run()
+    assert flux.kinds() == ["before-open"] * waits
+
+
+def test_an_artifact_that_nobody_reconciles(flux: Flux) -> None:
+    """An ExternalArtifact has no generation that is observed: what it has is what it says."""
+    flux.source("ExternalArtifact", observed=0, ready=False)
+    flux.target(spec={"sourceRef": {"kind": "ExternalArtifact", "name": "fleet"}})
+    assert flux.run()
+    assert flux.kinds() == []
+
+
+WITH_RELEASE = POLICY._replace(targets=(RELEASE,))
+CHARTS: Json = {"sourceRef": {"kind": "HelmRepository", "name": "charts"}}
+
+
+def chart(flux: Flux, revision: str = "1.0.0", **more: bool) -> None:
+    """Put a HelmChart there, and the repository that it comes from."""
+    flux.source("HelmChart", "flux-system-app", revision=revision, spec=CHARTS)
+    flux.source("HelmRepository", "charts", revision="sha256:1", **more)  # type: ignore[arg-type]
+
+
+def test_a_release_with_nothing_new(flux: Flux) -> None:
+    """Its chart is the one that is installed."""
+    chart(flux)
+    flux.release()
+    assert flux.run(WITH_RELEASE)
+    assert flux.kinds() == []
+
+
+@pytest.mark.parametrize(
+    ("words", "change"),
+    [
+        ("has 2.0.0, installed is 1.0.0", lambda flux: chart(flux, "2.0.0")),
+        ("HelmRepository flux-system/charts is not ready", lambda flux: chart(flux, ready=False)),
+        ("spec has changed", lambda flux: flux.release(generation=9)),
+        ("no chart yet", lambda flux: flux.release(chart="")),
+        ("(valuesFrom)", lambda flux: flux.release(spec={"valuesFrom": [{"name": "a"}]})),
+        ("404", lambda flux: flux.api.objects.pop(source_path("HelmRepository", "charts"))),
+        ("403", lambda flux: flux.api.fault("GET", "flux-system-app", status(403))),
+    ],
+)
+def test_a_release(flux: Flux, words: str, change: Callable[[Flux], object]) -> None:
+    """A new chart, changed values, and what cannot be told."""
+    chart(flux)
+    flux.release()
+    change(flux)
+    assert flux.run(WITH_RELEASE)
+    assert flux.kinds() == ["before-open"]
+    [reason] = flux.reasons()
+    assert words in reason
+
+
+def test_a_chart_of_a_repository_that_is_only_named(flux: Flux) -> None:
+    """One of type oci is never reconciled, so it has no status."""
+    chart(flux)
+    flux.source("HelmRepository", "charts", revision=None, ready=False, spec={"type": "oci"})
+    flux.release()
+    assert flux.run(WITH_RELEASE)
+    assert flux.kinds() == []
+
+
+@pytest.mark.parametrize(
+    ("digest", "offered", "waits"),
+    [
+        ("sha256:1", "6.6.2@sha256:1", False),
+        ("latest@sha256:1", "latest@sha256:1", False),
+        ("sha256:1", "6.6.3@sha256:2", True),
+        (None, "6.6.2@sha256:1", True),
+    ],
+)
+def test_a_release_of_an_artifact(
+    flux: Flux,
+    digest: str | None,
+    offered: str,
+    waits: bool,  # noqa: FBT001
+) -> None:
+    """helm-controller notes the digest of a tag that is a version, else the whole revision."""
+    flux.source("OCIRepository", "app", revision=offered)
+    reference = {"chartRef": {"kind": "OCIRepository", "name": "app"}}
+    flux.release(version="6.6.2+1", digest=digest, spec=reference)
+    assert flux.run(WITH_RELEASE)
+    assert flux.kinds() == ["before-open"] * waits
+
+
+def test_a_failure_aborts(flux: Flux) -> None:
+    """Where the hook runs, all is as it is without `onlyIf`."""
+    flux.source(revision=SECOND)
+    flux.api.ends["before-open"] = "Failed"
+    assert not flux.run()
+    assert (flux.open(), flux.stage(), flux.kinds()) == (
+        False,
+        "Aborted",
+        ["before-open", "rollback"],
+    )
+
+
+def test_a_note_of_left_out_hooks_that_nobody_is_recorded_for(flux: Flux) -> None:
+    """It is believed where the policy leaves hooks out, and where it does not the hook runs."""
+    note = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": "Passed"}
+    text = json.dumps({**note, "skipped": True})
+    flux.target(**{NOTE: text})
+    assert flux.run()
+    assert (flux.open(), flux.kinds()) == (True, [])
+    flux.target(**{NOTE: text})
+    assert Lab.run(flux)
+    assert (flux.open(), flux.kinds()) == (True, ["before-open"])
+
+
+def test_a_note_with_anything_for_left_out(flux: Flux) -> None:
+    """It cannot be read, so it does not count."""
+    note = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": "Passed"}
+    flux.source(revision=SECOND)
+    flux.target(**{NOTE: json.dumps({**note, "skipped": "no"})})
+    assert flux.run()
+    assert flux.kinds() == ["before-open"]
+    assert dig(flux.api.objects[path_of("apps")], "spec", "suspend") is False
