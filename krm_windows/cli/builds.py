@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 # As Flux's own example repository has it (fluxcd/flux2-kustomize-helm-example).
 CLUSTERS = "clusters/*"
-CLUSTERS_HELP = (
-    f"the clusters' directories in it (default: {CLUSTERS}, or else where Flux seems to start)"
-)
+CLUSTERS_HELP = f"the clusters' directories in it (default: {CLUSTERS}, or else what Flux syncs)"
 
 _GIT = ".git"
 _NAME = "krm-windows"
@@ -87,7 +85,8 @@ def source(text: str) -> "Given":
 def directories(tree: "Checkout", pattern: str | None) -> "Sequence[str]":
     """Return the directories that clusters start from: by a pattern, or by what is usual.
 
-    Without a pattern, `clusters/*`; where that matches none, what Flux seems to apply to a cluster.
+    Without a pattern, `clusters/*`; where that matches none, what an object of Flux says is synced
+    to a cluster.
     """
     # As for `source`.
     from krm_windows.flux import entrances  # noqa: PLC0415
@@ -97,7 +96,8 @@ def directories(tree: "Checkout", pattern: str | None) -> "Sequence[str]":
     usual = tree.directories(CLUSTERS)
     if usual:
         return usual
-    return [each.directory for each in entrances.find(tree)]
+    # A name alone is a guess, and a check of the wrong directory would find no fault.
+    return [each.directory for each in entrances.find(tree) if each.file]
 
 
 def hints(tree: "Checkout", given: "Sequence[Given]", directory: Path) -> "Hints":

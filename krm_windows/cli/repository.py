@@ -90,7 +90,7 @@ def _log_roots(found: Survey, pattern: str | None) -> None:
     usual = set(found.tree.directories(builds.CLUSTERS))
     if pattern is None and not usual.intersection(roots):
         output.log(
-            f"nothing matches {builds.CLUSTERS}, so what Flux seems to apply was checked: "
+            f"nothing matches {builds.CLUSTERS}, so what Flux syncs was checked: "
             f"{', '.join(roots)} (--clusters GLOB says otherwise)"
         )
 

@@ -11,6 +11,16 @@ FIXTURES = Path(__file__).parents[2] / "fixtures/repositories"
 FIRES = str(FIXTURES / "object-shared/fires")
 # Nothing in these repositories says which source they are.
 HOME = ("--source", "flux-system=.")
+SYNC = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: flux-system, namespace: flux-system}}
+spec:
+  interval: 10m
+  path: ./{path}
+  prune: true
+  sourceRef: {{kind: GitRepository, name: flux-system}}
+"""
 
 
 @pytest.mark.parametrize(
@@ -56,10 +66,15 @@ def test_a_pattern_that_finds_nothing_shows_where_clusters_may_lie(
     assert "--clusters 'deploy/clusters/*'" in said
 
 
-def test_without_a_pattern_what_flux_seems_to_apply_is_checked(
+def test_without_a_pattern_what_flux_syncs_is_checked(
     elsewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As if it had been named; and which directories that are is said."""
+    """As if it had been named; and which directories that are is said. A name alone is a guess."""
+    assert main(["check", "--repo", str(elsewhere)]) == 1
+    assert "no directory matches clusters/*" in capsys.readouterr().err
+    for name in ("north", "south"):
+        sync = SYNC.format(path=f"deploy/clusters/{name}")
+        (elsewhere / f"deploy/clusters/{name}/sync.yaml").write_text(sync)
     main(["check", "--repo", str(elsewhere), "-o", "json"])
     found = capsys.readouterr()
     assert "deploy/clusters/north, deploy/clusters/south (--clusters" in found.err
