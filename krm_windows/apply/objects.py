@@ -11,7 +11,7 @@ from krm_windows.apply.paths import Directory
 from krm_windows.emit import Identity, Manifest, admission, identity, names
 from krm_windows.emit.labels import POLICY
 from krm_windows.inventory import file_of, ref_of
-from krm_windows.krm import KubeObject
+from krm_windows.krm import KubeObject, mentioning
 from krm_windows.plan.model import Plan
 from krm_windows.results import Result
 
@@ -39,12 +39,11 @@ class Existing(NamedTuple):
 def existing(plan: Plan, items: Iterable[KubeObject]) -> Existing:
     """Find the objects of a plan among the items, looking only into those that could be."""
     own = names.own_labels(plan)
-    needles = _needles(plan)
     ours: dict[Identity, KubeObject] = {}
     foreign: dict[Identity, KubeObject] = {}
-    for item in items:
-        # To look for a text is much cheaper than to parse an item, and most are of others.
-        if item.kind not in KINDS or not any(item.mentions(needle) for needle in needles):
+    # To look for a text is much cheaper than to parse an item, and most are of others.
+    for item in mentioning(items, *_needles(plan)):
+        if item.kind not in KINDS:
             continue
         namespace = item.namespace or plan.namespace
         if item.kind in KINDS_OF_CLUSTERS:

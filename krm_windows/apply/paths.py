@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from krm_windows.emit import Manifest, identity, names
 from krm_windows.inventory import INDEX, PATH
-from krm_windows.krm import KubeObject
+from krm_windows.krm import KubeObject, mentioning
 from krm_windows.plan.model import Plan
 
 
@@ -41,7 +41,7 @@ def directory(plan: Plan, items: Iterable[KubeObject]) -> Directory:
     """Return the directory of a policy's objects."""
     home = names.policy_label(plan)
     # Only items that mention the directory can have a path in it.
-    inside = [item.annotations for item in items if item.mentions(f"{home}/")]
+    inside = [item.annotations for item in mentioning(items, f"{home}/")]
     # An item without an index is the first of its file (kpt's function specification).
     taken = frozenset((found.get(PATH, ""), found.get(INDEX, "0")) for found in inside)
     return Directory(home, taken)

@@ -9,7 +9,7 @@ from krm_windows import rules
 from krm_windows.emit.labels import GOVERNED_BY
 from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Inventory, Resource
-from krm_windows.krm import KubeObject
+from krm_windows.krm import KubeObject, mentioning
 from krm_windows.plan.model import Plan
 from krm_windows.results import Result
 
@@ -40,9 +40,9 @@ def release(
     """Remove the note from objects that this policy does not gate any more."""
     # An annotation of ours on what is gated no longer was left by an older build.
     gated = {id(resource.item) for _, resource in visible(plan.timetable.targets, inventory)}
-    for item in items:
-        # To search its text is cheaper than to parse an item.
-        if id(item) in gated or not item.mentions(GOVERNED_BY):
+    # To search the text is cheaper than to parse every item.
+    for item in mentioning(items, GOVERNED_BY):
+        if id(item) in gated:
             continue
         # The note of another policy is that policy's to remove.
         if item.annotations.get(GOVERNED_BY) not in plan.own_names:

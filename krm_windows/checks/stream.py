@@ -18,7 +18,7 @@ from krm_windows.emit.names import TIME_INTERVALS
 from krm_windows.gate.revisions import RESOURCES, SOURCE, Source
 from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Inventory, Resource, file_of, ref_of
-from krm_windows.krm import InputError, KubeObject, plain_json
+from krm_windows.krm import InputError, KubeObject, mentioning, plain_json
 from krm_windows.plan.model import Plan
 from krm_windows.plan.rights import granted as granted_targets
 from krm_windows.policy.model import KIND
@@ -102,9 +102,9 @@ def verify(
 def _emitted(plan: Plan, items: Iterable[KubeObject]) -> Iterator[KubeObject]:
     """Yield the objects that bear the label of the plan's policy."""
     label = names.policy_label(plan)
-    for item in items:
-        # To look for the text is far quicker than to parse the labels of every object.
-        if item.mentions(label) and item.labels.get(POLICY) == label:
+    # To look for the text is far quicker than to parse the labels of every object.
+    for item in mentioning(items, label):
+        if item.labels.get(POLICY) == label:
             yield item
 
 
@@ -147,10 +147,8 @@ def _others(plan: Plan, items: Iterable[KubeObject]) -> Iterator[Claim]:
 
 def _of_others(own: str, items: Iterable[KubeObject]) -> Iterator[tuple[str, KubeObject]]:
     """Yield the objects of policies with another label than our own, behind that label."""
-    for item in items:
-        # Most objects are of no policy, and need not be parsed.
-        if not item.mentions(POLICY):
-            continue
+    # Most objects are of no policy, and need not be parsed.
+    for item in mentioning(items, POLICY):
         label = item.labels.get(POLICY)
         if label is not None and label != own:
             yield label, item

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 
 from krm_windows import rules
 from krm_windows.checks import timetables
+from krm_windows.emit import configmap
 from krm_windows.gate.zones import ZoneRules
-from krm_windows.krm import KubeObject
+from krm_windows.krm import KubeObject, mentioning
 from krm_windows.plan.model import Plan
 from krm_windows.results import Result
 
@@ -22,7 +23,7 @@ def recorded(items: Iterable[KubeObject], plan: Plan) -> ZoneRules | None:
 
     None where there is none to read.
     """
-    for item in items:
+    for item in mentioning(items, configmap.TIMETABLE):
         timetable = timetables.read(item)
         # A policy that was renamed is known by its former names.
         if timetable is None or timetable.policy not in plan.own_names:

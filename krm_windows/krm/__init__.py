@@ -6,7 +6,7 @@ The names are those of the kpt function SDKs: a function is a `process(resource_
 
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm.errors import ConfigurationError, EditError, InputError
-from krm_windows.krm.kube_object import KubeObject
+from krm_windows.krm.kube_object import KubeObject, mentioning
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, Value, node_of, value
 from krm_windows.krm.protocols import Process, run
 from krm_windows.krm.resource_list import ResourceList
@@ -31,6 +31,7 @@ __all__ = [
     "Value",
     "documents",
     "heading",
+    "mentioning",
     "node_of",
     "parse",
     "render",

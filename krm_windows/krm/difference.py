@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from krm_windows.krm import flow_difference, layout, lines, writer
@@ -31,8 +32,6 @@ _COLON = re.compile(r"[ \t]*:")
 _LEAD = re.compile(r"(?: |-(?= ))*\Z")
 # What may be between two entries.
 _SPACE = re.compile(r"\s*")
-# What a single-quoted text may hold on one line.
-_SIMPLE = re.compile(r"[ -~\xa1-\u2027\u202a-\ud7ff]*\Z")
 
 
 class Difference(NamedTuple):
@@ -304,12 +303,25 @@ def _in_style_of(spot: Spot, wanted: Value) -> str:
     if spot.anchor or spot.tag:
         return ""
     # In single quotes a quote is written twice (YAML 1.2.2, 7.3.2).
-    if spot.style == "'" and _SIMPLE.match(wanted):
+    if spot.style == "'" and _is_simple(wanted):
         doubled = wanted.replace("'", "''")
         return f" '{doubled}'"
     if spot.style == '"':
         return f" {writer.quote(wanted)}"
     return ""
+
+
+def _is_simple(text: str) -> bool:
+    """Say whether a single-quoted text may hold this on one line."""
+    if text.isascii():
+        return text.isprintable()
+    return _simple().match(text) is not None
+
+
+# Made when a text first asks for it: of a wide range `re` makes a table, which takes long.
+@cache
+def _simple() -> re.Pattern[str]:
+    return re.compile(r"[ -~\xa1-\u2027\u202a-\ud7ff]*\Z")
 
 
 def _added(

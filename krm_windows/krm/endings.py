@@ -52,8 +52,8 @@ class Ending(NamedTuple):
             if len(chunk):
                 yield held
                 held = chunk
-        is_last_piece = bytes(held[-len(self.closed) :]) == self.closed
-        if self.raw and is_last_piece:
+        # Most texts have no such ending, and the last piece of one may be large.
+        if self.raw and bytes(held[-len(self.closed) :]) == self.closed:
             yield held[: -len(self.closed)]
             held = self.raw
         yield held

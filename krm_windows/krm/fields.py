@@ -27,11 +27,12 @@ class Field(NamedTuple):
     def is_empty(self, data: bytes) -> bool:
         """Say whether nothing, null or an empty list is behind the colon."""
         # A comment may be behind either, and a list may be on a line below.
-        return _EMPTY.match(data[self.start : self.end]) is not None
+        # In its place: a slice would be a second input in memory.
+        return _EMPTY.match(data, self.start, self.end) is not None
 
     def is_null(self, data: bytes) -> bool:
         """Say whether nothing or null is behind the colon."""
-        return self.is_empty(data) and b"[" not in data[self.start : self.end]
+        return self.is_empty(data) and data.find(b"[", self.start, self.end) < 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """KubeObject: one object as a span of bytes, read when looked inside, edited where it is."""
 
 import re
+from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as MappingOf
 from functools import lru_cache
 
@@ -13,6 +14,7 @@ _WORD = r"[A-Za-z][A-Za-z0-9._/-]*"
 # A text that holds one of these may be in YAML in many ways.
 _NOT_LITERAL = re.compile(r"[\s'\"\\]")
 _AMPERSAND = b"&"
+_BACKSLASH = b"\\"
 
 
 class KubeObject:
@@ -172,7 +174,7 @@ class KubeObject:
         # Behind a backslash any character may be as its number (`\u0041`).
         if self.source.find(text.encode(), self.start, self.end) >= 0:
             return True
-        return self.source.find(b"\\", self.start, self.end) >= 0
+        return self.source.find(_BACKSLASH, self.start, self.end) >= 0
 
     def set(self, content: object, *path: str | int) -> None:
         """Make the value at `path` be `content`, and change no line that already says so.
@@ -279,3 +281,54 @@ def _line_of(key: str, column: int) -> re.Pattern[bytes]:
     # `  - kind: Role` or, as a later field of the entry, `    kind: Role`.
     pattern = rf"\n {{{column}}}(?:  |- ){key}: +({_WORD})[ \t]*\r?\n"
     return re.compile(pattern.encode())
+
+
+def mentioning(items: Iterable[KubeObject], *texts: str) -> Iterator[KubeObject]:
+    """Give the objects that may mention one of some texts, as each would say itself.
+
+    An input is searched once, from the first of its objects to the last: most texts are in none of
+    them, and to ask each takes many times as long.
+    """
+    bare = _Bare(b"", texts)
+    for item in items:
+        if item.edited:
+            # Its text is not the one that is searched.
+            if any(map(item.mentions, texts)):
+                yield item
+            continue
+        if item.source is not bare.source:
+            bare = _Bare(item.source, texts)
+        if bare.begin <= item.start and item.end <= bare.end:
+            continue
+        if any(map(item.mentions, texts)):
+            yield item
+        else:
+            bare.move(item.end)
+
+
+class _Bare:
+    """A region of an input, from `begin` to `end`, that mentions none of some texts."""
+
+    def __init__(self, source: bytes, texts: Iterable[str]) -> None:
+        self.source = source
+        self.begin = 0
+        # None has been found yet, not even for an object without any text.
+        self.end = -1
+        # What makes `mentions` look closer, each with the next place where it is.
+        needles = [text.encode() for text in texts]
+        self.places = dict.fromkeys([*needles, _BACKSLASH], -1)
+
+    def move(self, begin: int) -> None:
+        """Begin anew at a place; a region that was moved on and on is searched once."""
+        # One that is moved back would be searched again and again: so such objects, in a list
+        # that somebody has put in another order, are asked each.
+        if begin < self.begin:
+            return
+        for text, place in self.places.items():
+            if place < begin:
+                found = self.source.find(text, begin)
+                if found < 0:
+                    found = len(self.source)
+                self.places[text] = found
+        self.begin = begin
+        self.end = min(self.places.values())

@@ -10,6 +10,7 @@ like this (JSON, tags, complex keys) is read by libyaml as a whole.
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import pairwise
 
 from krm_windows.krm import boundaries, json_outline
@@ -30,26 +31,26 @@ _DASH = re.compile(rb"( *)-[ \t\r\n]")
 _FOREIGN_BREAK = re.compile(b"\xc2\x85|\xe2\x80[\xa8\xa9]")
 _BOM = b"\xef\xbb\xbf"
 
-# The beginning of a quoted scalar or a flow collection that is not closed on its line.
+# Behind the break of a line, or a blank: of all quotes this leaves out those that close.
+_BEHIND_BLANK = rb"(?<=[ \t\n].)"
+# There a node may begin, if it is the blank behind `:`, `-` or `?`, or behind another one.
 _BEGINS = rb"(?:(?<=[\s:?-][ \t].)|(?<=\n.))"
 # Every repetition is possessive (`*+`): what it took is never tried again in another way, or a
 # list that is not closed on its line would take twice as long with each entry.
 _QUOTED = rb""""(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'(?!')"""
 _ENTRY = rb"(?:[\w./-]++:[ ]++)?+(?>%b|[^\[\]{}\"'\#,\n]*+)" % _QUOTED
-_PROPERTY = rb"""BEGINS\S*(?:[ \t]+[!&]\S*)?[ \t]+["'\[{]"""
-_OPEN = re.compile(
-    rb"""
-      "BEGINS(?!(?:[^"\\\n]|\\.)*+")
-    | 'BEGINS(?!(?:[^'\n]|'')*+'(?!'))
-    | \[BEGINS(?!ENTRY(?:,[ ]*+ENTRY)*+\])
-    | \{BEGINS(?!ENTRY(?:,[ ]*+ENTRY)*+\})
-    | !PROPERTY
-    | &PROPERTY
-    """.replace(b"PROPERTY", _PROPERTY)
-    .replace(b"BEGINS", _BEGINS)
-    .replace(b"ENTRY", _ENTRY),
-    re.VERBOSE,
-)
+_PROPERTY = rb"""\S*(?:[ \t]+[!&]\S*)?[ \t]+["'\[{]"""
+# The beginning of a quoted scalar or a flow collection that is not closed on its line, or of a tag
+# or an anchor in front of one, by its first character. A pattern that begins with the character
+# itself is searched several times as fast as one for any of them.
+_OPEN = {
+    b'"': _BEHIND_BLANK + rb'(?!(?:[^"\\\n]++|\\.)*+")' + _BEGINS,
+    b"'": _BEHIND_BLANK + rb"(?!(?:[^'\n]++|'')*+'(?!'))" + _BEGINS,
+    b"[": _BEGINS + rb"(?!%b(?:,[ ]*+%b)*+\])" % (_ENTRY, _ENTRY),
+    b"{": _BEGINS + rb"(?!%b(?:,[ ]*+%b)*+\})" % (_ENTRY, _ENTRY),
+    b"!": _BEGINS + _PROPERTY,
+    b"&": _BEGINS + _PROPERTY,
+}
 
 
 def trace(data: bytes) -> Outline:
@@ -120,8 +121,7 @@ def scan(data: bytes) -> Outline | None:
     # A field that occurs twice is for libyaml to see, and then refused.
     if not fields or len(names) < len(fields):
         return None
-    # Where something may reach over the end of its line.
-    reaching = [match.start() for match in _OPEN.finditer(data)]
+    reaching = _reaching(data)
     outline = Outline(fields, fields[-1].end, flow=False, items=Listing())
     items = outline.find("items")
     found: Listing | None = Listing()
@@ -135,10 +135,26 @@ def scan(data: bytes) -> Outline | None:
     return outline._replace(items=found)
 
 
+def _reaching(data: bytes) -> list[int]:
+    """Give the places from where something may reach over the end of its line, in order."""
+    places: list[int] = []
+    for sign in _OPEN:
+        # To look for one character takes no time, and most inputs hold only some of these.
+        if sign in data:
+            places += [match.start() for match in _open(sign).finditer(data)]
+    return sorted(places)
+
+
+# Compiled where it is needed, as it takes longer than most inputs take to be searched.
+@cache
+def _open(sign: bytes) -> re.Pattern[bytes]:
+    return re.compile(re.escape(sign) + _OPEN[sign])
+
+
 def _has_foreign_breaks(data: bytes) -> bool:
     """Say whether YAML 1.1 sees a line break where a scan for line feeds sees none."""
-    # A carriage return alone is a line break to YAML.
-    if data.count(b"\r") != data.count(b"\r\n"):
+    # A carriage return alone is a line break to YAML; most inputs have none of either kind.
+    if b"\r" in data and data.count(b"\r") != data.count(b"\r\n"):
         return True
     # ASCII is checked in no time, and most inputs are.
     return not data.isascii() and _FOREIGN_BREAK.search(data) is not None
@@ -237,8 +253,8 @@ def _scanned_list(
         return None
     column = len(first.group(1))
     # Entries begin at the column of the first dash; deeper ones are inside of them.
-    dash = re.compile(rb"\n {%d}-(?=[ \t\r\n]|\Z)" % column)
-    dashes = [match.end() - 1 for match in dash.finditer(data, first.start() - 1, field.end)]
+    found = _dash(column).finditer(data, first.start() - 1, field.end)
+    dashes = [match.end() - 1 for match in found]
     bounds = [start - column for start in dashes]
     bounds.append(field.end)
     ends = _ends(data, bounds, reaching)
@@ -285,13 +301,37 @@ def _spans(
     them.
     """
     heads = [_head(data, dashes[0] - column, field.start, column)]
-    for index, dash in enumerate(dashes[1:]):
-        floor = ends.get(index, dashes[index])
-        heads.append(_head(data, dash - column, floor, column))
+    if _has_comments(data, dashes, column):
+        for index, dash in enumerate(dashes[1:]):
+            floor = ends.get(index, dashes[index])
+            heads.append(_head(data, dash - column, floor, column))
+    else:
+        # Without comments there is nothing to climb over.
+        heads += [dash - column for dash in dashes[1:]]
     # Behind the last entry follows a field, at column 0.
     last = ends.get(len(dashes) - 1, dashes[-1])
     heads.append(_head(data, field.end, last, 0))
     return pairwise(heads)
+
+
+def _has_comments(data: bytes, dashes: list[int], column: int) -> bool:
+    """Say whether there may be a comment above an entry but the first, so far to the left."""
+    begin = dashes[0]
+    end = dashes[-1]
+    # Most inputs have no such sign at all.
+    if data.find(b"#", begin, end) < 0:
+        return False
+    return _comment(column).search(data, begin, end) is not None
+
+
+@cache
+def _dash(column: int) -> re.Pattern[bytes]:
+    return re.compile(rb"\n {%d}-(?=[ \t\r\n]|\Z)" % column)
+
+
+@cache
+def _comment(column: int) -> re.Pattern[bytes]:
+    return re.compile(rb"\n[ \t\r\f\v]{0,%d}#" % column)
 
 
 def _head(

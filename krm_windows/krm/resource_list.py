@@ -129,7 +129,7 @@ class ResourceList:
     def read(cls, data: bytes) -> "ResourceList":
         """Read a ResourceList; raises InputError where `data` is anything else."""
         check_encoding(data)
-        if not data.strip():
+        if not data or data.isspace():
             raise InputError("the input is empty, where a ResourceList was expected")
         ending = endings.of(data)
         data = ending.close(data)

@@ -9,7 +9,7 @@ too.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from krm_windows.escape.signs import ALWAYS as HIDDEN
 from krm_windows.krm.errors import InputError
@@ -43,10 +43,10 @@ _WORDS = frozenset(
 # What YAML forbids, and what nobody would see in a file; beyond U+FFFF no code means the same to
 # YAML and to JSON.
 _UNPRINTABLE = f"\t{HIDDEN}"
-_ESCAPED = re.compile(f'["\\\\\n{_UNPRINTABLE}]')
-# A literal block cannot hold these, ...
-_UNLITERAL = re.compile(f"[{_UNPRINTABLE}]")
-# ... nor a line of blanks alone, whose blanks would be lost.
+_ESCAPED = f'["\\\\\n{_UNPRINTABLE}]'
+# The same of ASCII, which most texts are.
+_ESCAPED_ASCII = re.compile('["\\\\\x00-\x1f\x7f]')
+# In a literal block a line of blanks alone would lose them.
 _BLANK_LINE = re.compile("(?:^|\n) +(?:\n|$)")
 _SHORT = {
     '"': '\\"',
@@ -149,7 +149,21 @@ def is_plain(text: str) -> bool:
 
 def quote(text: str) -> str:
     """Write a text between double quotes."""
-    return f'"{_ESCAPED.sub(_escape, text)}"'
+    escaped = _ESCAPED_ASCII
+    if not text.isascii():
+        escaped = _escaped()
+    return f'"{escaped.sub(_escape, text)}"'
+
+
+# Both are made when a text first asks for them: of wide ranges `re` makes tables, which takes long.
+@cache
+def _escaped() -> re.Pattern[str]:
+    return re.compile(_ESCAPED)
+
+
+@cache
+def _unliteral() -> re.Pattern[str]:
+    return re.compile(f"[{_UNPRINTABLE}]")
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -177,7 +191,7 @@ def _is_literal(text: str) -> bool:
         return False
     # The program of the gate is such a text, and long: a pattern takes many times as long for it.
     is_seen = text.isascii() and text.replace("\n", "").isprintable()
-    if not is_seen and _UNLITERAL.search(text):
+    if not is_seen and _unliteral().search(text):
         return False
     # Such a line ends in a blank, and hardly any other does.
     if " \n" in text or text.endswith(" "):

@@ -1,8 +1,12 @@
 """One object: what it says of itself, and that an edit changes the lines it must and no other."""
 
 from difflib import unified_diff
+from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from work import growth
 
 from krm_windows import krm
 
@@ -292,3 +296,52 @@ def test_a_kind_in_json(text: str, kind: str) -> None:
     """Of the object itself, whatever is in it."""
     data = text.encode()
     assert krm.KubeObject(data, 0, len(data), json=True).kind == kind
+
+
+PIECES = ("web", "team-web", "w eb", '"\\x77eb"', "app", "a: web-team", "über")
+
+
+@given(
+    sources=st.lists(
+        st.lists(st.lists(st.sampled_from(PIECES), max_size=3), min_size=1, max_size=8), max_size=3
+    ),
+    texts=st.lists(st.sampled_from(["web", "team-web", "absent", "w eb", "\\"]), max_size=3),
+    edited=st.sets(st.integers(0, 20)),
+    order=st.randoms(use_true_random=False),
+    shuffled=st.booleans(),
+)
+def test_those_that_mention_a_text_are_found_together(
+    *,
+    sources: list[list[list[str]]],
+    texts: list[str],
+    edited: set[int],
+    order: Random,
+    shuffled: bool,
+) -> None:
+    """Exactly those that say so one by one: of several inputs, edited, and in whatever order."""
+    items = []
+    for source in sources:
+        entries = ["".join(f"- key: {piece}\n" for piece in entry) for entry in source]
+        data = "".join(entries).encode()
+        end = 0
+        for entry in entries:
+            start, end = end, end + len(entry.encode())
+            items.append(krm.KubeObject(data, start, end, column=0))
+    for index in edited.intersection(range(len(items))):
+        items[index] = krm.KubeObject.parse(b"kind: A\n")
+        items[index].set("web", "name")
+    if shuffled:
+        order.shuffle(items)
+    expected = [each for each in items if any(each.mentions(text) for text in texts)]
+    assert list(map(id, krm.mentioning(items, *texts))) == list(map(id, expected))
+
+
+def test_an_input_is_searched_once() -> None:
+    """To look for texts takes as much for each object more, whatever the others mention."""
+
+    def search(count: int) -> None:
+        data = b"- a: web\n- a: app\n" * count
+        items = [krm.KubeObject(data, 9 * n, 9 * n + 9, column=0) for n in range(2 * count)]
+        assert len(list(krm.mentioning(items, "web", "absent"))) == count
+
+    assert growth(search, 100) < 2.2

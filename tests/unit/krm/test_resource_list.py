@@ -3,6 +3,7 @@
 import io
 import random
 import re
+import tracemalloc
 
 import pytest
 import yaml
@@ -129,6 +130,19 @@ def test_what_looks_like_an_item_is_none(trap: str) -> None:
     resources = krm.ResourceList.read(text.encode())
     assert [item.kind for item in resources.items] == ["A", "B"]
     assert written(resources) == text
+
+
+def test_an_input_is_in_memory_once() -> None:
+    """Its items are places in it: to find them takes no second copy."""
+    text = f"- kind: A\n  note: {'x' * 100_000}\n"
+    data = (HEAD + 20 * text).encode()
+    tracemalloc.start()
+    resources = krm.ResourceList.read(data)
+    assert [item.kind for item in resources.items] == 20 * ["A"]
+    sum(len(chunk) for chunk in resources.chunks())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < len(data) / 4
 
 
 def test_an_object_of_a_file_can_become_an_item_and_back() -> None:

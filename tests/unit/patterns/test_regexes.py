@@ -8,7 +8,7 @@ import importlib
 import pkgutil
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +17,7 @@ import pytest
 from regexes import fault
 
 import krm_windows
+from krm_windows.krm import outline
 from krm_windows.policy.parts import Leaf
 
 ROOT = Path(krm_windows.__file__).parent
@@ -31,12 +32,26 @@ ARGUED = {
     ): "nothing follows the outer loop, and what the inner one tries again is one word",
     (
         "krm.outline",
-        "_OPEN",
+        "_open",
     ): "each look ahead stops at the next quote, which is where the search goes on",
 }
 # Functions that compile: a number or an escaped name put into a pattern, the types of a policy when
-# imported, and one constant that is large and seldom needed.
-ESCAPED = {"krm.outline", "krm.kube_object", "policy.fields", "escape.signs"}
+# imported, and constants that are large and seldom needed.
+ESCAPED = {
+    "krm.outline",
+    "krm.kube_object",
+    "krm.difference",
+    "krm.writer",
+    "policy.fields",
+    "escape.signs",
+}
+# What they compile, by an argument; the names of those that take none are enough.
+MADE: dict[str, dict[str, Iterable[object]]] = {
+    "krm.outline": {"_open": outline._OPEN, "_comment": range(3), "_dash": range(3)},
+    "krm.difference": {"_simple": ()},
+    "krm.writer": {"_escaped": (), "_unliteral": ()},
+    "escape.signs": {"hidden": ()},
+}
 # What walks directories, other than `workspace.walk`: the program's own, and a copy of ours.
 WALKS = {"emit.configmap", "workspace.kustomize"}
 
@@ -95,6 +110,12 @@ def compiled() -> list[tuple[str, str, re.Pattern[str] | re.Pattern[bytes]]]:
             for pattern in held(value, 0):
                 if defines(module, name):
                     found.setdefault(id(pattern), (short(module), name, pattern))
+        for name, arguments in MADE.get(short(module), {}).items():
+            function = vars(module)[name]
+            calls = [(each,) for each in arguments] or [()]
+            for call in calls:
+                pattern = function(*call)
+                found.setdefault(id(pattern), (short(module), name, pattern))
     return list(found.values())
 
 
