@@ -1,6 +1,6 @@
 """Numbers with what they count: `1 day`, `2 days`, `3 policies`."""
 
-_PLURALS = {"policy": "policies"}
+_PLURALS = {"policy": "policies", "class": "classes"}
 
 
 def counted(count: int, noun: str) -> str:

@@ -1,7 +1,7 @@
 """Results as the KRM functions specification writes them, their order and their line."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
 from enum import StrEnum
@@ -29,6 +29,11 @@ class ResourceRef:
         return "/".join(
             part for part in (self.api_version, self.kind, self.namespace, self.name) if part
         )
+
+    @property
+    def short(self) -> str:
+        """Give `kind namespace/name`, for where a file and a line are named beside it."""
+        return f"{self.kind} {f'{self.namespace}/' if self.namespace else ''}{self.name}"
 
     def value(self) -> dict[str, object]:
         """Give the mapping under the specification's names."""
@@ -68,7 +73,11 @@ class File:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """One of `ResourceList.results` (functions-spec); `tags["rule"]` is the id of its rule."""
+    """One of `ResourceList.results` (functions-spec).
+
+    `tags["rule"]` is the id of its rule; `tags["line"]` its line in `file`, from 1, where both are
+    known.
+    """
 
     message: str
     severity: Severity
@@ -82,12 +91,27 @@ class Result:
         """The path of the field, empty where it is about no field."""
         return self.field.path if self.field else ""
 
+    @property
+    def location(self) -> str:
+        """`path:line`, as compilers write it and editors find it; empty where it is not known."""
+        if self.file is None or "line" not in self.tags:
+            return ""
+        return f"{self.file.path}:{self.tags['line']}"
+
     def __str__(self) -> str:
-        """Give the line for stderr: severity, object, field, message, rule id."""
-        subject = str(self.resource_ref or (self.file.path if self.file else ""))
-        place = " ".join(part for part in (subject, self.path) if part)
+        """Give the line for a person: location, severity, object, field, message, rule id."""
+        location = self.location
+        place = " ".join(part for part in (self._subject(), self.path) if part)
+        prefix = f"{location}: " if location else ""
         rule = f" ({self.tags['rule']})" if "rule" in self.tags else ""
-        return f"[{self.severity}] {place}{': ' if place else ''}{self.message}{rule}"
+        return f"{prefix}[{self.severity}] {place}{': ' if place else ''}{self.message}{rule}"
+
+    def _subject(self) -> str:
+        """Give what it is about: in full where no location leads there."""
+        if self.resource_ref is None:
+            # A location names the file already.
+            return "" if self.location or self.file is None else self.file.path
+        return self.resource_ref.short if self.location else str(self.resource_ref)
 
     def value(self) -> dict[str, object]:
         """Give the mapping for `results` of a ResourceList, without what is absent or empty."""
@@ -104,6 +128,33 @@ def fails(results: Iterable[Result], *, strict: bool = False) -> bool:
     """Whether results fail a build: an error does, and with `strict` a warning too."""
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
     return any(result.severity in failing for result in results)
+
+
+def tally(results: Iterable[Result]) -> str:
+    """Count results by their severity, the worst first: `1 error, 2 warnings`, `no findings`."""
+    # Only what is said at the end of a command needs it.
+    from krm_windows.plurals import counted  # noqa: PLC0415
+
+    severities = [result.severity for result in results]
+    counts = {each: severities.count(each) for each in Severity}
+    found = [counted(count, each) for each, count in counts.items() if count]
+    return ", ".join(found) or "no findings"
+
+
+# A screen of findings, above which the first ones are out of sight.
+_SCREEN = 30
+_AGAIN = 10
+
+
+def again(results: Sequence[Result]) -> Sequence[Result]:
+    """Return the errors to be shown once more, the first ten, behind a list that is long.
+
+    They come first in it; whoever looks at the end of a log would not see them.
+    """
+    errors = [result for result in results if result.severity is Severity.ERROR]
+    if len(results) <= _SCREEN or len(errors) == len(results):
+        return ()
+    return errors[:_AGAIN]
 
 
 _NUMBER = re.compile(r"([0-9]+)")

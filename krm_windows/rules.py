@@ -5,6 +5,7 @@ A room adds its rules to its own section. The reference page is generated from t
 
 from typing import NamedTuple
 
+from krm_windows import SOURCE
 from krm_windows.results import Field, File, ResourceRef, Result, Severity
 
 
@@ -15,6 +16,11 @@ class Rule(NamedTuple):
     severity: Severity
     summary: str
     page: str = "reference/rules.md"
+
+    @property
+    def url(self) -> str:
+        """The address of its entry in the documentation."""
+        return f"{SOURCE}/blob/main/docs/{self.page}#{self.id}"
 
     def result(  # noqa: PLR0913 - one keyword for each part of a result
         self,

@@ -1,10 +1,10 @@
 """Reports as text, as JSON, and as the commands by which GitHub annotates a change."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 
-from krm_windows import escape
+from krm_windows import escape, results
 from krm_windows.checks import sarif
 from krm_windows.checks.sarif import Findings
 from krm_windows.plurals import counted
@@ -24,17 +24,20 @@ def text(reports: Reports) -> str:
     lines: list[str] = []
     # Escaped: a policy from elsewhere may have control characters in its texts.
     for report in reports:
+        repeated = results.again(report.results)
         lines.extend(escape.line(report.written(result)) for result in report.results)
+        if repeated:
+            lines.append(f"the first {counted(len(repeated), 'error')} again:")
+        lines.extend(escape.line(report.written(result)) for result in repeated)
         lines.append(_count(report))
+    if len(reports) > 1:
+        every = chain.from_iterable(report.results for report in reports)
+        lines.append(f"in all: {results.tally(every)}")
     return "".join(f"{line}\n" for line in lines)
 
 
 def _count(report: Findings) -> str:
-    count = Counter(result.severity for result in report.results)
-    # Errors first, as the severities are declared.
-    counts = (counted(count[each], each) for each in Severity if count[each])
-    said = ", ".join(counts) or "no findings"
-    return escape.line(f"{report.heading}: {said}")
+    return escape.line(f"{report.heading}: {results.tally(report.results)}")
 
 
 def as_json(reports: Reports, *, every: bool) -> str:

@@ -67,6 +67,9 @@ class Report:
 
         None for a stream.
         """
+        # It may be about another object than the policy, in a file of its own.
+        if result.file is not None and "line" in result.tags:
+            return result.file.path, int(result.tags["line"])
         if not self.file:
             return None
         return self.file, line(self.item, result.path)

@@ -10,8 +10,7 @@ from pathlib import PurePath
 from typing import Protocol
 from urllib.parse import quote
 
-from krm_windows import __version__, escape
-from krm_windows.policy.schema import SOURCE
+from krm_windows import SOURCE, __version__, escape
 from krm_windows.results import Result, Severity
 from krm_windows.rules import RULES, Rule
 
@@ -90,7 +89,7 @@ def _rule(rule: Rule) -> dict[str, object]:
     return {
         "id": rule.id,
         "shortDescription": {"text": rule.summary},
-        "helpUri": f"{SOURCE}/blob/main/docs/{rule.page}#{rule.id}",
+        "helpUri": rule.url,
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
     }
 

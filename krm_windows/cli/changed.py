@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from krm_windows.cli import cluster_resources, inputs, locations, output, report, times
+from krm_windows.cli import cluster_resources, inputs, output, report, times
 from krm_windows.cli.arguments import person
 from krm_windows.edit.proposal import Proposal, View, propose
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.preview import changes, records
 from krm_windows.preview.calendar import Period
+from krm_windows.results import Result
 from krm_windows.system import files, locks
 from krm_windows.system.commits import WorkingTree
 from krm_windows.system.errors import WorkspaceError
@@ -153,7 +154,7 @@ def _show_json(
     *,
     written: bool,
 ) -> None:
-    results = locations.located(proposal.results, {arguments.policy: proposal.new})
+    results = _located(arguments, proposal)
     record: dict[str, object] = {
         "policy": f"{proposal.old.namespace}/{proposal.old.name}",
         "file": arguments.policy,
@@ -179,9 +180,14 @@ def _show_text(
     *,
     written: bool,
 ) -> None:
-    output.log_results(locations.located(proposal.results, {arguments.policy: proposal.new}))
+    output.log_results(_located(arguments, proposal))
     output.show(changes.text(proposal.differences) + said.text)
     output.show(_outcome(arguments, proposal, commit, written=written))
+
+
+def _located(arguments: argparse.Namespace, proposal: Proposal) -> list[Result]:
+    """Return what was found, with the lines that the file has after the change."""
+    return report.located(proposal.results, {arguments.policy: proposal.new}, arguments.resources)
 
 
 def _outcome(

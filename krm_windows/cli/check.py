@@ -10,7 +10,7 @@ from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
 from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
 from krm_windows.checks.overlap import Claim
 from krm_windows.checks.report import Report
-from krm_windows.cli import cluster_resources, inputs, locations, output, report, repository, times
+from krm_windows.cli import cluster_resources, inputs, output, report, repository, times
 from krm_windows.cli.arguments import check_cluster
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import audit, overlaps
@@ -88,11 +88,17 @@ def _policies(arguments: argparse.Namespace) -> ExitCode:
     found: list[Report] = []
     for each in _audited(configs, items, choice, arguments):
         whole = overlaps.added(each, shared)
-        found.append(replace(whole, results=tuple(locations.located(whole.results, configs))))
+        policies = {whole.file or inputs.STDIN: whole.item}
+        results = report.located(whole.results, policies, arguments.resources)
+        found.append(replace(whole, results=tuple(results)))
     # With many clusters the report says of which each finding is; with one that is noise.
     several = arguments.all_clusters or len(configs) > 1
     formats = FORMATS_OF_EVERY if several else FORMATS
-    output.show(formats[arguments.output](found))
+    page = formats[arguments.output](found)
+    if arguments.output == "text":
+        output.show_findings(page)
+    else:
+        output.show(page)
     failed = any(fails(each.results, strict=arguments.strict) for each in found)
     return ExitCode.of(failed=failed)
 

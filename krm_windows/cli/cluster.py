@@ -1,10 +1,11 @@
 """A policy and its cluster, as kubectl or a file of what it printed shows it."""
 
 import argparse
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from krm_windows.cli import inputs, previews, times
+from krm_windows.cli import inputs, previews, report, times
 from krm_windows.gate.clocks import skew
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import kinds
@@ -92,7 +93,7 @@ class Asked:
         policy, faults = loaded.for_cluster(cluster)
         # Nobody asks a cluster about a policy that cannot be loaded.
         if policy is None:
-            return Answer(times.now(), list(faults))
+            return Answer(times.now(), self._located(faults))
         things = self._things(policy)
         at = self._at()
         # Only objects that a plan looks into (timeouts, say) are read as if they were resources.
@@ -103,8 +104,14 @@ class Asked:
         ]
         versions, results = Source(self.source.config, items).versions(choice)
         if not versions:
-            return Answer(at, results)
-        return Answer(at, results, self._report(versions[0], things, at), things)
+            return Answer(at, self._located(results))
+        found = self._report(versions[0], things, at)
+        return Answer(at, self._located(results), found, things)
+
+    def _located(self, results: Iterable[Result]) -> list[Result]:
+        """Return results with the line of the policy's file that each is about."""
+        policies = {self.arguments.policy: self.source.config}
+        return report.located(results, policies, self.arguments.resources)
 
     def more(self, query: Query) -> list[Thing]:
         """Ask for what is not among a policy's own objects; a file has said all it has."""

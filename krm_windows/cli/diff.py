@@ -53,7 +53,25 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         _show(every, results, arguments)
         if arguments.comment is not None:
             _comment(every, results, arguments)
-    return report.show(results, strict=arguments.strict)
+    located = _located(results, old, new, arguments)
+    return report.show(located, strict=arguments.strict)
+
+
+def _located(
+    results: Sequence[Result],
+    old: Source,
+    new: Source,
+    arguments: argparse.Namespace,
+) -> list[Result]:
+    """Return results with their lines: of the older file where the newer one does not have it."""
+    mended = set(map(str, old.load().results)) - set(map(str, new.load().results))
+    found: list[Result] = []
+    for result in results:
+        file, source = arguments.new, new
+        if str(result) in mended:
+            file, source = arguments.old, old
+        found += report.located([result], {file: source.config}, arguments.resources)
+    return found
 
 
 def _show(

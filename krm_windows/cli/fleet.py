@@ -16,7 +16,6 @@ from krm_windows.checks.overlap import Claim
 from krm_windows.cli import (
     cluster_resources,
     inputs,
-    locations,
     output,
     progress,
     report,
@@ -31,13 +30,14 @@ from krm_windows.fleet.policies import FleetPolicy
 from krm_windows.fleet.rendering import Files, Fleet
 from krm_windows.inventory import file_of
 from krm_windows.krm import InputError, KubeObject
+from krm_windows.plurals import counted
 from krm_windows.policy import fields, load
 from krm_windows.policy.model import KIND
 from krm_windows.render import layout
 from krm_windows.render.delivery import Template
 from krm_windows.results import Result, fails
 from krm_windows.system import locks, walk
-from krm_windows.system.files import first_line
+from krm_windows.system.files import Changes, first_line
 from krm_windows.system.processes import MOST, spread
 from krm_windows.system.reading import SUFFIXES
 
@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         wrong = _found(policies.values())
         if not any(map(_is_about_clusters, wrong)):
             raise
-        return report.show(locations.located(wrong, policies), strict=arguments.strict)
+        return _report(wrong, policies, arguments)
     tree = FleetOutput(wanted, arguments.output, arguments.check, arguments.strict)
     return _run(tree, policies, shard, arguments)
 
@@ -119,13 +119,41 @@ def _run(
         said += applied.check(config, path)
     # An error in the base is in every cluster: it is reported once, and none is rendered.
     if base.files is None or fails(said, strict=arguments.strict):
-        return report.show(locations.located(said, policies), strict=arguments.strict)
+        return _report(said, policies, arguments, "nothing written")
     found = Findings(base.results)
-    stale = _renew(tree, base.files, found, shard, arguments)
-    code = report.show(locations.located(found.results(), policies), strict=arguments.strict)
-    if code is ExitCode.FINE:
-        report.log_zone_rules()
-    return ExitCode.ERROR if stale else code
+    changes = _renew(tree, base.files, found, shard, arguments)
+    clusters = counted(len(tree.fleet.clusters), "cluster")
+    if shard.count > 1:
+        clusters = f"part {shard.index + 1} of {shard.count} of {clusters}"
+    done = [clusters, *report.changes(*changes), report.zone_rules()]
+    if arguments.check:
+        done = [clusters, *report.stale(changes.written), report.zone_rules()]
+    code = _report(found.results(), policies, arguments, *done)
+    if arguments.check and changes.written:
+        return ExitCode.ERROR
+    return code
+
+
+def _report(
+    results: Sequence[Result],
+    policies: Mapping[str, KubeObject],
+    arguments: argparse.Namespace,
+    *done: str,
+) -> ExitCode:
+    """Print what was found with the files where it is, and a line of what was done."""
+    every = _located(results, policies, arguments)
+    code = report.show(every, strict=arguments.strict)
+    report.summarize(every, *done)
+    return code
+
+
+def _located(
+    results: Sequence[Result],
+    policies: Mapping[str, KubeObject],
+    arguments: argparse.Namespace,
+) -> list[Result]:
+    """Return results with file and line, of shared policies and of those in `--clusters`."""
+    return report.located(results, policies, arguments.resources)
 
 
 class NoClusterError(InputError):
@@ -153,10 +181,10 @@ def _renew(
     found: "Findings",
     shard: shards.Shard,
     arguments: argparse.Namespace,
-) -> bool:
-    """Render this shard of the fleet, or show how it differs; return whether anything is stale."""
+) -> Changes:
+    """Render this shard of the fleet, or show how it differs; return how many files changed."""
     names = list(filter(shard.has, tree.clusters()))
-    stale = False
+    written = removed = 0
     with ExitStack() as stack:
         if not arguments.check:
             # A comparison needs no lock, as it writes nothing.
@@ -174,9 +202,9 @@ def _renew(
         for outcome in chain.from_iterable(outcomes):
             output.show(outcome.diff)
             found.add(outcome)
-            if arguments.check and outcome.changed:
-                stale = True
-    return stale
+            written += outcome.changes.written
+            removed += outcome.changes.removed
+    return Changes(written, removed)
 
 
 class Findings:

@@ -1,28 +1,75 @@
-"""Where in a policy's file a finding is: for those that a person looks for in the file at once."""
+"""Where a finding is: the file and the line that a person looks at next."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
-from krm_windows import rules
 from krm_windows.checks import report
+from krm_windows.cli import inputs
 from krm_windows.inventory import ref_of
-from krm_windows.krm import KubeObject
-from krm_windows.results import Result
-
-_LOCATED = frozenset({rules.CLUSTER_NULL.id, rules.LOCAL_CONFIG.id})
+from krm_windows.krm import InputError, KubeObject
+from krm_windows.results import File, Result
 
 
-def located(results: Iterable[Result], policies: Mapping[str, KubeObject]) -> list[Result]:
-    """Return results about one of the policies with file and line added, by file."""
-    # A result has no object, only its reference; as text that is a key for both.
+def located(
+    results: Iterable[Result],
+    policies: Mapping[str, KubeObject],
+    resources: str | None = None,
+) -> list[Result]:
+    """Return results about one of the policies, by file, or about the resources, with their line.
+
+    `resources` is what was given to read them from. What came from a stream has no line.
+    """
     known = {str(ref_of(config)): (file, config) for file, config in policies.items()}
-    return [_located(result, known.get(str(result.resource_ref))) for result in results]
+    files = _Files(resources)
+    return [_located(result, known, files) for result in results]
 
 
-def _located(result: Result, policy: tuple[str, KubeObject] | None) -> Result:
-    # A result that names a file already needs no second one.
-    if policy is None or result.tags.get("rule") not in _LOCATED or result.file is not None:
+def _located(
+    result: Result,
+    policies: Mapping[str, tuple[str, KubeObject]],
+    files: "_Files",
+) -> Result:
+    if "line" in result.tags:
         return result
-    file, config = policy
-    line = report.line(config, result.path)
-    return replace(result, message=f"{result.message} ({file}:{line})")
+    # A result has no object, only its reference; as text that is a key for both.
+    file, config = policies.get(str(result.resource_ref), (inputs.STDIN, None))
+    if config is not None and file != inputs.STDIN:
+        return _at(result, File(path=file), config)
+    if result.file is None:
+        return result
+    item = files.item(result.file)
+    if item is None:
+        return result
+    return _at(result, result.file, item)
+
+
+def _at(result: Result, file: File, item: KubeObject) -> Result:
+    line = report.line(item, result.path)
+    return replace(result, file=file, tags={**result.tags, "line": str(line)})
+
+
+class _Files:
+    """The files of resources, read again where something was found in them.
+
+    Of the objects that were looked at the text may have been changed, and with it the lines.
+    """
+
+    def __init__(self, resources: str | None) -> None:
+        # Objects of a stream may name any file (an annotation); none of those is opened.
+        self._are_read = resources not in (None, inputs.STDIN)
+        self._items: dict[str, list[KubeObject]] = {}
+
+    def item(self, file: File) -> KubeObject | None:
+        """Return the object of a file, None where it is not there."""
+        if not self._are_read or not Path(file.path).is_file():
+            return None
+        if file.path not in self._items:
+            try:
+                self._items[file.path] = inputs.objects(file.path)
+            except InputError:
+                self._items[file.path] = []
+        items = self._items[file.path]
+        if file.index >= len(items):
+            return None
+        return items[file.index]

@@ -103,6 +103,7 @@ def of_refs(
     items = [*previews.resources(arguments), *_items(looking.repository, new.commit)]
     source = Source(inputs.policy(arguments.policy), items)
     versions, results = source.versions(Choice(arguments.cluster))
+    results = report.located(results, {arguments.policy: source.config}, arguments.resources)
     code = report.show(results, strict=arguments.strict)
     if not versions or code is not ExitCode.FINE:
         return None, at, code

@@ -11,6 +11,7 @@ from krm_windows.exit_codes import ExitCode
 from krm_windows.flux.builds import Builds
 from krm_windows.krm import InputError
 from krm_windows.migrate import FORMATS, migrate
+from krm_windows.plurals import counted
 from krm_windows.results import fails
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.creation import create
@@ -71,7 +72,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     # Where nothing was found no empty directory is made, which would look like a success.
     if found.files:
         create(arguments.output, found.files)
-    output.show(FORMATS[arguments.format](found))
+    page = FORMATS[arguments.format](found)
+    if arguments.format == "text":
+        output.show_findings(page)
+    else:
+        output.show(page)
+    made_of = [counted(len(found.policies), "policy"), *results.changes(len(found.files))]
+    results.summarize(found.results, *made_of)
     # To find nothing at all is a failure of what was asked for.
     failed = fails(found.results, strict=arguments.strict) or not found.policies
     return ExitCode.of(failed=failed)

@@ -35,16 +35,22 @@ def show_json(value: object) -> None:
     show(escape.json_page(value))
 
 
+def show_findings(text: str) -> None:
+    """Print a page of findings; in colour on a terminal."""
+    if not is_terminal():
+        show(text)
+        return
+    from krm_windows.checks import color  # noqa: PLC0415 - takes long, and a pipe needs none
+
+    show_painted(text, color.paint)
+
+
 def show_painted(text: str, paint: Callable[[str], "Text"]) -> None:
     """Print a page in colour on a terminal.
 
     `paint` gets what is harmless, and its codes are the only ones.
     """
-    # Takes long to import, and only a terminal needs it.
-    from rich.console import Console  # noqa: PLC0415
-
-    # `soft_wrap` leaves lines as long as they are, so a terminal shows what a file would hold.
-    Console(file=_behind(sys.stdout)).print(paint(escape.page(text)), soft_wrap=True, end="")
+    _painted(sys.stdout, paint(escape.page(text)))
 
 
 def ask(question: str) -> str:
@@ -80,9 +86,25 @@ def log_record(record: Mapping[str, object]) -> None:
 
 
 def log_results(results: Sequence["Result"]) -> None:
-    """Say on standard error what was found, a line for each."""
-    for result in results:
-        _say(escape.line(str(result)))
+    """Say on standard error what was found, a line for each; in colour on a terminal."""
+    if not results:
+        return
+    # What is never called needs no import: a call of the function says nothing here.
+    from krm_windows.plurals import counted  # noqa: PLC0415
+    from krm_windows.results import again  # noqa: PLC0415
+
+    lines = [escape.line(str(result)) for result in results]
+    repeated = again(results)
+    if repeated:
+        lines.append(f"the first {counted(len(repeated), 'error')} again:")
+        lines += [escape.line(str(result)) for result in repeated]
+    page = "".join(f"{line}\n" for line in lines)
+    if not sys.stderr.isatty():
+        sys.stderr.write(page)
+        return
+    from krm_windows.checks import color  # noqa: PLC0415 - takes long, and a pipe needs none
+
+    _painted(sys.stderr, color.paint(page))
 
 
 def log_traceback(error: BaseException) -> None:
@@ -171,6 +193,16 @@ class Guarded:
     def __getattr__(self, name: str) -> object:
         """Give what the stream behind has: its buffer, its descriptor, whether it is a terminal."""
         return getattr(self.behind, name)
+
+
+def _painted(stream: TextIO, text: "Text") -> None:
+    """Write a text with its colours to a terminal; NO_COLOR leaves them out (no-color.org)."""
+    # Takes long to import, and only a terminal needs it.
+    from rich.console import Console  # noqa: PLC0415
+
+    stream.flush()
+    # `soft_wrap` leaves lines as long as they are, so a terminal shows what a file would hold.
+    Console(file=_behind(stream)).print(text, soft_wrap=True, end="")
 
 
 def _behind(stream: TextIO) -> TextIO:

@@ -37,9 +37,10 @@ def load(
     versions: list[Version] = []
     results: list[Result] = []
     for path in paths:
-        found, said = Source(inputs.policy(path), items).versions(choice)
+        config = inputs.policy(path)
+        found, said = Source(config, items).versions(choice)
         versions.extend(found)
-        results.extend(said)
+        results.extend(report.located(said, {path: config}, arguments.resources))
     # All policies are loaded first, so that every mistake is shown at once.
     code = report.show(results, strict=arguments.strict)
     if code is not ExitCode.FINE:

@@ -7,7 +7,7 @@ from pathlib import Path
 from krm_windows import emit, render, rules
 from krm_windows.checks import readonly, succession, zone_release
 from krm_windows.checks.overlap import Claim
-from krm_windows.cli import cluster_resources, destinations, fleet, inputs, locations, report
+from krm_windows.cli import cluster_resources, destinations, fleet, inputs, report
 from krm_windows.cli.arguments import check_cluster
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import applied
@@ -77,9 +77,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     config = inputs.policy(file)
     plan, results = _plan(config, arguments)
     if file != inputs.STDIN:
-        results = locations.located([*results, *applied.check(config, file)], {file: config})
+        results = [*results, *applied.check(config, file)]
     if plan is None:
-        return report.show(results, strict=arguments.strict)
+        results = report.located(results, {file: config}, arguments.resources)
+        code = report.show(results, strict=arguments.strict)
+        report.summarize(results, "nothing written")
+        return code
     # To uninstall removes a policy, so another one that claims the same targets does not matter.
     if not arguments.uninstall:
         results = [
@@ -94,15 +97,18 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     plan = zone_release.kept(plan, built)
     # A target that is dropped while it is shut would stay suspended: nobody is left to resume it.
     forgotten = succession.forgotten(older, [plan.timetable])
-    code = report.show([*results, *about(config, forgotten)], strict=arguments.strict)
+    results = [*results, *about(config, forgotten)]
+    results = report.located(results, {file: config}, arguments.resources)
+    code = report.show(results, strict=arguments.strict)
     if code is not ExitCode.FINE:
+        report.summarize(results, "nothing written")
         return code
-    report.log_zone_rules()
     folder, files = _folder(plan, arguments.output), render.files(plan.policy, emit.objects(plan))
     # Nothing is written where one runs `--check`, as `gofmt -l` and `terraform fmt -check` do it.
     if arguments.check:
-        return report.compare(folder, files)
-    folder.write(files)
+        return report.compare(folder, files, report.zone_rules())
+    done = report.changes(*folder.write(files))
+    report.summarize(results, *done, report.zone_rules())
     return ExitCode.FINE
 
 

@@ -4,14 +4,15 @@ Results on standard error, stale files as a diff, and the exit code they mean.
 """
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from krm_windows.cli import output
 from krm_windows.exit_codes import ExitCode
-from krm_windows.results import Result, fails, sort
+from krm_windows.results import Result, fails, sort, tally
 
 if TYPE_CHECKING:
+    from krm_windows.krm import KubeObject
     from krm_windows.system.files import Folder
 
 
@@ -23,6 +24,21 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def located(
+    results: Iterable[Result],
+    policies: Mapping[str, "KubeObject"],
+    resources: str | None = None,
+) -> list[Result]:
+    """Return results with file and line, as `locations.located` does."""
+    every = list(results)
+    if not every:
+        return []
+    # Mostly nothing is found, and then nothing is looked for.
+    from krm_windows.cli import locations  # noqa: PLC0415
+
+    return locations.located(every, policies, resources)
+
+
 def show(results: Sequence[Result], *, strict: bool) -> ExitCode:
     """Print results in their order and return what they mean."""
     # Sorted, so that the output of two runs can be compared.
@@ -30,19 +46,50 @@ def show(results: Sequence[Result], *, strict: bool) -> ExitCode:
     return ExitCode.of(failed=fails(results, strict=strict))
 
 
-def log_zone_rules() -> None:
-    """Say on standard error by which release of the zone data something was built."""
+def summarize(results: Sequence[Result], *done: str) -> None:
+    """Say on standard error in one line what was found, where anything was, and what was done."""
+    found: list[str] = []
+    if results or not done:
+        found.append(tally(sort(results)))
+    output.log(", ".join([*found, *done]))
+
+
+def zone_rules() -> str:
+    """Return by which release of the zone data something is built."""
     from krm_windows.schedule import zones  # noqa: PLC0415 - few commands say it
 
-    output.log(f"zone rules {zones.release()}")
+    return f"zone rules {zones.release()}"
 
 
-def compare(folder: "Folder", files: Mapping[str, bytes]) -> ExitCode:
+def changes(written: int, removed: int = 0) -> Iterator[str]:
+    """Yield what became of files."""
+    from krm_windows.plurals import counted  # noqa: PLC0415 - few commands count
+
+    if written:
+        yield f"{counted(written, 'file')} written"
+    if removed:
+        yield f"{counted(removed, 'file')} removed"
+    if not written and not removed:
+        yield "no file changed"
+
+
+def stale(files: int) -> Iterator[str]:
+    """Yield how many files are not what would be written."""
+    from krm_windows.plurals import counted  # noqa: PLC0415 - few commands count
+
+    if files:
+        yield f"{counted(files, 'file')} stale"
+    else:
+        yield "no file stale"
+
+
+def compare(folder: "Folder", files: Mapping[str, bytes], *more: str) -> ExitCode:
     """Print how the files of a directory differ from those that it should have.
 
-    Say whether they are stale.
+    Say whether they are stale, and `more` of how they were made.
     """
     # As `diff` and `git diff --exit-code` do it: output and exit 1 where there is a difference.
-    diff = "".join(folder.stale(files))
-    output.show(diff)
-    return ExitCode.of(failed=bool(diff))
+    diffs = list(folder.stale(files))
+    output.show("".join(diffs))
+    summarize((), *stale(len(diffs)), *more)
+    return ExitCode.of(failed=bool(diffs))

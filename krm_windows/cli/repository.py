@@ -75,7 +75,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         _log_roots(after, arguments.clusters)
         found = repository.check(after, before, arguments.allow_cross_namespace)
         report = compose(arguments.repo, after, chain(found, _unlisted(after, arguments.clusters)))
-    output.show(FORMATS[arguments.output]([report]))
+    page = FORMATS[arguments.output]([report])
+    if arguments.output == "text":
+        output.show_findings(page)
+    else:
+        output.show(page)
     return ExitCode.of(failed=fails(report.results, strict=arguments.strict))
 
 

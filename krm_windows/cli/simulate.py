@@ -70,6 +70,7 @@ def _classes(arguments: argparse.Namespace) -> Spec | None:
     # As `split` reads them, with all findings.
     config = inputs.only(arguments.classes, "ChangeClasses")
     found, results = load(config.node, file=file_of(config))
+    results = report.located(results, {arguments.classes: config})
     report.show(results, strict=arguments.strict)
     if found is None or fails(results, strict=arguments.strict):
         raise InputError(f"{arguments.classes}: the ChangeClasses are wrong")

@@ -17,9 +17,10 @@ from krm_windows.flux.builds import LeftOutError, whole
 from krm_windows.function import change_classes
 from krm_windows.inventory import about, resource_of
 from krm_windows.krm import InputError, KubeObject, documents
+from krm_windows.plurals import counted
 from krm_windows.preview import placements
 from krm_windows.render import KUSTOMIZATION, split
-from krm_windows.results import Result
+from krm_windows.results import Result, fails
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.files import Folder
 from krm_windows.system.kustomize import NAMES, Builder, is_kustomization
@@ -88,7 +89,21 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if spec is not None:
         form = placements.as_json if arguments.json else placements.text
         output.show(form(spec, partition))
-    return report.show(results, strict=arguments.strict)
+    return _reported(config, results, arguments)
+
+
+def _reported(
+    config: KubeObject,
+    results: Iterable[Result],
+    arguments: argparse.Namespace,
+    *done: str,
+) -> ExitCode:
+    """Print what was found, with file and line, and a line of what was done."""
+    found = report.located(results, {arguments.classes: config}, arguments.base)
+    code = report.show(found, strict=arguments.strict)
+    if found or done:
+        report.summarize(found, *done)
+    return code
 
 
 def _write(
@@ -104,13 +119,13 @@ def _write(
     # All reasons against writing are collected first; a person mends them in one go.
     found = [*results, *about(config, list(_kept(spec))), *_nameless(partition)]
     found += [*_elsewhere(template, arguments.output), *_moved(template, folder.read(), files)]
-    code = report.show(found, strict=arguments.strict)
-    if code is not ExitCode.FINE:
-        return code
+    if fails(found, strict=arguments.strict):
+        return _reported(config, found, arguments, "nothing written")
     if arguments.check:
+        report.show(found, strict=arguments.strict)
         return report.compare(folder, files)
-    folder.write(files)
-    return ExitCode.FINE
+    classes = counted(len(spec.classes), "class")
+    return _reported(config, found, arguments, classes, *report.changes(*folder.write(files)))
 
 
 def _base(arguments: argparse.Namespace) -> list[KubeObject]:

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from krm_windows.cli import builds, inputs, locations, report
+from krm_windows.cli import builds, inputs, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import applied
 from krm_windows.flux.builds import LeftOutError, whole
@@ -49,8 +49,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     items = _applied(arguments.rendered, arguments.root)
     results: list[Result] = []
     for path, config in policies.items():
-        results += _verified(path, config, items, arguments.cluster)
-    return report.show(results, strict=arguments.strict)
+        results += _verified(path, config, items, arguments.cluster, arguments.rendered)
+    code = report.show(results, strict=arguments.strict)
+    report.summarize(results)
+    return code
 
 
 def _verified(
@@ -58,13 +60,13 @@ def _verified(
     config: KubeObject,
     items: list[KubeObject],
     cluster: str | None,
+    rendered: str,
 ) -> list[Result]:
     """Return what is wrong with what a policy has in the output."""
     results = list(window_policy.verify(config, items, cluster))
-    # Standard input is no file whose line could be named.
-    if path == inputs.STDIN:
-        return results
-    return locations.located([*results, *applied.check(config, path)], {path: config})
+    if path != inputs.STDIN:
+        results += applied.check(config, path)
+    return report.located(results, {path: config}, rendered)
 
 
 def _applied(path: str, root: Path | None) -> list[KubeObject]:

@@ -12,21 +12,24 @@ from krm_windows.krm import InputError
 from krm_windows.render import layout as paths
 from krm_windows.render import stamp
 from krm_windows.results import Result, fails
-from krm_windows.system.files import folders
+from krm_windows.system.files import Changes, folders
 from krm_windows.system.kustomize import is_kustomization
 from krm_windows.system.trees import Tree
+
+_NONE = Changes()
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterOutcome:
     """What became of a cluster.
 
-    `results` are what was said of it; `diff` is how its files differed, empty where none did.
+    `results` are what was said of it, `changes` how many files were renewed, or are to be; `diff`
+    is how they differed, empty where none did.
     """
 
     cluster: str
     results: tuple[Result, ...] = ()
-    changed: bool = False
+    changes: Changes = _NONE
     diff: str = ""
 
 
@@ -138,8 +141,8 @@ class FleetOutput:
             return ClusterOutcome(name, tuple(results), branch.write(older, files))
         before = stamp.without(older, place)
         after = stamp.without(files, place)
-        diff = "".join(branch.stale(before, after))
-        return ClusterOutcome(name, tuple(results), bool(diff), diff)
+        diffs = list(branch.stale(before, after))
+        return ClusterOutcome(name, tuple(results), Changes(len(diffs)), "".join(diffs))
 
     def _refuse_doubled(self, name: str) -> None:
         """Refuse a delivery of what Flux delivers already.

@@ -10,13 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from krm_windows import __version__, escape
+from krm_windows import SOURCE, __version__, escape
 from krm_windows.classes.model import ChangeClasses
 from krm_windows.krm.writer import render
 from krm_windows.policy import moments_page, parts, reference, schema
 from krm_windows.policy.model import API_VERSION, WindowPolicy
 from krm_windows.policy.parts import Part
-from krm_windows.policy.schema import SOURCE
 
 SUMMARY = (
     "Reconciliation windows for GitOps: when changes may reach a cluster, as plain CronJobs and "

@@ -1,8 +1,8 @@
 """What a model of the API says, as JSON Schema and as OpenAPI schema of apiextensions."""
 
+from krm_windows import SOURCE
 from krm_windows.policy.parts import Part, Schema, schema
 
-SOURCE = "https://github.com/krm-windows/krm-windows"
 # Keywords that hold for a value of any type, so for null too.
 _OF_ANY_TYPE = frozenset({"enum", "const", "not", "oneOf", "if"})
 # What an OpenAPI schema of apiextensions takes, as far as it is needed here.

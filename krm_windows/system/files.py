@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+from typing import NamedTuple
 
 from krm_windows import escape
 from krm_windows.system import locks
@@ -18,6 +19,13 @@ from krm_windows.system.errors import WorkspaceError
 
 LEFTOVER = re.compile(rf"\..+\.\w{{8}}{re.escape(SUFFIX)}")
 """The name of a file that was being written when a run was killed."""
+
+
+class Changes(NamedTuple):
+    """How many files were written, or would be, and how many removed."""
+
+    written: int = 0
+    removed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +51,11 @@ class Folder:
         """Yield the unified diff of each file that is not as wanted, in order of names."""
         there = self.read()
         for name in sorted({*wanted, *there}):
-            yield from difference(name, there.get(name, b""), wanted.get(name, b""))
+            diff = "".join(difference(name, there.get(name, b""), wanted.get(name, b"")))
+            if diff:
+                yield diff
 
-    def write(self, wanted: Mapping[str, bytes]) -> None:
+    def write(self, wanted: Mapping[str, bytes]) -> Changes:
         """Make our files be the wanted ones, while no other run writes here.
 
         Raises WorkspaceError before anything is touched.
@@ -58,17 +68,18 @@ class Folder:
             # All is claimed before anything is written: a file in the way leaves the rest as it
             # was.
             there = self._read(directory)
-            for name, content in sorted(wanted.items()):
-                # What is right already keeps its time of change, which make and the like go by.
-                if there.get(name) != content:
-                    _put(directory, name, content)
-            for name in there:
-                if name not in wanted:
-                    _remove(directory, name)
+            # What is right already keeps its time of change, which make and the like go by.
+            changed = [name for name in sorted(wanted) if there.get(name) != wanted[name]]
+            for name in changed:
+                _put(directory, name, wanted[name])
+            gone = [name for name in there if name not in wanted]
+            for name in gone:
+                _remove(directory, name)
             for name, is_directory in directory.entries():
                 # The lock is ours, so no other run is still writing it.
                 if not is_directory and LEFTOVER.fullmatch(name):
                     directory.remove(name)
+        return Changes(len(changed), len(gone))
 
     def _check(self, name: str) -> None:
         """Refuse what is no path of a file here."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from krm_windows.system.directories import Directory, first_line
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.files import LEFTOVER, difference
+from krm_windows.system.files import LEFTOVER, Changes, difference
 
 Files = Mapping[str, bytes]
 """Contents by path, relative to the directory and with `/` on every system."""
@@ -49,10 +49,12 @@ class Tree:
         They are given as `read` found them.
         """
         for path in sorted({*wanted, *there}):
-            yield from difference(path, there.get(path, b""), wanted.get(path, b""))
+            diff = "".join(difference(path, there.get(path, b""), wanted.get(path, b"")))
+            if diff:
+                yield diff
 
-    def write(self, there: Files, wanted: Files) -> bool:
-        """Make our files, as `read` gave them, be the wanted ones; say whether that took a change.
+    def write(self, there: Files, wanted: Files) -> Changes:
+        """Make our files, as `read` gave them, be the wanted ones; say how many changed.
 
         Raises WorkspaceError before anything is touched. Nobody else may write into these branches
         meanwhile: that is for the run to see to, which has a tree of many branches (`locks`).
@@ -72,7 +74,7 @@ class Tree:
                     _put(root, path, content)
         self._remove(gone)
         self.tidy()
-        return bool(changed or gone)
+        return Changes(len(changed), len(gone))
 
     def tidy(self) -> None:
         """Remove what a run that was killed left behind."""

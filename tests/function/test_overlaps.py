@@ -55,7 +55,7 @@ def run(
 
 
 Run = Callable[..., str]
-RELEASE = r"(?m)^krm-windows: zone rules \S+\n"
+RELEASE = r"(?m)^krm-windows: .*, zone rules \S+\n"
 NORTH = "  clusters: {north: {}, south: {}}\n"
 SOUTH_ELSE = (
     "  clusters: {south: {targets: [{kind: Kustomization, names: [other], mustExist: false}]}, "

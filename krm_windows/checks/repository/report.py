@@ -45,12 +45,7 @@ class RepositoryReport:
 
     def written(self, result: Result) -> str:
         """Return the line for a person, the location first, as compilers write it."""
-        file, line = self.location(result)
-        # The file is named once, where the result is about no object.
-        about = result
-        if not result.resource_ref:
-            about = replace(result, file=None)
-        return f"{file}:{line}: {about}{_on(result)}"
+        return f"{result}{_on(result)}"
 
     def location(self, result: Result) -> tuple[str, int]:
         """Return file and line of a result."""
@@ -98,7 +93,7 @@ def compose(
     placed: dict[tuple[str, str], tuple[Result, list[Finding]]] = {}
     for same in found.values():
         result = _result(directory, survey, same[0])
-        # The text of a result leaves out file and line, so they are a part of the key.
+        # The text of a result names no document of the file, so that is a part of the key.
         key = (str(result), f"{result.file} {result.tags}")
         _, alike = placed.setdefault(key, (result, []))
         alike.extend(same)

@@ -35,7 +35,7 @@ def test_text_is_a_line_for_each_finding_and_one_that_counts(
 ) -> None:
     """The rule, the date and the fix are in the line."""
     assert printed(capsys, policy, *FROM) == (
-        "[warning] krm-windows.dev/v1alpha1/WindowPolicy/flux-system/week spec.windows: "
+        "policy.yaml:14: [warning] WindowPolicy flux-system/week spec.windows: "
         "are closed from "
         "Thu 2027-07-01 17:00 to Mon 2027-08-09 08:00, 38 days in a row, more than 35: "
         "add a window, or raise "
@@ -84,7 +84,8 @@ def test_json_says_what_was_audited(policy: str, capsys: pytest.CaptureFixture[s
     }
     [result] = found["results"]
     assert (result["severity"], result["field"]) == ("warning", {"path": "spec.windows"})
-    assert result["tags"] == {"rule": "closed-long", "date": "2027-07-01"}
+    assert result["tags"] == {"rule": "closed-long", "date": "2027-07-01", "line": "14"}
+    assert result["file"] == {"path": "policy.yaml", "index": 0}
 
 
 def test_github_annotates_the_line(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,11 +177,13 @@ def test_clusters_that_have_it_alike_are_one_report(
     assert [each["clusters"] for each in found] == [["north", "east"], ["south", "west"]]
     lines = printed(capsys, policy, *FROM, "--all-clusters").splitlines()
     assert [line.partition(" ")[0] for line in lines] == [
-        "[warning]",
+        "policy.yaml:12:",
         "flux-system/week",
         "flux-system/week",
+        "in",
     ]
-    assert lines[1:] == [
+    assert lines[3:] == ["in all: 1 warning"]
+    assert lines[1:3] == [
         (
             "flux-system/week on north, east, 2027-01-01 to 2036-12-31, "
             f"zone rules {zones.release()}: 1 warning"

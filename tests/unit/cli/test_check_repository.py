@@ -114,8 +114,7 @@ def test_text_begins_with_the_place_as_compilers_write_it(
     first, alone, last = capsys.readouterr().out.splitlines()
     assert alone.endswith("(policy-file-alone) [north]")
     assert first.startswith(
-        "object-shared/fires/windowed/both.yaml:1: [error] v1/ConfigMap/shop/settings: "
-        "is applied by"
+        "object-shared/fires/windowed/both.yaml:1: [error] ConfigMap shop/settings: is applied by"
     )
     assert first.endswith("(object-shared) [north]")
     assert last == "object-shared/fires: 1 cluster, 3 Kustomizations, 1 policy: 1 error, 1 info"

@@ -144,7 +144,7 @@ def test_a_zone_that_changed_is_a_finding_of_kubectl(
 
 def test_the_release_is_named(call: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """On standard error, once, by what renders and by what compares."""
-    said = f"krm-windows: zone rules {zones.release()}\n"
+    said = f", zone rules {zones.release()}\n"
     for command in (call, [*call, "--check"]):
         assert main(command) == 0
         printed = capsys.readouterr()

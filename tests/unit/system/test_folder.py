@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.files import Folder
+from krm_windows.system.files import Changes, Folder
 from krm_windows.system.reading import manifests
 
 HEADER = "# ours"
@@ -184,8 +184,9 @@ def test_a_deep_folder_has_files_in_sub_directories(deep: Folder) -> None:
     deep.write(DEEP)
     assert deep.read() == DEEP
     assert list(deep.stale(DEEP)) == []
-    assert "+++ b/live/b.yaml\n" in deep.stale({**DEEP, "live/b.yaml": b"# ours\nb: 3\n"})
-    deep.write({"a.yaml": DEEP["a.yaml"]})
+    [diff] = deep.stale({**DEEP, "live/b.yaml": b"# ours\nb: 3\n"})
+    assert "\n+++ b/live/b.yaml\n" in diff
+    assert deep.write({"a.yaml": DEEP["a.yaml"]}) == Changes(removed=len(DEEP) - 1)
     assert [path.name for path in deep.path.iterdir()] == ["a.yaml"]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.files import Changes
 from krm_windows.system.trees import Tree
 
 WANTED = {"a/one.yaml": b"# ours\n1\n", "a/b/two.yaml": b"# ours\n2\n"}
@@ -24,10 +25,10 @@ def times(path: Path) -> dict[str, int]:
 
 def test_it_is_made_read_and_kept(tree: Tree) -> None:
     """What was written is read, and what is as wanted is not written again."""
-    assert tree.write(tree.read(), WANTED)
+    assert tree.write(tree.read(), WANTED) == Changes(len(WANTED))
     assert tree.read() == WANTED
     before = times(tree.path)
-    assert not tree.write(tree.read(), WANTED)
+    assert tree.write(tree.read(), WANTED) == Changes()
     assert times(tree.path) == before
 
 
@@ -37,7 +38,7 @@ def test_ours_that_are_not_wanted_go_with_their_directories(tree: Tree) -> None:
     (tree.path / "a/notes.txt").write_text("theirs")
     (tree.path / "c/other").mkdir()
     (tree.path / "c/other/ours.yaml").write_text("# ours\n")
-    assert tree.write(tree.read(), {})
+    assert tree.write(tree.read(), {}) == Changes(removed=3)
     left = sorted(str(path.relative_to(tree.path)) for path in tree.path.rglob("*"))
     assert left == ["a", "a/notes.txt", "c", "c/other", "c/other/ours.yaml"]
 
@@ -86,7 +87,7 @@ def test_what_a_failure_of_power_left_is_made_good(tree: Tree) -> None:
     """A file that is there and empty is nobody's."""
     tree.write({}, WANTED)
     (tree.path / "a/one.yaml").write_bytes(b"")
-    assert tree.write(tree.read(), WANTED)
+    assert tree.write(tree.read(), WANTED) == Changes(1)
     assert tree.read() == WANTED
 
 

@@ -1,0 +1,42 @@
+"""Findings in colour, for a terminal; each rule is a link to its entry in the documentation."""
+
+import re
+
+from rich.text import Text
+
+from krm_windows.results import Severity
+from krm_windows.rules import RULES
+
+_STYLES = {
+    Severity.ERROR: "bold red",
+    Severity.WARNING: "yellow",
+    Severity.INFO: "cyan",
+}
+_URLS = {rule.id: rule.url for rule in RULES}
+# `policy.yaml:12: [error] …`, or without a location.
+_HEAD = re.compile(rf"(?P<location>\S.*?:\d+: )?(?P<tag>\[(?P<severity>{'|'.join(Severity)})\])")
+# `… (field-unknown)`, perhaps with clusters behind it in brackets.
+_RULE = re.compile(r"\((?P<id>[a-z]+(?:-[a-z]+)*)\)(?: \[[^\]]*\])?$")
+
+
+def paint(page: str) -> Text:
+    """Return a page of findings in colour; nothing is said by colour alone."""
+    painted = Text()
+    for line in page.splitlines(keepends=True):
+        painted.append_text(_line(line))
+    return painted
+
+
+def _line(line: str) -> Text:
+    text = Text(line)
+    head = _HEAD.match(line)
+    if head is None:
+        return text
+    if head["location"]:
+        text.stylize("bold", *head.span("location"))
+    text.stylize(_STYLES[Severity(head["severity"])], *head.span("tag"))
+    rule = _RULE.search(line.rstrip("\n"))
+    if rule is not None and rule["id"] in _URLS:
+        # OSC 8; a terminal that knows no links shows the text alone.
+        text.stylize(f"link {_URLS[rule['id']]}", *rule.span("id"))
+    return text
