@@ -18,7 +18,7 @@ export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all coverage mutants fuzz laws-full e2e cluster-up cluster-down check \
-	format generate bench bench-cluster image image-server dist requirements renew-images audit clean
+	format generate bench bench-cluster image image-server dist requirements renew-images audit site clean
 
 help:
 	@echo 'make demo      show the coming week of examples/no-deploy-friday, and build it'
@@ -39,6 +39,7 @@ help:
 	@echo 'make dist      wheel, source archive, SBOM and checksums of the commit, in dist/'
 	@echo 'make requirements  resolve and hash requirements/ again, from constraints.txt'
 	@echo 'make renew-images  look up the digests of the images that are named here, and write them'
+	@echo 'make site      the pages of docs/ as HTML with search, in .cache/site/html'
 	@echo 'make audit     ask for known vulnerabilities of what the image is made from'
 	@echo 'make clean     remove .venv and .cache'
 
@@ -170,6 +171,24 @@ renew-images: $(READY)
 
 audit: $(TOOLS)/ready
 	@bash .ci/audit $(AUDIT)
+
+SITE := .cache/site
+SITE_TOOLS := .cache/site-tools
+
+$(SITE_TOOLS)/ready: requirements/site.txt
+	@rm -rf $(SITE_TOOLS)
+	@$(PYTHON) -m venv $(SITE_TOOLS)
+	@echo 'setting up $(SITE_TOOLS)'
+	@$(SITE_TOOLS)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
+	  --only-binary :all: --requirement requirements/site.txt
+	@touch $@
+
+# A warning is an error: a dead link, a page that the index lacks, a block that cannot be read.
+site: $(SITE_TOOLS)/ready
+	@rm -rf $(SITE)/html
+	@$(SITE_TOOLS)/bin/sphinx-build --quiet --fail-on-warning --keep-going --nitpicky \
+	  --doctree-dir $(SITE)/doctrees docs $(SITE)/html
+	@echo 'site: $(SITE)/html/index.html'
 
 clean:
 	@chmod -R u+w .cache 2>/dev/null || true

@@ -2,8 +2,9 @@
 
 Every file is pinned by its hash. `image.txt` is what the function needs at run time, `server.txt`
 what `krm-windows serve` needs and `forge.txt` what the commands do that ask a forge, those of the
-function included, `build.txt` what builds the wheel, `tools.txt` what renews and audits them. Each
-is resolved once for all platforms, at the versions of constraints.txt.
+function included, `build.txt` what builds the wheel, `tools.txt` what renews and audits them,
+`site.txt` what builds the site. Each is resolved once for all platforms, at the versions of
+constraints.txt.
 """
 
 import argparse
@@ -28,7 +29,6 @@ def sources() -> Mapping[str, tuple[str, list[str]]]:
     """Return, for each file, where its requirements are written, and the requirements."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     versions = tomllib.loads((ROOT / "versions.toml").read_text())
-    tools = [f"{name}=={version}" for name, version in sorted(versions["python"].items())]
     needed = project["project"]["dependencies"]
     extras = project["project"]["optional-dependencies"]
     return {
@@ -38,8 +38,13 @@ def sources() -> Mapping[str, tuple[str, list[str]]]:
             for name in ("server", "forge")
         },
         "build": ("pyproject.toml, build-system", project["build-system"]["requires"]),
-        "tools": ("versions.toml, python", tools),
+        "tools": ("versions.toml, python", _pinned(versions["python"])),
+        "site": ("versions.toml, site", _pinned(versions["site"])),
     }
+
+
+def _pinned(table: Mapping[str, str]) -> list[str]:
+    return [f"{name}=={version}" for name, version in sorted(table.items())]
 
 
 def resolve(uv: Path, requirements: list[str]) -> str:
