@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from krm_windows.cli import output, past, progress, times
@@ -89,7 +90,8 @@ def _accounts(
     if arguments.all_clusters:
         clusters = [*versions.clusters()] or clusters
     # Read once, so that all of them end at the same time.
-    until = arguments.until or times.now()
+    now = times.now()
+    until = arguments.until or now
     nothing = True
     found: list[Revision] = []
     for cluster in progress.bar(clusters, len(clusters)):
@@ -104,6 +106,7 @@ def _accounts(
         begins, ends = past.period(arguments.start, until, zones[-1], "--from")
         if nothing:
             past.warn_where_cut(history, int(begins.timestamp()))
+            _warn_where_ahead(ends, now)
         made = account(path, history.commits[0].name, found, begins, ends)
         # One that was taken out, or came, at another time.
         if made is not None:
@@ -111,6 +114,15 @@ def _accounts(
             yield made
     if nothing:
         raise InputError(_nothing(found, arguments))
+
+
+def _warn_where_ahead(ends: datetime, now: datetime) -> None:
+    # Whoever signs it signs what may still be changed.
+    if ends > now:
+        output.log(
+            f"--until: what is from {now:%Y-%m-%d %H:%M}Z on is still to come, and is told by the "
+            "last version"
+        )
 
 
 def _nothing(found: list[Revision], arguments: argparse.Namespace) -> str:

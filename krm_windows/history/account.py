@@ -3,12 +3,15 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.gate.zones import Zone
-from krm_windows.history.revisions import Revision, State
+from krm_windows.history.revisions import Request, Revision, State
 from krm_windows.preview import exceptions
 from krm_windows.schedule.timeline import timeline
+
+_Said: TypeAlias = tuple[Rule, Request]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class Override:
     """
 
     rule: Rule
+    request: Request
     made: Revision
     ended: Revision | None
     spans: tuple[tuple[datetime, datetime], ...]
@@ -208,21 +212,21 @@ def _overrides(
 ) -> Iterator[Override]:
     """Yield every override that a version had in an interval, in the order of its making."""
     # By all that it says: one that is changed has ended, and another one began.
-    standing: dict[Rule, Revision] = {}
-    found: list[tuple[Rule, Revision, Revision | None]] = []
+    standing: dict[_Said, Revision] = {}
+    found: list[tuple[_Said, Revision, Revision | None]] = []
     for revision, now in effective(revisions):
-        held = _rules(now)
-        gone = [rule for rule in standing if rule not in held]
-        for rule in gone:
-            made = standing.pop(rule)
-            found.append((rule, made, revision))
-        for rule in held:
+        held = list(_said(now))
+        gone = [each for each in standing if each not in held]
+        for each in gone:
+            made = standing.pop(each)
+            found.append((each, made, revision))
+        for each in held:
             # Made by the first of the versions that have it one after the other.
-            standing.setdefault(rule, revision)
-    found += [(rule, made, None) for rule, made in standing.items()]
+            standing.setdefault(each, revision)
+    found += [(each, made, None) for each, made in standing.items()]
     # Of one version by name, so that the output is the same each time.
-    found.sort(key=lambda each: (each[1].at, each[0].key))
-    for rule, made, ended in found:
+    found.sort(key=lambda entry: (entry[1].at, entry[0][0].key))
+    for (rule, request), made, ended in found:
         # In this time, and only while a version had it.
         first = max(made.at, begins)
         last = ends
@@ -230,13 +234,15 @@ def _overrides(
             last = min(ended.at, ends)
         if first < last:
             spans = _spans(rule, made, first, last)
-            yield Override(rule, made, ended, spans)
+            yield Override(rule, request, made, ended, spans)
 
 
-def _rules(revision: Revision | None) -> tuple[Rule, ...]:
+def _said(revision: Revision | None) -> Iterator[_Said]:
+    """Yield the overrides of a version, each with who asked for it."""
     if revision is None or revision.timetable is None:
-        return ()
-    return revision.timetable.overrides
+        return
+    for rule in revision.timetable.overrides:
+        yield rule, revision.requests.get(rule.key, Request())
 
 
 def _spans(

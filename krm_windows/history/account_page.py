@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from krm_windows.history.account import Account, Override
-from krm_windows.history.account_text import STATES, period, title, totals
+from krm_windows.history.account_text import STATES, asked, period, title, totals
 from krm_windows.history.page import page, table
 from krm_windows.history.revisions import Revision
 from krm_windows.history.simulation_text import COMMIT
@@ -41,6 +41,7 @@ def _anchor(cluster: str) -> str:
 
 def _facts(account: Account, heading: str) -> Iterator[Child]:
     """Yield what is to be said of an account, below headings of one level."""
+    of = title(account)
     yield element("p", period(account))
     yield element(
         "p",
@@ -56,14 +57,18 @@ def _facts(account: Account, heading: str) -> Iterator[Child]:
         "Each counts from its commit on, by the committer's time of first parents.",
         class_="note",
     )
-    yield table(("from", "commit", "author", "subject", "file", ""), _versions(account))
+    yield table(
+        f"{of}: versions",
+        ("from", "commit", "author", "subject", "file", "meaning"),
+        _versions(account),
+    )
     # Without gaps: times without a policy are in it, too.
     yield element(heading, "In force")
     heads: Sequence[str] = ("from", "until", "version")
-    yield table(heads, _stretches(account))
+    yield table(f"{of}: in force", heads, _stretches(account))
     yield element(heading, "Open")
     heads = ("opened", "closed", "open for", "version", "by")
-    yield table(heads, _openings(account))
+    yield table(f"{of}: open", heads, _openings(account))
     yield element(heading, "Overrides")
     # An empty table would leave open whether something is missing.
     if not account.overrides:
@@ -79,7 +84,7 @@ def _facts(account: Account, heading: str) -> Iterator[Child]:
         "by",
         "in force",
     )
-    yield table(heads, _overrides(account))
+    yield table(f"{of}: overrides", heads, _overrides(account))
 
 
 def _versions(account: Account) -> Iterator[list[Child]]:
@@ -129,7 +134,7 @@ def _overrides(account: Account) -> Iterator[list[Child]]:
         yield [
             element("code", each.rule.key),
             each.rule.state or "",
-            each.rule.reason,
+            "; ".join(filter(None, (each.rule.reason, asked(each)))),
             *_who(account, each.made),
             *_who(account, each.ended),
             _spans(account, each),

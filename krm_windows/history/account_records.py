@@ -122,6 +122,9 @@ def _override(each: Override, of: Account) -> Record:
         "name": each.rule.key,
         "state": each.rule.state,
         "reason": each.rule.reason,
+        # Null where the override does not say it.
+        "requestedBy": each.request.requested_by,
+        "ticket": each.request.ticket,
         "made": _commit(each.made, of),
         "ended": ended,
         "inForce": [

@@ -139,6 +139,9 @@ def _override(account: Account, override: Override, width: int) -> Iterator[str]
     head = f"{_INSET}{rule.key}: {rule.state}, {reason}"
     below = _INSET * 2
     yield from _wrapped(head, width, len(below))
+    request = asked(override)
+    if request:
+        yield from _wrapped(f"{below}{word(request)}", width, len(below) + len(_INSET))
     made = _who(account, override.made)
     # What goes on is moved in once more, so that it is no statement of its own.
     inset = len(_INSET) * 3
@@ -154,6 +157,17 @@ def _override(account: Account, override: Override, width: int) -> Iterator[str]
     # Made for later, say, and taken back before.
     if not override.spans:
         yield f"{below}never in force in this time"
+
+
+def asked(override: Override) -> str:
+    """Say who asked for an override, and where; empty where it does not say."""
+    request = override.request
+    parts = []
+    if request.requested_by:
+        parts.append(f"asked for by {request.requested_by}")
+    if request.ticket:
+        parts.append(f"see {request.ticket}")
+    return ", ".join(parts)
 
 
 def _who(account: Account, revision: Revision) -> str:

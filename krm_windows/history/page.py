@@ -26,11 +26,15 @@ def page(title: str, *children: Child) -> str:
 
 
 def table(
+    label: str,
     heads: Sequence[str],
     rows: Iterable[Sequence[Child]],
     kind: str = "facts",
 ) -> Element:
-    """Return a table with a line of headings, which may be wider than the screen."""
+    """Return a table with a line of headings, which may be wider than the screen.
+
+    `label` says which one of a page it is; no two are the same.
+    """
     # `scope` says to a screen reader what a heading is of (HTML, 4.9.10).
     titles = (element("th", head, scope="col") for head in heads)
     head = element("thead", element("tr", *titles))
@@ -41,7 +45,7 @@ def table(
         element("table", head, body, class_=kind),
         class_="scroll",
         tabindex="0",
-        aria_label=", ".join(filter(None, heads)),
+        aria_label=label,
     )
 
 

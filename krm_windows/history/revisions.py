@@ -4,8 +4,8 @@ As with every change, that is the committer's time on the way of first parents. 
 count before the one that it follows, whatever its clock said.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
 from hashlib import sha256
@@ -37,11 +37,20 @@ class State(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Request:
+    """Who asked for an override, and where: what its author says of it beside the reason."""
+
+    requested_by: str | None = None
+    ticket: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Revision:
     """A version of the file at `path` from the top, of which `blob` is the object.
 
     `at` is the UTC instant that it counts from: later than its commit where that is `behind` the
-    one before. `digest` is the SHA-256 of the content. A version that is read has a timetable.
+    one before. `digest` is the SHA-256 of the content. A version that is read has a timetable, and
+    the `requests` of its overrides by their keys.
     """
 
     commit: Commit
@@ -53,6 +62,7 @@ class Revision:
     digest: str | None = None
     timetable: Timetable | None = None
     problems: tuple[str, ...] = ()
+    requests: Mapping[str, Request] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +85,8 @@ class _Policy:
         """Return the clusters that it names."""
         return self.loaded.clusters
 
-    def for_cluster(self, cluster: str | None) -> tuple[State, Timetable | None, tuple[str, ...]]:
-        """Return what it is for a cluster, with the timetable, or else what is wrong with it.
+    def for_cluster(self, cluster: str | None, made: Revision) -> Revision:
+        """Return a version as it is for a cluster, with the timetable, or else what is wrong.
 
         None is the policy as it is, or for the cluster that it says it is built for.
         """
@@ -86,15 +96,29 @@ class _Policy:
         # A build for it would end with the error that no such cluster is known.
         names_clusters = bool(self.loaded.clusters)
         if name is not None and names_clusters and name not in self.loaded.clusters:
-            return State.ELSEWHERE, None, ()
+            return replace(made, state=State.ELSEWHERE)
         policy, results = _policy(self.loaded, name)
         # The timetable alone: no CronJob is made of what is over.
         wanted = [(name, policy, results)]
         versions, said = self.source.compile(wanted, planned=False)
         problems = tuple(str(result) for result in said if _is_told(result))
         if not versions:
-            return State.UNREADABLE, None, problems
-        return State.READ, versions[0].timetable, problems
+            return replace(made, state=State.UNREADABLE, problems=problems)
+        return replace(
+            made,
+            state=State.READ,
+            timetable=versions[0].timetable,
+            problems=problems,
+            requests=_requests(versions[0].policy),
+        )
+
+
+def _requests(policy: WindowPolicy) -> dict[str, Request]:
+    # A timetable has what the gate needs, and it needs none of these.
+    overrides = policy.spec.overrides or {}
+    return {
+        key: Request(override.requested_by, override.ticket) for key, override in overrides.items()
+    }
 
 
 def _read(content: bytes) -> _Policy | str:
@@ -185,18 +209,11 @@ class Versions:
         if content is None:
             wrong = "is too large to be a manifest"
             return replace(made, state=State.UNREADABLE, problems=(wrong,))
-        digest = sha256(content).hexdigest()
+        made = replace(made, digest=sha256(content).hexdigest())
         policy = self._read[each.blob]
         if isinstance(policy, str):
-            return replace(made, state=State.UNREADABLE, digest=digest, problems=(policy,))
-        state, timetable, problems = policy.for_cluster(cluster)
-        return replace(
-            made,
-            state=state,
-            digest=digest,
-            timetable=timetable,
-            problems=problems,
-        )
+            return replace(made, state=State.UNREADABLE, problems=(policy,))
+        return policy.for_cluster(cluster, made)
 
 
 def _touched(history: History, path: str) -> Iterator[_Touched]:

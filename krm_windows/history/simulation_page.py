@@ -34,7 +34,7 @@ def _main(every: Sequence[Simulation]) -> Iterator[Child]:
         yield element("p", words, class_="note")
     # A column for each policy, so that they can be compared.
     names = [simulation.name for simulation in every]
-    yield table(("", *names), _figures(every))
+    yield table("Figures", ("figure", *names), _figures(every))
     for simulation in every:
         yield from _details(simulation)
 
@@ -61,23 +61,46 @@ def _label(text: str) -> Element:
 
 
 def _details(simulation: Simulation) -> Iterator[Child]:
-    yield element("h2", simulation.name)
+    name = simulation.name
+    yield element("h2", name)
     # Only where they were asked for.
     if simulation.classes:
         yield element("h3", "By change class")
-        yield table(("class", "changes", "waited", "together for"), _classes(simulation))
+        yield table(
+            f"{name}: by change class",
+            ("class", "changes", "waited", "together for"),
+            _classes(simulation),
+        )
     unit, _ = simulation.parts
     yield element("h3", f"By {unit}")
     yield _legend()
-    yield table((unit, "changes", "waited", "of the most"), _parts(simulation), "chart")
+    yield table(
+        f"{name}: by {unit}",
+        (unit, "changes", "waited", "of the most"),
+        _parts(simulation),
+        "chart",
+    )
     yield element("h3", "How long they waited")
-    yield table(("waited for", "changes", "of the most"), _lengths(simulation), "chart")
+    yield table(
+        f"{name}: how long they waited",
+        ("waited for", "changes", "of the most"),
+        _lengths(simulation),
+        "chart",
+    )
     # Where nothing waited there is nothing to list.
     if simulation.openings:
         yield element("h3", "Openings at which most went in")
-        yield table(("opened", "changes", "of which the first waited"), _openings(simulation))
+        yield table(
+            f"{name}: openings at which most went in",
+            ("opened", "changes", "of which the first waited"),
+            _openings(simulation),
+        )
         yield element("h3", "Longest waits")
-        yield table(("waited for", "offered", "commit", "subject", "author"), _longest(simulation))
+        yield table(
+            f"{name}: longest waits",
+            ("waited for", "offered", "commit", "subject", "author"),
+            _longest(simulation),
+        )
 
 
 def _legend() -> Element:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 import uvicorn
 import yaml
-from conftest import lacking
+from accessibility import accessible
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By
@@ -28,8 +28,6 @@ from krm_windows.system.git_branch import Person
 
 pytestmark = pytest.mark.slow  # a browser
 
-ROOT = Path(__file__).resolve().parents[2]
-AXE = ROOT / ".cache/npm/node_modules/axe-core/axe.min.js"
 PAGE = "/ui/policies/flux-system/week"
 # A Monday, ten in the morning in Berlin.
 MONDAY = datetime(2026, 11, 23, 9, tzinfo=UTC)
@@ -345,23 +343,14 @@ def test_nothing_stored_is_run(served: Served) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_rule_of_accessibility_is_broken(served: Served, scheme: str, width: int) -> None:
     """axe-core finds nothing on any page (WCAG 2.2 A and AA, and what it calls best practice)."""
-    if not AXE.exists():
-        lacking("axe-core is not here (.ci/setup fetches it)")
-    axe = AXE.read_text()
     screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     served.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
     color_scheme(served.browser, scheme)
     count = 0
     for name in pages(served):
-        served.browser.execute_script(axe)
-        found = served.browser.execute_async_script(
-            "const done = arguments[0]; axe.run().then((found) => done(found))"
-        )
-        broken = [
-            (each["id"], [node["html"] for node in each["nodes"]]) for each in found["violations"]
-        ]
+        broken, passes = accessible(served.browser)
         assert broken == [], name
-        assert len(found["passes"]) > 15, name
+        assert passes > 15, name
         count += 1
     assert count == 16
 

@@ -151,12 +151,28 @@ def test_every_override_with_reason_and_author(past: Past, history: History) -> 
         "name": "cve",
         "state": "Open",
         "reason": "CVE-1",
+        "requestedBy": None,
+        "ticket": None,
         "inForce": [{"from": "2026-01-16T10:30:00+01:00", "until": "2026-01-16T11:30:00+01:00"}],
     }
     assert ("01-16T10:30", "01-16T11:30", "overrides.cve") in opened(history)
     page = history()
     assert "cve: Open, CVE-1" in page
     assert "by Bo <bo@example.com>" in page
+
+
+def test_who_asked_for_an_override(past: Past, history: History) -> None:
+    """By name and ticket, in every form; another ticket is another override."""
+    override = CVE.replace("CVE-1", "CVE-1, requestedBy: Di, ticket: SEC-1")
+    asked = spec(windows="{office: {opens: Mon 08:00, closes: Thu 17:00}}", overrides=override)
+    past.commit("2026-01-16T09:30Z", {PATH: asked}, who="Bo")
+    past.commit("2026-01-16T10:00Z", {PATH: asked.replace("SEC-1", "SEC-2")}, who="Cy")
+    found = json.loads(history("-o", "json"))["overrides"]
+    said = [(each["requestedBy"], each["ticket"], bool(each["ended"])) for each in found]
+    assert said == [("Di", "SEC-1", True), ("Di", "SEC-2", False)]
+    assert [each["inForce"][0]["until"][11:16] for each in found] == ["11:00", "12:00"]
+    for form in ("text", "html"):
+        assert "asked for by Di, see SEC-2" in history("-o", form)
 
 
 def test_an_override_that_was_never_in_force(past: Past, history: History) -> None:
@@ -196,6 +212,16 @@ def test_a_cluster(past: Past, history: History, capsys: pytest.CaptureFixture[s
     other = ["history", "other.yaml", "--repo", str(past.top), "--cluster", "east"]
     assert main(other) == 1
     assert "names the cluster east" in capsys.readouterr().err
+
+
+def test_a_time_that_is_not_over(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of what is still to come nobody knows more than the last version says."""
+    past.commit("2026-01-01T00:00Z", {PATH: OFFICE})
+    argv = ["history", PATH, "--repo", str(past.top), "--from", "2026-01-05", "--until"]
+    assert main([*argv, "2060-01-01", "-o", "in-toto"]) == 0
+    assert "is still to come" in capsys.readouterr().err
+    assert main([*argv, "2026-02-01", "-o", "in-toto"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 FLEET = spec(

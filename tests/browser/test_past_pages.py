@@ -1,0 +1,170 @@
+"""The pages of `simulate` and `history`, looked at in a real browser."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from accessibility import accessible
+from calls import program, spec
+from past import Past
+from selenium.webdriver import Chrome, Keys
+from selenium.webdriver.common.by import By
+
+pytestmark = pytest.mark.slow  # a browser
+
+PATH = "windows/week.yaml"
+SCRIPT = "<script>window.stolen=1</script><img src=x onerror=window.stolen=1>"
+OFFICE = "{office: {opens: Mon 08:00, closes: Thu 17:00}}"
+WEEK = spec(windows=OFFICE)
+CVE = {
+    "state": "Open",
+    "starts": "2026-01-16T10:00",
+    "ends": "2026-01-16T12:00",
+    "reason": SCRIPT,
+}
+OVERRIDDEN = spec(windows=OFFICE, overrides=json.dumps({"cve": CVE}))
+FLEET = spec(
+    windows=OFFICE,
+    clusters="{north: {windows: {office: {opens: Tue 08:00}}}, west: {timeZone: Asia/Tokyo}}",
+)
+LONG = spec(
+    windows="{a-window-with-a-name-"
+    + "that-is-long-" * 3
+    + "0: {opens: Mon 08:00, closes: Fri 17:00}}"
+)
+CLASSES = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: ChangeClasses
+metadata: {name: classes}
+spec:
+  classes: [{name: live}, {name: window, policy: flux-system/week}]
+  default: window
+  rules: [{class: live, kinds: [ConfigMap]}]
+"""
+MANIFEST = "apiVersion: v1\nkind: {}\nmetadata: {{name: a}}\ndata: {{a: '{}'}}\n"
+
+
+@pytest.fixture(scope="module")
+def past(
+    tool: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Past, Path]:
+    """A repository with changes of two months, and a directory with policies beside it."""
+    place = tmp_path_factory.mktemp("past")
+    made = Past(tool("git"), place / "repository")
+    made.commit("2026-01-01T00:00Z", {PATH: WEEK}, SCRIPT, who=SCRIPT)
+    made.commit("2026-01-16T09:30Z", {PATH: OVERRIDDEN}, "Patch", who="Bo")
+    made.commit("2026-01-16T11:30Z", {PATH: "{"}, "A mistake " * 20)
+    made.commit("2026-01-14T11:30Z", {PATH: FLEET}, "Two clusters")
+    made.commit("2026-02-20T11:30Z", {PATH: None}, "Away with it")
+    for number in range(40):
+        day = f"2026-{number // 20 + 1:02}-{number % 20 + 2:02}T{number % 24:02}:30Z"
+        kind = ("ConfigMap", "Secret")[number % 2]
+        made.commit(day, {f"{kind}.yaml": MANIFEST.format(kind, number)}, f"Change {number}")
+    (place / "week.yaml").write_text(WEEK)
+    (place / "long.yaml").write_text(LONG)
+    (place / "classes.yaml").write_text(CLASSES)
+    return made, place
+
+
+CALLS = {
+    "one policy": ("simulate", "week.yaml", "--since", "2026-01-01", "--until", "2026-03-01"),
+    "two": (
+        *("simulate", "week.yaml", "long.yaml", "--classes", "classes.yaml"),
+        *("--since", "2025-06-01", "--until", "2026-03-01"),
+    ),
+    "no change": ("simulate", "week.yaml", "--since", "2024-01-01", "--until", "2024-02-01"),
+    "history": ("history", PATH, "--from", "2026-01-05", "--until", "2026-03-01"),
+    "fleet": (
+        *("history", PATH, "--from", "2026-01-05", "--until", "2026-03-01", "--all-clusters"),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def pages(past: tuple[Past, Path]) -> dict[str, Path]:
+    """The page of each call, in a file."""
+    made, place = past
+    found = {}
+    for name, (command, *words) in CALLS.items():
+        arguments = [str(place / word) if (place / word).exists() else word for word in words]
+        answer = program("", command, *arguments, "--repo", str(made.top), "-o", "html")
+        assert answer.code == 0, answer.err
+        found[name] = place / f"{name.replace(' ', '-')}.html"
+        found[name].write_bytes(answer.out)
+    return found
+
+
+def opened(browser: Chrome, pages: dict[str, Path]) -> Iterator[str]:
+    """Show one page after the other; yield its name."""
+    for name, page in pages.items():
+        browser.get(page.as_uri())
+        yield name
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_rule_of_accessibility_is_broken(
+    browser: Chrome, pages: dict[str, Path], scheme: str, width: int
+) -> None:
+    """axe-core finds nothing (WCAG 2.2 A and AA, and what it calls best practice)."""
+    screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    for name in opened(browser, pages):
+        broken, passes = accessible(browser)
+        assert broken == [], name
+        assert passes > 15, name
+
+
+@pytest.mark.parametrize("width", [320, 400, 768, 1280])
+def test_pages_fit_the_screen(browser: Chrome, pages: dict[str, Path], width: int) -> None:
+    """A table that does not is moved by itself, and the page is not."""
+    screen = {"width": width, "height": 640, "deviceScaleFactor": 1, "mobile": width < 800}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    for name in opened(browser, pages):
+        wide = browser.execute_script("return document.documentElement.scrollWidth")
+        assert wide <= width, name
+
+
+def test_paper_shows_everything(browser: Chrome, pages: dict[str, Path]) -> None:
+    """Nobody can scroll it: on white, and no table is cut off."""
+    # A4 without margins, in CSS pixels.
+    screen = {"width": 794, "height": 1123, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    dark = {"name": "prefers-color-scheme", "value": "dark"}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": [dark]})
+    cut = """
+    return [...document.querySelectorAll('.scroll')]
+      .filter((each) => each.scrollWidth > each.clientWidth)
+      .map((each) => each.getAttribute('aria-label'))"""
+    paper = "return getComputedStyle(document.body).backgroundColor"
+    for name in opened(browser, pages):
+        assert browser.execute_script(paper) == "rgb(255, 255, 255)", name
+        assert browser.execute_script(cut) == [], name
+
+
+def test_nothing_stored_is_run(browser: Chrome, pages: dict[str, Path]) -> None:
+    """Authors, subjects and reasons stay texts; and nothing is loaded."""
+    said = ""
+    for name in opened(browser, pages):
+        assert browser.execute_script("return window.stolen") is None, name
+        assert browser.find_elements(By.CSS_SELECTOR, "script, img, link, iframe") == [], name
+        loaded = "return performance.getEntriesByType('resource').length"
+        assert browser.execute_script(loaded) == 0, name
+        said += browser.find_element(By.TAG_NAME, "body").text
+    assert SCRIPT in said
+
+
+def test_each_cluster_is_a_step_away(browser: Chrome, pages: dict[str, Path]) -> None:
+    """By keyboard, from the top."""
+    browser.get(pages["fleet"].as_uri())
+    for name in ("north", "west"):
+        active = browser.switch_to.active_element
+        active.send_keys(Keys.TAB)
+        assert browser.switch_to.active_element.text == name
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
+    assert browser.current_url.endswith("#cluster-west")
+    top = "return document.getElementById('cluster-west').getBoundingClientRect().top"
+    assert -1 < browser.execute_script(top) < 100
