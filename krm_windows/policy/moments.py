@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum
+from functools import lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
 from krm_windows import rules
@@ -73,6 +74,8 @@ _YEARS = range(1970, 3000)
 _LONGEST = timedelta(days=366)
 # What is longer was not mistyped.
 _GUESSED = 100
+# Of these some thousand are kept; what is longer is no `Mon 08:00`.
+_SHORT = 40
 _ONE_OFF = "must be {}: what recurs is not allowed here"
 
 # Shapes are put together of these.
@@ -89,6 +92,18 @@ _BLANK = re.compile(rf"({_DATE})\s+(\S.*)", re.ASCII)
 
 def parse(text: str, role: Role) -> Moment[Value]:
     """Read a moment; raises `RefusedError` with the rule that it breaks."""
+    # Clusters open at the same few times, and a service reads policies for years.
+    if len(text) <= _SHORT:
+        return _read_once(text, role)
+    return _read(text, role)
+
+
+@lru_cache(maxsize=4096)
+def _read_once(text: str, role: Role) -> Moment[Value]:
+    return _read(text, role)
+
+
+def _read(text: str, role: Role) -> Moment[Value]:
     # What kustomize makes of a date without quotes (a timestamp of YAML 1.1).
     shorter = text
     if _MIDNIGHT.fullmatch(text):

@@ -19,7 +19,7 @@ from krm_windows.krm import InputError
 from krm_windows.policy import load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview import html, ics, records
-from krm_windows.preview.calendar import Calendar, Period, calendars
+from krm_windows.preview.calendar import Calendar, Period, calendars, rules_of
 from krm_windows.preview.versions import Source
 from krm_windows.results import Result, fails
 from krm_windows.service.policies import Stored
@@ -32,6 +32,7 @@ _MOST_STATES = 256 << 20
 _MOST_SOURCES = 128 << 20
 _MOST_VERSIONS = 128 << 20
 _MOST_CALENDARS = 64 << 20
+_MOST_DECIDERS = 64 << 20
 # Measured: what Python takes for an answer beside its body, and for a policy that was read, of each
 # of its characters and beside them; clusters that had to be read with it count as its own.
 _ANSWER = 600
@@ -118,6 +119,8 @@ class Evaluator:
         """Begin with nothing worked out."""
         self._sources: Recent[load.Source] = Recent(_MOST_SOURCES)
         self._versions: Recent[Version] = Recent(_MOST_VERSIONS)
+        # By what says when a policy is open: policies that differ in their targets share it.
+        self._deciders: Recent[Decider] = Recent(_MOST_DECIDERS)
         self._states: Recent[Answer] = Recent(_MOST_STATES)
         self._calendars: Recent[Answer] = Recent(_MOST_CALENDARS)
 
@@ -150,7 +153,7 @@ class Evaluator:
         key = (stored.identity, _patch_of(stored, name))
         found = self._versions.get(key)
         if found is None:
-            found = _version(stored, source, name)
+            found = self._compiled(stored, source, name)
             # What is said of a policy that is wrong names the cluster.
             if found.timetable is None:
                 return found
@@ -233,6 +236,24 @@ class Evaluator:
         """Return the day that it is where the policy is at home."""
         return now.astimezone(self.timetable(stored, cluster).zone).date()
 
+    def _compiled(self, stored: Stored, source: load.Source, cluster: str | None) -> Version:
+        policy, found = source.version(cluster)
+        # No resources: hours follow from the policy alone, but for `closesEarly: auto`.
+        whole = Source(stored.config, [])
+        versions, results = whole.compile([(cluster, policy, found)], planned=False)
+        if not versions:
+            return Version(None, None, tuple(results))
+        timetable = versions[0].timetable
+        return Version(timetable, self._decider(stored, timetable), tuple(results))
+
+    def _decider(self, stored: Stored, timetable: Timetable) -> Decider:
+        rules = rules_of(timetable)
+        found = self._deciders.get(rules)
+        if found is None:
+            found = Decider(rules)
+            self._deciders.put(rules, found, _VERSION + _GROWTH * _own_length(stored))
+        return found
+
     def _source(self, stored: Stored) -> load.Source:
         found = self._sources.get(stored.identity)
         if found is None:
@@ -272,17 +293,6 @@ def _refuse(stored: Stored, cluster: str, source: load.Source) -> None:
         HTTPStatus.NOT_FOUND,
         f"{stored.title} names no cluster {cluster!r} (it names {named})",
     )
-
-
-def _version(stored: Stored, source: load.Source, cluster: str | None) -> Version:
-    policy, found = source.version(cluster)
-    # No resources: hours follow from the policy alone, but for `closesEarly: auto`.
-    whole = Source(stored.config, [])
-    versions, results = whole.compile([(cluster, policy, found)], planned=False)
-    if not versions:
-        return Version(None, None, tuple(results))
-    timetable = versions[0].timetable
-    return Version(timetable, Decider(timetable), tuple(results))
 
 
 def _decider(version: Version, stored: Stored) -> Decider:
