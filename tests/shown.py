@@ -37,15 +37,8 @@ _MARK = "--8<-- end of a command --8<--\n"
 
 def commands(text: str) -> list[str]:
     """Return the commands of a document."""
-    return [command for command, _ in steps(text)]
-
-
-def steps(text: str) -> list[tuple[str, str]]:
-    """Return the commands of a document, and what it shows of each."""
     return [
-        (step["command"], step["shown"])
-        for block in _BLOCK.finditer(text)
-        for step in _STEP.finditer(block["body"])
+        step["command"] for block in _BLOCK.finditer(text) for step in _STEP.finditer(block["body"])
     ]
 
 

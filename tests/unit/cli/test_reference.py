@@ -25,7 +25,7 @@ def section(command: str) -> str:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_has_its_options_an_example_and_a_page(command: str) -> None:
-    """Each option by every one of its names; the example is one that a page runs."""
+    """Each option by every one of its names; the page runs the command."""
     text = section(command)
     for action in commands_page.parser(command)._actions:
         if action.dest in commands_page.EVERYWHERE:
@@ -33,7 +33,7 @@ def test_a_command_has_its_options_an_example_and_a_page(command: str) -> None:
         for option in action.option_strings:
             assert f"`{option}" in text
         assert action.help, action.dest
-    assert f"\nkrm-windows {command}" in text.partition("```sh")[2]
+    assert f"krm-windows {command}" in text.partition("```sh")[2]
     assert "\nShown in [" in text
 
 
