@@ -1,0 +1,61 @@
+"""The tutorial: every command of the page, in its order, in the cluster."""
+
+import base64
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from environment import Environment, forget, repository
+from lab.api import Api
+from lab.settings import ADMIN, BIN, GIT, GIT_PORT, ROOT
+from shown import commands, renewed, run
+
+PAGE = ROOT / "docs/tutorial.md"
+NAMESPACE = "tutorial"
+# A file that the page shows, by the path in the line above it.
+FILE = re.compile(
+    r"^`(?P<path>[\w./-]+)`[^\n]*\n\n```yaml\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+SETTINGS = {"user.name": "Ada", "user.email": "ada@example.com"}
+
+
+def runnable(page: str) -> str:
+    """Return the page with a command in place of each file, which writes it there."""
+
+    def written(shown: re.Match[str]) -> str:
+        content = base64.b64encode(shown["text"].encode()).decode()
+        return f"```console\n$ echo {content} | base64 -d > {shown['path']}\n```"
+
+    return FILE.sub(written, page)
+
+
+@pytest.fixture
+def reader(api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """What a reader has before the first step, and an empty directory."""
+    repository("tutorial", tmp_path / "unused")
+    bare = GIT / "tutorial.git"
+    # Anybody may push, as the reader may to their own.
+    with (bare / "config").open("a") as config:
+        config.write("[http]\n\treceivepack = true\n")
+    monkeypatch.setenv("REPOSITORY", f"http://127.0.0.1:{GIT_PORT}/tutorial.git")
+    monkeypatch.setenv("KUBECONFIG", str(ADMIN))
+    monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("GIT_CONFIG_COUNT", str(len(SETTINGS)))
+    for number, (key, value) in enumerate(SETTINGS.items()):
+        monkeypatch.setenv(f"GIT_CONFIG_KEY_{number}", key)
+        monkeypatch.setenv(f"GIT_CONFIG_VALUE_{number}", value)
+    (tmp_path / "reader").mkdir()
+    yield tmp_path / "reader"
+    forget(Environment(api, NAMESPACE, tmp_path))
+
+
+@pytest.mark.long
+def test_every_step_of_the_tutorial(reader: Path) -> None:
+    """Each command does what the page says, and prints what it shows."""
+    text = runnable(PAGE.read_text())
+    assert "base64 -d > clusters/tutorial/windows.yaml" in text
+    printed = run(text, reader)
+    assert len(printed) == len(commands(text)), printed
+    assert renewed(text, printed) == text
