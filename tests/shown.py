@@ -27,7 +27,7 @@ DOCUMENTS = tuple(
     )
     if path != IN_A_CLUSTER
 )
-TOOLS = ("kubectl", "kustomize", "git", "curl")
+TOOLS = ("kubectl", "kustomize", "git", "curl", "pre-commit")
 
 _BLOCK = re.compile(r"^```console\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _STEP = re.compile(r"^\$ (?P<command>(?:.*\\\n)*.*\n)(?P<shown>(?:(?!\$ ).*\n)*)", re.MULTILINE)

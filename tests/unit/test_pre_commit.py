@@ -1,0 +1,46 @@
+"""The hooks for pre-commit, and the page that shows them."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from krm_windows.cli.main import COMMANDS
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs/how-to/check-before-a-commit.md").read_text()
+CONFIGURATION = ROOT / "examples/merge-gate/.pre-commit-config.yaml"
+HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+
+
+def test_the_page_shows_the_example() -> None:
+    """Word for word; its commands run it."""
+    assert f"```yaml\n{CONFIGURATION.read_text()}```\n" in PAGE
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
+def test_a_hook_of_the_repository_is_a_command(hook: dict[str, str]) -> None:
+    """It has what pre-commit demands of one, and the page names it."""
+    program, command = hook["entry"].split()
+    assert program == "krm-windows"
+    assert command in COMMANDS
+    assert {"id", "name", "entry", "language"} <= hook.keys()
+    assert f"- id: {hook['id']}\n" in PAGE
+
+
+@pytest.mark.parametrize(
+    ("path", "is_policy"),
+    [
+        ("windows/policy.yaml", True),
+        ("policy.yml", True),
+        ("infra/windowpolicy.yaml", True),
+        ("infra/window-policy.yaml", True),
+        ("infra/network-policy.yaml", False),
+        ("windows/rendered/kustomization.yaml", False),
+    ],
+)
+def test_the_hook_checks_files_that_are_named_as_policies(path: str, *, is_policy: bool) -> None:
+    """A NetworkPolicy is none; whoever has another name says so with `files`."""
+    [check] = [hook for hook in HOOKS if hook["entry"].endswith(" check")]
+    assert bool(re.search(check["files"], path)) is is_policy
