@@ -11,12 +11,14 @@ from krm_windows.cli.arguments import check_cluster
 from krm_windows.exit_codes import ExitCode
 from krm_windows.history import account_records, account_text
 from krm_windows.history.account import Account, account
-from krm_windows.history.revisions import Revision, State, Versions
+from krm_windows.history.revisions import Revision, Versions
 from krm_windows.krm import InputError
 from krm_windows.system import git_history
 from krm_windows.system.git_history import History
 
 FORMATS = ("text", "json", "html", "in-toto")
+# So many clusters are named where one is not known.
+_NAMED = 10
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -59,6 +61,12 @@ def _path(history: History, given: str) -> str:
 
     What is not there is a path from the directory of the repository that was named.
     """
+    # A line end would begin a second request to Git.
+    if not given or "\n" in given:
+        raise InputError(f"{given!r}: is not the path of a file")
+    # `..` and `windows/` are directories wherever they lie.
+    if Path(given).is_dir() or given.endswith(("/", "..")):
+        raise InputError(f"{given}: is a directory: give the file of the policy")
     # As it is named from here, unless that is a file of somewhere else.
     if Path(given).exists():
         path = _below(history, Path(given))
@@ -73,7 +81,7 @@ def _path(history: History, given: str) -> str:
 def _below(history: History, place: Path) -> str | None:
     # Only the folders: a link in the repository is a file of its own for Git.
     real = Path(os.path.realpath(place.parent), place.name)
-    if "\n" in place.name or not real.is_relative_to(history.top):
+    if not real.is_relative_to(history.top):
         return None
     return real.relative_to(history.top).as_posix()
 
@@ -87,8 +95,12 @@ def _accounts(
     """Yield the account of each cluster that is asked for; raises InputError where none has one."""
     # A policy that names no clusters is the same for each.
     clusters: list[str | None] = [arguments.cluster]
+    known = versions.clusters()
     if arguments.all_clusters:
-        clusters = [*versions.clusters()] or clusters
+        clusters = [*known] or clusters
+    # A name that is mistyped would get the hours of the versions that name no clusters.
+    elif arguments.cluster is not None and arguments.cluster not in known:
+        raise InputError(_unknown(arguments, known))
     # Read once, so that all of them end at the same time.
     now = times.now()
     until = arguments.until or now
@@ -116,6 +128,17 @@ def _accounts(
         raise InputError(_nothing(found, arguments))
 
 
+def _unknown(arguments: argparse.Namespace, known: Sequence[str]) -> str:
+    wanted = f"{arguments.policy}: no version names the cluster {arguments.cluster!r}"
+    if not known:
+        return f"{wanted}, nor any: leave out --cluster"
+    # Those of a large fleet would be a page.
+    names = ", ".join(known[:_NAMED])
+    if len(known) > _NAMED:
+        names += f" and {len(known) - _NAMED} more"
+    return f"{wanted}: they name {names}"
+
+
 def _warn_where_ahead(ends: datetime, now: datetime) -> None:
     # Whoever signs it signs what may still be changed.
     if ends > now:
@@ -128,11 +151,12 @@ def _warn_where_ahead(ends: datetime, now: datetime) -> None:
 def _nothing(found: list[Revision], arguments: argparse.Namespace) -> str:
     """Say why there is nothing to account for."""
     policy = arguments.policy
+    # There may be a directory of that name in the repository, and none here.
+    if all(each.blob is None for each in found):
+        return f"{policy}: is a directory in the repository: give the file of the policy"
     # From the most to the least that could be read.
     if any(each.timetable is not None for each in found):
         return f"{policy}: no version of it was in force in this time"
-    if any(each.state is State.ELSEWHERE for each in found):
-        return f"{policy}: no version names the cluster {arguments.cluster}"
     problems: list[str] = []
     for each in found:
         problems += each.problems

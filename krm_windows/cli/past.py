@@ -6,6 +6,7 @@ import shutil
 from calendar import isleap
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from pathlib import Path
 
 from krm_windows.cli import output, times
 from krm_windows.gate import wallclock
@@ -15,6 +16,8 @@ from krm_windows.preview.asked import AskedError
 from krm_windows.system.git_history import History
 
 _SPAN = re.compile(r"([1-9][0-9]{0,3})([dwy])")
+_LENGTH = re.compile(r"-?[0-9]+ ?[a-zA-Z]+")
+_ADDRESS = re.compile(r"[a-z+]+://|[^/]+@[^/]+:")
 _DAYS = {"d": 1, "w": 7}
 # A file has the width that pull requests and logs show whole; a terminal may be narrower, or wider.
 _WIDTH = 80
@@ -48,6 +51,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repo",
         required=True,
+        type=_repository,
         metavar="DIR",
         help="a clone of the repository, or a directory in it",
     )
@@ -82,11 +86,26 @@ def add_period(
     )
 
 
+def _repository(text: str) -> str:
+    # Nothing is fetched: of an address there is no history here.
+    if _ADDRESS.match(text) and not Path(text).exists():
+        # Not repeated: there may be a password in it.
+        raise argparse.ArgumentTypeError(
+            "must be a directory, not an address: git clone it, and give the clone"
+        )
+    return text
+
+
 def since(text: str) -> Beginning:
     """Read `90d`, `12w`, `1y`, a date or an instant."""
     # Not as in a policy, where `1m` is a minute and there are no years.
     found = _SPAN.fullmatch(text)
     if found is None:
+        # No date begins like this, so it was meant as a length of time.
+        if _LENGTH.fullmatch(text):
+            raise argparse.ArgumentTypeError(
+                f"must be a number of days, weeks or years such as 90d, 12w or 1y, got {text!r}"
+            )
         return moment(text)
     number = int(found[1])
     # By the calendar: a leap year is longer.

@@ -35,6 +35,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     past.add_period(parser, "--since", default="1y")
     parser.add_argument(
         "--paths",
+        type=_pattern,
         action="append",
         default=[],
         metavar="GLOB",
@@ -48,6 +49,17 @@ def options(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", choices=FORMATS, default="text", help="the form (default: text)"
     )
     previews.options(parser)
+
+
+def _pattern(text: str) -> str:
+    """Read a path of the repository, or a glob; raises ArgumentTypeError where it can be none."""
+    # As a shell completes it.
+    path = text.removeprefix("./")
+    if not path or path.startswith("/") or ".." in path.split("/"):
+        raise argparse.ArgumentTypeError(
+            f"must be a path in the directory of --repo, such as apps or */prod/*, got {text!r}"
+        )
+    return path
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -102,6 +114,9 @@ def _simulations(
         )
         # Read once, and replayed against each policy.
         found: list[Change] = list(coming)
+    # Zeros would look like an answer where a name is mistyped.
+    if arguments.paths and not found:
+        output.log("--paths: no commit of this time changes such a path")
     names = _names(versions, arguments)
     every = []
     for version, name in zip(versions, names, strict=True):

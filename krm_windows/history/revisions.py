@@ -82,8 +82,10 @@ class _Policy:
     loaded: Loaded
 
     def clusters(self) -> Iterable[str]:
-        """Return the clusters that it names."""
-        return self.loaded.clusters
+        """Return the clusters that it names, with the one that it is built for."""
+        if self.loaded.build_for is None or self.loaded.build_for in self.loaded.clusters:
+            return self.loaded.clusters
+        return (*self.loaded.clusters, self.loaded.build_for)
 
     def for_cluster(self, cluster: str | None, made: Revision) -> Revision:
         """Return a version as it is for a cluster, with the timetable, or else what is wrong.

@@ -200,7 +200,13 @@ def opened(directory: Path, ref: str = "HEAD") -> Iterator[History]:
     Raises WorkspaceError where there is none.
     """
     layout = git_layout.find(directory)
-    prefix = os.path.relpath(os.path.realpath(directory), layout.top)
+    real = Path(os.path.realpath(directory))
+    # Nothing that a commit changes lies below either, so that its history would be empty.
+    if not real.is_dir():
+        raise WorkspaceError(f"{directory}: is not a directory: give that of the clone")
+    if real.is_relative_to(layout.own):
+        raise WorkspaceError(f"{directory}: is Git's own directory: give the one that it lies in")
+    prefix = os.path.relpath(real, layout.top)
     if "\n" in prefix:
         raise WorkspaceError(f"{prefix!r}: a directory with a line end in its name is not read")
     with git_program.opened(layout) as git:

@@ -16,6 +16,8 @@ from krm_windows.system.errors import WorkspaceError
 
 _MOST = 4096
 """So many bytes of a file that only names a directory are read."""
+_BARE = ("HEAD", "objects", "refs")
+"""What Git takes for a repository by itself (gitrepository-layout(5))."""
 # The digits of a name in a repository whose hash is not SHA-1.
 _SHA256 = 64
 
@@ -58,6 +60,10 @@ def find(directory: Path) -> Layout:
             break
         if os.path.lexists(top / ".git"):
             return _layout(top)
+    if all((start / name).exists() for name in _BARE):
+        raise WorkspaceError(
+            f"{directory}: a bare repository has no working tree, and is not read: git clone it"
+        )
     raise WorkspaceError(f"{directory}: not a git repository, nor in one")
 
 

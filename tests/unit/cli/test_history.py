@@ -211,7 +211,7 @@ def test_a_cluster(past: Past, history: History, capsys: pytest.CaptureFixture[s
     past.commit("2026-01-18T11:00Z", {"other.yaml": patched})
     other = ["history", "other.yaml", "--repo", str(past.top), "--cluster", "east"]
     assert main(other) == 1
-    assert "names the cluster east" in capsys.readouterr().err
+    assert "the cluster 'east': they name north" in capsys.readouterr().err
 
 
 def test_a_time_that_is_not_over(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
@@ -301,6 +301,8 @@ def test_a_page_of_all_clusters(history: History) -> None:
         (("--from", "1990-01-01"), "--from: must be in 2024 or later"),
         (("--from", "5y", "--until", "2026-01-01"), "--from must be in 2024 or later"),
         (("--cluster", "north", "--all-clusters"), "give one of the two"),
+        (("--cluster", "nort"), "the cluster 'nort': they name late, west, south, north, early"),
+        (("--from", "0d"), "such as 90d, 12w or 1y, got '0d'"),
     ],
 )
 @pytest.mark.usefixtures("fleet")
@@ -368,6 +370,38 @@ def test_where_the_file_is(past: Past, capsys: pytest.CaptureFixture[str]) -> No
     for path, words in (("nowhere.yaml", "has it"), ("../x.yaml", "outside")):
         assert main(["history", path, "--repo", top, *TIME]) == 1
         assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("windows", "is a directory"),
+        ("windows/", "is a directory"),
+        (".", "is a directory"),
+        ("..", "is a directory"),
+        ("repository", "is a directory"),
+        ("repository/windows/..", "is a directory"),
+        ("", "is not the path of a file"),
+        ("week\n.yaml", "is not the path of a file"),
+    ],
+)
+def test_what_is_no_file(
+    past: Past, path: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Is said to be none, whether it is here or in the repository."""
+    past.commit("2026-01-01T00:00Z", {PATH: OFFICE})
+    assert main(["history", path, "--repo", str(past.top), *TIME]) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_a_cluster_of_a_policy_that_names_none(
+    past: Past, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Is a mistake, as it is for the other commands."""
+    past.commit("2026-01-01T00:00Z", {PATH: OFFICE})
+    argv = ["history", PATH, "--repo", str(past.top), *TIME, "--cluster", "north"]
+    assert main(argv) == 1
+    assert "nor any: leave out --cluster" in capsys.readouterr().err
 
 
 def test_nothing_to_account_for(past: Past, capsys: pytest.CaptureFixture[str]) -> None:

@@ -241,3 +241,54 @@ def test_a_shallow_clone(
     elsewhere("clone", "--quiet", "--depth=2", past.top.as_uri(), "shallow")
     assert main(["simulate", "policy.yaml", "--repo", "elsewhere/shallow", *DAYS]) == 0
     assert "the clone is shallow" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", ["", "/apps", "../apps", "apps/../infra", ".."])
+def test_paths_that_can_be_none(path: str, past: Past, capsys: pytest.CaptureFixture[str]) -> None:
+    """Are refused, as nothing would have changed there."""
+    argv = ["simulate", "policy.yaml", "--repo", str(past.top), *DAYS, "--paths", path]
+    assert main(argv) == 1
+    assert f"such as apps or */prod/*, got {path!r}" in capsys.readouterr().err
+
+
+def test_paths_that_nothing_changed(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line says it, as they may be mistyped; `./apps` is what a shell makes of it."""
+    argv = ["simulate", "policy.yaml", "--repo", str(past.top), *DAYS, "-o", "json", "--paths"]
+    assert main([*argv, "appps"]) == 0
+    assert "no commit of this time changes such a path" in capsys.readouterr().err
+    assert main([*argv, "./apps"]) == 0
+    printed = capsys.readouterr()
+    assert (json.loads(printed.out)["changes"], printed.err) == (2, "")
+
+
+@pytest.mark.parametrize(
+    ("repository", "words"),
+    [
+        ("policy.yaml", "not a git repository"),
+        ("repository/README", "is not a directory"),
+        ("repository/.git", "is Git's own directory"),
+        ("repository/.git/refs", "is Git's own directory"),
+        ("bare.git", "a bare repository has no working tree"),
+        ("https://ada:secret@git.example/fleet", "must be a directory, not an address"),
+        ("git@git.example:fleet.git", "must be a directory, not an address"),
+        ("nowhere", "No such file or directory"),
+    ],
+)
+@pytest.mark.parametrize("command", ["simulate", "history"])
+def test_what_is_no_clone(
+    past: Past, command: str, repository: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Is said to be none: without a commit, everything would seem to have been at once."""
+    past("clone", "--quiet", "--bare", str(past.top), str(past.top.parent / "bare.git"))
+    assert main([command, "policy.yaml", "--repo", repository]) == 1
+    said = capsys.readouterr().err
+    assert words in said
+    assert "secret" not in said
+
+
+@pytest.mark.parametrize("since", ["0d", "-1d", "1m", "1h", "1 y", "12W"])
+def test_no_length_of_time(since: str, past: Past, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was meant as one is told how one is written."""
+    argv = ["simulate", "policy.yaml", "--repo", str(past.top), f"--since={since}"]
+    assert main(argv) == 1
+    assert f"such as 90d, 12w or 1y, got {since!r}" in capsys.readouterr().err
