@@ -1,5 +1,6 @@
 """The pages for readers: the index has every one, and no link leads nowhere."""
 
+import json
 import re
 import subprocess
 from collections import Counter
@@ -10,6 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -110,3 +112,29 @@ def test_a_page_has_one_title(page: Path) -> None:
     assert levels.count(1) == 1
     for above, below in pairwise(levels):
         assert below <= above + 1
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_block_of_yaml_and_json_can_be_read(page: Path) -> None:
+    """It may be a part of a file, and is one that a parser takes."""
+    for token in MARKDOWN.parse(page.read_text()):
+        if token.type == "fence" and token.info == "yaml":
+            assert list(yaml.safe_load_all(token.content)) != [None]
+        if token.type == "fence" and token.info == "json":
+            json.loads(token.content)
+
+
+def test_the_plugin_of_argo_cd_is_the_command_that_the_page_runs() -> None:
+    """And the Application, the ConfigMap and the patch name each other's parts."""
+    page = DOCS / "how-to/argo-cd.md"
+    fences = [token for token in MARKDOWN.parse(page.read_text()) if token.type == "fence"]
+    _, config_map, deployment = [
+        yaml.safe_load(token.content) for token in fences if token.info == "yaml"
+    ]
+    plugin = yaml.safe_load(config_map["data"]["plugin.yaml"])
+    command = " ".join(plugin["spec"]["generate"]["command"])
+    assert any(command in token.content for token in fences if token.info == "console")
+    pod = deployment["spec"]["template"]["spec"]
+    assert config_map["metadata"]["name"] in {
+        volume.get("configMap", {}).get("name") for volume in pod["volumes"]
+    }
