@@ -23,6 +23,16 @@ LEFT_OUT = pytest.StashKey[int]()
 REQUIRED = os.environ.get("KRM_WINDOWS_REQUIRE_TOOLS") == "1"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Run half as many workers more than there are processors.
+
+    A third of the time a test waits: for a deadline, a server, or a program that it started.
+    """
+    processors = len(os.sched_getaffinity(0))
+    return processors + processors // 2
+
+
 @pytest.fixture(scope="session")
 def pins() -> dict[str, dict[str, str]]:
     """versions.toml."""

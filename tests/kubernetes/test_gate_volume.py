@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
+from krm_windows.cli import main
+
 ROOT = Path(__file__).resolve().parents[2]
-FUNCTION = Path(sys.executable).with_name("krm-windows")
 POLICY = ROOT / "examples/no-deploy-friday/no-deploy-friday.yaml"
 
 Python = Callable[..., subprocess.CompletedProcess[str]]
@@ -30,7 +31,7 @@ MOMENTS = {
 def emitted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """One object of each emitted kind."""
     folder = tmp_path_factory.mktemp("rendered")
-    subprocess.run([FUNCTION, "render", POLICY, "-o", folder], check=True, capture_output=True)
+    assert main(["render", str(POLICY), "-o", str(folder)]) == 0
     texts = [path.read_text() for path in sorted(folder.rglob("*.yaml"))]
     return {
         found["kind"]: found

@@ -8,6 +8,7 @@ from calendar import monthrange
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import oracle
 import pytest
 from changes import changes
 from effort import examples
@@ -78,7 +79,7 @@ def test_every_minute_is_open_or_closed_as_decided(
     """
     timetable: Timetable = plan(shape, change).timetable
     found = intervals(timetable)
-    zone = ZoneInfo(timetable.time_zone)
+    zone = oracle.zone(timetable.time_zone)
     decider = Decider(timetable)
     for number in minutes:
         for around in (change.utc, change.utc + timedelta(days=days)):
@@ -123,7 +124,7 @@ def test_overrides_of_years(
     timetable = dated(rule, closes_early=timedelta(minutes=early))
     found = intervals(timetable)
     assert len(found.open) + len(found.closed) < 80
-    zone = ZoneInfo(timetable.time_zone)
+    zone = oracle.zone(timetable.time_zone)
     decider = Decider(timetable)
     year = timedelta(days=365)
     for edge in (begins or ends - year, ends):

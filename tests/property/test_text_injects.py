@@ -12,6 +12,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -661,13 +662,14 @@ def judged(ended: Ended, read: Callable[[str], object], about: object) -> None:
         read(ended.out)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("name", mostly_slow(BUNDLES, every=4))
-def test_every_command_in_every_format(command: str, name: str, run: Run) -> None:
+# One in eight, where there are nine bundles: each command once at least, and each bundle.
+@pytest.mark.parametrize("case", mostly_slow(product(COMMANDS, BUNDLES), every=8), ids="-".join)
+def test_every_command_in_every_format(case: tuple[str, str], run: Run) -> None:
     """Whatever the text and wherever it is, a reader of the format finds the format.
 
     A log finds lines.
     """
+    command, name = case
     workplace(BUNDLES[name])
     worked = 0
     for argv in calls(BUNDLES[name])[command]:
@@ -694,7 +696,11 @@ def test_the_table_names_every_command() -> None:
 PLACES = list(places(policy("")))
 
 
-@pytest.mark.parametrize("path", PLACES, ids=lambda path: ".".join(map(str, path)) or "all")
+@pytest.mark.parametrize(
+    "path",
+    mostly_slow(PLACES, every=3),
+    ids=lambda path: ".".join(map(str, path)) or "all",
+)
 def test_every_place_of_a_policy(path: tuple[object, ...], run: Run) -> None:
     """A text in the place of each scalar and each key: what is printed is an error, or harmless."""
     Path("policy.yaml").write_text(written(replaced(policy("r"), path, ALL)))

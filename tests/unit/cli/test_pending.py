@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from calls import POLICY
+from effort import mostly_slow
 from hostile import BUNDLES, READERS, raw
 from past import Past
 
@@ -624,7 +625,7 @@ def test_hostile_words_of_commits(pending: Pending, repository: Past) -> None:
     assert max(map(len, printed.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("name", BUNDLES)
+@pytest.mark.parametrize("name", mostly_slow(BUNDLES, every=4))
 def test_hostile_words_in_every_format(pending: Pending, repository: Past, name: str) -> None:
     """Of authors, subjects, images, names and revisions: a reader of each format finds it."""
     text = BUNDLES[name].replace("\x00", "")

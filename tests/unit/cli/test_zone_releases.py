@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from calls import POLICY
+from effort import mostly_slow
 
 from krm_windows.checks import zone_changes
 from krm_windows.cli import main
@@ -126,7 +127,7 @@ def test_zones_that_changed_are_zones() -> None:
     assert "Europe/Berlin" not in zone_changes.CHANGED
 
 
-@pytest.mark.parametrize("zone", sorted(zone_changes.CHANGED))
+@pytest.mark.parametrize("zone", mostly_slow(sorted(zone_changes.CHANGED), every=5))
 def test_a_zone_that_changed_is_a_finding_of_kubectl(
     zone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from effort import mostly_slow
 
 from krm_windows.flux.substitution import applies, substitute
 from krm_windows.krm import InputError
@@ -75,10 +76,14 @@ def test_variables_come_to_an_end() -> None:
         substitute("${A}" * 10_000, (("A", "x" * 10_000),), complete=True)
 
 
+@pytest.mark.parametrize("count", mostly_slow([10_000, 100_000], every=2))
 @pytest.mark.parametrize("complete", [True, False])
-def test_defaults_in_defaults_come_to_an_end(complete: bool) -> None:  # noqa: FBT001 - a case
+def test_defaults_in_defaults_come_to_an_end(
+    complete: bool,  # noqa: FBT001 - a case
+    count: int,
+) -> None:
     """Each copies all that is in it."""
     with pytest.raises(InputError, match="variables"):
-        substitute("${A:=x" * 100_000 + "}" * 100_000, (), complete=complete)
+        substitute("${A:=x" * count + "}" * count, (), complete=complete)
     # What is never closed is read once.
-    assert substitute("${A:=x" * 100_000, (), complete=complete) == "${A:=x" * 100_000
+    assert substitute("${A:=x" * count, (), complete=complete) == "${A:=x" * count

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan.triggers import Given, Trigger, Wording, triggers
-from krm_windows.schedule import cron
+from krm_windows.schedule import cron, zones
 from krm_windows.schedule.timeline import timeline
 
 START, END = datetime(2027, 1, 1, tzinfo=UTC), datetime(2028, 1, 1, tzinfo=UTC)
@@ -93,7 +93,7 @@ def fires(trigger: Trigger, at: datetime) -> bool:
     """Whether a CronJob fires at an instant, the clock not having been changed nearby."""
     schedule = cron.parse(trigger.schedule).recurrence
     assert schedule
-    wall = at.astimezone(ZoneInfo(trigger.time_zone)).replace(tzinfo=None)
+    wall = at.astimezone(zones.zone(trigger.time_zone)).replace(tzinfo=None)
     return schedule.at_or_before(wall) == wall
 
 
@@ -129,7 +129,7 @@ def test_every_edge_is_covered(timetable: Timetable) -> None:
     found = [
         trigger for trigger in triggers(timetable, Wording(), QUARTER) if trigger.slug != "resync"
     ]
-    zone = ZoneInfo(timetable.time_zone)
+    zone = zones.zone(timetable.time_zone)
     edges = [segment.begins for segment in timeline(timetable, START, END)][1:]
     for edge in (edge for edge in edges[:400] if steady(zone, edge)):
         assert any(fires(trigger, edge) for trigger in found), (edge, found)
