@@ -151,6 +151,12 @@ def test_its_labels_say_what_it_is(labels: dict[str, str], pins: dict[str, dict[
     assert labels["org.opencontainers.image.created"] == "2020-02-02T00:00:00Z"
     assert labels["org.opencontainers.image.version"] == version()
     assert labels["org.opencontainers.image.licenses"] == "Apache-2.0"
+    # Known where a release is built; these sources may be of no commit.
+    assert labels["org.opencontainers.image.revision"] == ""
+    # What Artifact Hub lists an image by.
+    readme = labels["io.artifacthub.package.readme-url"]
+    assert readme.endswith(f"/v{version()}/README.md")
+    assert labels["org.opencontainers.image.description"]
 
 
 def version() -> str:

@@ -1,4 +1,7 @@
-"""The hooks for pre-commit, and the page that shows them."""
+"""The hooks for pre-commit, and the page that shows them.
+
+`tests/supply/test_adoption.py` has pre-commit install and run them.
+"""
 
 import re
 from pathlib import Path
@@ -22,7 +25,7 @@ def test_the_page_shows_the_example() -> None:
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
 def test_a_hook_of_the_repository_is_a_command(hook: dict[str, str]) -> None:
     """It has what pre-commit demands of one, and the page names it."""
-    program, command = hook["entry"].split()
+    program, command, *_ = hook["entry"].split()
     assert program == "krm-windows"
     assert command in COMMANDS
     assert {"id", "name", "entry", "language"} <= hook.keys()

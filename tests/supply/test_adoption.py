@@ -1,0 +1,307 @@
+"""The files by which others take krm-windows up.
+
+pre-commit, Renovate, the forge's own forms and workflows: each is read by what it is for, or as it
+would be read there.
+"""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import registry as lab
+import yaml
+from calls import APPS, POLICY
+from conftest import lacking
+from releases import ROOT
+
+PRESET = json.loads((ROOT / "renovate/images.json").read_text())
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yaml"))
+DIGEST = f"sha256:{'1' * 64}"
+SOMEBODY = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
+
+
+# Renovate
+
+
+def found(text: str) -> list[tuple[re.Match[str], str]]:
+    """Return what the preset finds in a file, as Renovate does, with how it writes it anew.
+
+    `matchStringsStrategy: recursive`: the second pattern looks at what the first has found.
+    """
+    matches = []
+    for manager in PRESET["customManagers"]:
+        outer, inner = (one.replace("(?<", "(?P<") for one in manager["matchStrings"])
+        template = manager["autoReplaceStringTemplate"]
+        for document in re.finditer(outer, text):
+            matches += [(match, template) for match in re.finditer(inner, document[0])]
+    return matches
+
+
+def replaced(text: str, value: str, digest: str) -> str:
+    """Return a file with every image at another tag and digest."""
+    for match, template in found(text):
+        new = template.replace("{{{depName}}}", match["depName"])
+        new = new.replace("{{{newValue}}}", value).replace("{{{newDigest}}}", digest)
+        text = text.replace(match[0], new.replace("{{#if newDigest}}", "").replace("{{/if}}", ""))
+    return text
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "image: {}",
+        'image: "{}"',
+        "image: '{}'",
+        "type: Gate\n    image: {}  # ours",
+        "{{image: {}, imagePullPolicy: Always}}",
+        '{{imagePullPolicy: Always, image: "{}"}}',
+    ],
+)
+@pytest.mark.parametrize(
+    "name", ["python", "docker.io/library/python", "127.0.0.1:5000/a/b.c", "registry.test/x_y/z-1"]
+)
+@pytest.mark.parametrize("digest", ["", f"@{DIGEST}"])
+def test_renovate_finds_an_image_and_writes_it_anew(written: str, name: str, digest: str) -> None:
+    """However YAML has it; what it writes is YAML with the new image and all else as it was."""
+    indented = written.format(f"{name}:3.13-slim{digest}")
+    space = " " if indented.startswith("{") else "\n    "
+    text = f"{POLICY}  actuator:{space}{indented}\n"
+    [(match, _)] = found(text)
+    assert match["depName"] == name
+    assert match["currentValue"] == "3.13-slim"
+    assert match["currentDigest"] == (digest[1:] or None)
+    before, after = yaml.safe_load(text), yaml.safe_load(replaced(text, "3.14", "sha256:2"))
+    assert before["spec"]["actuator"].pop("image") == f"{name}:3.13-slim{digest}"
+    assert after["spec"]["actuator"].pop("image") == f"{name}:3.14@sha256:2"
+    assert before == after
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        APPS,
+        "apiVersion: apps/v1\nkind: Deployment\nspec: {image: docker.io/library/python:3.13}\n",
+        f"{POLICY}  actuator: {{image: docker.io/library/python}}\n",
+        f"# kind: WindowPolicy\n{APPS}  image: docker.io/library/python:3.13\n",
+    ],
+    ids=["no image", "no policy", "no tag", "a comment"],
+)
+def test_renovate_leaves_the_rest_alone(text: str) -> None:
+    """Files without a policy, and images that have nothing to be renewed."""
+    assert found(text) == []
+
+
+def test_renovate_leaves_what_is_rendered_alone() -> None:
+    """It would go with the next `render`; the policy is where the image is named."""
+    rendered = list((ROOT / "tests/fixtures").glob("*/expected.yaml"))
+    assert len(rendered) > 20
+    for path in rendered:
+        text = path.read_text()
+        # A policy that has no annotation local-config is an item of its own.
+        assert "kind: WindowPolicy\n" in text or found(text) == []
+
+
+# pre-commit
+
+SYNC = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: fleet, namespace: flux-system}
+spec: {interval: 1m, url: ssh://git@example.com/fleet}
+---
+""" + APPS.replace("name: apps", "name: flux-system").replace("./apps", "./clusters/north")
+CONFIG = """\
+repos:
+- repo: {source}
+  rev: {revision}
+  hooks:
+  - id: krm-windows-check
+    files: ^windows/[^/]+\\.yaml$
+  - id: krm-windows-render
+    files: ^windows/
+    args: [windows/policy.yaml, --output=windows/rendered, --check]
+  - id: krm-windows-check-repo
+    args: [--source, flux-system/fleet=.]
+"""
+
+
+@pytest.mark.slow  # makes an environment
+def test_pre_commit_runs_the_hooks(tmp_path: Path) -> None:
+    """From a clone, as its users do: what is right passes, each mistake is found by its hook."""
+    program = Path(sys.executable).with_name("pre-commit")
+    if not program.exists():
+        lacking("pre-commit is not installed (it comes with the extra dev)")
+    source = tmp_path / "copy-of-krm-windows"
+    git(tmp_path, "clone", "--quiet", str(ROOT), str(source))
+    for name in (".pre-commit-hooks.yaml", "pyproject.toml"):
+        (source / name).write_bytes((ROOT / name).read_bytes())
+    git(source, "add", ".")
+    git(source, "commit", "--quiet", "--allow-empty", "--message=Hooks")
+    place = tmp_path / "fleet"
+    cluster = place / "clusters/north"
+    for folder in (place / "windows", place / "apps", cluster):
+        folder.mkdir(parents=True)
+    (place / "apps/web.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    (cluster / "flux-system.yaml").write_text(SYNC)
+    (cluster / "apps.yaml").write_text(APPS)
+    (cluster / "kustomization.yaml").write_text(
+        "resources: [flux-system.yaml, apps.yaml, ../../windows/rendered]\n"
+    )
+    git(place, "init", "--quiet")
+    config = CONFIG.format(source=source, revision=git(source, "rev-parse", "HEAD"))
+    (place / ".pre-commit-config.yaml").write_text(config)
+    (place / "windows/policy.yaml").write_text(POLICY)
+    environment = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "cache")}
+    environment["PATH"] = f"{program.parent}{os.pathsep}{environment['PATH']}"
+
+    def run(*arguments: str) -> dict[str, str]:
+        git(place, "add", ".")
+        command = [program, "run", "--all-files", "--color=never", *arguments]
+        done = subprocess.run(
+            command, cwd=place, env=environment, capture_output=True, text=True, check=False
+        )
+        said = re.findall(r"^(.+?)\.{3,}.*?(Passed|Failed|Skipped)$", done.stdout, re.MULTILINE)
+        assert said, done.stdout + done.stderr
+        return dict(said)
+
+    check, render, repository = (
+        hook["name"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    )
+    # Not rendered yet, so the cluster is built from a directory that is not there.
+    assert run() == {check: "Passed", render: "Failed", repository: "Failed"}
+    rendering = ["krm-windows", "render", "windows/policy.yaml", "-o", "windows/rendered"]
+    subprocess.run(rendering, cwd=place, env=environment, check=True)
+    assert run() == {check: "Passed", render: "Passed", repository: "Passed"}
+    (place / "windows/policy.yaml").write_text(POLICY.replace("Thu 17:00", "Fri 17:00"))
+    assert run()[render] == "Failed"
+    (place / "windows/policy.yaml").write_text(POLICY.replace("Mon 08:00", "Moonday 08:00"))
+    assert run()[check] == "Failed"
+
+
+def git(folder: Path, *words: str) -> str:
+    """Run Git as somebody; return what it prints."""
+    command = ["git", "-C", str(folder), *SOMEBODY, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+# GitHub
+
+
+def steps(workflow: Path) -> Iterator[dict[str, Any]]:
+    """Yield the steps of a workflow."""
+    for job in yaml.safe_load(workflow.read_text())["jobs"].values():
+        yield from job.get("steps", ())
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_takes_no_more_than_it_says(workflow: Path) -> None:
+    """No right but those a job names, no expression in a script, no token that is left behind."""
+    read = yaml.safe_load(workflow.read_text())
+    assert read["permissions"] == {}
+    for job in read["jobs"].values():
+        assert "permissions" in job
+        # Of a pull request nothing is run that may write.
+        if "pull_request" in read[True]:
+            assert "write" not in job["permissions"].values()
+    for step in steps(workflow):
+        assert "${{" not in step.get("run", "")
+        if step.get("uses", "").startswith("actions/checkout@"):
+            assert step["with"]["persist-credentials"] is False
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_runs_what_is_there(workflow: Path) -> None:
+    """Its scripts are bash; the scripts and targets that they call exist."""
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    called = 0
+    for step in steps(workflow):
+        script = step.get("run", "")
+        subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+        for path in re.findall(r"bash (\.ci/\S+)", script):
+            assert (ROOT / path).is_file(), path
+            called += 1
+        for target in re.findall(r"^make (\S+)$", script, re.MULTILINE):
+            assert target in targets
+            called += 1
+    assert called
+
+
+def test_the_forms_of_issues_are_forms() -> None:
+    """As GitHub takes them: a name, a description, and fields of a known type with a label."""
+    forms = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
+    assert len(forms) == 3
+    for form in forms:
+        read = yaml.safe_load(form.read_text())
+        if form.name == "config.yml":
+            assert all({"name", "url", "about"} == set(link) for link in read["contact_links"])
+            continue
+        assert read["name"]
+        assert read["description"]
+        ids = [field["id"] for field in read["body"]]
+        assert len(ids) == len(set(ids))
+        for field in read["body"]:
+            assert field["type"] in ("markdown", "textarea", "input", "dropdown", "checkboxes")
+            assert field["attributes"]["label"]
+
+
+def test_owners_are_of_what_is_there() -> None:
+    """Every path of CODEOWNERS exists."""
+    lines = (ROOT / ".github/CODEOWNERS").read_text().splitlines()
+    paths = [line.split()[0] for line in lines if line and not line.startswith("#")]
+    assert paths[0] == "*"
+    for path in paths[1:]:
+        assert (ROOT / path.strip("/")).exists(), path
+
+
+# The image
+
+
+@pytest.fixture
+def address(tool: Callable[[str], Path], tmp_path: Path) -> Iterator[str]:
+    """A registry on loopback."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    with lab.running(tool("docker-registry"), tmp_path, port) as found_at:
+        yield found_at
+
+
+@pytest.mark.slow  # a container engine and a registry
+@pytest.mark.parametrize("second", ["arm64", "amd64"])
+def test_a_release_is_one_tag_for_two_platforms(
+    second: str, address: str, tool: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """Both that were pushed and nothing else; where one is missing, no tag is made."""
+    assert tool("podman")
+    for tag, platform in {"amd64": "amd64", "arm64": second}.items():
+        config = {"architecture": platform, "os": "linux", "rootfs": {"type": "layers"}}
+        lab.push_manifest(address, "acme/kw", json.dumps(config).encode(), f"1.2.3-{tag}")
+    settings = tmp_path / "registries.conf"
+    settings.write_text(f'[[registry]]\nlocation = "{address}"\ninsecure = true\n')
+    done = subprocess.run(
+        ["bash", ROOT / ".ci/publish", "index", f"{address}/acme/kw", "1.2.3"],
+        env={**os.environ, "CONTAINERS_REGISTRIES_CONF": str(settings)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if second == "amd64":
+        assert done.returncode == 1
+        assert "publish: the images are for linux/amd64\n" in done.stderr
+        return
+    assert done.returncode == 0, done.stderr
+    digest = done.stdout.strip()
+    ask = ["curl", "-fsS", f"http://{address}/v2/acme/kw/manifests/1.2.3"]
+    content = subprocess.run(
+        [*ask, "-H", f"Accept: {lab.INDEX}"], capture_output=True, check=True
+    ).stdout
+    assert lab.digest(content) == digest
+    platforms = [one["platform"]["architecture"] for one in json.loads(content)["manifests"]]
+    assert sorted(platforms) == ["amd64", "arm64"]
