@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krm_windows.cli import output, times
+from krm_windows.cli import builds, output, times
 from krm_windows.cli.arguments import person
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
@@ -16,7 +16,7 @@ from krm_windows.krm import InputError
 if TYPE_CHECKING:
     from krm_windows.service.access import Ways
     from krm_windows.service.proposals import PullRequests
-    from krm_windows.service.settings import Rendering, Settings
+    from krm_windows.service.settings import Clusters, Rendering, Settings
 
 _PORT = 8080
 _MOST_PORT = 65535
@@ -52,6 +52,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="changes a minute of each caller, 0 for any number (default: %(default)s)",
     )
     _rendering(parser)
+    _waiting(parser)
     _remote(parser)
     _address(parser)
     _access(parser)
@@ -70,6 +71,24 @@ def _rendering(parser: argparse.ArgumentParser) -> None:
         "--render-resources",
         metavar="PATH",
         help="the directory of `--resources` for it, likewise",
+    )
+
+
+def _waiting(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what waits")
+    group.add_argument(
+        "--clusters",
+        metavar="GLOB",
+        help="the clusters' directories below DIR, such as clusters/*: say what waits for each "
+        "target of a closed policy, as `krm-windows pending` finds it (default: nobody looks)",
+    )
+    group.add_argument(
+        "--source",
+        action="append",
+        default=[],
+        type=_source,
+        metavar="NAME=DIR",
+        help="this source is that directory of the repository, as for `pending` (repeatable)",
     )
 
 
@@ -328,6 +347,7 @@ def _settings(arguments: argparse.Namespace, ways: "Ways") -> "Settings":
         created=arguments.new_file,
         remote=arguments.push,
         rendering=_rendered(arguments),
+        clusters=_clusters(arguments),
         pull_requests=_pull_requests(arguments),
         public_url=arguments.public_url,
         hosts=hosts,
@@ -335,6 +355,22 @@ def _settings(arguments: argparse.Namespace, ways: "Ways") -> "Settings":
         fetch_seconds=arguments.fetch_every,
         limits=Limits(writes_a_minute=arguments.rate),
     )
+
+
+def _clusters(arguments: argparse.Namespace) -> "Clusters | None":
+    from krm_windows.service.settings import Clusters  # noqa: PLC0415 - the extra `server`
+
+    if arguments.clusters is None:
+        if arguments.source:
+            raise InputError("--source needs --clusters")
+        return None
+    return Clusters(arguments.clusters, tuple(arguments.source))
+
+
+def _source(text: str) -> str:
+    # Read here for what is wrong with it; `pending` reads it again.
+    builds.source(text)
+    return text
 
 
 def _rendered(arguments: argparse.Namespace) -> "Rendering | None":

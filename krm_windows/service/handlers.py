@@ -1,5 +1,6 @@
 """The handlers of the REST interface: each takes a call that is checked, and answers it."""
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Callable
@@ -15,21 +16,26 @@ from krm_windows.edit import overrides
 from krm_windows.edit.overrides import Wanted
 from krm_windows.edit.patches import patched, patched_cluster
 from krm_windows.edit.proposal import Proposal
+from krm_windows.gate.decide import Decision
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.preview import html
 from krm_windows.preview.calendar import Period
+from krm_windows.service import waiting
 from krm_windows.service.calls import HTML, ICS, JSON, MERGE_PATCH, YAML, Call, bad_request
-from krm_windows.service.evaluation import Answer, Format
+from krm_windows.service.evaluation import Answer, Format, Version, state_record
 from krm_windows.service.policies import NO_NAMESPACE, Stored
 from krm_windows.service.problems import Problem, json_body
+from krm_windows.service.waiting import Arrived, Asked, Found
 from krm_windows.service.writing import Change, Outcome, Place, entity_tag, proposed
 
 _Found = TypeVar("_Found")
 _FORMATS = {JSON: Format.JSON, ICS: Format.ICS, HTML: Format.HTML}
 _DAYS = 7
+# Who asks what waits has it after so many seconds, or asks again.
+_PATIENCE = 20.0
 
 
 def as_json(
@@ -159,6 +165,47 @@ async def get_state(call: Call) -> Response:
             work = partial(call.windows.evaluator.state, stored, cluster, at, is_now=False)
         answer = await _quickly(call, stored, work)
     return _unless_known(call, answer.body, JSON, {"ETag": answer.tag})
+
+
+async def get_pending(call: Call) -> Response:
+    """Say what has come to the branch since a policy closed, and what its targets take of it."""
+    stored = _stored(call)
+    cluster = call.text("cluster")
+    version, decision, arrived = await call.run(_arrived, call, stored, cluster)
+    found: Found | None = None
+    notes: list[str] = []
+    if arrived.commits and arrived.old is not None:
+        asked = Asked(stored, cluster, arrived.old, arrived.tip)
+        found = await _found(call, asked)
+        if found is None:
+            notes.append("the targets are being looked at: ask again")
+    elif arrived.commits:
+        notes.append(f"more than {len(arrived.commits)} commits came since it closed")
+    elif arrived.old is None:
+        notes.append("when it closed is not known")
+    body = {
+        **state_record(stored, version, decision),
+        "branch": call.windows.branch.name,
+        **waiting.record(arrived, found, notes),
+    }
+    return as_json(body)
+
+
+def _arrived(call: Call, stored: Stored, cluster: str | None) -> tuple[Version, Decision, Arrived]:
+    windows = call.windows
+    version = windows.evaluator.version(stored, cluster)
+    decision = windows.evaluator.decide(stored, cluster, windows.now())
+    return version, decision, windows.waiting.arrived(decision, windows.snapshot.commit)
+
+
+async def _found(call: Call, asked: Asked) -> Found | None:
+    """Wait a while for what the targets take; None where it takes longer."""
+    found = asyncio.wrap_future(call.windows.waiting.find(asked))
+    # It goes on, whoever has gone away: the next caller has it sooner.
+    await asyncio.wait([found], timeout=_PATIENCE)
+    if not found.done():
+        return None
+    return found.result()
 
 
 async def get_calendar(call: Call) -> Response:

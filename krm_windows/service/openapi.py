@@ -256,6 +256,10 @@ def _records() -> dict[str, Schema]:
         ),
         "Preview": _object({**outcome, "writable": _FLAG, "changes": _FLAG}),
         "State": _state({}),
+        "Commit": _object(
+            {"commit": _TEXT, "committed": _COUNT, "author": _TEXT, "subject": _TEXT}
+        ),
+        "Pending": _pending(),
         "Override": _wanted(),
         "Calendar": _object(
             {
@@ -285,6 +289,35 @@ def _state(more: dict[str, Schema]) -> Schema:
             "since": _or_null(_INSTANT),
             "until": _or_null(_INSTANT),
             **more,
+        }
+    )
+
+
+def _pending() -> Schema:
+    commits = _list(_ref("Commit"))
+    target = _object(
+        {
+            "kind": _TEXT,
+            "namespace": _TEXT,
+            "name": _TEXT,
+            "pending": _or_null(_FLAG),
+            "count": _COUNT,
+            "commits": commits,
+            "undone": commits,
+            "newImages": _or_null(_list(_TEXT)),
+            "notes": _list(_TEXT),
+        }
+    )
+    return _state(
+        {
+            "branch": _TEXT,
+            "from": _or_null(_TEXT),
+            "to": _TEXT,
+            "count": _COUNT,
+            "complete": _FLAG,
+            "commits": commits,
+            "targets": _or_null(_list(target)),
+            "notes": _list(_TEXT),
         }
     )
 

@@ -216,6 +216,16 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "GET",
+        f"{_POLICY}/pending",
+        "getPending",
+        "What has come to the branch since a policy closed, and what its targets take of it.",
+        handlers.get_pending,
+        Scope.READ,
+        {200: Answer("What waits.", {JSON: _ref("Pending")})},
+        (FILE, CLUSTER),
+    ),
+    Operation(
+        "GET",
         f"{_POLICY}/overrides",
         "listOverrides",
         "The overrides of a policy: coming, active, over.",

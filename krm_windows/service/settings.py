@@ -44,6 +44,18 @@ class Rendering:
 
 
 @dataclass(frozen=True, slots=True)
+class Clusters:
+    """Where Flux enters the repository, as `krm-windows pending` takes it.
+
+    `directories` is a glob below the directory that is served; `sources` are `NAME=DIR`, of sources
+    that are this repository.
+    """
+
+    directories: str
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What a service serves, and how.
 
@@ -59,6 +71,8 @@ class Settings:
     remote: str | None = None
     # What was rendered of a policy is rendered again with every change; None: it is left alone.
     rendering: Rendering | None = None
+    # Where the clusters are, for what waits for them; None: nobody looks for it.
+    clusters: Clusters | None = None
     # Changes are proposed at the remote, and not made.
     pull_requests: PullRequests | None = None
     # What browsers know the service by, `https://windows.example.com`; None is whatever they say.

@@ -18,6 +18,7 @@ from krm_windows.service.evaluation import Evaluator, Recent
 from krm_windows.service.policies import Snapshot, Stored, title
 from krm_windows.service.problems import Problem
 from krm_windows.service.settings import Settings
+from krm_windows.service.waiting import Waiting
 from krm_windows.system import locks
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Branch, Edit, Entry, RemoteError
@@ -50,6 +51,7 @@ class Windows:
         self.forward = Forward(self.branch)
         self.below = _below(settings.directory, self.branch)
         self.evaluator = Evaluator()
+        self.waiting = Waiting(settings, self.branch)
         self._latest: Recent[Entry] = Recent(_MOST_LATEST)
         self._writing = threading.Lock()
         self._reading = threading.Lock()

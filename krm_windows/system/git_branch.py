@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from krm_windows.system import git_layout, programs
+from krm_windows.system import git_history, git_layout, programs
 from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.git_history import Commit
 from krm_windows.system.git_layout import Layout
 from krm_windows.system.programs import Ended, Limits
 
@@ -292,6 +293,15 @@ class Branch:
         if paths:
             arguments += ["--", *paths]
         return list(_entries(self._done(*arguments, most=64 << 20)))
+
+    def first_parents(self, commit: str, count: int) -> list[Commit]:
+        """Return a commit and those before it on the way of first parents, newest first."""
+        arguments = ("log", "-z", "--no-show-signature", "--first-parent", git_history.FORMAT)
+        printed = self._done(*arguments, f"--max-count={count}", commit, most=64 << 20)
+        try:
+            return list(git_history.read(printed))
+        except ValueError:
+            raise WorkspaceError(f"the history of {self.name} cannot be read") from None
 
     def differences(self, old: str, new: str) -> Iterator[tuple[File | None, File | None]]:
         """Yield each file that two commits differ in: as it was, and as it is."""

@@ -22,6 +22,8 @@ _LOG = 512 << 20
 _CHANGED = 512 << 20
 _SHALLOW = 1 << 20
 _FIELDS = ("%H", "%P", "%ct", "%an", "%ae", "%s")
+FORMAT = f"--format={'%x00'.join(_FIELDS)}"
+"""How `git log` is to print commits for `read`."""
 # Of commits whose changes are asked for at a time: enough for few processes, and for a bar that
 # moves.
 _BATCH = 500
@@ -234,19 +236,26 @@ def _commits(
     git: Git, directory: Path, selection: Sequence[str], stdin: bytes = b""
 ) -> Iterator[Commit]:
     """Yield the commits that `git log` selects."""
-    form = "%x00".join(_FIELDS)
-    arguments = ("log", "-z", "--no-show-signature", f"--format={form}", *selection)
+    arguments = ("log", "-z", "--no-show-signature", FORMAT, *selection)
     try:
         printed = _output(git.run(*arguments, stdin=stdin, output=_LOG), directory)
     except LimitError as error:
         raise WorkspaceError(f"{directory}: the history is too long: {error}") from None
+    try:
+        yield from read(printed)
+    except ValueError:
+        raise WorkspaceError(f"{directory}: the history cannot be read") from None
+
+
+def read(printed: bytes) -> Iterator[Commit]:
+    """Read what `git log -z` prints in this FORMAT; raises ValueError where it is none."""
     # Each field ends with a NUL, which no part of a commit can have.
     words = printed.decode(errors="replace").split("\0")[:-1]
     for start in range(0, len(words), len(_FIELDS)):
         # Six words are a commit: a field of the format each.
         record = words[start : start + len(_FIELDS)]
         if len(record) != len(_FIELDS) or not git_layout.is_object_name(record[0]):
-            raise WorkspaceError(f"{directory}: the history cannot be read")
+            raise ValueError("no commits")
         name, parents, committed, author, address, subject = record
         parent = parents.split(" ")[0] or None
         # Of a commit that was made by hand, the time may be anything.

@@ -1,7 +1,9 @@
 """The pages of `serve`, used in a real browser as a person does: with scripts and without."""
 
+import os
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -22,7 +24,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from krm_windows.service import application
 from krm_windows.service.access import EVERYTHING, Access, Caller, Ways, token_line
-from krm_windows.service.settings import Settings
+from krm_windows.service.settings import Clusters, Settings
 from krm_windows.service.windows import Windows
 from krm_windows.system.git_branch import Person
 
@@ -62,6 +64,19 @@ WRONG = {
     "metadata": {"name": IMAGE, "namespace": IMAGE},
     "spec": {"windows": {IMAGE: {"opens": IMAGE}}, "clusters": {IMAGE: {}}},
 }
+# What Flux applies in the cluster whose page says what waits.
+APPLIED = {
+    "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+    "kind": "Kustomization",
+    "metadata": {"name": "apps", "namespace": "flux-system"},
+    "spec": {
+        "interval": "10m",
+        "path": "./apps",
+        "prune": True,
+        "sourceRef": {"kind": "GitRepository", "name": "flux-system"},
+    },
+}
+SETTINGS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}
 WRONG_PAGE = f"/ui/policies/{quote(IMAGE)}/{quote(IMAGE)}"
 
 
@@ -141,25 +156,33 @@ def ways() -> Ways:
 
 @pytest.fixture
 def served(
-    browser: Chrome, tmp_path: Path, tool: Callable[[str], Path], ways: Ways
+    browser: Chrome,
+    tmp_path: Path,
+    tool: Callable[[str], Path],
+    ways: Ways,
 ) -> Iterator[Served]:
     """A service that listens."""
     folder = tmp_path / "repository"
-    folder.mkdir()
+    for name, content in (("clusters/south/apps", APPLIED), ("apps/settings", SETTINGS)):
+        (folder / name).parent.mkdir(parents=True)
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(content))
     (folder / "week.yaml").write_text(yaml.safe_dump(POLICY, sort_keys=False))
     (folder / "bad.yaml").write_text(yaml.safe_dump(WRONG))
     program = tool("git")
 
-    def git(*arguments: str) -> str:
+    def git(*arguments: str, at: str = "2026-11-23T09:00Z") -> str:
         command = [str(program), "-C", str(folder), *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        environment = {**os.environ, "GIT_COMMITTER_DATE": at}
+        ended = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+        return ended.stdout
 
     git("init", "--quiet", "--initial-branch=main")
     git("config", "user.name", "Mallory <b>")
     git("config", "user.email", "mallory@example.com")
     git("add", ".")
-    git("commit", "--quiet", f"--message={SCRIPT}")
-    windows = Timed(Settings(folder))
+    # Before the window of south closed, at the midnight before Monday.
+    git("commit", "--quiet", f"--message={SCRIPT}", at="2026-11-20T08:00Z")
+    windows = Timed(Settings(folder, clusters=Clusters("clusters/*")))
     made = application.make(windows, Access(ways))
     config = uvicorn.Config(made, port=0, log_level="critical", ws="none", http="h11")
     server = uvicorn.Server(config)
@@ -295,6 +318,30 @@ def test_two_people_lose_nothing(served: Served) -> None:
     assert (written["opens"], written["closes"]) == ("Mon 06:00", "Fri 12:00")
 
 
+def something_waits(served: Served) -> None:
+    """Commit behind the end of a window, and load its page again and again, as a reader would."""
+    changed = yaml.safe_dump({**SETTINGS, "data": {"a": "b"}})
+    (served.windows.settings.directory / "apps/settings.yaml").write_text(changed)
+    served.git("commit", "--quiet", "--all", f"--message={SCRIPT}", at="2026-11-23T08:00Z")
+    served.windows.refresh()
+    for _ in range(200):
+        served.open(f"{PAGE}?cluster=south")
+        if "waits: 1 commit" in served.text:
+            return
+        time.sleep(0.2)
+    raise AssertionError(served.text)
+
+
+def test_what_waits_is_said(served: Served) -> None:
+    """Of a closed window, as the repository says it; who wrote it is a text."""
+    something_waits(served)
+    assert "1 commit has come to main since it closed" in served.text
+    assert "Kustomization flux-system/apps" in served.text
+    assert "<script>window.stolen=1</script>" in served.text
+    served.open("/?q=south")
+    assert "waits: 1 commit since" in served.text
+
+
 def pages(served: Served) -> Iterator[str]:
     """Load every page, one after the other."""
     for name, target in {
@@ -312,6 +359,10 @@ def pages(served: Served) -> Iterator[str]:
     }.items():
         served.open(target)
         yield name
+    something_waits(served)
+    yield "what waits"
+    served.open("/")
+    yield "first page with what waits"
     served.open(f"{PAGE}/window?window=week")
     served.type("closes", "Xri 12:00")
     served.press("Save")
@@ -352,7 +403,7 @@ def test_no_rule_of_accessibility_is_broken(served: Served, scheme: str, width: 
         assert broken == [], name
         assert passes > 15, name
         count += 1
-    assert count == 16
+    assert count == 18
 
 
 @pytest.mark.parametrize("width", [320, 400, 768])

@@ -10,7 +10,9 @@ from starlette.responses import Response
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.zones import Zone
 from krm_windows.service.calls import Call
+from krm_windows.service.pages import waits
 from krm_windows.service.pages.rendering import page, policy_url
+from krm_windows.service.pages.waits import Waits
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
 from krm_windows.system.git_branch import Entry
@@ -26,7 +28,7 @@ STATES = ("open", "closed", "wrong")
 class Row:
     """A policy on a cluster: what holds now; `problem` says why that is not known.
 
-    `url` is the address of its page.
+    `url` is the address of its page, `waits` what waits for it to open.
     """
 
     stored: Stored
@@ -36,6 +38,7 @@ class Row:
     problem: str = ""
     change: Entry | None = None
     url: str = ""
+    waits: Waits | None = None
 
     @property
     def state(self) -> str:
@@ -128,7 +131,11 @@ def _completed(call: Call, here: Row) -> Row:
     if len(call.windows.snapshot.policies[stored.namespace, stored.name]) > 1:
         file = stored.file
     url = policy_url(stored.namespace, stored.name, cluster=here.cluster, file=file)
-    return replace(here, change=call.windows.latest(stored), url=url)
+    found = None
+    # Without the clusters' directories, of no row anything would be known.
+    if call.windows.waiting.clusters is not None:
+        found = waits.of(call, stored, here.cluster, here.decision)
+    return replace(here, change=call.windows.latest(stored), url=url, waits=found)
 
 
 def _places(call: Call, words: str) -> Iterator[tuple[Stored, str | None]]:

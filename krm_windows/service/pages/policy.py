@@ -1,6 +1,6 @@
 """The page of a policy: what holds where, its calendar, its rules, and who changed it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date
 from functools import partial
@@ -17,9 +17,10 @@ from krm_windows.preview import explanation
 from krm_windows.preview.calendar import Period, calendars
 from krm_windows.service import handlers
 from krm_windows.service.calls import ICS, JSON, Call
-from krm_windows.service.pages import drawing, overview
+from krm_windows.service.pages import drawing, overview, waits
 from krm_windows.service.pages.drawing import Drawn
 from krm_windows.service.pages.rendering import address, page, policy_url
+from krm_windows.service.pages.waits import Waits
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
 from krm_windows.service.writing import entity_tag
@@ -78,13 +79,16 @@ def _values(call: Call, stored: Stored) -> dict[str, object]:
         # An unknown one is a problem, and said to be one.
         call.windows.evaluator.version(stored, cluster)
         shown = (cluster,)
+    rows = [overview.row(call, stored, name, now) for name in shown]
     # What can be said however wrong the policy is; the rest follows below.
     values: dict[str, object] = {
         "stored": stored,
         "here": here(call, stored),
         "cluster": cluster,
         "clusters": clusters,
-        "rows": [overview.row(call, stored, name, now) for name in shown],
+        "rows": rows,
+        "waits": _waits(call, rows, clusters),
+        "branch": call.windows.branch.name,
         "history": call.windows.history(stored, _COMMITS),
         "saved": _saved(call, stored),
         "etag": entity_tag(stored, json=False),
@@ -109,6 +113,18 @@ def _values(call: Call, stored: Stored) -> dict[str, object]:
     except Problem as problem:
         values["wrong"] = problem
     return values
+
+
+def _waits(
+    call: Call,
+    rows: Sequence[overview.Row],
+    clusters: tuple[str, ...],
+) -> Waits | None:
+    """Return what waits, where the page is of one cluster, or of a policy that names none."""
+    row = rows[0]
+    if row.cluster is None or call.text("cluster") is not None or len(clusters) == 1:
+        return waits.of(call, row.stored, row.cluster, row.decision)
+    return None
 
 
 def here(call: Call, stored: Stored) -> Callable[..., str]:

@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -167,13 +168,28 @@ ADA = Caller("ada", Person("Ada", "ada@example.com"), EVERYTHING)
 Serve = Callable[..., Client]
 
 
+class Timed(Windows):
+    """Policies that are looked at at a time that a test sets, or now."""
+
+    time: datetime | None = None
+
+    def now(self) -> datetime:
+        """The time that is set."""
+        return self.time or super().now()
+
+
 @pytest.fixture
 def serve(repository: Path, git: Git) -> Serve:
     """Start a service on the repository, with settings."""
     assert git
 
-    def start(caller: Caller | None = ADA, **settings: Any) -> Client:  # noqa: ANN401
-        windows = Windows(Settings(repository, **settings))
+    def start(
+        caller: Caller | None = ADA,
+        at: datetime | None = None,
+        **settings: Any,  # noqa: ANN401
+    ) -> Client:
+        windows = Timed(Settings(repository, **settings))
+        windows.time = at
         return Client(application.make(windows, Access(Ways(anonymous=caller))), windows)
 
     return start
