@@ -12,12 +12,14 @@ class ExitCode(IntEnum):
     """A result of severity error (or warning with `--strict`), unreadable input, stale files.
 
     `status`: a target that is not as it should be."""
-    FAILURE = 2
-    """Our own failure: a defect of krm-windows."""
+    USAGE = 2
+    """The call is wrong: an option, its value, or options that exclude each other."""
     CONFIGURATION = 3
     """The functionConfig is absent or of another kind."""
     CLOSED = 10
     """`state --exit-code`: changes are held back."""
+    FAILURE = 70
+    """Our own failure: a defect of krm-windows (EX_SOFTWARE of sysexits.h)."""
     TIMED_OUT = 124
     """`wait --timeout`: the policy did not become what was waited for, as timeout(1) says it."""
     INTERRUPTED = 130

@@ -61,19 +61,61 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say it below the usage, and end with the code of a wrong call."""
         output.log_wrong_call(self.format_usage(), f"{self.prog}: error: {message}")
-        # argparse itself would exit with 2, which in our table is a failure of our own.
-        raise SystemExit(ExitCode.ERROR)
+        raise SystemExit(ExitCode.USAGE)
+
+    def known(self) -> list[str]:
+        """Return the options that there are."""
+        return [name for action in self._actions for name in action.option_strings]
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Refuse a value that is none of the choices, and say which was meant."""
+        if action.choices is None or value in action.choices:
+            return
+        # Needed for a mistake only, and slow to import.
+        from krm_windows.policy.findings import closest  # noqa: PLC0415
+
+        choices = [str(choice) for choice in action.choices]
+        meant = closest(str(value), choices)
+        advice = f"; did you mean {meant}?" if meant else ""
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - it has no other name
+            listed = "`krm-windows help` lists the commands"
+            self.error(f"there is no command {value!r}{advice or f'; {listed}'}")
+        must = f"must be one of {', '.join(choices)}, got {value!r}{advice}"
+        raise argparse.ArgumentError(action, must)
 
 
-def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> argparse.ArgumentParser:
+def parse(made: Parser, arguments: Sequence[str]) -> argparse.Namespace:
+    """Read a call; what is not known of it is refused with what was meant."""
+    parsed, unknown = made.parse_known_args(arguments)
+    if unknown:
+        asked = getattr(parsed, "options", made)
+        asked.error(_unknown(unknown[0], asked.known()))
+    return parsed
+
+
+def _unknown(argument: str, options: Sequence[str]) -> str:
+    """Say that there is no such option, or that an argument is one too many."""
+    name = argument.partition("=")[0]
+    if not name.startswith("-"):
+        return f"{argument!r} is one argument too many"
+    from krm_windows.policy.findings import closest  # noqa: PLC0415 - as above
+
+    meant = closest(name, options)
+    advice = f"; did you mean {meant}?" if meant else ""
+    return f"there is no option {name}{advice}"
+
+
+def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> Parser:
     """Return the parser of a call, in which only the options of its own command are declared.
 
     `commands` are all there are, each with what it does.
     """
-    made = Parser(prog="krm-windows", description=DESCRIPTION, formatter_class=Formatter)
+    made = Parser(
+        prog="krm-windows", description=DESCRIPTION, formatter_class=Formatter, allow_abbrev=False
+    )
     if _is_asked_for_help(arguments):
         made.epilog = _commands()
-    made.add_argument("--version", action="version", version=_version(arguments))
+    made.add_argument("-v", "--version", action="version", version=_version(arguments))
     made.register("action", None, Once)
     _debug(made, default=False)
     made.add_argument("--strict", action="store_true", help="as a function: exit 1 on warnings too")
@@ -84,7 +126,9 @@ def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> argparse.Ar
     if arguments and arguments[0] in commands:
         declared = {arguments[0]: commands[arguments[0]]}
     for name, summary in declared.items():
-        command = listed.add_parser(name, description=summary, formatter_class=Formatter)
+        command = listed.add_parser(
+            name, description=summary, formatter_class=Formatter, allow_abbrev=False
+        )
         # What an option is that does not say otherwise.
         command.register("action", None, Once)
         # Without a default here, `krm-windows --debug check` keeps what was given before the
@@ -97,7 +141,7 @@ def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> argparse.Ar
             # `import-ics` is the module `import_ics`.
             module = importlib.import_module(f"krm_windows.cli.{name.replace('-', '_')}")
             module.options(command)
-            command.set_defaults(run=module.run)
+            command.set_defaults(run=module.run, options=command)
     return made
 
 
@@ -157,12 +201,12 @@ def check_cluster(arguments: argparse.Namespace, *others: str) -> None:
     if arguments.cluster is None:
         return
     # With it comes YAML, which `--help` does not need.
-    from krm_windows.krm import InputError  # noqa: PLC0415
+    from krm_windows.cli.inputs import UsageError  # noqa: PLC0415
 
     for option in ("--all-clusters", *others):
         # As argparse names it in the namespace: `--all-clusters` is `all_clusters`.
         if getattr(arguments, option.removeprefix("--").replace("-", "_")):
-            raise InputError(
+            raise UsageError(
                 f"--cluster is about one cluster, {option} about more: give one of the two"
             )
 
@@ -173,7 +217,7 @@ def _version(arguments: Sequence[str]) -> str:
     The release of this program, and that of the zone data in use.
     """
     # The zone data are looked up in files, which only this option needs.
-    if "--version" not in arguments:
+    if not {"-v", "--version"}.intersection(arguments):
         return ""
     from krm_windows.schedule import zones  # noqa: PLC0415 - no other command says it
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_windows.cli import times
+from krm_windows.cli.inputs import UsageError
 from krm_windows.krm import InputError
 from krm_windows.system.cache import Cache
 
@@ -122,12 +123,12 @@ def check_sources(tree: "Checkout", given: "Iterable[Given]") -> None:
     known: dict[tuple[str, str], str] = {}
     for each in given:
         if not tree.is_directory(each.directory):
-            raise InputError(
+            raise UsageError(
                 f"--source {each.name}={each.directory}: there is no such directory in {tree.root}"
             )
         directory = known.setdefault((each.namespace, each.name), each.directory)
         if directory != each.directory:
-            raise InputError(f"--source {each.name}: is both {directory} and {each.directory}")
+            raise UsageError(f"--source {each.name}: is both {directory} and {each.directory}")
 
 
 def _builds(text: str) -> int:

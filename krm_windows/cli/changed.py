@@ -3,17 +3,19 @@
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 from krm_windows.cli import cluster_resources, inputs, output, report, times
 from krm_windows.cli.arguments import person
+from krm_windows.cli.inputs import UsageError
 from krm_windows.edit.proposal import Proposal, View, propose
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.preview import changes, records
 from krm_windows.preview.calendar import Period
 from krm_windows.results import Result
+from krm_windows.schedule import zones
 from krm_windows.system import files, locks
 from krm_windows.system.commits import WorkingTree
 from krm_windows.system.errors import WorkspaceError
@@ -89,7 +91,7 @@ def run(
             tree = WorkingTree.of(path)
             tree.check(arguments.branch)
         old = inputs.policy(str(path))
-        view = View(at, _period(arguments, at), urgent)
+        view = View(at, _period(arguments, old, at), urgent)
         proposal = propose(old, change(old), items, view)
         failed = proposal.fails(strict=arguments.strict, urgent=urgent)
         # A change that says what the file already says leaves no empty commit behind.
@@ -102,17 +104,28 @@ def run(
     return ExitCode.of(failed=failed)
 
 
-def _period(arguments: argparse.Namespace, at: datetime) -> Period:
+def _period(
+    arguments: argparse.Namespace,
+    policy: KubeObject,
+    at: datetime,
+) -> Period:
     """Return the time of which hours are compared: from now on, if nothing else is asked for."""
-    return Period(arguments.start or at, arguments.days)
+    if arguments.start is None:
+        return Period(at, arguments.days)
+    zone: tzinfo = UTC
+    # A zone that is none is an error of the policy, which is reported as such.
+    named = policy.get("spec", "timeZone")
+    if isinstance(named, str) and named in zones.names():
+        zone = zones.zone(named)
+    return Period(times.in_zone(arguments.start, zone), arguments.days)
 
 
 def _check(arguments: argparse.Namespace) -> None:
     if arguments.commit and not arguments.reason:
-        raise InputError("--commit needs --reason TEXT: it is the message of the commit")
+        raise UsageError("--commit needs --reason TEXT: it is the message of the commit")
     for option in ("author", "branch"):
         if getattr(arguments, option) is not None and not arguments.commit:
-            raise InputError(f"--{option} is about the commit: give --commit, too")
+            raise UsageError(f"--{option} is about the commit: give --commit, too")
 
 
 def _file(given: str) -> Path:

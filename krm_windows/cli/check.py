@@ -12,10 +12,11 @@ from krm_windows.checks.overlap import Claim
 from krm_windows.checks.report import Report
 from krm_windows.cli import cluster_resources, inputs, output, report, repository, times
 from krm_windows.cli.arguments import check_cluster
+from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import audit, overlaps
 from krm_windows.fleet.existing import ExistingOutput
-from krm_windows.krm import InputError, KubeObject
+from krm_windows.krm import KubeObject
 from krm_windows.preview.versions import Choice
 from krm_windows.results import fails
 
@@ -68,12 +69,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the findings."""
     # Exactly one of the two: neither has nothing to look at, both have two different subjects.
     if bool(arguments.policies) == (arguments.repo is not None):
-        raise InputError("check takes a POLICY, or --repo DIR")
+        raise UsageError("check takes a POLICY, or --repo DIR")
     check_cluster(arguments)
     if arguments.repo is None:
         return _policies(arguments)
     if arguments.cluster is not None or arguments.all_clusters:
-        raise InputError(
+        raise UsageError(
             "--cluster, like --all-clusters, is about a POLICY; with --repo use --clusters GLOB"
         )
     return repository.run(arguments)

@@ -3,15 +3,17 @@
 import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 
 from krm_windows.cli import inputs, previews, report, times
+from krm_windows.cli.inputs import UsageError
 from krm_windows.gate.clocks import skew
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import kinds
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview.versions import Choice, Source, Version
 from krm_windows.results import Result
+from krm_windows.schedule import zones
 from krm_windows.status.objects import Thing, closer, queries, read
 from krm_windows.status.report import Report
 from krm_windows.status.report import report as judge
@@ -25,9 +27,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--context", type=_given, metavar="NAME", help="as kubectl takes it")
     parser.add_argument(
         "--at",
-        type=times.instant,
-        metavar="INSTANT",
-        help="the instant to judge for (default: now, by the API server's clock)",
+        type=times.moment,
+        metavar="TIME",
+        help=(
+            "the time to judge for, in the policy's zone or with an offset (default: now, by the "
+            "API server's clock)"
+        ),
     )
 
 
@@ -81,7 +86,7 @@ class Asked:
         """Read the policy; raises InputError where it cannot be read."""
         # The same stream cannot be read twice: the second reader would find it empty.
         if arguments.policy == arguments.filename == inputs.STDIN:
-            raise InputError("standard input can hold the policy or the objects, not both")
+            raise UsageError("standard input can hold the policy or the objects, not both")
         source = Source(inputs.policy(arguments.policy), previews.resources(arguments))
         return cls(source, arguments)
 
@@ -95,7 +100,7 @@ class Asked:
         if policy is None:
             return Answer(times.now(), self._located(faults))
         things = self._things(policy)
-        at = self._at()
+        at = self._at(zones.zone(policy.spec.time_zone))
         # Only objects that a plan looks into (timeouts, say) are read as if they were resources.
         read_into = kinds(policy)
         items = [
@@ -119,7 +124,7 @@ class Asked:
             return []
         return _read("kubectl", self._kubectl.get(query))
 
-    def _at(self) -> datetime:
+    def _at(self, zone: tzinfo) -> datetime:
         """Return the instant to judge for: now, by the clock of the API server where one is asked.
 
         By that clock Jobs have ended, and a gate whose own is another opens nothing. This machine's
@@ -127,7 +132,7 @@ class Asked:
         """
         at: datetime | None = self.arguments.at
         if at is not None:
-            return at
+            return times.in_zone(at, zone)
         asked = times.now()
         # The `Date` header of an answer (RFC 9110), in whole seconds.
         date = None if self.arguments.filename else self._kubectl.date()

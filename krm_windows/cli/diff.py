@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Sequence
 
 from krm_windows.cli import forges, inputs, output, previews, report, times
+from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
-from krm_windows.krm import InputError
 from krm_windows.preview import changes, records
 from krm_windows.preview.difference import Difference, compare
 from krm_windows.preview.successions import successions
@@ -41,7 +41,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the difference, and what the change has forgotten."""
     if arguments.comment is not None and not forges.is_named(arguments):
-        raise InputError("--comment needs --forge and --repo OWNER/NAME")
+        raise UsageError("--comment needs --forge and --repo OWNER/NAME")
     items = previews.resources(arguments)
     old, new = (Source(inputs.policy(path), items) for path in (arguments.old, arguments.new))
     # By cluster, as a policy may be another one on each.

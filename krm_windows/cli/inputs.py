@@ -13,6 +13,10 @@ from krm_windows.system.reading import manifests
 STDIN = "-"
 
 
+class UsageError(InputError):
+    """The call is wrong: it says two things that exclude each other, or too little."""
+
+
 def policy(path: str) -> KubeObject:
     """Return the one WindowPolicy of a file; raises InputError where there is none, or more."""
     return only(path, KIND)
@@ -20,12 +24,31 @@ def policy(path: str) -> KubeObject:
 
 def only(path: str, kind: str) -> KubeObject:
     """Return the one object of a kind in a file; raises InputError where there is none, or more."""
-    found = [item for item in objects(path) if item.kind == kind]
+    every = _documents(path)
+    found = [item for item in every if item.kind == kind]
     # Zero and two are both wrong: whichever of two were taken, the other would be ignored
     # unnoticed.
     if len(found) != 1:
-        raise InputError(f"{path}: must hold exactly one {kind}, found {len(found)}")
+        raise InputError(f"{path}: {_not_one(kind, every, found)}")
     return found[0]
+
+
+def _not_one(kind: str, every: list[KubeObject], found: list[KubeObject]) -> str:
+    """Say what a file holds instead of one object of a kind."""
+    if found:
+        names = ", ".join(f"{item.namespace}/{item.name}".lstrip("/") for item in found)
+        return f"must hold one {kind}, and holds {len(found)}: {names}; put each into its own file"
+    if not every:
+        return f"must hold one {kind}, and is empty"
+    kinds = sorted({item.kind for item in every if item.kind})
+    if not kinds:
+        return f"must hold one {kind}, and nothing in it has a kind: begin with `kind: {kind}`"
+    from krm_windows.policy.findings import closest  # noqa: PLC0415 - slow, and only for a mistake
+
+    meant = [one for one in kinds if closest(one, [kind]) == kind]
+    if meant:
+        return f'must hold one {kind}, and its kind is "{meant[0]}"; did you mean "{kind}"?'
+    return f"must hold one {kind}, and holds {', '.join(kinds)}"
 
 
 def resources(path: str, *, without: Callable[[Path], bool] = lambda _: False) -> list[KubeObject]:
@@ -63,10 +86,23 @@ def objects(path: str) -> list[KubeObject]:
 
     One without a kind, such as values for a chart, is none.
     """
+    return [item for item in _documents(path) if item.kind]
+
+
+def _documents(path: str) -> list[KubeObject]:
+    """Return the documents of a file; raises InputError with its name, and the line."""
+    read = content(path)
     try:
-        return [item for item in documents(content(path)) if item.kind]
+        found = documents(read)
+        # Only whoever asks for the kind reads the text.
+        for item in found:
+            _ = item.kind
     except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+        template = ""
+        if b"{{" in read:
+            template = "; it looks like a template ({{ … }}): render it first"
+        raise InputError(f"{path}: {error}{template}") from error
+    return found
 
 
 def content(path: str) -> bytes:

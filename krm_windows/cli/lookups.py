@@ -97,7 +97,6 @@ def of_refs(
     looking: Lookup, arguments: argparse.Namespace
 ) -> tuple[Pending | None, datetime, ExitCode]:
     """Say what would wait between two commits, without a cluster."""
-    at = arguments.at or times.now()
     refs = (arguments.old, arguments.new or "HEAD")
     old, new = (_revision(ref, looking.name(ref)) for ref in refs)
     items = [*previews.resources(arguments), *_items(looking.repository, new.commit)]
@@ -106,8 +105,11 @@ def of_refs(
     results = report.located(results, {arguments.policy: source.config}, arguments.resources)
     code = report.show(results, strict=arguments.strict)
     if not versions or code is not ExitCode.FINE:
-        return None, at, code
+        return None, times.now(), code
     timetable = versions[0].timetable
+    at = times.now()
+    if arguments.at is not None:
+        at = times.in_zone(arguments.at, timetable.zone)
     decision = decide(timetable, at)
     # Nobody holds what is in no cluster: the windows alone decide.
     opening = Opening(is_open=decision.open, at=decision.until)

@@ -59,6 +59,9 @@ for _commands in HEADINGS.values():
     COMMANDS.update(_commands)
 
 
+_OF_THE_FUNCTION = frozenset({"--debug", "--strict"})
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -94,7 +97,9 @@ def _is_function(arguments: Sequence[str]) -> bool:
     """Whether this is a call by an orchestrator: no command, and something on standard input."""
     # Options such as `--strict` may stand before anything else, so they do not count as a word.
     words = [argument for argument in arguments if not argument.startswith("-")]
-    if any(argument in ("-h", "--help", "--version") for argument in arguments):
+    options = [argument for argument in arguments if argument.startswith("-")]
+    # An orchestrator gives no others; `--help`, or one that is mistyped, is a person's.
+    if not _OF_THE_FUNCTION.issuperset(options):
         return False
     # `krm-windows` typed at a terminal has no ResourceList to read: argparse prints the help then.
     if not words:
@@ -111,18 +116,19 @@ def _function(arguments: Sequence[str]) -> int:
 
 def _command(arguments: Sequence[str]) -> int:
     # The function takes none.
+    from krm_windows.cli.arguments import parse  # noqa: PLC0415
     from krm_windows.cli.arguments import parser as parser_of  # noqa: PLC0415
 
     parser = parser_of(COMMANDS, arguments)
     try:
-        parsed = parser.parse_args(arguments)
+        parsed = parse(parser, arguments)
     except SystemExit as end:
-        # For argparse a wrong call is 2, which is our own failure in the table of exit codes.
-        return ExitCode.of(failed=bool(end.code))
+        # argparse, too, has 2 for a wrong call.
+        return int(end.code or 0)
     # `krm-windows` alone, or with options only: no subparser has set `run`.
     if "run" not in parsed:
         output.log_help(parser.format_help())
-        return ExitCode.ERROR
+        return ExitCode.USAGE
     # What is loaded stays until the end, so it is not looked at again.
     gc.freeze()
     gc.enable()
@@ -138,6 +144,7 @@ def _command(arguments: Sequence[str]) -> int:
 def _failed(error: Exception, *, debug: bool) -> ExitCode:
     """Say in one line why a command failed: the user's input, or our own fault."""
     # `--help` and `--version` need none of it.
+    from krm_windows.cli.inputs import UsageError  # noqa: PLC0415
     from krm_windows.krm import EditError, InputError  # noqa: PLC0415
     from krm_windows.system.errors import WorkspaceError  # noqa: PLC0415 - likewise
 
@@ -147,6 +154,9 @@ def _failed(error: Exception, *, debug: bool) -> ExitCode:
     if isinstance(error, OSError):
         output.log(f"{error.filename}: {error.strerror}")
         return ExitCode.ERROR
+    if isinstance(error, UsageError):
+        output.log(str(error))
+        return ExitCode.USAGE
     if isinstance(error, InputError | EditError | WorkspaceError):
         output.log(str(error))
         return ExitCode.ERROR

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from krm_windows import escape
 from krm_windows.cli import forges, gated, inputs, output, previews, sleeping, times
+from krm_windows.cli.inputs import UsageError
 from krm_windows.cli.sleeping import Clock
 from krm_windows.exit_codes import ExitCode
 from krm_windows.gate.timetable import Timetable
@@ -143,7 +144,7 @@ def _run(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
     if arguments.sha is not None and arguments.forge is None:
         return _answer(versions, arguments, clock)
     if not forges.is_named(arguments):
-        raise InputError("give --forge and --repo OWNER/NAME, or --print-schedule")
+        raise UsageError("give --forge and --repo OWNER/NAME, or --print-schedule")
     gate = _gate(versions, arguments, clock)
     if arguments.sha is not None:
         return _answer_on(gate, arguments, clock)
@@ -170,14 +171,14 @@ def _of_event(arguments: argparse.Namespace) -> argparse.Namespace:
 
         # Two answers to one question: nobody could say which is meant.
         if arguments.since is not None or arguments.sha is not None:
-            raise InputError("--event says itself what --sha and --since would say")
+            raise UsageError("--event says itself what --sha and --since would say")
         group = queue.event(inputs.content(arguments.event))
         found.sha = group.sha
         found.since = group.base
         found.change = group.number
     # What a commit is merged onto is what judges it: its own tree may open its own window.
     if found.sha is not None and found.since is None:
-        raise InputError("--sha needs --since REF: the commit that it is to be merged onto")
+        raise UsageError("--sha needs --since REF: the commit that it is to be merged onto")
     return found
 
 

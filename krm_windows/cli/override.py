@@ -12,6 +12,7 @@ from pathlib import Path
 from krm_windows import escape
 from krm_windows.cli import changed, inputs, output, times
 from krm_windows.cli.changed import Said
+from krm_windows.cli.inputs import UsageError
 from krm_windows.edit import overrides
 from krm_windows.edit.overrides import Listed, Wanted
 from krm_windows.edit.proposal import Proposal
@@ -77,9 +78,9 @@ def _check(arguments: argparse.Namespace) -> None:
     """Refuse a call that says two things, or none."""
     others = [name for name in _ACTIONS if getattr(arguments, name)]
     if arguments.state is None and not others:
-        raise InputError("say `open` or `closed`, or --list, --end NAME or --prune")
+        raise UsageError("say `open` or `closed`, or --list, --end NAME or --prune")
     if arguments.state is not None and others:
-        raise InputError(f"`{arguments.state}` makes an override, --{others[0]} makes none")
+        raise UsageError(f"`{arguments.state}` makes an override, --{others[0]} makes none")
     if arguments.state is not None:
         _check_new(arguments)
 
@@ -88,9 +89,9 @@ def _check_new(arguments: argparse.Namespace) -> None:
     """Refuse an override without an end or a reason."""
     # Without an end, an override would be a policy that nobody decided on.
     if arguments.length is None and arguments.until is None:
-        raise InputError("an override has an end: give --for 2h, or --until MOMENT")
+        raise UsageError("an override has an end: give --for 2h, or --until MOMENT")
     if not arguments.reason:
-        raise InputError("an override has a reason: give --reason TEXT")
+        raise UsageError("an override has a reason: give --reason TEXT")
 
 
 def _wanted(arguments: argparse.Namespace, now: datetime) -> Wanted:

@@ -5,7 +5,7 @@ import re
 import shutil
 from calendar import isleap
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import date, datetime, time, timedelta, tzinfo
 from pathlib import Path
 
 from krm_windows.cli import output, times
@@ -116,7 +116,7 @@ def since(text: str) -> Beginning:
 
 def moment(text: str) -> date | datetime:
     """Read a date, or an instant."""
-    return times.day_or_instant(text)
+    return times.day_or_moment(text)
 
 
 def period(
@@ -155,7 +155,7 @@ def at(moment: date, zone: tzinfo) -> datetime:
     """Return the UTC instant of an instant, or of a day's first minute in a zone."""
     # A datetime is a date for Python, so it is asked first.
     if isinstance(moment, datetime):
-        return moment.astimezone(UTC)
+        return wallclock.utc(moment, zone)
     return wallclock.instant(datetime.combine(moment, time()), zone)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from krm_windows.cli import builds, cluster, output, previews, report
 from krm_windows.cli.cluster import Asked
+from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
-from krm_windows.krm import InputError
 from krm_windows.pending import markdown, records, text
 from krm_windows.pending.report import Pending, Surroundings
 from krm_windows.pending.report import report as pending_of
@@ -80,15 +80,15 @@ def _check(arguments: argparse.Namespace) -> None:
         if getattr(arguments, option) and arguments.repo is None:
             # `from` is a word of Python, and so no name of an attribute.
             name = {"old": "from", "new": "to"}.get(option, option)
-            raise InputError(f"--{name} reads a repository: give --repo DIR, too")
+            raise UsageError(f"--{name} reads a repository: give --repo DIR, too")
     if arguments.old is None:
         if arguments.new is not None:
-            raise InputError("--to is what --from is compared with: give both")
+            raise UsageError("--to is what --from is compared with: give both")
         return
     # A cluster would be asked for nothing, and whoever gave it expects an answer of it.
     for option in ("filename", "kubeconfig", "context"):
         if getattr(arguments, option) is not None:
-            raise InputError(f"--from asks no cluster: leave out --{option}")
+            raise UsageError(f"--from asks no cluster: leave out --{option}")
 
 
 def _of_cluster(

@@ -9,12 +9,13 @@ from krm_windows.checks import readonly, succession, zone_release
 from krm_windows.checks.overlap import Claim
 from krm_windows.cli import cluster_resources, destinations, fleet, inputs, report
 from krm_windows.cli.arguments import check_cluster
+from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import applied
 from krm_windows.fleet.existing import ExistingOutput
 from krm_windows.function import window_policy
 from krm_windows.inventory import about
-from krm_windows.krm import InputError, KubeObject
+from krm_windows.krm import KubeObject
 from krm_windows.plan import uninstall
 from krm_windows.plan.model import Plan
 from krm_windows.results import Result, fails
@@ -69,7 +70,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.all_clusters or arguments.clusters:
         return fleet.run(arguments)
     if len(arguments.policies) != 1:
-        raise InputError(
+        raise UsageError(
             f"takes one POLICY for one cluster, got {len(arguments.policies)}; or give "
             "--all-clusters"
         )

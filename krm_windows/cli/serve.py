@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from krm_windows.cli import builds, output, times
 from krm_windows.cli.arguments import person
+from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
 
@@ -227,13 +228,13 @@ def _new_token(arguments: argparse.Namespace) -> ExitCode:
 
     name = arguments.new_token
     if not re.fullmatch(r"[\w.@+-]{1,100}", name, re.ASCII):
-        raise InputError("--new-token must be a name of letters, digits and . _ @ + -")
+        raise UsageError("--new-token must be a name of letters, digits and . _ @ + -")
     # Never one that a person thought of.
     token = access.new_token()
     try:
         line = access.token_line(name, arguments.scopes, token, arguments.author)
     except ValueError:
-        raise InputError("--scopes must be a list out of read,write,override") from None
+        raise UsageError("--scopes must be a list out of read,write,override") from None
     # The line can go into a file as it is printed; the token into nothing but a safe place.
     output.log(f"the token, which is shown only here: {token}")
     output.show(f"{line}\n")
@@ -243,7 +244,7 @@ def _new_token(arguments: argparse.Namespace) -> ExitCode:
 def _check(arguments: argparse.Namespace) -> None:
     """Refuse a call that would let everybody in, or send secrets for everybody to read."""
     if arguments.repo is None:
-        raise InputError("say which repository: --repo DIR")
+        raise UsageError("say which repository: --repo DIR")
     _check_proposals(arguments)
     _check_access(arguments)
     # Only this machine gets to its own loopback addresses.
@@ -252,30 +253,30 @@ def _check(arguments: argparse.Namespace) -> None:
     # No line begins with `::`, the address: that would be a command of GitHub's, and is escaped.
     reached = f"the address {arguments.host} can be reached by others"
     if not _has_access(arguments):
-        raise InputError(f"{reached}: say who may call, by --tokens, --oidc-issuer or --proxy-user")
+        raise UsageError(f"{reached}: say who may call, by --tokens, --oidc-issuer or --proxy-user")
     if arguments.tls_cert is None and not arguments.tls_by_proxy:
-        raise InputError(f"{reached}: give --tls-cert and --tls-key, or say --tls-by-proxy")
+        raise UsageError(f"{reached}: give --tls-cert and --tls-key, or say --tls-by-proxy")
 
 
 def _check_access(arguments: argparse.Namespace) -> None:
     """Refuse ways of access of which a half is missing."""
     if (arguments.tls_cert is None) is not (arguments.tls_key is None):
-        raise InputError("--tls-cert and --tls-key belong together")
+        raise UsageError("--tls-cert and --tls-key belong together")
     if arguments.oidc_issuer is not None and not arguments.oidc_audience:
-        raise InputError("--oidc-issuer needs --oidc-audience: a token for others is none for us")
+        raise UsageError("--oidc-issuer needs --oidc-audience: a token for others is none for us")
     if arguments.proxy_user is not None and not arguments.proxy_from:
-        raise InputError("--proxy-user needs --proxy-from: anybody can send a header")
+        raise UsageError("--proxy-user needs --proxy-from: anybody can send a header")
 
 
 def _check_proposals(arguments: argparse.Namespace) -> None:
     if arguments.propose and arguments.propose_command:
-        raise InputError("--propose and --propose-command are two ways for one thing")
+        raise UsageError("--propose and --propose-command are two ways for one thing")
     if not (arguments.propose or arguments.propose_command):
         return
     if arguments.push is None:
-        raise InputError("a pull request is for a branch at a remote: give --push REMOTE")
+        raise UsageError("a pull request is for a branch at a remote: give --push REMOTE")
     if arguments.propose and arguments.propose_token is None:
-        raise InputError("--propose needs --propose-token FILE")
+        raise UsageError("--propose needs --propose-token FILE")
 
 
 def _has_access(arguments: argparse.Namespace) -> bool:
@@ -378,7 +379,7 @@ def _rendered(arguments: argparse.Namespace) -> "Rendering | None":
 
     if arguments.render is None:
         if arguments.render_resources is not None:
-            raise InputError("--render-resources needs --render")
+            raise UsageError("--render-resources needs --render")
         return None
     known = {"directory": ".", "namespace": "n", "name": "n", "cluster": "c"}
     for template in (arguments.render, arguments.render_resources or ""):

@@ -7,6 +7,7 @@ from pathlib import Path
 from krm_windows.classes.load import load
 from krm_windows.classes.model import Spec
 from krm_windows.cli import inputs, output, past, previews, progress, report
+from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.history import simulation_records, simulation_text
 from krm_windows.history.changes import changes
@@ -65,7 +66,7 @@ def _pattern(text: str) -> str:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print what would have waited."""
     if len(arguments.policies) > _POLICIES:
-        raise InputError(f"give one policy, or two to compare, got {len(arguments.policies)}")
+        raise UsageError(f"give one policy, or two to compare, got {len(arguments.policies)}")
     classes = _classes(arguments)
     choice = Choice(arguments.cluster)
     versions, code = previews.load(arguments.policies, choice, arguments)

@@ -16,9 +16,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--at",
-        type=times.instant,
-        metavar="INSTANT",
-        help="the instant to decide for (default: now)",
+        type=times.moment,
+        metavar="TIME",
+        help="the time to decide for, in the policy's zone or with an offset (default: now)",
     )
     parser.add_argument(
         "-o", "--output", choices=("text", "json"), default="text", help="the form (default: text)"
@@ -33,7 +33,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not versions:
         return code
     timetable = versions[0].timetable
-    decision = decide(timetable, arguments.at or times.now())
+    at = times.now()
+    if arguments.at is not None:
+        at = times.in_zone(arguments.at, timetable.zone)
+    decision = decide(timetable, at)
     if arguments.output == "json":
         output.show_json(records.state(decision, timetable.zone))
     else:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import TypeVar
 
+from krm_windows.gate import wallclock
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
 from krm_windows.preview import asked
@@ -12,6 +13,7 @@ from krm_windows.preview.asked import AskedError
 from krm_windows.preview.calendar import Period
 
 _Read = TypeVar("_Read")
+_Day = TypeVar("_Day", date, datetime)
 
 # Ten years, leap days included.
 _MOST_DAYS = 3660
@@ -22,9 +24,9 @@ def options(parser: argparse.ArgumentParser, *, days: int) -> None:
     parser.add_argument(
         "--from",
         dest="start",
-        type=day_or_instant,
-        metavar="DATE|INSTANT",
-        help="the first day, or an instant from which on a day is 24 hours (default: today)",
+        type=day_or_moment,
+        metavar="DATE|TIME",
+        help="the first day, or a time from which on a day is 24 hours (default: today)",
     )
     parser.add_argument(
         "--days",
@@ -38,8 +40,17 @@ def options(parser: argparse.ArgumentParser, *, days: int) -> None:
 def period(arguments: argparse.Namespace, zone: tzinfo) -> Period:
     """Return the days asked for; without a beginning they begin today, in a zone."""
     # Today where the policy is at home: in Auckland it is tomorrow already while Berlin has today.
-    start = now().astimezone(zone).date() if arguments.start is None else arguments.start
-    return Period(start, arguments.days)
+    start = arguments.start
+    if start is None:
+        start = now().astimezone(zone).date()
+    return Period(in_zone(start, zone), arguments.days)
+
+
+def in_zone(start: _Day, zone: tzinfo) -> _Day:
+    """Return a time without an offset as the instant at which clocks of a zone show it."""
+    if isinstance(start, datetime):
+        return wallclock.utc(start, zone)
+    return start
 
 
 def now() -> datetime:
@@ -47,14 +58,14 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def day_or_instant(text: str) -> date | datetime:
-    """Read `2026-12-20` or `2026-12-20T00:00Z`."""
-    return _typed(lambda: asked.day_or_instant(text))
+def day_or_moment(text: str) -> date | datetime:
+    """Read `2026-12-20`, `2026-12-20T09:00` or `2026-12-20T09:00+01:00`."""
+    return _typed(lambda: asked.day_or_moment(text))
 
 
-def instant(text: str) -> datetime:
-    """Read an instant; a time without an offset is none."""
-    return _typed(lambda: asked.instant(text))
+def moment(text: str) -> datetime:
+    """Read a time; one without an offset is naive, and meant in the zone of the policy."""
+    return _typed(lambda: asked.moment(text))
 
 
 def count(text: str, what: str, most: int | None = None) -> int:

@@ -131,8 +131,12 @@ def _missing(selection: Selection, inventory: Inventory) -> Iterator[Result]:
     advice = _advice(others, selector)
     for i, name in enumerate(selection.names):
         if not inventory.find(row.group, row.kind, selection.namespace, name):
+            target = f"{row.kind} {selection.namespace}/{name}"
+            message = f"there is no {target} in the resources{advice}"
+            if not inventory.visible:
+                message = f"no resources were given, so {target} was not looked for{advice}"
             yield rule.result(
-                f"there is no {row.kind} {selection.namespace}/{name} in the resources{advice}",
+                message,
                 path=f"{selection.path}.names[{i}]",
                 current=name,
             )

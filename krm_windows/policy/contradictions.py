@@ -239,13 +239,14 @@ def _target(target: Tree, path: str) -> Iterator[Finding]:
         return
     # Of a kind that nobody knows the gate needs its URL, for which the plural counts, and a field.
     if not target.keys() >= {"apiVersion", "resource", "suspendField"}:
-        must = (
-            "must be a kind of the table, "
-            "or have `apiVersion`, `resource` and `suspendField` beside it"
-        )
         # Most likely it is a kind of the table, mistyped.
         known = sorted(row.kind for row in gateable.TABLE)
-        yield Finding(rules.TARGET_KIND, must, kind, closest(kind, known), f"{path}.kind")
+        proposed = closest(kind, known)
+        listed = "a known kind"
+        if proposed is None:
+            listed = f"one of {', '.join(known)}"
+        must = f"must be {listed}, or have `apiVersion`, `resource` and `suspendField` beside it"
+        yield Finding(rules.TARGET_KIND, must, kind, proposed, f"{path}.kind")
 
 
 def _suspend_field(

@@ -33,6 +33,9 @@ class Finding(NamedTuple):
         message = self.must
         if self.current is not None:
             message += f', got "{self.current}"'
+            # What Helm and others would have put in the place of it.
+            if "{{" in self.current:
+                message += ", which is a template that was not rendered"
         if self.proposed is not None:
             message += f'; did you mean "{self.proposed}"?'
         return message

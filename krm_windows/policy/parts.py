@@ -401,6 +401,18 @@ def _other_type(value: object, wanted: str) -> RefusedError:
     return RefusedError(Finding(rules.FIELD_TYPE, f"must be {wanted}", current))
 
 
+def _map_for(value: object) -> str:
+    """Say what a map is to somebody who wrote a list of entries with their names."""
+    if not value or not isinstance(value, list | tuple):
+        return "a map"
+    name = "NAME"
+    for item in value:
+        if isinstance(item, Mapping) and isinstance(item.get("name"), str):
+            name = item["name"]
+            break
+    return f"a map, not a list: write `{name}:` with its fields below it, not `- name: {name}`"
+
+
 class Leaf:
     """How a leaf of the API is made of what was written, and what a JSON schema says of it."""
 
@@ -490,7 +502,7 @@ class _Map:
 
     def read(self, value: object, context: Context) -> dict[object, object]:
         if not isinstance(value, Mapping):
-            raise _other_type(value, "a map")
+            raise _other_type(value, _map_for(value))
         values: dict[object, object] = {}
         found: list[Finding] = []
         for name, entry in value.items():

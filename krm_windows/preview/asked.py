@@ -7,6 +7,7 @@ from krm_windows.plan.zone_rules import FIRST_YEAR
 
 YEARS = range(FIRST_YEAR, 3000)
 """Those that can be asked for: of clocks before the first one, no timetable has the rules."""
+_MOMENTS = "a time such as 2026-12-20T09:00 (in the policy's zone) or 2026-12-20T09:00+01:00"
 _DIGITS = 9  # of the largest number that makes any sense here
 # A date stays a date, and an instant stays one.
 _Day = TypeVar("_Day", date, datetime)
@@ -30,6 +31,31 @@ def day_or_instant(text: str) -> date | datetime:
 def instant(text: str) -> datetime:
     """Read an instant; a time without an offset is none."""
     return _instant(text, "an instant such as 2026-12-20T00:00Z or 2026-12-20T01:00+01:00")
+
+
+def day_or_moment(text: str) -> date | datetime:
+    """Read a date, or a moment as `moment` does."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return _moment(text, f"a date such as 2026-12-20, or {_MOMENTS}")
+    return possible(day, text)
+
+
+def moment(text: str) -> datetime:
+    """Read an instant, or a time without an offset: naive, by the clock of the policy's zone."""
+    return _moment(text, _MOMENTS)
+
+
+def _moment(text: str, wanted: str) -> datetime:
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise AskedError(f"must be {wanted}, got {text!r}") from None
+    possible(at, text)
+    if at.tzinfo is None:
+        return at
+    return at.astimezone(UTC)
 
 
 def count(text: str, what: str, most: int | None = None) -> int:

@@ -238,14 +238,14 @@ def test_P11_our_own_failure() -> None:
     The traceback is there for who asks.
     """
     answer = with_process("resources.items.clear(); raise ZeroDivisionError('oh\\nno')", wire(APPS))
-    assert answer.code == 2
+    assert answer.code == 70
     assert (
         answer.err
         == "[error] internal error: ZeroDivisionError: oh no (--debug shows where) (internal)\n"
     )
     assert answer.out.startswith(wire(APPS).encode())
     more = with_process("raise ZeroDivisionError('oh')", wire(APPS), "--debug")
-    assert more.code == 2
+    assert more.code == 70
     assert "Traceback" in more.err
     assert "in process" in more.err
 

@@ -149,7 +149,7 @@ def test_wrong_arguments(
     argument: tuple[str, str], message: str, policy: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each is refused in words."""
-    assert main(["check", policy, f"{argument[0]}={argument[1]}"]) == 1
+    assert main(["check", policy, f"{argument[0]}={argument[1]}"]) == 2
     assert message in capsys.readouterr().err
 
 

@@ -75,7 +75,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 def test_an_option_with_two_values_is_a_wrong_call(run: Run, call: str) -> None:
     """The last one would win, and what the first one names be forgotten."""
     ended = run(*call.split())
-    assert (ended.code, ended.out) == (1, "")
+    assert (ended.code, ended.out) == (2, "")
     assert "takes one value, and is given two" in ended.err
     assert sorted(path.name for path in Path().iterdir()) == ["policy.yaml", "resources"]
 
@@ -100,7 +100,7 @@ def test_an_option_with_two_values_is_a_wrong_call(run: Run, call: str) -> None:
 def test_a_source_that_cannot_be_is_said(run: Run, call: str, sources: str, said: str) -> None:
     """Else every path in it would be called missing, or one of two be forgotten."""
     ended = run(*call.split(), *sources.split())
-    assert ended.code == 1 or not said
+    assert ended.code == 2 or not said
     assert said in ended.err
     assert ("--source" in ended.err) is bool(said)
 
@@ -149,7 +149,7 @@ def test_commands_are_listed_below_headings(run: Run) -> None:
     """Each once, with what it does; without a command `help` says what `--help` says."""
     shown = run("--help").out
     assert run("help").out == shown
-    assert run("help", "frobnicate").code == 1
+    assert run("help", "frobnicate").code == 2
     listed = shown.partition("\nStart:\n")[2]
     for heading in HEADINGS:
         assert f"\n{heading}:\n" in shown
@@ -188,7 +188,7 @@ def test_version(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_wrong_call(run: Run, argv: list[str]) -> None:
     """It is the caller's error, not a failure of ours, and is said on standard error."""
     ended = run(*argv)
-    assert (ended.code, ended.out) == (1, "")
+    assert (ended.code, ended.out) == (2, "")
     assert "usage: krm-windows" in ended.err
 
 
@@ -207,7 +207,7 @@ def test_a_wrong_call(run: Run, argv: list[str]) -> None:
 def test_one_cluster_and_more_of_them_are_a_wrong_call(run: Run, argv: list[str]) -> None:
     """Neither of the two is silently left out, whatever the files hold, and nothing is written."""
     ended = run(*argv)
-    assert (ended.code, ended.out) == (1, "")
+    assert (ended.code, ended.out) == (2, "")
     assert "--cluster is about one cluster" in ended.err or "is about a POLICY" in ended.err
     assert not Path("out").exists()
 
@@ -224,7 +224,7 @@ def test_nothing_to_do_in_a_terminal(argv: list[str]) -> None:
     finally:
         os.close(ours)
         os.close(theirs)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "")
     assert "COMMAND" in done.stderr
     assert "internal error" not in done.stderr
 
@@ -236,9 +236,12 @@ def test_nothing_to_do_in_a_terminal(argv: list[str]) -> None:
         (["calendar", "resources"], "resources: is a directory, not a file"),
         (
             ["calendar", "resources/apps.yaml"],
-            "resources/apps.yaml: must hold exactly one WindowPolicy, found 0",
+            "resources/apps.yaml: must hold one WindowPolicy, and holds Kustomization",
         ),
-        (["calendar", "two.yaml"], "two.yaml: must hold exactly one WindowPolicy, found 2"),
+        (
+            ["calendar", "two.yaml"],
+            "two.yaml: must hold one WindowPolicy, and holds 2: flux-system/",
+        ),
         (["calendar", "broken.yaml"], "broken.yaml: line 1, column "),
         (["calendar", "latin.yaml"], "latin.yaml: line 1, column 4: the input is not UTF-8"),
         (
@@ -277,6 +280,71 @@ def test_files_that_are_not_as_they_should_be(run: Run, argv: list[str], said: s
     assert said in line
 
 
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("rendr policy.yaml", "there is no command 'rendr'; did you mean render?"),
+        ("quux", "there is no command 'quux'; `krm-windows help` lists the commands"),
+        ("check policy.yaml --stict", "there is no option --stict; did you mean --strict?"),
+        ("check policy.yaml --quux=1", "there is no option --quux\n"),
+        ("explain policy.yaml more", "'more' is one argument too many"),
+        ("calendar policy.yaml -o htm", "got 'htm'; did you mean html?"),
+        ("calendar policy.yaml -o pdf", "must be one of text, json, html, svg, ics, got 'pdf'"),
+        ("--versio", "there is no option --versio; did you mean --version?"),
+    ],
+)
+def test_what_was_meant_is_proposed(run: Run, call: str, said: str) -> None:
+    """Of commands, options and values; nothing is abbreviated."""
+    ended = run(*call.split())
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+
+
+def test_the_version_by_its_letter(run: Run) -> None:
+    """As many programs have it."""
+    assert run("-v") == run("--version")
+
+
+FILES = {
+    "": "must hold one WindowPolicy, and is empty",
+    "# nothing\n": "must hold one WindowPolicy, and is empty",
+    "a: 1\n": "nothing in it has a kind: begin with `kind: WindowPolicy`",
+    POLICY.replace("kind: WindowPolicy", "kind: WindowsPolicy"): (
+        'its kind is "WindowsPolicy"; did you mean "WindowPolicy"?'
+    ),
+    POLICY.replace("kind: WindowPolicy", "kind: windowpolicy"): (
+        'its kind is "windowpolicy"; did you mean "WindowPolicy"?'
+    ),
+    "kind: Deployment\n---\nkind: Service\n": "and holds Deployment, Service",
+    f"{POLICY}---\n{POLICY}": (
+        "and holds 2: flux-system/week, flux-system/week; put each into its own file"
+    ),
+    "{{- if .Values.windows }}\n" + POLICY: "it looks like a template ({{ … }}): render it first",
+}
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_a_file_that_holds_no_single_policy(run: Run, text: str) -> None:
+    """What it holds instead is said."""
+    Path("other.yaml").write_text(text)
+    ended = run("check", "other.yaml")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith("krm-windows: other.yaml: ")
+    assert FILES[text] in ended.err
+
+
+def test_a_template_in_a_field(run: Run) -> None:
+    """A chart that was not rendered is YAML all the same, where the braces are quoted."""
+    Path("policy.yaml").write_text(spec(timeZone='"{{ .Values.zone }}"'))
+    assert "which is a template that was not rendered" in run("check", "policy.yaml").out
+
+
+def test_an_unknown_kind_of_target(run: Run) -> None:
+    """The known ones are listed, unless one of them is near."""
+    Path("policy.yaml").write_text(spec(targets="[{kind: Deployment, names: [a]}]"))
+    assert "must be one of Bucket, Bundle, Cluster, CronJob, " in run("check", "policy.yaml").out
+
+
 def test_our_own_failure(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has a code of its own, one line, and a traceback for who asks.
 
@@ -284,7 +352,7 @@ def test_our_own_failure(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """
     monkeypatch.delattr("krm_windows.render.files")
     ended = run("render", "policy.yaml", "-o", "out")
-    assert ended.code == 2
+    assert ended.code == 70
     assert ended.err.splitlines()[-1].startswith("krm-windows: internal error: AttributeError: ")
     assert "Traceback" not in ended.err
     assert "Traceback" in run("--debug", "render", "policy.yaml", "-o", "out").err

@@ -125,7 +125,7 @@ def test_an_empty_name_is_none(
     A variable that is not set fills that with files.
     """
     before = everything(here)
-    assert main([*argv, named]) == 1
+    assert main([*argv, named]) == 2
     assert "must name a directory" in capsys.readouterr().err
     assert everything(here) == before
 

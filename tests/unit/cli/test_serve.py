@@ -80,6 +80,17 @@ def answered(port: int, content: bytes, seconds: float = 20.0) -> tuple[bytes, f
     return found, time.monotonic() - began
 
 
+FOUND_LATER = (
+    "--grant must be",
+    "--new-file takes",
+    "none",
+    "cannot be filled in",
+    "no such program",
+    "there is no branch",
+    "must be https",
+)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -120,7 +131,9 @@ def test_what_it_does_not_start_as(
     """Nothing that lets everybody in, sends secrets in clear, or means something else."""
     if arguments:
         arguments = ["--repo", str(repository), *arguments]
-    assert main(["serve", *arguments]) == 1
+    # What a file, Git or the machine does not have is no matter of the call.
+    code = 1 if said in FOUND_LATER else 2
+    assert main(["serve", *arguments]) == code
     assert said in capsys.readouterr().err
 
 
@@ -236,8 +249,8 @@ def test_a_token_is_shown_once(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     (tmp_path / "tokens").write_text(shown.out)
     found = Access(Ways(tokens=tmp_path / "tokens")).begin_session(token)
     assert token not in found
-    assert main(["serve", "--new-token", "a b"]) == 1
-    assert main(["serve", "--new-token", "ada", "--scopes", "admin"]) == 1
+    assert main(["serve", "--new-token", "a b"]) == 2
+    assert main(["serve", "--new-token", "ada", "--scopes", "admin"]) == 2
 
 
 def test_the_server(repository: Path) -> None:

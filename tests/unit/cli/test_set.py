@@ -154,7 +154,9 @@ def test_a_wrong_call_writes_nothing(
     arguments: list[str], said: str, policy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It says what is wrong in a line."""
-    assert main(["set", str(policy), *arguments]) == 1
+    # Options that do not go together; else it is the patch that is wrong.
+    code = 2 if said.startswith("--") and said != "--patch: " else 1
+    assert main(["set", str(policy), *arguments]) == code
     assert said in capsys.readouterr().err
     assert policy.read_text() == POLICY
 
@@ -166,7 +168,7 @@ def test_an_author_is_a_name_and_an_address(
     """Git would look for anything else among the authors of the history, as a pattern."""
     before = git("rev-parse", "HEAD")
     arguments = ["--patch", LATER, "--commit", "--reason", "why", "--author", author]
-    assert main(["set", str(policy), *arguments]) == 1
+    assert main(["set", str(policy), *arguments]) == 2
     assert f"must be 'NAME <EMAIL>', got {author!r}" in capsys.readouterr().err
     assert policy.read_text() == POLICY
     assert git("rev-parse", "HEAD") == before

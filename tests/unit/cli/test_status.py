@@ -533,7 +533,7 @@ def test_a_wrong_policy(status: Status, capsys: pytest.CaptureFixture[str]) -> N
     """Nothing is judged by it."""
     code, printed = status(OPEN, thing(), policy=POLICY.replace("Mon 08:00", "Mo 08:00"))
     assert (code, printed) == (1, "")
-    assert main(["status", "-", "-f", "-"]) == 1
+    assert main(["status", "-", "-f", "-"]) == 2
     assert "standard input can hold the policy or the objects, not both" in capsys.readouterr().err
 
 
@@ -553,7 +553,7 @@ def test_no_cluster_by_a_variable_that_is_not_set(
     option: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without a name kubectl would ask whichever cluster is current."""
-    assert main(["status", "policy.yaml", option, ""]) == 1
+    assert main(["status", "policy.yaml", option, ""]) == 2
     assert "must not be empty" in capsys.readouterr().err
 
 

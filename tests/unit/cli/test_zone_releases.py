@@ -170,7 +170,7 @@ def test_clocks_before_the_rules_begin_are_not_asked(
 
     In the summer before, an answer would be an hour off.
     """
-    assert main([*command, text]) == 1
+    assert main([*command, text]) == 2
     assert (
         f"must be in 2024 or later, where zone rules begin, got '{text}'" in capsys.readouterr().err
     )

@@ -166,10 +166,10 @@ def test_P10_stray_prints_and_warnings_go_to_stderr() -> None:
 
 
 def test_P11_our_own_failure_is_one_line() -> None:
-    """Exit 2; with --debug there is a traceback before it."""
+    """Exit 70; with --debug there is a traceback before it."""
     answer = call(HEAD + ITEMS, lose)
     assert (answer.code, answer.err) == (
-        2,
+        70,
         "[error] internal error: LookupError: no way (--debug shows where) (internal)\n",
     )
     assert "Traceback" in call(HEAD + ITEMS, lose, "--debug").err
@@ -199,7 +199,7 @@ def test_P12_every_failure_gives_the_items_as_they_came(failure: Exception) -> N
         krm.ConfigurationError: 3,
         krm.InputError: 1,
         krm.EditError: 1,
-    }.get(type(failure), 2)
+    }.get(type(failure), 70)
 
 
 def test_P12_an_error_among_the_results_changes_no_item() -> None:

@@ -309,8 +309,11 @@ def test_C02_all_problems_together_sorted() -> None:
         (
             "  released: [{kind: Rollout, names: [a]}]",
             (
-                "[error] spec.released[0].kind: must be a kind of the table, or have "
-                '`apiVersion`, `resource` and `suspendField` beside it, got "Rollout" '
+                "[error] spec.released[0].kind: must be one of Bucket, Bundle, Cluster, CronJob, "
+                "GitRepo, GitRepository, HelmChart, HelmRelease, HelmRepository, ImagePolicy, "
+                "ImageRepository, ImageUpdateAutomation, Kustomization, OCIRepository, "
+                "SveltosCluster, or have `apiVersion`, `resource` and `suspendField` beside it, "
+                'got "Rollout" '
                 "(target-kind)"
             ),
         ),

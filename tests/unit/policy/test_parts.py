@@ -89,6 +89,13 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
         (GOOD | {"wheels": []}, "wheels: must not be empty"),
         (GOOD | {"wheels": {}}, "wheels: must be a list"),
         (GOOD | {"loads": []}, "loads: must be a map"),
+        (
+            GOOD | {"loads": [{"size": "1"}, {"name": "a"}]},
+            (
+                "loads: must be a map, not a list: write `a:` with its fields below it, "
+                "not `- name: a`"
+            ),
+        ),
         (GOOD | {"class": []}, "class: must be Cart"),
     ],
 )
