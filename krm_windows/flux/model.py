@@ -170,6 +170,20 @@ class Kustomization:
             return None
         return reference(self.own, self.namespace, "spec", "sourceRef")
 
+    @property
+    def prunes(self) -> bool:
+        """Whether it deletes what it no longer applies (Kustomization API, spec.prune)."""
+        return self.own is None or self.own.item.get("spec", "prune") is not False
+
+    @property
+    def leaves_nothing(self) -> bool:
+        """Whether what it applied is deleted with it (Kustomization API, spec.deletionPolicy)."""
+        policy = None
+        if self.own is not None:
+            policy = self.own.item.get("spec", "deletionPolicy")
+        # The default is `MirrorPrune`.
+        return policy in ("Delete", "WaitForTermination") or (policy != "Orphan" and self.prunes)
+
     @cached_property
     def depends_on(self) -> tuple[str, ...]:
         """The keys of those it waits for.

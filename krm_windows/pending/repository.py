@@ -5,7 +5,7 @@ and remove. Both trees are built as `check --repo` builds one.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from krm_windows.flux import Cluster, Kustomization, Object, Survey
@@ -73,9 +73,11 @@ class Repository:
         after = Applied()
         # A cluster that did not have the target yet applied nothing of it.
         if was is not None:
-            before = applied(was, target)
+            before = applied(was, target) | leaving(was, will, target)
         if will is not None:
             after = applied(will, target) | arriving(was, will, target)
+        if was is not None:
+            before = _without(before, after, _kept(was, will, target))
         gaps = before.gaps + after.gaps
         # A glob that leaves its cluster out would otherwise be a target without changes.
         if was is None and will is None:
@@ -217,17 +219,35 @@ def _together(kustomizations: Iterable[Kustomization]) -> Applied:
 
 def arriving(before: Cluster | None, after: Cluster, target: Target) -> Applied:
     """Return what a target brings with it: Kustomizations that it applies, and that are new."""
+    return _together(_only_in(after, before, target))
+
+
+def leaving(before: Cluster, after: Cluster | None, target: Target) -> Applied:
+    """Return what a target takes with it: Kustomizations that go, and delete what they applied."""
+    own = _kustomizations(before, target)
+    deleting = {each.key for each in own if _deletes(each, after)}
+    found = []
+    # A parent comes before its children. What is left behind goes on, with all below it.
+    for each in _only_in(before, after, target):
+        if each.parent in deleting and each.leaves_nothing:
+            deleting.add(each.key)
+            found.append(each)
+    return _together(found)
+
+
+def _only_in(cluster: Cluster, other: Cluster | None, target: Target) -> list[Kustomization]:
+    """Return the Kustomizations that a target applies at one commit, and nothing at another."""
     known: Collection[str] = ()
-    if before is not None:
-        known = before.kustomizations
-    waiting = [each.key for each in _kustomizations(after, target)]
+    if other is not None:
+        known = other.kustomizations
+    waiting = [each.key for each in _kustomizations(cluster, target)]
     # One may apply the next, and that one the first again.
     seen = set(waiting)
     found: list[Kustomization] = []
     # Those that it applies, what these apply, and so on.
     while waiting:
         parent = waiting.pop()
-        for each in after.kustomizations.values():
+        for each in cluster.kustomizations.values():
             key = each.key
             if each.parent != parent or key in known:
                 continue
@@ -235,7 +255,34 @@ def arriving(before: Cluster | None, after: Cluster, target: Target) -> Applied:
                 seen.add(key)
                 waiting.append(key)
                 found.append(each)
-    return _together(found)
+    return found
+
+
+def _deletes(kustomization: Kustomization, after: Cluster | None) -> bool:
+    """Whether what it applied and does no longer is deleted."""
+    # It goes on, and does as it says then.
+    if after is not None and kustomization.key in after.kustomizations:
+        return after.kustomizations[kustomization.key].prunes
+    return kustomization.leaves_nothing
+
+
+def _kept(was: Cluster, will: Cluster | None, target: Target) -> set[Identity]:
+    """Return what stays in the cluster, even where a target applies it no longer."""
+    found: set[Identity] = set()
+    for each in _kustomizations(was, target):
+        if not _deletes(each, will):
+            found.update(item.identity for item in each.objects)
+    return found
+
+
+def _without(before: Applied, after: Applied, kept: set[Identity]) -> Applied:
+    """Return what was applied before, without what goes from Git alone."""
+    staying = {
+        identity: each
+        for identity, each in before.objects.items()
+        if identity in after.objects or identity not in kept
+    }
+    return replace(before, objects=staying)
 
 
 def _kustomizations(cluster: Cluster, target: Target) -> Iterator[Kustomization]:

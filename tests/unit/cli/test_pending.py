@@ -438,6 +438,66 @@ def test_what_a_target_brings_with_it(pending: Pending, repository: Past) -> Non
     assert pending(*HERE, "--from", old, "--images").out == "more:1\n"
 
 
+@pytest.mark.parametrize(
+    ("spec", "deleted"),
+    [
+        ("prune: true", True),
+        ("prune: false", False),
+        ("prune: true, deletionPolicy: MirrorPrune", True),
+        ("prune: true, deletionPolicy: Orphan", False),
+        ("prune: false, deletionPolicy: Delete", True),
+        ("prune: false, deletionPolicy: WaitForTermination", True),
+    ],
+)
+def test_what_a_target_takes_with_it(
+    pending: Pending, repository: Past, spec: str, *, deleted: bool
+) -> None:
+    """A Kustomization that goes deletes what it applied, and what those below it did."""
+    child = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: {0}, namespace: flux-system}}
+spec: {{path: ./{0}, sourceRef: {{kind: GitRepository, name: fleet}}, {1}}}
+"""
+    files = {
+        "apps/more.yaml": child.format("more", spec),
+        "more/web.yaml": WEB.replace("web", "more"),
+        "more/below.yaml": child.format("below", "prune: true"),
+        "below/web.yaml": WEB.replace("web", "below"),
+    }
+    old = repository.commit(AT, files)
+    repository.commit(AT, {"apps/more.yaml": None})
+    printed = pending(*HERE, "--from", old, "--diff").out
+    assert "    - Kustomization flux-system/more\n" in printed
+    gone = ("Deployment shop/more", "Kustomization flux-system/below", "Deployment shop/below")
+    for line in (f"- {each}" for each in gone):
+        assert (f"    {line}\n" in printed) is deleted, line
+    # What is put in their place is a change, and no removal.
+    repository.commit(AT, {"apps/more-web.yaml": WEB.replace("web", "more").replace("1", "2")})
+    printed = pending(*HERE, "--from", old, "--diff").out
+    assert "- Deployment shop/more" not in printed
+
+
+@pytest.mark.parametrize("prune", ["true", "false"])
+def test_what_a_target_that_does_not_prune_leaves(
+    pending: Pending, repository: Past, prune: str
+) -> None:
+    """It stays in the cluster, so it is none of what is removed."""
+    flux = CLUSTER.replace("path: ./apps\n", f"path: ./apps\n  prune: {prune}\n")
+    child = CLUSTER.rpartition("---\n")[2].replace("name: apps,", "name: more,")
+    files = {
+        "clusters/north/flux.yaml": flux,
+        "apps/more.yaml": child.replace("./apps", "./more"),
+        "more/web.yaml": WEB.replace("web", "more"),
+    }
+    old = repository.commit(AT, files)
+    repository.commit(AT, {"apps/old.yaml": None, "apps/more.yaml": None})
+    printed = pending(*HERE, "--from", old, "--diff").out
+    for line in ("- ConfigMap shop/old", "- Deployment shop/more"):
+        assert (line in printed) is (prune == "true"), line
+    assert "  1 commit\n" in printed
+
+
 def test_a_gated_source(pending: Pending, repository: Past) -> None:
     """The cluster does not look: the branch as it is here says what is new to all that it has."""
     old, new = grown(repository)
