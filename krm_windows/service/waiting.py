@@ -92,7 +92,10 @@ class Found:
     @property
     def count(self) -> int:
         """How many commits wait in all, each once."""
-        return len({commit.name for target in self.targets for commit in target.commits})
+        names: set[str] = set()
+        for target in self.targets:
+            names.update(commit.name for commit in target.commits)
+        return len(names)
 
     @property
     def is_known(self) -> bool:
