@@ -54,8 +54,15 @@ def _written(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
     It is imported only now, as some take longer than the calendar.
     """
     # The writer is named by its format: `krm_windows.preview.svg`.
-    page = importlib.import_module(f"krm_windows.preview.{arguments.output}").render(every)
-    if arguments.output == "text" and output.is_terminal():
+    writer = importlib.import_module(f"krm_windows.preview.{arguments.output}")
+    if arguments.output != "text":
+        output.show(writer.render(every))
+        return
+    # A mark of now would change a page of some days that is kept and compared.
+    now = None if arguments.start is not None else times.now()
+    width = output.width() or writer.WIDTH
+    page = writer.render(every, width, now)
+    if output.is_terminal():
         # Takes long to import, and only a terminal needs it.
         from krm_windows.preview import color  # noqa: PLC0415
 

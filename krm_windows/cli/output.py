@@ -6,6 +6,7 @@ output, a ResourceList, does not pass here.
 """
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -72,6 +73,14 @@ def ask(question: str) -> str:
 def is_terminal() -> bool:
     """Whether somebody reads what is printed."""
     return sys.stdout.isatty()
+
+
+def width() -> int:
+    """Return how many columns a page may have, 0 where nothing limits it: in a file or a pipe."""
+    if not is_terminal():
+        return 0
+    # `COLUMNS` wins over what the terminal says, as everywhere.
+    return shutil.get_terminal_size((0, 0)).columns
 
 
 def log(message: str) -> None:

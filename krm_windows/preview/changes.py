@@ -10,7 +10,8 @@ from krm_windows.escape.markdown import cell, code
 from krm_windows.preview.calendar import some
 from krm_windows.preview.clock import shown
 from krm_windows.preview.difference import Change, Difference, alike
-from krm_windows.preview.text import span
+from krm_windows.preview.folding import Run, fold
+from krm_windows.preview.text import recurring, span
 from krm_windows.results import Result
 
 # So many clusters are named before "and 12 more".
@@ -60,7 +61,7 @@ def _text(group: Sequence[Difference]) -> Iterator[str]:
     if not one.changes:
         return
     rows: list[tuple[str, ...]] = [_HEAD]
-    rows += (_row(one, change) for change in one.changes)
+    rows += (_row(one, run) for run in fold(one.changes))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         padded = (f"{part:<{width}}" for part, width in zip(row, widths, strict=True))
@@ -79,22 +80,23 @@ def _markdown(group: Sequence[Difference]) -> Iterator[str]:
     yield ""
     yield f"| {' | '.join(_HEAD)} |"
     yield f"|{'---|' * len(_HEAD)}"
-    for change in one.changes:
-        kind, *edges, rules = _row(one, change)
+    for run in fold(one.changes):
+        kind, *edges, rules = _row(one, run)
         # Bold, so that the two words can be distinguished at a glance in a long table.
         yield f"| **{kind}** | {' | '.join(edges)} | {cell(rules)} |"
 
 
-def _row(difference: Difference, change: Change) -> tuple[str, ...]:
+def _row(difference: Difference, run: Run[Change]) -> tuple[str, ...]:
+    change = run.first
     verb = "closes"
     if change.opens:
         verb = "opens"
     return (
         verb,
         shown(change.begins, difference.zone),
-        shown(change.ends, difference.zone),
+        shown(run.last.ends, difference.zone),
         span(change.ends - change.begins),
-        change.reason,
+        f"{change.reason}{recurring(run)}",
     )
 
 

@@ -26,6 +26,11 @@ class Change:
     now: tuple[str, ...]
 
     @property
+    def sameness(self) -> tuple[bool, tuple[str, ...], tuple[str, ...]]:
+        """What it says beside its time."""
+        return self.opens, self.was, self.now
+
+    @property
     def reason(self) -> str:
         """Say which rules make the difference."""
         was = ", ".join(self.was)

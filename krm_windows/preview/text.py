@@ -1,5 +1,6 @@
-"""Calendars as text: a week a line, two hours a character, then each open interval in full."""
+"""Calendars as text: a week a line, some hours a character, then each open interval in full."""
 
+import textwrap
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
@@ -11,12 +12,21 @@ from krm_windows.gate import wallclock
 from krm_windows.preview import clock, exceptions
 from krm_windows.preview.calendar import Calendar, alike, some
 from krm_windows.preview.clock import shown
+from krm_windows.preview.folding import Run, S, fold
 from krm_windows.schedule.timeline import Segment
 
-# Twelve cells are a day, and a week with its date is a line of 101 characters.
-CELL = timedelta(hours=2)
-CELLS = 12
 WEEK = 7
+WIDTH = 101
+"""Columns of a week of twelve cells a day, with its date."""
+# The hours of a cell, and the scale of a day of such cells, the finest first.
+_SCALES = {
+    2: "0  6  12 18",
+    3: "0   12",
+    4: "0  12",
+    6: "0 12",
+}
+# Columns of a table with dates and lengths in full, and a name of some letters.
+_FULL = 72
 # Signs of ASCII, which every terminal has in one width.
 OPEN = "#"
 PARTLY = "+"
@@ -32,16 +42,32 @@ _DAY = timedelta(days=1)
 _ends = attrgetter("ends")
 
 
-def render(every: Sequence[Calendar]) -> str:
+def render(
+    every: Sequence[Calendar],
+    width: int = WIDTH,
+    now: datetime | None = None,
+) -> str:
     """Return a page for all that are alike, with an empty line between two pages.
 
-    Every line ends in a newline.
+    Every line ends in a newline. The weeks are as wide as fits into `width` columns, and a mark
+    says where `now` is.
     """
-    return "\n".join(map(_page, alike(every)))
+    return "\n".join(_page(group, width, now) for group in alike(every))
 
 
-def _page(group: Sequence[Calendar]) -> str:
-    return "".join(f"{line.rstrip()}\n" for line in _lines(group))
+def _page(
+    group: Sequence[Calendar],
+    width: int,
+    now: datetime | None,
+) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in _lines(group, width, now))
+
+
+def recurring(run: Run[S]) -> str:
+    """Say how often something recurs: `, every 10 m, 1,008 times`; nothing of what does not."""
+    if not run.is_folded:
+        return ""
+    return f", every {span(run.step)}, {run.count:,} times"
 
 
 def span(length: timedelta) -> str:
@@ -55,30 +81,81 @@ def span(length: timedelta) -> str:
     return " ".join(f"{number} {unit}" for unit, number in parts.items() if number) or "0 m"
 
 
-def _lines(group: Sequence[Calendar]) -> Iterator[str]:
+def _hours(width: int) -> int:
+    """Return the hours of a cell with which a week fits; the coarsest where none does."""
+    for hours in _SCALES:
+        # A date, and seven days with a blank before each.
+        if len("2026-12-14") + WEEK * (24 // hours + 1) <= width:
+            return hours
+    return max(_SCALES)
+
+
+def _lines(
+    group: Sequence[Calendar],
+    width: int,
+    now: datetime | None,
+) -> Iterator[str]:
     calendar = group[0]
+    hours = _hours(width)
     first, last = _days(calendar)
     closing = _closing(calendar)
     names = some([one.name for one in group], _FEW)
-    yield f"{names}, {calendar.zone.key}, {first} to {last - _DAY}"
+    heading = f"{names}, {calendar.zone.key}, {first} to {last - _DAY}"
+    yield from textwrap.wrap(heading, width, break_long_words=False, break_on_hyphens=False)
+    yield from _gated(group, width)
     yield ""
-    heads = (f"{day:<{CELLS}}" for day in _WEEKDAYS)
-    # As wide as the date at the beginning of each week.
-    yield " ".join([" " * 10, *heads])
+    for head in (_WEEKDAYS, [_SCALES[hours]] * WEEK):
+        cells = (f"{day:<{24 // hours}}" for day in head)
+        # As wide as the date at the beginning of each week.
+        yield " ".join([" " * 10, *cells])
     # Weeks begin on Monday (ISO 8601).
     monday = first - first.weekday() * _DAY
     while monday < last:
         # By dates and not by hours: a day may have 23 or 25 of them.
-        days = (_day(calendar, closing, monday + day * _DAY) for day in range(WEEK))
+        days = (_day(calendar, closing, monday + day * _DAY, hours) for day in range(WEEK))
         yield " ".join([str(monday), *days])
+        yield from _mark(calendar, monday, hours, now)
         monday += WEEK * _DAY
     legend = f"{OPEN} open  {PARTLY} partly  {CLOSED} closed"
     if closing:
         legend += f"  {SHUT} closed by a freeze or an override"
-    yield f"{legend}, {CELL // timedelta(hours=1)} hours each"
+    yield from textwrap.wrap(f"{legend}, {hours} hours each", width, replace_whitespace=False)
     yield ""
     yield from _changes(calendar)
-    yield from _table(calendar)
+    yield from _table(calendar, width)
+
+
+def _gated(group: Sequence[Calendar], width: int) -> Iterator[str]:
+    """Yield what is gated, where the calendars that are alike gate the same."""
+    targets = {calendar.timetable.targets for calendar in group}
+    if len(targets) > 1 or not group[0].timetable.targets:
+        return
+    named = some([str(target) for target in group[0].timetable.targets], _FEW)
+    # A line goes on below the first word.
+    yield from textwrap.wrap(
+        f"gates {named}",
+        width,
+        subsequent_indent=" " * 6,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _mark(
+    calendar: Calendar,
+    monday: date,
+    hours: int,
+    now: datetime | None,
+) -> Iterator[str]:
+    """Yield the line below a week that points to the cell of now, if it is in this week."""
+    if now is None:
+        return
+    local = now.astimezone(calendar.zone)
+    day = (local.date() - monday).days
+    if not 0 <= day < WEEK:
+        return
+    column = len(str(monday)) + 1 + day * (24 // hours + 1) + local.hour // hours
+    yield f"{' ' * column}^ now"
 
 
 def _days(calendar: Calendar) -> tuple[date, date]:
@@ -101,17 +178,23 @@ def _day(
     calendar: Calendar,
     closing: Sequence[exceptions.Span],
     day: date,
+    hours: int,
 ) -> str:
-    cells = pairwise(_edges(calendar.zone, day))
+    cells = pairwise(_edges(calendar.zone, day, hours))
     return "".join(_cell(calendar, closing, *cell) for cell in cells)
 
 
 @cache
-def _edges(zone: tzinfo, day: date) -> list[datetime]:
+def _edges(
+    zone: tzinfo,
+    day: date,
+    hours: int,
+) -> list[datetime]:
     """Return the instants between which the signs of a day lie."""
     # By the wall clock: on the day of a clock change a cell may be shorter or longer.
     midnight = datetime.combine(day, time())
-    return [wallclock.instant(midnight + CELL * cell, zone) for cell in range(CELLS + 1)]
+    starts = [midnight + timedelta(hours=hour) for hour in range(0, 25, hours)]
+    return [wallclock.instant(start, zone) for start in starts]
 
 
 def _cell(
@@ -163,24 +246,30 @@ def _changes(calendar: Calendar) -> Iterator[str]:
         yield ""
 
 
-def _table(calendar: Calendar) -> Iterator[str]:
+def _table(calendar: Calendar, width: int) -> Iterator[str]:
     if not calendar.intervals:
         yield "never open in these days"
         return
+    rows = [_row(calendar, run) for run in fold(calendar.intervals)]
+    if width < _FULL:
+        for opens, closes, length, rules in rows:
+            yield f"{opens} to {closes}"
+            yield f"    {length}, {rules}"
+        return
     yield f"{'opens':<{_EDGE}}{'closes':<{_EDGE}}{'open for':<12}by"
-    for segment in calendar.intervals:
-        yield _row(calendar, segment)
+    for opens, closes, length, rules in rows:
+        yield f"{opens:<{_EDGE - 1}} {closes:<{_EDGE - 1}} {length:<11} {rules}"
 
 
-def _row(calendar: Calendar, segment: Segment) -> str:
-    """Return the line of an interval.
+def _row(calendar: Calendar, run: Run[Segment]) -> tuple[str, str, str, str]:
+    """Return the cells of an interval, or of many that recur.
 
     Where it meets the rim of the calendar is no edge of a window.
     """
     opens, closes = "(before)", "(after)"
-    if segment.begins > calendar.begins:
-        opens = shown(segment.begins, calendar.zone)
-    if segment.ends < calendar.ends:
-        closes = shown(segment.ends, calendar.zone)
-    length = span(segment.ends - segment.begins)
-    return f"{opens:<{_EDGE - 1}} {closes:<{_EDGE - 1}} {length:<11} {', '.join(segment.rules)}"
+    if run.first.begins > calendar.begins:
+        opens = shown(run.first.begins, calendar.zone)
+    if run.last.ends < calendar.ends:
+        closes = shown(run.last.ends, calendar.zone)
+    length = span(run.first.ends - run.first.begins)
+    return opens, closes, length, f"{', '.join(run.first.rules)}{recurring(run)}"

@@ -24,6 +24,11 @@ class Segment:
     open: bool
     rules: tuple[str, ...]
 
+    @property
+    def sameness(self) -> tuple[bool, tuple[str, ...]]:
+        """What it says beside its time."""
+        return self.open, self.rules
+
 
 @dataclass
 class _Run:

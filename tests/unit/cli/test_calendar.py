@@ -1,13 +1,20 @@
 """`krm-windows calendar` and `state`, as a user calls them."""
 
 import json
+import re
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 import yaml
 from calls import POLICY, spec
 
-from krm_windows.cli import main
+from krm_windows.cli import inputs, main
+from krm_windows.preview import text
+from krm_windows.preview.calendar import Period, calendars
+from krm_windows.preview.versions import Choice, Source
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 @pytest.fixture
@@ -157,3 +164,39 @@ def test_a_wrong_policy_is_reported_and_nothing_shown(
         assert main([command, str(tmp_path / "wrong.yaml")]) == 1
         seen = capsys.readouterr()
         assert (seen.out, "moment-syntax" in seen.err) == ("", True)
+
+
+@pytest.mark.parametrize("width", [60, 80, 101, 200])
+@pytest.mark.parametrize("name", ["no-deploy-friday", "every-ten-minutes", "maintenance-mode"])
+def test_text_fits_the_terminal(name: str, width: int) -> None:
+    """The weeks, their scale and the table; a folded line may go on in the next one."""
+    config = inputs.policy(str(EXAMPLES / name / f"{name}.yaml"))
+    versions, _ = Source(config, []).versions(Choice())
+    period = Period(date(2026, 12, 14), 28)
+    every = calendars([version.timetable for version in versions], period)
+    now = datetime(2026, 12, 16, 12, 30, tzinfo=UTC)
+    lines = text.render(every, width, now).splitlines()
+    assert all(len(line) <= max(width, 100) for line in lines)
+    weeks = [line for line in lines if re.match(r"\d{4}-|  +(Mon|0) ", line)]
+    assert all(len(line) <= width for line in weeks)
+    # The mark points into the cell of now, in the week of now.
+    at = next(number for number, line in enumerate(lines) if line.endswith("^ now"))
+    assert lines[at - 1].startswith("2026-12-14")
+    scale = next(line for line in lines if line.lstrip().startswith("0 "))
+    third_day = [found.start() for found in re.finditer(r"(?<= )0(?= )", scale)][2]
+    assert third_day < lines[at].index("^") < third_day + 13
+
+
+def test_a_week_of_every_ten_minutes_is_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the calendar and in a difference."""
+    policy = str(EXAMPLES / "every-ten-minutes/every-ten-minutes.yaml")
+    page = printed(capsys, "calendar", policy, "--from", "2026-12-14")
+    assert page.endswith("windows.first-half, every 10 m, 1,008 times\n")
+    assert len(page.splitlines()) == 10
+    closed = tmp_path / "closed.yaml"
+    closed.write_text(Path(policy).read_text().replace("spec:\n", "spec:\n  state: Closed\n"))
+    page = printed(capsys, "diff", policy, str(closed), "--from", "2026-12-14", "--days", "7")
+    assert "every 10 m, 1,008 times" in page
+    assert len(page.splitlines()) == 3
