@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from krm_windows import gateable, rules
+from krm_windows.emit import labels
 from krm_windows.flux.model import Cluster, Identity, Kustomization, Object
 from krm_windows.krm import InputError
 from krm_windows.migrate import heuristics, jobs, trees
@@ -136,7 +137,7 @@ def _directory(
     objects: list[Document] = []
     scripts: list[Document] = []
     for item in applied.objects:
-        if item.identity in left_out:
+        if item.identity in left_out or _is_ours(item):
             continue
         if _is_looked_at(item):
             objects.append(origins.document(item))
@@ -148,6 +149,11 @@ def _directory(
     if path == ".":
         path = ""
     return AppliedDirectory(path, tuple(objects), tuple(scripts), own)
+
+
+def _is_ours(item: Object) -> bool:
+    # What was rendered of a policy suspends and resumes as well, and nobody has written it by hand.
+    return labels.POLICY in item.item.labels
 
 
 def _is_looked_at(item: Object) -> bool:

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+import yaml
+from calls import POLICY, call, wire
 from differences import assert_same_files
 from repositories import FIXTURES, expected, job, outcome, pair, read, rules, run
 
@@ -181,3 +183,21 @@ def test_kustomizations_that_multiply_are_refused(count: int, times: int) -> Non
         "migrate-cluster-unknown",
     }
     assert found.policies == ()
+
+
+@pytest.mark.parametrize("actuator", ["", "  actuator: {type: Kubectl}\n  interval: null\n"])
+def test_what_was_rendered_is_not_hand_written(actuator: str) -> None:
+    """A repository that has windows of ours beside its CronJobs is migrated as without them."""
+    answer = call(wire(config=POLICY + actuator)).out
+    rendered = [item for item in yaml.safe_load(answer)["items"] if item["kind"] != "WindowPolicy"]
+    assert any(item["kind"] == "CronJob" for item in rendered)
+    by_hand = pair("0 8 * * 1", "0 17 * * 4")
+    files = {f"clusters/north/{name}": text for name, text in by_hand.items()}
+    listed = f"resources: [{', '.join(by_hand)}]\n"
+    alone = run({**files, "clusters/north/kustomization.yaml": listed})
+    files["clusters/north/kustomization.yaml"] = listed.replace("]", ", ../../windows]")
+    files["windows/kustomization.yaml"] = "resources: [ours.yaml]\n"
+    beside = run({**files, "windows/ours.yaml": yaml.safe_dump_all(rendered)})
+    assert alone.policies
+    assert [each.content for each in beside.policies] == [each.content for each in alone.policies]
+    assert list(map(str, beside.results)) == list(map(str, alone.results))
