@@ -191,6 +191,29 @@ def git(folder: Path, *words: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
+# The catalogue of kpt
+
+
+def test_the_entry_of_the_catalogue_is_whole() -> None:
+    """As the functions of kpt's own catalogue have it; what it points to is in the repository."""
+    folder = ROOT / "function-config"
+    entry = yaml.safe_load((folder / "metadata.yaml").read_text())
+    demanded = {"image", "description", "tags", "sourceURL", "examplePackageURLs", "license"}
+    assert demanded <= entry.keys()
+    assert set(entry["tags"]) <= {"mutator", "validator", "generator"}
+    examples = [
+        url.removeprefix(f"{entry['sourceURL']}/tree/main/") for url in entry["examplePackageURLs"]
+    ]
+    assert examples
+    for example in examples:
+        assert (ROOT / example / "Kptfile").is_file()
+    page = (folder / "README.md").read_text()
+    assert f"image: {entry['image']}\n" in page
+    # kpt's catalogue takes a function's help from between these marks, each of which is closed.
+    marks = re.findall(r"^<!--mdtogo(:\w+)?-->$", page, re.MULTILINE)
+    assert marks == [":Short", "", ":Long", "", ":Examples", ""]
+
+
 # GitHub
 
 
