@@ -149,7 +149,7 @@ HOOK_NAMESPACE = _error(
     "hook-namespace",
     "Hooks would run where the accounts of the policy, a target, Flux or Kubernetes are.",
 )
-HOOK_NONE = _error("hook-none", "`hooks` has neither `beforeOpen` nor `afterClose`.")
+HOOK_NONE = _error("hook-none", "`hooks` has no hook.")
 HOOK_ROLLBACK = _error("hook-rollback", "A hook has a rollback, and its failure aborts nothing.")
 HOOK_VALUE = _error("hook-value", "A hook's variable has no value, or two.")
 CLUSTER_EMPTY_MAP = _error(
@@ -175,7 +175,7 @@ TARGET_UNSEEN = _warning(
 )
 PENDING_UNKNOWN = _warning(
     "pending-unknown",
-    "`onlyIf: Pending`, and nobody can tell whether a target has something to apply.",
+    "A hook depends on what a target has applied or has to apply, and nobody can tell.",
 )
 TARGET_UNMATCHED = _error("target-unmatched", "`matchLabels` matches nothing that is visible.")
 TARGET_RENAMED = _warning(

@@ -38,6 +38,7 @@ BUILDS = (
     Build("edges-only", "edges-only/expected.yaml"),
     Build("edge", "edge/expected.yaml"),
     Build("maintenance-mode", "maintenance-mode/expected.yaml"),
+    Build("checked-change", "checked-change/expected.yaml"),
     Build("keep-correcting-drift", "keep-correcting-drift/expected.yaml"),
     *(
         Build(f"{example}/clusters/{cluster}", f"{example}/expected/{cluster}.yaml")

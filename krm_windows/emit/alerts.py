@@ -80,6 +80,8 @@ def _rules(plan: Plan) -> Iterator[Rule]:
     if plan.runs_gate and state_metrics.kinds(plan) and "StateMetrics" in plan.extras:
         yield _reopened(plan)
         yield _apart(plan)
+        if plan.hooks and (plan.hooks.before_open or plan.hooks.after_apply):
+            yield _hook_failed(plan)
         yield _zone_data(plan)
 
 
@@ -179,6 +181,20 @@ def _apart(plan: Plan) -> Rule:
         f"max by ({_KINDS}) ({marked})",
         0,
         f"{{policy}} does not open a target: {APART}",
+    )
+
+
+def _hook_failed(plan: Plan) -> Rule:
+    """Alert where a target's annotation says that a hook's failure keeps it closed."""
+    reason = text(f'.*"reason": "{pattern("hooks.")}(beforeOpen|afterApply) failed: .*')
+    marked = f"{state_metrics.CLOSED_BY}{{policy={text(plan.policy)},closed_by=~{reason}}}"
+    return _alert(
+        plan,
+        "KrmWindowsHookFailed",
+        f"max by (policy) ({marked})",
+        0,
+        "a hook of {policy} failed, and keeps its targets closed while their window is open: the "
+        "closed-by annotation on them names its Job",
     )
 
 

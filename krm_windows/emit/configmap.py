@@ -32,6 +32,7 @@ _PARTS = {
     "events": ("events",),
     "hooks": ("hooks", "notes"),
     "pending": ("pending", "revisions"),
+    "verification": ("verification", "revisions"),
 }
 
 
@@ -71,7 +72,7 @@ def of_any_release(plan: Plan) -> Plan:
 
 
 def parts(plan: Plan) -> frozenset[str]:
-    """Return what a plan needs beside the core of the gate: `events`, `hooks`, `pending`."""
+    """Return what a plan needs beside the core of the gate: `events`, `hooks` and more."""
     found: set[str] = set()
     if plan.events:
         found.add("events")
@@ -79,6 +80,8 @@ def parts(plan: Plan) -> frozenset[str]:
         found.add("hooks")
         if plan.hooks.only_if == "Pending":
             found.add("pending")
+        if plan.hooks.after_apply:
+            found.add("verification")
     return frozenset(found)
 
 
@@ -86,9 +89,10 @@ def parts(plan: Plan) -> frozenset[str]:
 def program(parts: frozenset[str] = frozenset()) -> dict[str, str]:
     """Return the source of each module of the gate and its `parts` by key, the entry first."""
     left_out: set[str] = set()
-    for part, modules in _PARTS.items():
-        if part not in parts:
-            left_out.update(modules)
+    for modules in _PARTS.values():
+        left_out.update(modules)
+    for part in parts:
+        left_out.difference_update(_PARTS[part])  # two parts may need the same module
     found = {ENTRY: _entry(parts), **_EMPTY}
     # Sorted: the order of a directory is the file system's.
     for file in sorted(Path(gate.__file__).parent.glob("*.py")):
@@ -103,8 +107,13 @@ def _entry(parts: frozenset[str]) -> str:
     run = ""
     if "hooks" in parts:
         run = "hooks.run"
+    kind = "hooks.Hooks"
+    if "verification" in parts:
+        kind = "verification.VerifiedHooks"
     if "pending" in parts:
-        run = f"partial({run}, pending=pending.reasons)"
+        kind = f"partial({kind}, pending=pending.reasons)"
+    if kind != "hooks.Hooks":
+        run = f"partial({run}, kind={kind})"
     if "events" in parts:
         run = f"partial(events.run, around={run})" if run else "events.run"
     partial = ""

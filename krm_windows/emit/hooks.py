@@ -7,14 +7,17 @@ from krm_windows.emit.job import RESTRICTED, UNPRIVILEGED
 from krm_windows.emit.labels import COMPONENT, HOOK, labels
 from krm_windows.gate.timetable import run_seconds
 from krm_windows.plan.model import Plan
-from krm_windows.policy.hooks import BeforeOpen, Hook, Hooks
+from krm_windows.policy.hooks import AfterApply, BeforeOpen, Hook, Hooks
 
 # How the gate names a hook, and what the names of its Jobs say.
 _SLUGS = {
     "beforeOpen": "before-open",
     "beforeOpen.rollback": "rollback",
+    "afterApply": "after-apply",
+    "afterApply.rollback": "after-apply-rollback",
     "afterClose": "after-close",
 }
+_NAMES = {"beforeOpen.rollback": "rollback"}
 # A day, for somebody to read its log.
 _KEPT_SECONDS = 24 * 3600
 # What the gate gives the Job controller to end a Job beyond its time.
@@ -29,9 +32,7 @@ def dump(plan: Plan, hooks: Hooks) -> dict[str, object]:
     """Return the hooks' JSON form, which `gate.hooks` reads."""
     found = {}
     for path, hook in hooks.each():
-        # `beforeOpen.rollback` is `rollback` to the gate.
-        _, _, name = path.rpartition(".")
-        found[name] = _hook(plan, path, hook)
+        found[_NAMES.get(path, path)] = _hook(plan, path, hook)
     return {"namespace": hooks.namespace, "hooks": found}
 
 
@@ -54,9 +55,8 @@ def longest_seconds(hooks: Hooks, targets: int) -> int:
     """
     around = _GRACE_SECONDS + ceil(run_seconds(targets) / 2)
     every = [hook for _, hook in hooks.each()]
-    if hooks.after_close:
-        # Once for targets to calm down, once for the Job.
-        every.append(hooks.after_close)
+    # Once for targets to calm down, once for the Job.
+    every += filter(None, (hooks.after_apply, hooks.after_close))
     return sum(_seconds(hook) + around for hook in every)
 
 
@@ -68,10 +68,17 @@ def _hook(plan: Plan, path: str, hook: Hook) -> dict[str, object]:
     return {
         "name": names.hook(plan, _SLUGS[path]),
         "seconds": _seconds(hook),
-        "aborts": isinstance(hook, BeforeOpen) and hook.on_failure == "Abort",
+        "aborts": _aborts(hook),
         "metadata": {"labels": _labels(plan)},
         "spec": _job(plan, hook),
     }
+
+
+def _aborts(hook: Hook) -> bool:
+    """Say whether a failure keeps the targets closed, or closes them."""
+    if isinstance(hook, BeforeOpen):
+        return hook.on_failure == "Abort"
+    return isinstance(hook, AfterApply) and hook.on_failure == "Close"
 
 
 def _labels(plan: Plan) -> dict[str, str]:

@@ -18,7 +18,7 @@ from krm_windows.gate.objects import dig
 from krm_windows.gate.target import Change, Observed, due_change, true_of
 from krm_windows.gate.timetable import Target, Timetable
 
-_KEPT = timedelta(days=1)  # a Job that ended; one that began before that is never started again
+KEPT = timedelta(days=1)  # a Job that ended; one that began before that is never started again
 # How the name of a hook's Job ends: an opening, and the digest of the hook.
 _RUN_OF_JOB = re.compile(rf"-([0-9]{{12}}|always)-[0-9a-f]{{{DIGITS}}}")
 _ROUNDS = 5  # that a run goes on where others, or a server that lies, change what it has found
@@ -28,11 +28,16 @@ _FINAL = {400, 401, 403, 404, 413, 422}
 _AT_REST = (None, "ProgressingWithRetry")  # what has failed stays so while it is suspended
 _DUE = "hooks.beforeOpen is due"
 _UNNOTED = "hooks: no target takes a note, or another run has taken it back"
+_FAILURES = (Stage.FAILING, Stage.FAILED)  # of the hook that checks
+# What is begun in these has to be ended, whichever occurrence it is of.
+_UNENDED = (Stage.BREAKING, Stage.CHECKING, Stage.FAILING, Stage.CLOSING)
 # These say how far the hook before opening is.
 _OF_A_JOB = (Stage.OPENING, Stage.PASSED, Stage.BREAKING, Stage.ABORTED)
 Pending = Callable[[Cluster, Sequence[Target]], Iterator[tuple[Target, str]]]
 """Says for each target why it may have something to apply, in no words where it has nothing."""
 # Of a Job; `BROKEN_OFF`: nobody waits for it any more, as its window has closed.
+# They are about one set of revisions each, and run in an occurrence without hooks, too.
+_OF_CHANGES = ("afterApply", "afterApply.rollback")
 End = Enum("End", ["WELL", "BAD", "NEVER_BEGAN", "BROKEN_OFF"])
 
 
@@ -94,7 +99,7 @@ class WithinPermission:
 class Hook:
     """A Job: what its name begins with, the seconds it may take, metadata and spec.
 
-    `aborts`: where it fails, nothing is opened.
+    `aborts`: where it fails, nothing is opened, or all is closed.
     """
 
     name: str
@@ -110,18 +115,19 @@ def run(
     *,
     allow_missing: bool,
     text: str = "",
-    pending: Pending | None = None,
+    kind: "Callable[..., Hooks] | None" = None,
     **pace: float,
 ) -> bool:
     """Run as the gate does, with hooks around it.
 
-    They are those of the JSON `text`, else of the file beside the timetable. With `pending` they
-    are left out where no target has something to apply.
+    They are those of the JSON `text`, else of the file beside the timetable; `kind` makes what runs
+    them.
     """
     try:
         data = json.loads(text or (FILES / "hooks.json").read_text(encoding="utf-8"))
-        hooks = {kind: Hook(**hook) for kind, hook in data["hooks"].items()}
-        around = Hooks(gate, cluster, data["namespace"], hooks, pending, **pace)
+        hooks = {name: Hook(**hook) for name, hook in data["hooks"].items()}
+        make: Callable[..., Hooks] = kind or Hooks
+        around = make(gate, cluster, data["namespace"], hooks, **pace)
     except Exception as error:  # noqa: BLE001 - what cannot be read must not open
         decision = shut(f"hooks cannot be read: {error!r}")
         closed = replace(gate, decides=lambda _: decision)
@@ -134,7 +140,8 @@ def run(
 class Hooks:
     """The hooks of a policy, by their fields' names, around the runs of its gate.
 
-    Their Jobs are in `namespace`.
+    Their Jobs are in `namespace`. With `pending` they are left out where no target has something to
+    apply.
     """
 
     gate: Gate
@@ -158,20 +165,32 @@ class Hooks:
         for _ in range(_ROUNDS):
             began = self._decision()
             permission = self._permission(began)
-            if permission.problem:
-                self.gate.log(left=permission.problem)
-            gate = replace(self.gate, due_change=WithinPermission(began, permission))
-            updated = gate.run(self.cluster, allow_missing=allow_missing)
-            well = updated and not permission.problem
+            well = self._update(began, permission, allow_missing=allow_missing)
+            checked = self._checked(began, permission)
+            if checked is End.BAD:
+                continue  # another round closes
             ended = permission.may is May.SHUT and self._ends(began)
             if not self._lasts(began):
                 continue  # the calendar has changed meanwhile
             if not began.open:
                 return well and ended
             if not ended:
-                return well
+                return well and checked is not End.NEVER_BEGAN
             # What the window found there has come to its end, so another round may open.
         return False
+
+    def _update(self, began: Decision, permission: Permission, *, allow_missing: bool) -> bool:
+        """Make every target what it should be within a permission; say whether all is well."""
+        if permission.problem:
+            self.gate.log(left=permission.problem)
+        gate = replace(self.gate, due_change=WithinPermission(began, permission))
+        updated = gate.run(self.cluster, allow_missing=allow_missing)
+        return updated and not permission.problem
+
+    def _checked(self, began: Decision, permission: Permission) -> End:
+        """Check what was applied while it is open: these hooks check nothing."""
+        del began, permission
+        return End.WELL
 
     def _decision(self) -> Decision:
         return self.gate.decides(self.gate.now())
@@ -202,7 +221,7 @@ class Hooks:
         """
         found = self._find()
         note = self.notes.latest(found)
-        is_this = note.occurrence == _occurrence(decision)
+        is_this = note.occurrence == occurrence(decision)
         if is_this and note.stage is Stage.PASSED and not note.skipped:
             return Permission(May.OPEN)
         # It may have a later note.
@@ -222,13 +241,18 @@ class Hooks:
         return found
 
     def _has_failed(self, note: Note) -> bool:
-        """Say whether the hook before opening has; one that was mended since is another."""
+        """Say whether a hook has that keeps all closed; one that was mended since is another."""
         if note.stage is Stage.ABORTED:
             return note.job == self._name("beforeOpen", note)
+        if note.stage in _FAILURES:
+            return note.check == self._name("afterApply", note)
         return note.stage is Stage.BREAKING
 
     def _failed(self, note: Note) -> Permission:
-        return Permission(May.SHUT, f"hooks.beforeOpen failed: Job {self.namespace}/{note.job}")
+        hook, job = "beforeOpen", note.job
+        if note.stage in _FAILURES:
+            hook, job = "afterApply", note.check
+        return Permission(May.SHUT, f"hooks.{hook} failed: Job {self.namespace}/{job}")
 
     def _begin_if_due(
         self,
@@ -303,12 +327,12 @@ class Hooks:
         was_closed: bool,
     ) -> bool:
         """Say whether the hook after closing, or the rollback, is due before anything is opened."""
-        if note.stage in (Stage.BREAKING, Stage.CLOSING):
+        if note.stage in _UNENDED:
             return True
         if is_this:
             return False
         # Of an occurrence before: its hook may have begun something.
-        if note.stage is Stage.OPENING:
+        if note.stage in (Stage.OPENING, Stage.FAILED):
             return True
         return was_closed and note.stage in (Stage.OPEN, Stage.PASSED)
 
@@ -348,12 +372,13 @@ class Hooks:
         """
         now = self.gate.now()
         cycle = max(last.cycle + 1, int(now.timestamp()))
-        note = Note(_occurrence(decision), cycle, stage, at=now.isoformat(), skipped=skipped)
+        note = Note(occurrence(decision), cycle, stage, at=now.isoformat(), skipped=skipped)
         if stage is Stage.OPENING:
             note = replace(note, job=self._name("beforeOpen", note))
         elif stage is Stage.PASSED and last.stage is Stage.PASSED:
             # The last one goes on, with another beginning of its occurrence.
             note = replace(note, job=last.job)
+        note = self._begun(note, last)
         if not self.notes.write(note, last):
             if self._is_past(last):
                 return None
@@ -365,6 +390,11 @@ class Hooks:
                 self.gate.log(hooks="left out: nothing has to be applied")
             return Permission(May.OPEN)
         return Permission(May.KEEP)
+
+    def _begun(self, note: Note, last: Note) -> Note:
+        """Add to the first note of a cycle what is known when it begins: here nothing."""
+        del last
+        return note
 
     def _is_past(self, note: Note) -> bool:
         """Whether another run has gone on from there."""
@@ -378,7 +408,7 @@ class Hooks:
             return self._lasts(decision)
 
         age = self.gate.now() - datetime.fromisoformat(note.at)
-        end = self._run("beforeOpen", note.job, lasts, begins=age < _KEPT)
+        end = self._run("beforeOpen", note.job, lasts, begins=age < KEPT)
         if end is End.BROKEN_OFF:
             return Permission(May.KEEP, "hooks.beforeOpen did not end before the window did")
         passed = end is End.WELL or not self.hooks["beforeOpen"].aborts
@@ -421,8 +451,7 @@ class Hooks:
         if self._is_about_to_begin(note) or not self._lasts(began):
             return not began.open  # another run is opening it
         is_over = _is_over(note, began)
-        while note.stage in ENDING:
-            transition = ENDING[note.stage]
+        while transition := self._transition(note):
             if transition.when is When.OVER and not is_over:
                 break
             if transition.when is When.ALL_CLOSED and not self._all_closed(note):
@@ -433,6 +462,10 @@ class Hooks:
             note = later
         return note.stage is Stage.CLOSED or self._is_past(note)
 
+    def _transition(self, note: Note) -> Transition | None:
+        """Say how a cycle comes to its end from where it is; None if that is the end."""
+        return ENDING.get(note.stage)
+
     def _is_about_to_begin(self, note: Note) -> bool:
         """Say whether an occurrence begins in a moment: by another node's clock it has begun."""
         if note.occurrence is None:
@@ -441,8 +474,9 @@ class Hooks:
         return timedelta(0) < left < AHEAD
 
     def _all_closed(self, note: Note) -> bool:
-        if note.stage is Stage.CLOSING and self._runs("afterClose", note):
-            self._calm(self.hooks["afterClose"].seconds)
+        hook = ENDING[note.stage].hook
+        if note.stage in (Stage.CHECKING, Stage.CLOSING) and self._runs(hook, note):
+            self._calm(self.hooks[hook].seconds)
         return not self._any_closes(self.notes.find())
 
     def _calm(self, seconds: float) -> None:
@@ -476,7 +510,7 @@ class Hooks:
 
     def _runs(self, hook: str, note: Note) -> bool:
         """Say whether there is such a hook, and a cycle is one that hooks run in."""
-        return hook in self.hooks and not note.skipped
+        return hook in self.hooks and (not note.skipped or hook in _OF_CHANGES)
 
     # Jobs.
 
@@ -493,6 +527,8 @@ class Hooks:
             since = re.sub("[^0-9]", "", note.occurrence)[:12]
         policy = self.gate.timetable.policy
         whole = [policy, kind, note.occurrence, note.cycle, self.namespace, asdict(hook)]
+        if kind in _OF_CHANGES:
+            whole.append(note.changed)
         return f"{hook.name}-{since}-{digest(json.dumps(whole))}"
 
     def _names_its_job(self, note: Note) -> bool:
@@ -594,10 +630,10 @@ def _any_reconciles(found: Found) -> bool:
 
 def _is_over(note: Note, decision: Decision) -> bool:
     """Say whether the occurrence of a note is: all is closed, or another one has begun."""
-    return not decision.open or note.occurrence != _occurrence(decision)
+    return not decision.open or note.occurrence != occurrence(decision)
 
 
-def _occurrence(decision: Decision) -> str | None:
+def occurrence(decision: Decision) -> str | None:
     """Name the occurrence of the calendar in which a decision was made: by its beginning."""
     if decision.since is None:
         return None

@@ -31,6 +31,9 @@ class Stage(StrEnum):
     PASSED = "Passed"  # targets may be opened
     BREAKING = "Breaking"  # what was begun is to be taken back
     ABORTED = "Aborted"  # it was
+    CHECKING = "Checking"  # the targets were closed: what was applied last is to be checked
+    FAILING = "Failing"  # what was applied is not well: all is closed, and taken back
+    FAILED = "Failed"  # it was
     CLOSING = "Closing"  # the hook after closing is due
     CLOSED = "Closed"
 
@@ -59,6 +62,9 @@ ENDING = {
     Stage.PASSED: Transition(Stage.CLOSING, When.OVER),
     Stage.BREAKING: Transition(Stage.ABORTED, When.ALL_CLOSED, "rollback"),
     Stage.ABORTED: Transition(Stage.CLOSED, When.OVER),
+    Stage.CHECKING: Transition(Stage.CLOSING, When.ALL_CLOSED, "afterApply"),
+    Stage.FAILING: Transition(Stage.FAILED, When.ALL_CLOSED, "afterApply.rollback"),
+    Stage.FAILED: Transition(Stage.CLOSING, When.OVER),
     Stage.CLOSING: Transition(Stage.CLOSED, When.ALL_CLOSED, "afterClose"),
 }
 
@@ -75,7 +81,8 @@ class Note:
     """The `stage` of an `occurrence` (its UTC beginning, None: always), in a numbered `cycle`.
 
     `job` is that of the hook before opening, which was last begun `at` that instant. `skipped`:
-    hooks are left out, as nothing had to be applied.
+    hooks are left out, as nothing had to be applied. `applied` and `changed` are digests of the
+    revisions of all targets that were found well last, and that the Job `check` is about.
     """
 
     occurrence: str | None = None
@@ -84,6 +91,9 @@ class Note:
     job: str = ""
     at: str = "2000-01-01T00:00:00+00:00"
     skipped: bool = False
+    applied: str = ""
+    changed: str = ""
+    check: str = ""
 
     @property
     def progress(self) -> tuple[int, int, datetime]:
@@ -238,6 +248,10 @@ def _parse(text: str) -> Note | None:
         return None
 
 
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and _JOB.fullmatch(value) is not None
+
+
 def _note(said: dict[str, object]) -> Note | None:
     """Make a note of what is one.
 
@@ -246,8 +260,7 @@ def _note(said: dict[str, object]) -> Note | None:
     cycle = said["cycle"]
     if not isinstance(cycle, int) or isinstance(cycle, bool) or cycle <= 0:
         return None
-    job = said["job"]
-    if not isinstance(job, str) or not _JOB.fullmatch(job):
+    if not all(map(_is_name, (said["job"], said["applied"], said["changed"], said["check"]))):
         return None
     began = instant(said["occurrence"])
     if began is not None and began.year == 1:  # of which no clock can be asked

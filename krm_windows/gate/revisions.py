@@ -25,6 +25,7 @@ _KUSTOMIZATION = ("kustomize.toolkit.fluxcd.io", "Kustomization")
 _RELEASE = ("helm.toolkit.fluxcd.io", "HelmRelease")
 KINDS = (_KUSTOMIZATION, _RELEASE)
 """Group and kind of what notes the revision that it has applied."""
+_OF_A_RELEASE = ("version", "chartVersion", "ociDigest", "configDigest")
 ELSEWHERE = (("postBuild", "substituteFrom"), ("valuesFrom",))
 """The fields of their specs that name ConfigMaps and Secrets to take values from."""
 
@@ -109,6 +110,20 @@ def deployed(thing: object) -> tuple[str, str]:
         if text(snapshot, "status") == "deployed":
             return text(snapshot, "chartVersion"), text(snapshot, "ociDigest")
     return "", ""
+
+
+def reconciled(thing: object) -> str:
+    """Return what a Kustomization or a HelmRelease has applied last, in one text.
+
+    Of a release that is the chart, its values and how often Helm has released it: they may be
+    rolled back.
+    """
+    applied = text(thing, "status", "lastAppliedRevision")
+    history = dig(thing, "status", "history")
+    if applied or not isinstance(history, list) or not history:
+        return applied
+    said = [str(dig(history[0], key)) for key in _OF_A_RELEASE]
+    return " ".join(said)
 
 
 def is_installed(version: str, digest: str, offered: str) -> bool:

@@ -156,6 +156,8 @@ def _check(
     yield from sources.check(selection, inventory)
     if spec.hooks and spec.hooks.only_if == "Pending":
         yield from sources.check_pending(selection, inventory)
+    if spec.hooks and spec.hooks.after_apply:
+        yield from sources.check_applied(selection)
     # Without a field that says so, an object never applied looks like one that waits for its
     # window.
     if spec.first_apply == "Wait" and not selection.row.applied:

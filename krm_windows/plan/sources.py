@@ -34,6 +34,14 @@ def read(targets: Iterable[Target], inventory: Inventory) -> frozenset[Source]:
     return frozenset(found)
 
 
+def check_applied(selection: Selection) -> Iterator[Result]:
+    """Yield a warning for targets of which `afterApply` never learns what they have applied."""
+    kind = selection.row.kind
+    if (selection.row.group, kind) not in KINDS:
+        message = f"is not what `afterApply` checks: a {kind} notes no revision that it has applied"
+        yield rules.PENDING_UNKNOWN.result(message, path=selection.path, current=kind)
+
+
 def check_pending(selection: Selection, inventory: Inventory) -> Iterator[Result]:
     """Yield a warning for each target for which hooks run in spite of `onlyIf: Pending`."""
     kind = selection.row.kind

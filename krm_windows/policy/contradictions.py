@@ -37,6 +37,7 @@ _AS_WITHOUT = {
 # Where Flux and Kubernetes run: whoever may create Jobs there may use their accounts.
 _FLUX = "flux-system"
 _KUBERNETES = "kube-"
+_WITH_ROLLBACK = ("beforeOpen", "afterApply")
 
 
 def check(tree: Tree) -> Iterator[Finding]:
@@ -143,17 +144,18 @@ def _hooks(spec: dict[str, Tree], home: Tree) -> Iterator[Finding]:
     hooks = _map(spec.get("hooks"))
     yield from _hook_namespace(hooks.get("namespace"), _taken(spec, home))
     # A namespace alone would be prepared for nothing.
-    if hooks and not hooks.keys() & {"beforeOpen", "afterClose"}:
-        must = "must have `beforeOpen`, `afterClose` or both"
+    if hooks and not hooks.keys() & {"beforeOpen", "afterApply", "afterClose"}:
+        must = "must have `beforeOpen`, `afterApply` or `afterClose`"
         yield Finding(rules.HOOK_NONE, must, path="spec.hooks")
-    before = _map(hooks.get("beforeOpen"))
-    # A failure that is ignored leaves nothing to roll back.
-    if "rollback" in before and before.get("onFailure") == "Continue":
-        must = (
-            "must be left out with `onFailure: Continue`, "
-            "which aborts nothing that could be rolled back"
-        )
-        yield Finding(rules.HOOK_ROLLBACK, must, path="spec.hooks.beforeOpen.rollback")
+    for name in _WITH_ROLLBACK:
+        hook = _map(hooks.get(name))
+        # A failure that is ignored leaves nothing to roll back.
+        if "rollback" in hook and hook.get("onFailure") == "Continue":
+            must = (
+                "must be left out with `onFailure: Continue`, "
+                "which aborts nothing that could be rolled back"
+            )
+            yield Finding(rules.HOOK_ROLLBACK, must, path=f"spec.hooks.{name}.rollback")
     for path, hook in _every_hook(hooks):
         yield from _variables(hook, path)
 
@@ -191,9 +193,10 @@ def _hook_namespace(namespace: Tree, taken: dict[str, str]) -> Iterator[Finding]
 
 
 def _every_hook(hooks: dict[str, Tree]) -> Iterator[tuple[str, dict[str, Tree]]]:
-    before = _map(hooks.get("beforeOpen"))
-    yield "spec.hooks.beforeOpen", before
-    yield "spec.hooks.beforeOpen.rollback", _map(before.get("rollback"))
+    for name in _WITH_ROLLBACK:
+        hook = _map(hooks.get(name))
+        yield f"spec.hooks.{name}", hook
+        yield f"spec.hooks.{name}.rollback", _map(hook.get("rollback"))
     yield "spec.hooks.afterClose", _map(hooks.get("afterClose"))
 
 

@@ -75,6 +75,16 @@ class BeforeOpen(Hook):
     rollback: Hook | None = field(default=None, description="What runs once when it aborted.")
 
 
+class AfterApply(Hook):
+    """What checks the system once targets have applied a new revision while they are open."""
+
+    on_failure: Literal["Close", "Continue"] = field(
+        default="Close",
+        description="Whether its failure closes the targets, for the rest of this occurrence.",
+    )
+    rollback: Hook | None = field(default=None, description="What runs once when it has closed.")
+
+
 class AfterClose(Hook):
     """What runs once the targets are closed and none reconciles any more, or `timeout` is over."""
 
@@ -104,6 +114,10 @@ class Hooks(Part):
     before_open: BeforeOpen | None = field(
         default=None, description="What runs before the targets are opened."
     )
+    after_apply: AfterApply | None = field(
+        default=None,
+        description="What checks the system once targets have applied a new revision.",
+    )
     after_close: AfterClose | None = field(
         default=None, description="What runs after they were closed."
     )
@@ -115,5 +129,9 @@ class Hooks(Part):
             # A hook with a Job of its own, and so with all that a hook may say.
             if self.before_open.rollback:
                 yield "beforeOpen.rollback", self.before_open.rollback
+        if self.after_apply:
+            yield "afterApply", self.after_apply
+            if self.after_apply.rollback:
+                yield "afterApply.rollback", self.after_apply.rollback
         if self.after_close:
             yield "afterClose", self.after_close

@@ -116,23 +116,29 @@ def _override(
 def _hooks(hooks: Hooks) -> Iterator[str]:
     """Yield what runs around every occurrence, and where."""
     yield f"Jobs run in {hooks.namespace} around every time in which it is open:"
-    before, after = hooks.before_open, hooks.after_close
+    before, applied, after = hooks.before_open, hooks.after_apply, hooks.after_close
     if hooks.only_if == "Pending":
-        yield "  only where a target    has something to apply when it opens"
+        yield "  if, when it opens, a target has something to apply:"
     if before:
         yield f"  before opening     {_job(before)}"
-        outcome = "it opens all the same"
-        if before.on_failure == "Abort":
-            outcome = "nothing opens this time"
-        yield f"  if that fails      {outcome}"
-    if before and before.rollback:
-        yield f"    and once         {_job(before.rollback)}"
+        outcome = {"Abort": "nothing opens this time", "Continue": "it opens all the same"}
+        yield from _failure(outcome[before.on_failure], before.rollback)
+    if applied:
+        yield f"  after a change     {_job(applied)}"
+        outcome = {"Close": "all is closed again", "Continue": "all stays as it is"}
+        yield from _failure(outcome[applied.on_failure], applied.rollback)
     if after:
         yield f"  after closing      {_job(after)}"
         # A reconciliation that has begun is not cut off: the Job waits for it, but not for ever.
         length = phrases.duration(after.timeout)
         yield f"                     as soon as nothing reconciles any more, or {length} later"
     yield ""
+
+
+def _failure(outcome: str, rollback: Hook | None) -> Iterator[str]:
+    yield f"  if that fails      {outcome}"
+    if rollback:
+        yield f"    and once         {_job(rollback)}"
 
 
 def _job(hook: Hook) -> str:

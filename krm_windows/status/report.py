@@ -241,11 +241,20 @@ class _Judge:
         if first.policy not in names:
             by = f"policy {first.policy}"
         is_apart = first.reason == APART
-        if is_apart:
-            by += f": {APART}"
+        if self._is_told(first):
+            by += f": {first.reason}"
         zone_data = next((each.zone_data for each in mine if each.zone_data), "")
         is_lifted = not others
         return Suspension(by, first.since, first.until, is_apart, zone_data, is_lifted)
+
+    def _is_told(self, said: ClosedBy) -> bool:
+        """Say whether a reason is not what the calendar says anyhow.
+
+        Clocks are apart; or the gate has closed in the time that is open now, for a hook.
+        """
+        edges = (self.decision.since, self.decision.until)
+        is_of_now = self.decision.open and (said.since, said.until) == edges
+        return is_of_now or said.reason == APART
 
 
 def _state(*, shut: bool) -> Literal["open", "closed"]:

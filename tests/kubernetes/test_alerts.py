@@ -84,6 +84,9 @@ MARK_ZONES = MARK.replace("…", '{\\"reason\\": \\"closed\\", \\"zoneData\\": \
 MARK_REASON = MARK.replace(
     "…", json.dumps(json.dumps({"reason": 'it says: , "zoneData": nothing'}))[1:-1]
 )
+MARK_HOOK = MARK.replace(
+    "…", json.dumps(json.dumps({"policy": "a", "reason": "hooks.afterApply failed: Job a/b"}))[1:-1]
+)
 EVERY_QUARTER = " ".join(f"{minute * 60}x14" for minute in range(0, 150, 15))
 
 
@@ -256,6 +259,16 @@ CASES = {
         {SUCCESS: EVERY_QUARTER, target("suspended"): "1x200", MARK_REASON: "1x200"},
         {10: set(), 50: set()},
     ),
+    "a hook keeps it closed": Case(
+        {
+            SUCCESS: EVERY_QUARTER,
+            target("suspended"): "1x200",
+            MARK: "1x20 _x200",
+            MARK_HOOK: "_x20 1x20 _x200",
+        },
+        {10: set(), 22: {"KrmWindowsHookFailed"}, 38: {"KrmWindowsHookFailed"}, 50: set()},
+        POLICY + HOOK,
+    ),
     "another target is open": Case(
         {SUCCESS: EVERY_QUARTER, target("suspended", name="infra"): "0x200", MARK: "1x200"},
         {60: set()},
@@ -315,7 +328,7 @@ def expected(name: str, words: str, series: Series, firing: set[str]) -> list[di
             "target_namespace": NAMESPACE,
             "target_name": "apps",
         }
-    if name == "KrmWindowsZoneDataDiffers":
+    if name in ("KrmWindowsZoneDataDiffers", "KrmWindowsHookFailed"):
         where = {}
     labels = {"policy": f"{NAMESPACE}/week", "severity": "warning", **where}
     return [{"exp_labels": labels, "exp_annotations": {"summary": words}}]
@@ -328,9 +341,10 @@ def test_a_target_that_kube_state_metrics_knows_itself() -> None:
 
 
 def test_every_alert_fires_in_a_case(rules: dict) -> None:
-    """An alert that fires nowhere may be dead."""
+    """An alert that fires nowhere may be dead; without hooks there is none about them."""
     fired = {name for case in CASES.values() for names in case.at.values() for name in names}
-    assert fired == set(said(rules))
+    assert fired == set(said(emitted(POLICY + EXTRAS + HOOK)))
+    assert fired - set(said(rules)) == {"KrmWindowsHookFailed"}
 
 
 @pytest.mark.parametrize(

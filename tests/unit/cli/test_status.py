@@ -283,6 +283,23 @@ def test_clocks_that_are_apart(status: Status, at: str, policy: str) -> None:
     assert (found["asWanted"], found["suspendedBy"]) == (False, f"this policy: {APART}")
 
 
+def test_a_hook_that_failed(status: Status) -> None:
+    """What keeps a target shut while the window is open is said with its Job.
+
+    Not so the reason of the time before, where no run came yet.
+    """
+    why = "hooks.afterApply failed: Job line/week-after-apply-1"
+    edges = {"since": "2026-11-23T07:00:00+00:00", "until": "2026-11-26T16:00:00+00:00"}
+    before = {"since": "2026-11-19T16:00:00+00:00", "until": "2026-11-23T07:00:00+00:00"}
+    for known, by in ((edges, f"this policy: {why}"), (before, "this policy")):
+        said = {"policy": "flux-system/week", "reason": why, **known}
+        shut = thing(suspend=True, notes={annotation("flux-system/week"): json.dumps(said)})
+        code, printed = status(OPEN, shut, options=("-o", "json"))
+        found = json.loads(printed)
+        assert found["wanted"]["since"] == "2026-11-23T08:00:00+01:00"
+        assert (code, found["targets"][0]["suspendedBy"]) == (1, by)
+
+
 def test_the_job_that_leaves_to_the_next_run_proves_nothing(status: Status) -> None:
     """It ends well whatever it could not do.
 

@@ -21,6 +21,15 @@ HOOKS = """\
 """
 EVENTS = "  events: true\n"
 PENDING = HOOKS + "    onlyIf: Pending\n"
+APPLY = (
+    HOOKS
+    + """\
+    afterApply:
+      image: line:1
+      timeout: 4m
+      rollback: {image: "line:2"}
+"""
+)
 SOURCE = "source.toolkit.fluxcd.io"
 CORE = {
     "__init__",
@@ -64,6 +73,12 @@ def config_map(more: str) -> dict[str, str]:
         (HOOKS, {"hooks", "notes"}),
         (HOOKS + "    onlyIf: Always\n", {"hooks", "notes"}),
         (PENDING, {"hooks", "notes", "pending", "revisions"}),
+        (APPLY, {"hooks", "notes", "revisions", "verification"}),
+        (
+            APPLY + "    onlyIf: Pending\n",
+            {"hooks", "notes", "pending", "revisions", "verification"},
+        ),
+        (APPLY + EVENTS, {"events", "hooks", "notes", "revisions", "verification"}),
         (HOOKS + EVENTS, {"events", "hooks", "notes"}),
         (PENDING + EVENTS, {"events", "hooks", "notes", "pending", "revisions"}),
     ],
@@ -76,7 +91,7 @@ def test_what_is_not_used_is_not_shipped(more: str, parts: set[str]) -> None:
         "__main__",
     } | parts
     assert ("hooks.json" in data) == ("hooks" in parts)
-    named = ("events", "hooks", "pending")
+    named = ("events", "hooks", "pending", "verification")
     assert all((part in data["__main__.py"]) == (part in parts) for part in named)
     [volume] = [
         item["spec"]["template"]["spec"]["volumes"][0]
@@ -259,6 +274,30 @@ def test_a_job_has_time_for_its_hooks() -> None:
     And what lies between.
     """
     assert deadlines(HOOKS) == {deadlines("").pop() + 2 * (13 * 60 + 4 * 120)}
+    # What checks a change waits for targets, too; its rollback has the default, ten minutes.
+    assert deadlines(APPLY) == {deadlines(HOOKS).pop() + 2 * (18 * 60 + 3 * 120)}
+
+
+def test_what_checks_a_change() -> None:
+    """It closes unless its failure is passed over, and its rollback is one of its own."""
+    data = json.loads(config_map(APPLY)["hooks.json"])["hooks"]
+    assert set(data) == {
+        "beforeOpen",
+        "rollback",
+        "afterApply",
+        "afterApply.rollback",
+        "afterClose",
+    }
+    check, undo = data["afterApply"], data["afterApply.rollback"]
+    assert (check["aborts"], undo["aborts"], check["seconds"]) == (True, False, 240)
+    assert [each["name"].partition("-after-apply")[2] for each in (check, undo)] == [
+        "",
+        "-rollback",
+    ]
+    images = [each["spec"]["template"]["spec"]["containers"][0]["image"] for each in (check, undo)]
+    assert images == ["line:1", "line:2"]
+    passed = APPLY.replace('      rollback: {image: "line:2"}\n', "      onFailure: Continue\n")
+    assert not json.loads(config_map(passed)["hooks.json"])["hooks"]["afterApply"]["aborts"]
 
 
 def deadlines(more: str) -> set[int]:

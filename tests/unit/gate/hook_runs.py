@@ -40,12 +40,18 @@ BOTH = POLICY._replace(targets=(APPS, INFRA))
 
 def file(*kinds: str, aborts: bool = True, seconds: float = 5, does: str = "this") -> str:
     """The hooks' file, with hooks of these kinds."""
-    slugs = {"beforeOpen": "p-before-open", "rollback": "p-rollback", "afterClose": "p-after-close"}
+    slugs = {
+        "beforeOpen": "p-before-open",
+        "rollback": "p-rollback",
+        "afterApply": "p-after-apply",
+        "afterApply.rollback": "p-undo",
+        "afterClose": "p-after-close",
+    }
     found = {
         kind: {
             "name": slugs[kind],
             "seconds": seconds,
-            "aborts": aborts and kind == "beforeOpen",
+            "aborts": aborts and kind in ("beforeOpen", "afterApply"),
             "metadata": {"labels": {"a": "b"}},
             "spec": {"does": does},
         }

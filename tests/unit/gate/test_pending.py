@@ -64,7 +64,7 @@ class Flux(Lab):
             self.cluster(),
             allow_missing=False,
             text=text,
-            pending=pending.reasons,
+            kind=partial(hooks.Hooks, pending=pending.reasons),
             **PACE,
         )
 

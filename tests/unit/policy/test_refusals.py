@@ -7,6 +7,7 @@ from krm_windows.gate.recurrence import Recurrence
 from krm_windows.policy import schedules
 
 HOOKS = "{namespace: h, beforeOpen: {image: 'a:1', timeout: 1m, env: [%s]}}"
+CHECK = "{namespace: h, afterApply: {image: 'a:1', %s}}"
 WINDOW = "{w: {opens: %s, duration: 1h}}"
 LENGTH = "{w: {opens: Mon 08:00, duration: %s}}"
 TARGET = (
@@ -62,6 +63,26 @@ def said(field: str, text: str) -> list[tuple[str, str, str | None]]:
             "spec.hooks.beforeOpen.env[0]",
         ),
         ("hooks", HOOKS % "{name: A}", "hook-value", "spec.hooks.beforeOpen.env[0]"),
+        (
+            "hooks",
+            CHECK % "rollback: {image: 'a:1', env: [{name: A}]}",
+            "hook-value",
+            "spec.hooks.afterApply.rollback.env[0]",
+        ),
+        (
+            "hooks",
+            CHECK % "onFailure: Continue, rollback: {image: 'a:1'}",
+            "hook-rollback",
+            "spec.hooks.afterApply.rollback",
+        ),
+        ("hooks", CHECK % "onFailure: Abort", "field-value", "spec.hooks.afterApply.onFailure"),
+        ("hooks", "{namespace: h, onlyIf: Pending}", "hook-none", "spec.hooks"),
+        (
+            "hooks",
+            "{namespace: h, onlyIf: Never, afterClose: {image: 'a:1'}}",
+            "field-value",
+            "spec.hooks.onlyIf",
+        ),
         (
             "hooks",
             HOOKS % f"{{name: A, valueFrom: {{{FROM_SECRET}, {FROM_CONFIG}}}}}",

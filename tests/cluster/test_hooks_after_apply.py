@@ -1,0 +1,159 @@
+"""A hook that checks what was applied: it closes again where that is not well.
+
+The gate finds out in its runs, which a test starts as the CronJob does.
+"""
+
+import json
+
+from environment import Environment, Spec, eventually, throughout
+from lab import origins
+from test_hooks import CLOSED, OPEN, Plant, plant
+from test_hooks_pending import begin, calls, ends_well, eventually_offered
+from test_sources import NAME, installed
+
+from krm_windows.gate.annotations import HOOKS, annotation
+
+__all__ = ["plant"]
+
+
+def noted(env: Environment, name: str = "apps", plural: str = "kustomizations") -> Spec:
+    """Return the note on a target."""
+    annotations = env.target(name, plural)["metadata"].get("annotations", {})
+    found: Spec = json.loads(annotations.get(annotation(f"{env.name}/windows", HOOKS), "{}"))
+    return found
+
+
+def reasons(env: Environment) -> list[str]:
+    """Return the reasons of the Events in the test's namespace."""
+    return [found["reason"] for found in env.api.items("events", env.name)]
+
+
+def test_a_change_is_checked(plant: Plant) -> None:
+    """Once it is applied, by one Job; without a change there is none."""
+    env, system = plant.env, plant.system
+    hooks = {"afterApply": system.hook("checked"), "afterClose": system.hook("off")}
+    begin(plant, **hooks)
+    plant.policy(OPEN, **hooks)
+    env.eventually_open()
+    ends_well(plant, "nothing-new")
+    assert calls(plant) == []
+
+    eventually_offered(env, "2")
+    env.eventually_applied("2")
+    eventually("it is checked", lambda: bool(checks(plant)))
+    ends_well(plant, "once-more")
+    assert (calls(plant), len(plant.jobs())) == (["checked"], 1)
+    assert env.open()
+
+    plant.policy(CLOSED, **hooks)
+    env.eventually_closed()
+    eventually("the hook after closing has run", lambda: calls(plant) == ["checked", "off"])
+
+
+def checks(plant: Plant) -> list[str]:
+    """Run once more, and return what the external system was told."""
+    ends_well(plant, f"check-{len(plant.env.api.items('jobs', plant.env.name))}")
+    return calls(plant)
+
+
+def test_a_change_that_is_not_well(plant: Plant) -> None:
+    """It is closed again, and rolled back once; target, Event and `status` say why.
+
+    The next commit waits; when the hook is corrected, it is opened and checked again.
+    """
+    env, system = plant.env, plant.system
+    hooks: Spec = {
+        "beforeOpen": system.hook("on"),
+        "afterApply": system.hook("fail", rollback=system.hook("undo")),
+        "afterClose": system.hook("off"),
+    }
+    closed, opened = {**CLOSED, "events": True}, {**OPEN, "events": True}
+    begin(plant, **hooks)
+    plant.policy(closed, **hooks)
+    eventually_offered(env, "2")
+    plant.policy(opened, **hooks)
+    env.eventually_applied("2")
+    eventually("Flux is done", lambda: is_ready(env))
+    plant.run("check")
+    eventually("it is rolled back", lambda: system.called("undo") == 1)
+    eventually("the run fails", lambda: plant.ended("check") == "Failed")
+    assert env.closed()
+    [job] = [name for name in names(plant) if "after-apply-" in name and "rollback" not in name]
+    why = f"hooks.afterApply failed: Job {plant.namespace}/{job}"
+    assert why in str(env.target()["metadata"]["annotations"])
+    eventually("an Event says so", lambda: "WindowHookFailed" in reasons(env))
+    _, status, _ = env.ask("status")
+    assert why in json.dumps(status)
+
+    eventually_offered(env, "3")
+    plant.run("again")
+    eventually("the run fails", lambda: plant.ended("again") == "Failed")
+    throughout(5, "version 2 stays", lambda: env.version() == "2")
+    assert calls(plant) == ["on", "fail", "undo"]
+
+    mended = {**hooks, "afterApply": system.hook("checked")}
+    plant.policy(opened, **mended)
+    env.eventually_applied("3")
+    eventually("Flux is done", lambda: is_ready(env))
+    ends_well(plant, "corrected")
+    assert calls(plant) == ["on", "fail", "undo", "on", "checked"]
+    plant.policy(closed, **mended)
+    env.eventually_closed()
+    eventually("out of maintenance", lambda: calls(plant)[-1] == "off")
+
+
+def names(plant: Plant) -> list[str]:
+    """Return the names of the hooks' Jobs."""
+    return [job["metadata"]["name"] for job in plant.jobs()]
+
+
+def is_ready(env: Environment, name: str = "apps", plural: str = "kustomizations") -> bool:
+    """Say whether Flux has reconciled a target as it is."""
+    found = env.target(name, plural)
+    status = found["status"]
+    [ready] = [each["status"] for each in status["conditions"] if each["type"] == "Ready"]
+    is_observed = status["observedGeneration"] == found["metadata"]["generation"]
+    return ready == "True" and is_observed
+
+
+def test_a_failure_at_the_close(plant: Plant) -> None:
+    """No run came while it was open: the one that closes checks, and then takes it out."""
+    env, system = plant.env, plant.system
+    hooks: Spec = {
+        "beforeOpen": system.hook("on"),
+        "afterApply": system.hook("fail", rollback=system.hook("undo")),
+        "afterClose": system.hook("off"),
+    }
+    begin(plant, **hooks)
+    eventually_offered(env, "2")
+    plant.policy(OPEN, **hooks)
+    env.eventually_applied("2")
+    assert calls(plant) == ["on"]
+    plant.policy(CLOSED, **hooks)
+    env.eventually_closed()
+    eventually("all has run", lambda: calls(plant) == ["on", "fail", "undo", "off"])
+    assert env.closed()
+    eventually("that is noted", lambda: noted(env)["stage"] == "Closed")
+    ends_well(plant, "once-more")
+    assert len(plant.jobs()) == 4
+
+
+def test_a_release_is_checked(plant: Plant) -> None:
+    """A HelmRelease: a new chart that is not well closes it, and the next one waits."""
+    env, system = plant.env, plant.system
+    hooks = {"afterApply": system.hook("fail", rollback=system.hook("undo"))}
+    targets = [{"kind": "HelmRelease", "names": [NAME]}]
+    installed(env)
+    plant.policy({**CLOSED, "targets": targets}, **hooks)
+    eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
+    origins.publish_chart(env.name, "1.0.0", "2.0.0")
+    plant.policy({**OPEN, "targets": targets}, **hooks)
+    eventually("version 2.0.0 is installed", lambda: env.version(origins.CHART) == "2.0.0")
+    eventually("Helm is done", lambda: is_ready(env, NAME, "helmreleases"))
+    plant.run("check")
+    eventually("it is rolled back", lambda: system.called("undo") == 1)
+    eventually("the run fails", lambda: plant.ended("check") == "Failed")
+    assert env.suspended(NAME, "helmreleases")
+    origins.publish_chart(env.name, "1.0.0", "2.0.0", "3.0.0")
+    throughout(10, "2.0.0 stays", lambda: env.version(origins.CHART) == "2.0.0")
+    assert calls(plant) == ["fail", "undo"]

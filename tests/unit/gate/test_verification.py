@@ -1,0 +1,529 @@
+"""A hook that checks what was applied, against an API server.
+
+When it is due, what its failure closes, and every way in which runs and edges come in between.
+"""
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from time import sleep
+
+import pytest
+from api_server import Api, Fault, Json, closed_by, path_of, status
+from hook_runs import (
+    ALL,
+    BOTH,
+    BY_HAND,
+    HOUR,
+    NOON,
+    NOTE,
+    OURS,
+    PACE,
+    POLICY,
+    Clock,
+    Lab,
+    file,
+    until,
+)
+
+from krm_windows.gate import hooks
+from krm_windows.gate.__main__ import Gate
+from krm_windows.gate.decide import decide
+from krm_windows.gate.objects import dig
+from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.gate.verification import VerifiedHooks
+
+CHECK = file("afterApply", "afterApply.rollback")
+WHOLE = file("beforeOpen", "afterApply", "afterApply.rollback", "afterClose")
+FIRST, SECOND, THIRD = ("main@sha1:1", "main@sha1:2", "main@sha1:3")
+
+
+class Plant(Lab):
+    """Runs with a hook that checks, at an API server where a test does what Flux does."""
+
+    def run(
+        self, timetable: Timetable = POLICY, text: str = CHECK, clock: Clock | None = None
+    ) -> bool:
+        """Run once, by the clock of all or by one of its own."""
+        gate = Gate(
+            timetable,
+            partial(decide, timetable),
+            clock or self.clock,
+            lambda **line: self.log.append(line),
+        )
+        return hooks.run(
+            gate, self.cluster(), allow_missing=False, text=text, kind=VerifiedHooks, **PACE
+        )
+
+    def applies(
+        self,
+        revision: str = SECOND,
+        name: str = "apps",
+        *,
+        ready: bool = True,
+        observed: int = 9,
+        source: str = "fleet",
+    ) -> None:
+        """Let Flux have applied a revision."""
+        thing = self.api.object(name)
+        metadata = {**thing["metadata"], "generation": 9}  # type: ignore[dict-item]
+        spec = {**thing["spec"], "sourceRef": {"kind": "GitRepository", "name": source}}  # type: ignore[dict-item]
+        condition = {"type": "Ready", "status": str(ready), "reason": "any"}
+        found: Json = {
+            "lastAppliedRevision": revision,
+            "observedGeneration": observed,
+            "conditions": [condition],
+        }
+        self.api.store(
+            path_of(name), {**thing, "metadata": metadata, "spec": spec, "status": found}
+        )
+
+    def begins(self, timetable: Timetable = POLICY, text: str = CHECK) -> None:
+        """Open the targets, which have applied the first revision."""
+        for target in timetable.targets:
+            self.applies(FIRST, target.name)
+        assert self.run(timetable, text)
+        assert all(self.open(target.name) for target in timetable.targets)
+
+    def said(self) -> Json:
+        """The note on the target."""
+        found: Json = json.loads(str(self.notes()[NOTE]))
+        return found
+
+    def left(self) -> str:
+        """What was left undone, by the log."""
+        return " ".join(str(line.get("left")) for line in self.log)
+
+
+@pytest.fixture
+def plant(api: Api, port: int, account: Path) -> Plant:
+    """A closed target, an hour before noon."""
+    plant = Plant(api, port, account)
+    plant.closes()
+    plant.clock.time = NOON - HOUR
+    return plant
+
+
+def test_a_change_is_checked_once(plant: Plant) -> None:
+    """Nothing is checked where nothing changed; each new revision is, by a Job of its own."""
+    plant.begins()
+    assert plant.run()
+    assert plant.kinds() == []
+    for count, revision in enumerate((SECOND, THIRD), 1):
+        plant.applies(revision)
+        assert plant.run()
+        assert plant.run()
+        assert (plant.open(), plant.kinds()) == (True, ["after-apply"] * count)
+    assert len(set(plant.api.jobs())) == 2
+    plant.forget_jobs()
+    assert plant.run()
+    assert plant.posts() == 2
+
+
+@pytest.mark.parametrize("name", ["ready", "observed"])
+def test_it_waits_until_flux_is_done(plant: Plant, name: str) -> None:
+    """Not before the target is ready, and has observed what it is."""
+    plant.begins()
+    plant.applies(**{name: 0})  # type: ignore[arg-type]
+    assert plant.run()
+    assert plant.kinds() == []
+    assert "hooks.afterApply waits: Kustomization flux-system/apps" in plant.left()
+    plant.applies()
+    assert plant.run()
+    assert plant.kinds() == ["after-apply"]
+
+
+def test_it_waits_for_all_targets(plant: Plant) -> None:
+    """One of the same source that has not begun yet has nothing that would say so."""
+    plant.closes("apps", "infra")
+    plant.begins(BOTH)
+    plant.applies()
+    assert plant.run(BOTH)
+    assert plant.kinds() == []
+    assert "infra has main@sha1:1, Kustomization flux-system/apps main@sha1:2" in plant.left()
+    plant.applies(name="infra")
+    assert plant.run(BOTH)
+    assert plant.kinds() == ["after-apply"]
+
+
+def test_targets_of_two_sources(plant: Plant) -> None:
+    """Each has its own revisions; one that is not ready is waited for."""
+    plant.closes("apps", "infra")
+    plant.begins(BOTH)
+    plant.applies(FIRST, "infra", source="other", ready=False)
+    plant.applies()
+    assert plant.run(BOTH)
+    assert plant.kinds() == []
+    plant.applies(FIRST, "infra", source="other")
+    assert plant.run(BOTH)
+    assert plant.kinds() == ["after-apply"]
+
+
+def test_a_target_that_a_person_keeps_closed_is_not_waited_for(plant: Plant) -> None:
+    """It stays at its revision, whatever becomes of the others."""
+    plant.closes("apps", "infra")
+    plant.begins(BOTH)
+    plant.applies(FIRST, "infra", ready=False)
+    thing = plant.api.object("infra")
+    plant.api.store(path_of("infra"), {**thing, "spec": {"suspend": True}})
+    plant.applies()
+    assert plant.run(BOTH)
+    assert plant.kinds() == ["after-apply"]
+
+
+def test_a_failure_closes(plant: Plant) -> None:
+    """In the same run; then the rollback runs, once, and nothing is opened in this occurrence."""
+    plant.begins(text=WHOLE)
+    plant.applies()
+    plant.api.ends["after-apply"] = "Failed"
+    assert not plant.run(text=WHOLE)
+    wanted = ["before-open", "after-apply", "undo"]
+    assert (plant.open(), plant.stage(), plant.kinds()) == (False, "Failed", wanted)
+    said = json.loads(str(plant.notes()[OURS]))
+    job = plant.api.jobs()[1]
+    assert said["reason"] == f"hooks.afterApply failed: Job maintenance/{job}"
+    for _ in range(2):
+        assert not plant.run(text=WHOLE)
+    plant.forget_jobs()
+    assert not plant.run(text=WHOLE)
+    assert (plant.open(), plant.posts()) == (False, 3)
+
+
+def test_an_occurrence_that_failed_ends(plant: Plant) -> None:
+    """What runs after the close runs at its end; the next one opens, and checks what is new."""
+    test_a_failure_closes(plant)
+    plant.clock.time = NOON
+    assert plant.run(text=WHOLE)
+    assert (plant.stage(), plant.kinds()) == ("Closed", ["after-close"])
+    plant.api.ends.clear()
+    plant.clock.time = NOON + 2 * HOUR
+    assert plant.run(text=WHOLE)
+    assert (plant.open(), plant.kinds()) == (True, ["after-close", "before-open"])
+    plant.applies(THIRD)
+    assert plant.run(text=WHOLE)
+    assert plant.kinds() == ["after-close", "before-open", "after-apply"]
+
+
+def test_a_failure_is_passed_over(plant: Plant) -> None:
+    """Where the policy says so; that revision is not checked again."""
+    text = file("afterApply", aborts=False)
+    plant.begins(text=text)
+    plant.applies()
+    plant.api.ends["after-apply"] = "Failed"
+    assert plant.run(text=text)
+    assert plant.run(text=text)
+    assert (plant.open(), plant.stage(), plant.kinds()) == (True, "Passed", ["after-apply"])
+    assert any("it said no" in str(line.get("failure")) for line in plant.log)
+
+
+def test_one_that_hangs_has_failed(plant: Plant) -> None:
+    """When its time is over."""
+    text = file("afterApply", seconds=0.1)
+    plant.begins(text=text)
+    plant.applies()
+    plant.api.ends["after-apply"] = ""
+    assert not plant.run(text=text)
+    assert (plant.open(), plant.stage()) == (False, "Failed")
+
+
+@pytest.mark.parametrize("fault", [status(403), status(404), status(422)])
+def test_one_that_cannot_be_started(plant: Plant, fault: Fault) -> None:
+    """Nothing is known, so nothing is closed; the run fails, and the next one tries again."""
+    plant.begins()
+    plant.applies()
+    plant.api.fault("POST", "jobs", fault)
+    assert not plant.run()
+    assert (plant.open(), plant.kinds(), plant.posts()) == (True, [], 1)
+    plant.clock.time += HOUR / 2
+    assert plant.run()
+    assert (plant.open(), plant.kinds()) == (True, ["after-apply"])
+
+
+def test_a_mended_hook_is_another(plant: Plant) -> None:
+    """Whoever corrects it need not wait: all is opened again, and the change checked again."""
+    plant.begins()
+    plant.applies()
+    plant.api.ends["after-apply"] = "Failed"
+    assert not plant.run()
+    plant.api.ends.clear()
+    mended = file("afterApply", does="that")
+    assert plant.run(text=mended)
+    assert plant.open()
+    plant.applies()
+    assert plant.run(text=mended)
+    assert (plant.stage(), plant.kinds()) == ("Passed", ["after-apply", "undo", "after-apply"])
+
+
+def test_a_hook_taken_out(plant: Plant) -> None:
+    """By a program without this part: what failed is opened again, and ends as it would."""
+    plant.begins()
+    plant.applies()
+    plant.api.ends["after-apply"] = "Failed"
+    assert not plant.run()
+    assert Lab.run(plant, text=file("afterClose"))
+    assert plant.open()
+    plant.clock.time = NOON
+    assert Lab.run(plant, text=file("afterClose"))
+    assert plant.kinds() == ["after-apply", "undo", "after-close"]
+
+
+@pytest.mark.parametrize("stage", ["Checking", "Failing"])
+def test_a_hook_taken_out_at_the_end(plant: Plant, stage: str) -> None:
+    """What is noted of it does not keep the next occurrence closed."""
+    note = {"occurrence": "2026-11-19T08:00:00+00:00", "cycle": 1, "stage": stage, "check": "gone"}
+    plant.api.add(
+        "apps",
+        {"suspend": True},
+        annotations={OURS: closed_by("flux-system/p"), NOTE: json.dumps(note)},
+        by="krm-windows",
+        status={"lastAppliedRevision": FIRST},
+    )
+    assert Lab.run(plant, text=ALL)
+    assert (plant.open(), plant.kinds()) == (True, ["after-close", "before-open"])
+
+
+def test_a_hook_that_comes_while_open(plant: Plant) -> None:
+    """What was applied before it came is not checked, and what comes later is."""
+    Lab.run(plant, text=file("afterClose"))
+    plant.applies()
+    assert plant.run()
+    assert plant.kinds() == []
+    plant.applies(THIRD)
+    assert plant.run()
+    assert plant.kinds() == ["after-apply"]
+
+
+def test_a_policy_that_comes_while_it_is_open(plant: Plant) -> None:
+    """Nothing has to be opened; a change is checked all the same."""
+    plant.api.add("apps", {})
+    plant.applies(FIRST)
+    assert plant.run()
+    plant.applies()
+    assert plant.run()
+    assert (plant.stage(), plant.kinds()) == ("Open", ["after-apply"])
+
+
+def test_runs_at_once_wait_for_one_job(plant: Plant) -> None:
+    """All of them close, and the rollback runs once."""
+    plant.begins()
+    plant.applies()
+    plant.api.ends["after-apply"] = ""
+    with ThreadPoolExecutor(3) as pool:
+        runs = [pool.submit(plant.run) for _ in range(3)]
+        until(lambda: plant.posts() == 3)
+        sleep(0.2)
+        assert (plant.open(), len(plant.api.jobs())) == (True, 1)
+        plant.api.end(plant.api.jobs()[0], "Failed")
+        assert not any(run.result() for run in runs)
+    assert (plant.open(), plant.stage(), plant.kinds()) == (
+        False,
+        "Failed",
+        ["after-apply", "undo"],
+    )
+
+
+def test_a_gate_that_died(plant: Plant) -> None:
+    """The next run finds the Job by the note, whatever it has come to meanwhile."""
+    plant.begins()
+    plant.applies()
+    plant.api.ends["after-apply"] = ""
+    with ThreadPoolExecutor() as pool:
+        run = pool.submit(plant.run)
+        until(plant.api.jobs)
+        [job] = plant.api.jobs()
+        assert plant.said()["check"] == job
+        plant.api.end(job, "Complete")
+        assert run.result()
+    begun = {**plant.said(), "check": job, "changed": plant.said()["applied"], "applied": "0"}
+    thing = plant.api.object("apps")
+    metadata = {**thing["metadata"], "annotations": {NOTE: json.dumps(begun)}}  # type: ignore[dict-item]
+    plant.api.store(path_of("apps"), {**thing, "metadata": metadata})
+    assert plant.run()
+    assert (plant.said()["check"], plant.api.jobs()) == ("", [job])
+
+
+def test_a_newer_revision_counts(plant: Plant) -> None:
+    """It is checked by another Job, and the failure of the one before closes nothing any more."""
+    plant.begins()
+    plant.applies()
+    plant.api.ends["after-apply"] = ""
+    with ThreadPoolExecutor() as pool:
+        old = pool.submit(plant.run)
+        until(plant.api.jobs)
+        plant.applies(THIRD)
+        new = pool.submit(plant.run)
+        until(lambda: len(plant.api.jobs()) == 2)
+        plant.api.end(plant.api.jobs()[0], "Failed")
+        assert old.result()
+        assert plant.open()
+        plant.api.end(plant.api.jobs()[1], "Complete")
+        assert new.result()
+    assert (plant.open(), plant.kinds()) == (True, ["after-apply"] * 2)
+
+
+@pytest.mark.parametrize("end", ["Complete", "Failed"])
+def test_the_window_closes_while_it_runs(plant: Plant, end: str) -> None:
+    """Closing waits for nothing; then it is waited for, before what runs after the close."""
+    plant.begins(text=WHOLE)
+    plant.applies()
+    plant.api.ends["after-apply"] = ""
+    with ThreadPoolExecutor() as pool:
+        run = pool.submit(plant.run, text=WHOLE)
+        until(lambda: "after-apply" in plant.kinds())
+        plant.clock.time = NOON
+        until(lambda: not plant.open())
+        sleep(0.2)
+        assert plant.kinds() == ["before-open", "after-apply"]
+        plant.api.end(plant.api.jobs()[1], end)
+        assert run.result()
+    undone = ["undo"] * (end == "Failed")
+    assert plant.kinds() == ["before-open", "after-apply", *undone, "after-close"]
+    assert plant.stage() == "Closed"
+
+
+@pytest.mark.parametrize("end", ["Complete", "Failed"])
+def test_no_run_came_while_it_was_open(plant: Plant, end: str) -> None:
+    """The one that closes checks what was applied, once all is closed; then the rest runs."""
+    plant.begins(text=WHOLE)
+    plant.applies()
+    plant.api.ends["after-apply"] = end
+    plant.clock.time = NOON
+    assert plant.run(text=WHOLE)
+    undone = ["undo"] * (end == "Failed")
+    assert plant.kinds() == ["before-open", "after-apply", *undone, "after-close"]
+    assert (plant.open(), plant.stage()) == (False, "Closed")
+    assert plant.run(text=WHOLE)
+    assert plant.posts() == 3 + len(undone)
+
+
+def test_nothing_was_applied_until_the_close(plant: Plant) -> None:
+    """Nothing is checked."""
+    plant.begins(text=WHOLE)
+    plant.clock.time = NOON
+    assert plant.run(text=WHOLE)
+    assert plant.kinds() == ["before-open", "after-close"]
+
+
+def test_it_is_tried_again_after_the_close(plant: Plant) -> None:
+    """As long as it could not be started, nothing else runs after the close."""
+    plant.begins(text=WHOLE)
+    plant.applies()
+    plant.clock.time = NOON
+    plant.api.fault("POST", "jobs", status(403))
+    assert not plant.run(text=WHOLE)
+    assert (plant.open(), plant.kinds()) == (False, ["before-open"])
+    assert plant.run(text=WHOLE)
+    assert plant.kinds() == ["before-open", "after-apply", "after-close"]
+
+
+def test_closed_by_hand_and_opened_again(plant: Plant) -> None:
+    """What was applied before is checked at the close, and not again."""
+    plant.begins()
+    plant.applies()
+    assert plant.run(BY_HAND)
+    assert plant.run()
+    assert plant.run()
+    assert (plant.open(), plant.kinds()) == (True, ["after-apply"])
+
+
+def test_a_fault_leaves_it_to_the_next_run(plant: Plant) -> None:
+    """What cannot be read is not known: nothing is closed, and the run fails."""
+    plant.begins()
+    plant.applies()
+    plant.api.fault("GET", "apps", *[lambda _: False] * 3, *[status(500)] * 9)
+    assert not plant.run()
+    assert plant.open()
+    plant.api.faults.clear()
+    assert plant.run()
+    assert plant.kinds() == ["after-apply"]
+
+
+def test_a_target_that_is_gone(plant: Plant) -> None:
+    """The others are checked."""
+    plant.closes("apps", "infra")
+    plant.begins(BOTH)
+    del plant.api.objects[path_of("infra")]
+    plant.applies()
+    assert not plant.run(BOTH)  # as it fails for what is missing
+    assert plant.kinds() == ["after-apply"]
+
+
+def test_other_kinds_are_not_asked(plant: Plant) -> None:
+    """A source notes nothing that it has applied."""
+    source = Target("source.toolkit.fluxcd.io", "buckets", "Bucket", "flux-system", "b", "v1")
+    path = "/apis/source.toolkit.fluxcd.io/v1/namespaces/flux-system/buckets/b"
+    plant.api.store(path, {"kind": "Bucket", "metadata": {"name": "b"}, "spec": {}})
+    both = POLICY._replace(targets=(*POLICY.targets, source))
+    plant.applies(FIRST)
+    assert plant.run(both)
+    plant.applies()
+    assert plant.run(both)
+    assert plant.kinds() == ["after-apply"]
+
+
+def release(version: int, chart: str) -> Json:
+    """Return the status of a HelmRelease."""
+    snapshot = {"version": version, "chartVersion": chart, "status": "deployed"}
+    return {
+        "history": [snapshot],
+        "observedGeneration": 3,
+        "conditions": [{"type": "Ready", "status": "True"}],
+    }
+
+
+def test_a_release(plant: Plant) -> None:
+    """A new chart and other values are changes alike."""
+    target = Target(
+        "helm.toolkit.fluxcd.io", "helmreleases", "HelmRelease", "flux-system", "app", "v2"
+    )
+    path = "/apis/helm.toolkit.fluxcd.io/v2/namespaces/flux-system/helmreleases/app"
+    policy = POLICY._replace(targets=(target,))
+
+    def released(version: int, chart: str) -> None:
+        metadata: Json = {"name": "app", "namespace": "flux-system", "generation": 3}
+        old = plant.api.objects.get(path, {})
+        metadata["annotations"] = dig(old, "metadata", "annotations") or {}
+        thing: Json = {"kind": "HelmRelease", "metadata": metadata, "spec": {}}
+        plant.api.store(path, {**thing, "status": release(version, chart)})
+
+    released(1, "1.0.0")
+    assert plant.run(policy)
+    for count, (version, chart) in enumerate([(2, "2.0.0"), (3, "2.0.0")], 1):
+        released(version, chart)
+        assert plant.run(policy)
+        assert plant.kinds() == ["after-apply"] * count
+
+
+@pytest.mark.parametrize(
+    "change", [{"check": 1}, {"changed": "A b"}, {"applied": None}, {"check": "../x"}]
+)
+def test_a_note_that_cannot_be_read(plant: Plant, change: Json) -> None:
+    """It does not count: what is applied now is where the check begins."""
+    plant.begins()
+    spoilt = json.dumps({**plant.said(), **change})
+    thing = plant.api.object("apps")
+    metadata = {**thing["metadata"], "annotations": {NOTE: spoilt}}  # type: ignore[dict-item]
+    plant.api.store(path_of("apps"), {**thing, "metadata": metadata})
+    plant.applies()
+    assert plant.run()
+    assert plant.kinds() == []
+    plant.applies(THIRD)
+    assert plant.run()
+    assert plant.kinds() == ["after-apply"]
+
+
+def test_it_is_warned_of(plant: Plant) -> None:
+    """As of every hook, for an Event."""
+    warned: list[str] = []
+    plant.begins()
+    plant.applies()
+    plant.api.ends["after-apply"] = "Failed"
+    gate = Gate(POLICY, partial(decide, POLICY), plant.clock, lambda **_: None, warns=warned.append)
+    make: Callable[..., hooks.Hooks] = VerifiedHooks
+    hooks.run(gate, plant.cluster(), allow_missing=False, text=CHECK, kind=make, **PACE)
+    job = plant.api.jobs()[0]
+    assert warned == [
+        f"hooks.afterApply failed: Job maintenance/{job}: BackoffLimitExceeded: it said no"
+    ]
