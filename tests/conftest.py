@@ -49,7 +49,9 @@ def tool(pins: dict[str, dict[str, str]]) -> Callable[[str], Path]:
     # Found once a session: to ask a tool for its version starts two programs.
     @cache
     def find(name: str) -> Path:
-        found = shutil.which(name, path=f"{CACHE / 'bin'}{os.pathsep}{os.environ['PATH']}")
+        # Last where Python programs are installed that tests start, such as pre-commit.
+        places = (str(CACHE / "bin"), os.environ["PATH"], str(Path(sys.executable).parent))
+        found = shutil.which(name, path=os.pathsep.join(places))
         if found is None:
             lacking(f"{name} is not installed (.ci/setup installs it)")
         if name in pins["tools"]:
