@@ -173,12 +173,12 @@ def _item(item: object) -> str:
     said = {key: value for key, value in item.items() if key != "objects"}
     kind = escape.json_line(said)
     # The closing brace goes, and comes back behind the objects.
-    objects = ",\n".join(f"    [{_names(names)}]" for names in item["objects"])
+    objects = ",\n".join(f"  [{_names(names)}]" for names in item["objects"])
     return f'{kind[:-1]}, "objects": [\n{objects}]}}'
 
 
 def _names(names: list[str]) -> str:
-    return ",\n    ".join(map(escape.json_line, names))
+    return ",\n  ".join(map(escape.json_line, names))  # a policy may have thousands
 
 
 def _harmless(timetable: Timetable) -> Timetable:

@@ -11,6 +11,7 @@ from os import environ, execv
 from pathlib import Path
 from sys import executable, orig_argv
 from time import monotonic, sleep
+from typing import NamedTuple
 
 from krm_windows.gate.annotations import APART
 from krm_windows.gate.clocks import seconds_of
@@ -37,8 +38,7 @@ def _log(**fields: object) -> None:
     print(line, flush=True)  # noqa: T201 - this is the log of the Pod
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """What is done to a target at an instant, or why nothing is.
 
     `observed` is what the target is then.
@@ -206,7 +206,7 @@ class Gate:
                 # A conflict (409): it is another version now, which is judged anew.
                 observed = cluster.get(target, observe)
             elif due.change.action is not Action.NOT_OPENED:  # which the next round reports
-                reports.append(replace(due, observed=observed))
+                reports.append(due._replace(observed=observed))
             due = self._due(cluster, target, observed)
         if due.change.patch:
             raise ApiError(REFUSED, f"not as it should be after {_TRIES} tries")
@@ -247,7 +247,7 @@ class Gate:
             return mine
         # One of them would open it.
         change = self._kept_closed(target, observed, mine.at)
-        return replace(mine, change=change)
+        return mine._replace(change=change)
 
     def _due_at(
         self,

@@ -6,9 +6,9 @@ So an annotation is evidence only as far as it can be checked
 whose name its key is a digest of, and nobody but the gate wrote it.
 """
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from enum import Enum
+from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -38,6 +38,7 @@ def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:DIGITS]
 
 
+@lru_cache(256)
 def annotation(policy: str, prefix: str = CLOSED_BY) -> str:
     """Name the annotation by which the policy `namespace/name` says that it has suspended."""
     return prefix + digest(policy)
@@ -59,6 +60,7 @@ class ClosedBy(NamedTuple):
     zone_data: str = ""
 
 
+@lru_cache(8)  # a run writes the same on all targets, and another one finds it there
 def read(text: str) -> ClosedBy | None:
     """Read a `closed-by` annotation; None for any other text.
 
@@ -143,21 +145,17 @@ def writer(thing: object, *path: str) -> Writer:
     entries = metadata["managedFields"]
     if not isinstance(entries, list):
         return Writer.OTHER
-    # The gate counts before any other writer: Flux may own the same field with the same value.
-    writers = set(_writers(entries, path))
-    for candidate in (Writer.GATE, Writer.OTHER):
-        if candidate in writers:
-            return candidate
-    return Writer.UNKNOWN
-
-
-def _writers(entries: list[object], path: tuple[str, ...]) -> Iterator[Writer]:
-    """Give who of the entries owns the field at `path`."""
+    keys = [f"f:{key}" for key in path]
+    found = Writer.UNKNOWN
     for entry in entries:
         if not isinstance(entry, dict):
-            yield Writer.OTHER
-        elif _owns(entry.get("fieldsV1"), path):
-            yield _writer_of(entry)
+            found = Writer.OTHER
+        elif _owns(entry.get("fieldsV1"), keys):
+            found = _writer_of(entry)
+            # It counts before any other: Flux may own the same field with the same value.
+            if found is Writer.GATE:
+                break
+    return found
 
 
 def _writer_of(entry: dict[str, object]) -> Writer:
@@ -168,12 +166,12 @@ def _writer_of(entry: dict[str, object]) -> Writer:
     return Writer.OTHER
 
 
-def _owns(fields: object, path: tuple[str, ...]) -> bool:
+def _owns(fields: object, keys: list[str]) -> bool:
     """Say whether `fieldsV1` holds a path; what is no map may hold anything."""
-    for key in path:
+    for key in keys:
         if not isinstance(fields, dict):
             return True
-        if f"f:{key}" not in fields:
+        if key not in fields:
             return False
-        fields = fields[f"f:{key}"]
+        fields = fields[key]
     return True

@@ -5,36 +5,15 @@ than an answer may have: all that comes from it, from the handshake on, passes t
 """
 
 import ssl
-from dataclasses import dataclass
-from http import HTTPStatus
-from http.client import HTTPConnection, HTTPResponse
 from io import BufferedReader, RawIOBase
-from socket import IPPROTO_TCP, TCP_NODELAY, create_connection
+from select import POLLIN, POLLOUT, poll
+from socket import IPPROTO_TCP, TCP_NODELAY, create_connection, socket
 from time import monotonic
 
-# Bytes of an answer: etcd takes objects of 1.5 MiB, and a Pod of 128 MiB can read this one.
-LARGEST = 2 * 1024**2
-_PIECE = 65536  # bytes that are read at once, at most
+from krm_windows.gate.answers import LARGEST, Answer, Request, read
 
-
-@dataclass(frozen=True)
-class Request:
-    """What is asked: `body` is JSON in ASCII, None for none."""
-
-    method: str
-    path: str
-    body: str | None
-    headers: dict[str, str]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What was answered, whole; `date` and `retry_after` are headers, None if they are missing."""
-
-    status: int
-    content: bytes
-    date: str | None
-    retry_after: str | None
+_PIECE = 65536  # bytes that are received at once, at most
+_RECORD = 16384  # bytes of a record of TLS, at most
 
 
 class Connections:
@@ -46,6 +25,10 @@ class Connections:
         tls: ssl.SSLContext,
     ) -> None:
         self._address, self._tls = address, tls
+        host, port = address
+        if ":" in host:
+            host = f"[{host}]"  # an IPv6 address (RFC 3986, 3.2.2)
+        self._host = f"{host}:{port}"
         self._idle: list[Connection] = []
 
     def ask(self, request: Request, seconds: float) -> Answer:
@@ -54,15 +37,17 @@ class Connections:
         Whatever goes wrong is raised, and that connection is not used again.
         """
         end = monotonic() + seconds
+        written = request.written(self._host)
         connection = self._take(seconds)
-        is_kept = False
         try:
-            answer, is_kept = connection.ask(request, end)
-        finally:
-            if is_kept:
-                self._idle.append(connection)
-            else:
-                connection.hang_up()
+            answer = connection.ask(written, end)
+        except BaseException:
+            connection.hang_up()
+            raise
+        if answer.is_last:
+            connection.hang_up()
+        else:
+            self._idle.append(connection)
         return answer
 
     def _take(self, seconds: float) -> "Connection":
@@ -82,10 +67,7 @@ class Connections:
 
 
 class Connection:
-    """A TLS connection that answers one request after the other.
-
-    To `http.client` it is a socket.
-    """
+    """A TLS connection that answers one request after the other."""
 
     def __init__(
         self,
@@ -93,28 +75,21 @@ class Connection:
         tls: ssl.SSLContext,
         seconds: float,
     ) -> None:
-        self._address = address
-        self._stream = _Stream(address, tls, seconds)
-        self._reader = _Reader(self._stream)
+        end = monotonic() + seconds
+        plain = create_connection(address, seconds)
+        self._stream = _Stream(plain, tls, address[0], end)
+        self._reader: BufferedReader = BufferedReader(self._stream, _RECORD)
 
     def __del__(self) -> None:
         """Close it when nobody has it any more."""
-        if hasattr(self, "_stream"):
+        if hasattr(self, "_reader"):
             self.hang_up()
 
-    def ask(self, request: Request, end: float) -> tuple[Answer, bool]:
-        """Send a request and be answered until `end`; say whether another one may be sent."""
+    def ask(self, written: bytes, end: float) -> Answer:
+        """Send a request and be answered until `end`."""
         self._stream.begin(end)
-        http = HTTPConnection(*self._address)
-        http.sock = self  # so that it opens no connection of its own
-        http.request(request.method, request.path, request.body, request.headers)
-        response = http.getresponse()
-        content = _read(response)
-        headers = response.headers
-        answer = Answer(response.status, content, headers["Date"], headers["Retry-After"])
-        # After an interim answer, of which http.client takes all but 100 for final, the real one is
-        # still to come.
-        return answer, response.status >= HTTPStatus.OK and not response.will_close
+        self._stream.sendall(written)
+        return read(self._reader)
 
     def is_quiet(self) -> bool:
         """Say whether nothing came after the last answer, not even the end.
@@ -131,25 +106,7 @@ class Connection:
 
     def hang_up(self) -> None:
         """Close it, whatever is still to come."""
-        self._stream.hang_up()
-
-    def sendall(self, data: bytes) -> None:
-        """Send all of `data`."""
-        self._stream.sendall(data)
-
-    def makefile(self, _: str) -> BufferedReader:
-        """Give what `http.client` reads answers from."""
-        return self._reader
-
-    def close(self) -> None:
-        """Do nothing: `http.client` closes its connection before it has read the answer."""
-
-
-class _Reader(BufferedReader):
-    """Outlives each answer: what is read beyond one of them is kept, and not lost."""
-
-    def close(self) -> None:
-        """Do nothing: `http.client` closes it at the end of an answer."""
+        self._reader.close()
 
 
 class _Stream(RawIOBase):
@@ -162,29 +119,29 @@ class _Stream(RawIOBase):
 
     def __init__(
         self,
-        address: tuple[str, int],
+        plain: socket,
         tls: ssl.SSLContext,
-        seconds: float,
+        host: str,
+        end: float,
     ) -> None:
         super().__init__()
         self.waits, self.has_ended = True, False
-        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self._tls = tls.wrap_bio(self._incoming, self._outgoing, server_hostname=address[0])
-        self.begin(monotonic() + seconds)
-        self._plain = create_connection(address, seconds)
+        self._plain = plain
+        plain.settimeout(0)  # no call of it waits: that is for `_await`
         # A request is sent at once, and does not wait for the last one's acknowledgement.
-        self._plain.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
+        plain.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = tls.wrap_bio(self._incoming, self._outgoing, server_hostname=host)
+        self.begin(end)
 
     def begin(self, end: float) -> None:
         """Begin a request, which is to be answered until `end`."""
         self._end, self._bytes_left = end, LARGEST
 
-    def hang_up(self) -> None:
+    def close(self) -> None:
         """Close it."""
         self._plain.close()
-
-    def close(self) -> None:
-        """Do nothing: its owner hangs up."""
+        super().close()
 
     def readable(self) -> bool:
         return True
@@ -194,19 +151,18 @@ class _Stream(RawIOBase):
 
         Without waiting: None if there are none.
         """
+        is_empty = not (self._tls.pending() or self._incoming.pending)
         while True:
+            if is_empty and not self._receive():
+                return None
             try:
                 data = self._tls.read(len(buffer))
+            except ssl.SSLWantReadError:  # that was no whole record
+                is_empty = True
+            else:
+                self.has_ended = not data  # close_notify (RFC 8446, 6.1)
                 buffer[: len(data)] = data
                 return len(data)
-            except ssl.SSLWantReadError:
-                try:
-                    self._receive()
-                except BlockingIOError:  # nothing is there, and it does not wait
-                    return None
-            except ssl.SSLZeroReturnError:  # close_notify (RFC 8446, 6.1)
-                self.has_ended = True
-                return 0
 
     def sendall(self, data: bytes) -> None:
         """Send all of `data`, after the handshake."""
@@ -220,19 +176,28 @@ class _Stream(RawIOBase):
                 return self._send()
 
     def _send(self) -> None:
-        if self._outgoing.pending:
-            self._plain.settimeout(self._seconds_left())
-            # The timeout is that of the whole (docs.python.org, `socket.sendall`).
-            self._plain.sendall(self._outgoing.read())
+        """Send what TLS has to say, if anything."""
+        if not self._outgoing.pending:
+            return
+        data = memoryview(self._outgoing.read())
+        while data:
+            try:
+                data = data[self._plain.send(data) :]
+            except BlockingIOError:
+                self._await(POLLOUT)
 
-    def _receive(self) -> None:
-        """Wait for more, having sent what TLS has to say."""
+    def _receive(self) -> bool:
+        """Wait for more, having sent what TLS has to say; without waiting, say whether it came."""
         self._send()
-        timeout = 0.0
-        if self.waits:
-            timeout = self._seconds_left()
-        self._plain.settimeout(timeout)
-        data = self._plain.recv(_PIECE)
+        while True:
+            if self.waits:
+                self._await(POLLIN)
+            try:
+                data = self._plain.recv(_PIECE)
+                break
+            except BlockingIOError:
+                if not self.waits:
+                    return False
         self._bytes_left -= len(data)
         if self._bytes_left < 0:
             raise OSError(f"more than {LARGEST} bytes")
@@ -240,22 +205,12 @@ class _Stream(RawIOBase):
             self._incoming.write(data)
         else:  # the end of TCP: it is for TLS to say whether that is the end of the stream
             self._incoming.write_eof()
+        return True
 
-    def _seconds_left(self) -> float:
+    def _await(self, event: int) -> None:
+        """Wait until bytes have come, or can be sent."""
         left = self._end - monotonic()
-        if left <= 0:
+        waiting = poll()
+        waiting.register(self._plain, event)
+        if left <= 0 or not waiting.poll(1000 * left):
             raise TimeoutError("no end in time")
-        return left
-
-
-def _read(response: HTTPResponse) -> bytes:
-    """Read a body piece by piece.
-
-    `read()` would make room at once for as many bytes as a server says there are.
-    """
-    pieces = []
-    while piece := response.read(_PIECE):
-        pieces.append(piece)
-    if response.length:
-        raise ValueError(f"cut off, {response.length} bytes before its end")
-    return b"".join(pieces)

@@ -8,7 +8,6 @@ import json
 import re
 import ssl
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from copy import copy
 from datetime import UTC, datetime
@@ -20,9 +19,11 @@ from threading import Lock
 from time import monotonic, sleep
 from typing import TypeVar
 
+from krm_windows.gate.answers import Answer, Request
 from krm_windows.gate.clocks import Clocks
-from krm_windows.gate.connection import Answer, Connections, Request
+from krm_windows.gate.connection import Connections
 from krm_windows.gate.objects import MANAGER, dig, parse
+from krm_windows.gate.threads import in_order
 from krm_windows.gate.timetable import TIMEOUT, Target, run_seconds
 
 # Requests: more keep one processor no busier, and the API server gives each account its share.
@@ -30,7 +31,8 @@ AT_ONCE = 8
 _WORDS = 1024  # characters of what a server says that are passed on
 # For a status where there is none: no answer, and one that cannot be taken.
 UNANSWERED, REFUSED = 0, -1
-_BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+_BUSY = (HTTPStatus.TOO_MANY_REQUESTS.value, HTTPStatus.SERVICE_UNAVAILABLE.value)
+_DONE = (HTTPStatus.OK.value, HTTPStatus.CREATED.value)
 _CONTENT_TYPES = {"PATCH": "application/merge-patch+json"}
 _VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
 _NODE = partial(datetime.now, UTC)
@@ -112,9 +114,7 @@ class Cluster:
             mine._end = now + share  # noqa: SLF001 - its own copy
             return work(mine, target)
 
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            results = pool.map(turn, range(len(targets)), targets)
-            yield from zip(targets, results, strict=True)
+        yield from in_order(targets, turn, AT_ONCE)
 
     def get(
         self,
@@ -215,7 +215,7 @@ class Cluster:
         try:
             answer = self._connections.ask(request, seconds)
         except Exception as error:
-            # What an answer may do to http.client and ssl, no one can list.
+            # What an answer may do to TLS, no one can list.
             message = f"no answer to {request.method} {request.path}: {error!r}"
             raise ApiError(UNANSWERED, message) from error
         self.clocks.compare(answer.date, asked, self._now())
@@ -236,11 +236,7 @@ class Cluster:
         sleep(seconds)
 
 
-def _object(
-    status: int,
-    content: bytes,
-    request: str,
-) -> dict[str, object]:
+def _object(status: int, content: bytes, request: str) -> dict[str, object]:
     """Give the object of an answer; raise `ApiError` for a refusal, and for what is no object."""
     try:
         answer = parse(content.decode())
@@ -248,7 +244,7 @@ def _object(
         answer = {"message": f"{error!r} in {content[:200]!r}"}
         if status < HTTPStatus.BAD_REQUEST:  # another one says more than that it was refused
             status = REFUSED
-    if status not in (HTTPStatus.OK, HTTPStatus.CREATED):
+    if status not in _DONE:
         raise ApiError(status, f"{status} to {request}: {dig(answer, 'message')}")
     if not isinstance(answer, dict):
         raise ApiError(REFUSED, f"no object to {request}")

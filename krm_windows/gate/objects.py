@@ -15,9 +15,10 @@ def parse(text: str) -> object:
 
     Raises `ValueError` or `RecursionError` for the rest, so for a key that is given twice.
     """
-    if text.count("[") + text.count("{") > _NESTED:
+    # To count takes a while, and few texts are so long.
+    if len(text) > _NESTED and text.count("[") + text.count("{") > _NESTED:
         raise ValueError("too many maps and lists")
-    return json.loads(text, object_pairs_hook=_unique, parse_constant=_refused)
+    return _DECODER.decode(text)
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -29,6 +30,9 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _refused(constant: str) -> object:
     raise ValueError(f"{constant} is no number")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refused)
 
 
 def dig(thing: object, *path: str) -> object:

@@ -1,11 +1,11 @@
 """One target: what is read of its object, and what makes it what it should be."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
-from functools import cached_property
-from typing import TypeVar
+from functools import cached_property, lru_cache
+from typing import NamedTuple, TypeVar
 
 from krm_windows.gate.annotations import (
     CLOSED_BY,
@@ -59,8 +59,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True)
-class Observed:
+class Observed(NamedTuple):
     """What an object says that counts here.
 
     `annotations` are those that mean something to gates, `writers` says who wrote them, and
@@ -75,13 +74,12 @@ class Observed:
     created: datetime | None
     annotations: dict[str, str]
     writers: dict[str, Writer]
-    conditions: dict[str, str] = field(default_factory=dict)
-    api_version: str = ""
-    uid: str = ""
+    conditions: dict[str, str]
+    api_version: str
+    uid: str
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """A JSON merge patch (RFC 7386), empty if none is due; what it does, or why there is none.
 
     `words` say that to a person; `suspend` is what is written into the target's field, None if that
@@ -332,7 +330,10 @@ class _Case:
         names = self.timetable.own_names
         wanted: dict[str, str | None] = dict.fromkeys(map(annotation, names))  # none of ours
         if not self.opens:
-            wanted[annotation(self.timetable.policy)] = self._closed_by()
+            adopts = self.observed.suspended and self.observed.suspended_by is Writer.OTHER
+            zones = self.timetable.image_zones
+            closed_by = _closed_by(names[0], self.decision, zones, adopts=adopts)
+            wanted[annotation(names[0])] = closed_by
         if not self.opens and not self.observed.suspended:
             # On what nobody closes those of other policies are stale: they may be gone.
             for key in _closed_by_keys(self.observed):
@@ -341,19 +342,21 @@ class _Case:
             wanted |= dict.fromkeys(annotation(name, HOOKS) for name in names)
         return wanted
 
-    def _closed_by(self) -> str:
-        """Write our own annotation, as `annotations.read` reads it."""
-        said: dict[str, object] = {
-            "policy": self.timetable.policy,
-            "reason": _cut(self.decision.reason),
-            "since": self.decision.since,
-            "until": self.decision.until,
-        }
-        if self.observed.suspended and self.observed.suspended_by is Writer.OTHER:
-            said["adopted"] = True  # so that later runs open what somebody else has suspended
-        if self.timetable.image_zones:  # for `status` and the alert, which looks for this key
-            said[ZONE_DATA] = self.timetable.image_zones
-        return json.dumps(said, default=datetime.isoformat)
+
+@lru_cache(8)  # the same for many targets
+def _closed_by(policy: str, decision: Decision, image_zones: str, *, adopts: bool) -> str:
+    """Write our own annotation, as `annotations.read` reads it."""
+    said: dict[str, object] = {
+        "policy": policy,
+        "reason": _cut(decision.reason),
+        "since": decision.since,
+        "until": decision.until,
+    }
+    if adopts:  # so that later runs open what somebody else has suspended
+        said["adopted"] = True
+    if image_zones:  # for `status` and the alert, which looks for this key
+        said[ZONE_DATA] = image_zones
+    return json.dumps(said, default=datetime.isoformat)
 
 
 def _cut(reason: str) -> str:
