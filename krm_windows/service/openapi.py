@@ -336,7 +336,8 @@ def _wanted() -> Schema:
     optional["for"] = {
         "type": ["string", "null"],
         "description": "How long, from now on: 2h, 90m, 1d.",
-        "pattern": r"^(?=\d)(\d{1,2}d)?(\d{1,3}h)?(\d{1,5}m)?$",
+        # Not nothing, such as `0h` or `00d`.
+        "pattern": r"^(?=\d*[dhm\d]*[1-9])(\d{1,2}d)?(\d{1,3}h)?(\d{1,5}m)?$",
         "examples": ["2h"],
     }
     reason: Schema = {"type": "string", "minLength": 1, "maxLength": 500}
@@ -383,5 +384,5 @@ def _lists() -> dict[str, Schema]:
                 **more,
             }
         ),
-        "Health": _object({"status": _TEXT, "commit": _TEXT}),
+        "Health": _object({"status": _TEXT, "commit": _TEXT}, {"remote": _TEXT}),
     }

@@ -9,6 +9,7 @@ from krm_windows.service.access import COOKIE
 from krm_windows.service.calls import Call
 from krm_windows.service.handlers import as_json
 from krm_windows.service.problems import Problem
+from krm_windows.service.windows import Reach
 
 # The first page or one below `/ui/`, of characters that a path and a query have (RFC 3986, 3.3).
 _OWN_PAGE = re.compile(r"/(?:ui/[\w.~!$&'()*+,;=:@%/-]*)?(?:\?[\w.~!$&'()*+,;=:@%/?-]*)?", re.ASCII)
@@ -25,7 +26,11 @@ async def get_readiness(call: Call) -> Response:
     health = call.windows.health()
     if not health.ready:
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, health.detail)
-    return as_json({"status": "ready", "commit": health.commit})
+    found = {"status": "ready", "commit": health.commit}
+    # Why it cannot be reached is not for everybody: its address may be in it.
+    if health.remote is not Reach.NONE:
+        found["remote"] = health.remote.value
+    return as_json(found)
 
 
 async def get_metrics(call: Call) -> Response:
@@ -41,6 +46,10 @@ async def get_metrics(call: Call) -> Response:
         ),
         "krm_windows_ready": ("Whether the repository can be read and written.", int(health.ready)),
     }
+    # Unknown is neither: an alert waits for the first try.
+    if health.remote in (Reach.REACHED, Reach.FAILED):
+        text = "Whether the remote could be fetched when it was last tried."
+        gauges["krm_windows_remote_reached"] = (text, int(health.remote is Reach.REACHED))
     lines: list[str] = []
     for name, (text, number) in gauges.items():
         lines += [f"# HELP {name} {text}", f"# TYPE {name} gauge", f"{name} {number}"]

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import Enum
 from http import HTTPStatus
 from pathlib import Path
 
@@ -31,14 +32,26 @@ _PAUSE = 0.02
 _MOST_LATEST = 5_000
 
 
+class Reach(Enum):
+    """What came of the last try to fetch the remote, as an answer says it."""
+
+    NONE = "there is none"
+    UNTRIED = "not tried yet"
+    REACHED = "reached"
+    FAILED = "out of reach"
+
+
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Whether the service can answer, and what is wrong otherwise."""
+    """Whether the service can answer, and what is wrong otherwise.
+
+    A `remote` out of reach keeps nobody from reading, so the service is ready all the same.
+    """
 
     ready: bool
     detail: str
     commit: str
-    remote_behind: str | None = None
+    remote: Reach
 
 
 class Windows:
@@ -56,6 +69,9 @@ class Windows:
         self._writing = threading.Lock()
         self._reading = threading.Lock()
         self._trouble = ""
+        self._reach = Reach.NONE
+        if settings.remote is not None:
+            self._reach = Reach.UNTRIED
         self._recover()
         # Nothing is served before it can be read.
         tip = self._tip()
@@ -119,7 +135,13 @@ class Windows:
         if remote is None:
             return
         with self.alone():
-            self.catch_up(self.branch.fetch(remote))
+            try:
+                theirs = self.branch.fetch(remote)
+            except RemoteError:
+                self._reach = Reach.FAILED
+                raise
+            self._reach = Reach.REACHED
+            self.catch_up(theirs)
 
     def catch_up(self, theirs: str) -> None:
         """Move the branch to a commit of the remote that has all of its own; else leave it."""
@@ -148,7 +170,7 @@ class Windows:
     def health(self) -> Health:
         """Say whether there is anything in the way of answering."""
         # Ready as long as the last look at the branch went well.
-        return Health(not self._trouble, self._trouble, self._snapshot.commit)
+        return Health(not self._trouble, self._trouble, self._snapshot.commit, self._reach)
 
     @contextmanager
     def alone(self) -> Iterator[None]:

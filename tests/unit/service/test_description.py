@@ -137,6 +137,37 @@ def test_the_document_is_one(client: Any) -> None:  # noqa: ANN401
         jsonschema.Draft202012Validator.check_schema(schema)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2h",
+        "90m",
+        "1d",
+        "1h30m",
+        "0d5m",
+        "10m",
+        "0h",
+        "00d",
+        "0d0h0m",
+        "",
+        "h",
+        "1h1d",
+        "2 h",
+        "-1h",
+    ],
+)
+def test_what_an_override_may_last_is_described_as_it_is_read(
+    text: str,
+    client: Any,  # noqa: ANN401
+) -> None:
+    """The pattern takes what the service takes, and nothing that is refused for its form."""
+    schemas: Any = openapi.document()["components"]
+    pattern = schemas["schemas"]["Override"]["properties"]["for"]["pattern"]
+    body = {"state": "closed", "reason": "r", "for": text}
+    answer = client.ask("POST", f"{POLICY}/overrides", body)
+    assert (answer.status == 201) is bool(re.search(pattern, text)), answer.body
+
+
 def test_a_json_body_is_an_object() -> None:
     """Whatever else it has to be: a generator of clients begins with its type."""
     described = openapi.document()

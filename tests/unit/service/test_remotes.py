@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from krm_windows.system.git_branch import RemoteError
+
 POLICY = "/policies/flux-system/week"
 MERGE = "application/merge-patch+json"
 Client = Any
@@ -279,3 +281,39 @@ def test_a_forge_is_asked_for_a_pull_request(
     assert refused.status == 502
     assert b"secret" not in refused.body
     assert len(at(remote, "branch", "--list").splitlines()) == 2
+
+
+def test_a_remote_that_cannot_be_reached_is_said(
+    serve: Any,  # noqa: ANN401
+    remote: Path,
+) -> None:
+    """To who asks whether it is ready, and in a metric; it still answers, and so it is ready."""
+    client = serve(remote="origin")
+    metric = "krm_windows_remote_reached"
+
+    def said() -> tuple[int, str, str]:
+        ready = client.ask("GET", "/readyz")
+        metrics = client.ask("GET", "/metrics").body.decode()
+        values = [line for line in metrics.splitlines() if line.startswith(f"{metric} ")]
+        return ready.status, ready.json()["remote"], "".join(values)
+
+    assert said() == (200, "not tried yet", "")
+    client.windows.fetch()
+    assert said() == (200, "reached", f"{metric} 1")
+    away = remote.rename(remote.with_name("away"))
+    with pytest.raises(RemoteError):
+        client.windows.fetch()
+    assert said() == (200, "out of reach", f"{metric} 0")
+    # Its address is for nobody without a token.
+    assert b"remote.git" not in client.ask("GET", "/readyz").body
+    assert client.ask("GET", f"{POLICY}/state").status == 200
+    away.rename(remote)
+    client.windows.fetch()
+    assert said() == (200, "reached", f"{metric} 1")
+
+
+def test_without_a_remote_nothing_is_said_of_one(serve: Any) -> None:  # noqa: ANN401
+    """Neither that it is reached nor that it is not."""
+    client = serve()
+    assert "remote" not in client.ask("GET", "/readyz").json()
+    assert b"remote" not in client.ask("GET", "/metrics").body
