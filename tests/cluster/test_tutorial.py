@@ -1,34 +1,18 @@
 """The tutorial: every command of the page, in its order, in the cluster."""
 
-import base64
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from environment import Environment, forget, repository
 from lab.api import Api
-from lab.settings import ADMIN, BIN, GIT, GIT_PORT, ROOT
+from lab.settings import ADMIN, BIN, GIT, GIT_PORT
 from shown import commands, renewed, run
+from tutorial import PAGE, runnable
 
-PAGE = ROOT / "docs/tutorial.md"
 NAMESPACE = "tutorial"
-# A file that the page shows, by the path in the line above it.
-FILE = re.compile(
-    r"^`(?P<path>[\w./-]+)`[^\n]*\n\n```yaml\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
-)
 SETTINGS = {"user.name": "Ada", "user.email": "ada@example.com"}
-
-
-def runnable(page: str) -> str:
-    """Return the page with a command in place of each file, which writes it there."""
-
-    def written(shown: re.Match[str]) -> str:
-        content = base64.b64encode(shown["text"].encode()).decode()
-        return f"```console\n$ echo {content} | base64 -d > {shown['path']}\n```"
-
-    return FILE.sub(written, page)
 
 
 @pytest.fixture
