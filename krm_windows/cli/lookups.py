@@ -97,7 +97,8 @@ def of_refs(
     looking: Lookup, arguments: argparse.Namespace
 ) -> tuple[Pending | None, datetime, ExitCode]:
     """Say what would wait between two commits, without a cluster."""
-    refs = (arguments.old, arguments.new or "HEAD")
+    new_ref = "HEAD" if arguments.new is None else arguments.new
+    refs = (arguments.old, new_ref)
     old, new = (_revision(ref, looking.name(ref)) for ref in refs)
     items = [*previews.resources(arguments), *_items(looking.repository, new.commit)]
     source = Source(inputs.policy(arguments.policy), items)

@@ -98,7 +98,7 @@ class _Policy:
         # A build for it would end with the error that no such cluster is known.
         names_clusters = bool(self.loaded.clusters)
         if name is not None and names_clusters and name not in self.loaded.clusters:
-            return replace(made, state=State.ELSEWHERE)
+            return self._elsewhere(made)
         policy, results = _policy(self.loaded, name)
         # The timetable alone: no CronJob is made of what is over.
         wanted = [(name, policy, results)]
@@ -113,6 +113,13 @@ class _Policy:
             problems=problems,
             requests=_requests(versions[0].policy),
         )
+
+    def _elsewhere(self, made: Revision) -> Revision:
+        # Where it is wrong for each cluster that it names, nothing is rendered, nor taken away.
+        if all(policy is None for policy in self.loaded.clusters.values()):
+            problems = tuple(str(result) for result in self.loaded.results if _is_told(result))
+            return replace(made, state=State.UNREADABLE, problems=problems)
+        return replace(made, state=State.ELSEWHERE)
 
 
 def _requests(policy: WindowPolicy) -> dict[str, Request]:

@@ -394,6 +394,24 @@ def test_what_is_no_file(
     assert words in capsys.readouterr().err
 
 
+def test_a_mistake_that_also_leaves_a_cluster_out(past: Past, history: History) -> None:
+    """Nothing is rendered of it for any cluster, so the version before stays in force."""
+    north = spec(windows="{office: {opens: Mon 08:00, closes: Thu 17:00}}", clusters="{north: {}}")
+    south = north.replace("north", "south")
+    past.commit("2026-01-01T00:00Z", {PATH: north})
+    past.commit("2026-01-06T11:00Z", {PATH: south.replace("Mon 08:00", "Someday")}, "A mistake")
+    past.commit("2026-01-20T11:00Z", {PATH: south})
+    assert opened(history, "--cluster", "north") == [
+        ("01-05T08:00", "01-08T17:00", "windows.office"),
+        ("01-12T08:00", "01-15T17:00", "windows.office"),
+        ("01-19T08:00", "01-20T12:00", "windows.office"),
+    ]
+    found = json.loads(history("-o", "json", "--cluster", "north"))["versions"]
+    states = [each["state"] for each in found]
+    assert states == ["in force", "unreadable", "not for this cluster"]
+    assert "Someday" in found[1]["problems"][0]
+
+
 def test_a_cluster_of_a_policy_that_names_none(
     past: Past, capsys: pytest.CaptureFixture[str]
 ) -> None:

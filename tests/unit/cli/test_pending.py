@@ -629,6 +629,16 @@ def test_a_commit_that_is_not_here(pending: Pending, repository: Past) -> None:
     assert max(map(len, ended.out.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("option", ["--from", "--to"])
+def test_a_ref_without_a_name(pending: Pending, repository: Past, option: str) -> None:
+    """Is none: a variable of CI may be empty, and that is not the commit that is checked out."""
+    assert repository
+    other = "--to" if option == "--from" else "--from"
+    ended = pending(*HERE, option, "", other, "HEAD")
+    assert ended.code == 1
+    assert "'' names no commit of this repository" in ended.err
+
+
 def test_several_clusters(pending: Pending, repository: Past) -> None:
     """Which one is meant has to be said, or follows from the policy's cluster."""
     south = CLUSTER.replace("clusters/north", "clusters/south")
