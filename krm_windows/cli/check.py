@@ -95,12 +95,14 @@ def _policies(arguments: argparse.Namespace) -> ExitCode:
     # With many clusters the report says of which each finding is; with one that is noise.
     several = arguments.all_clusters or len(configs) > 1
     formats = FORMATS_OF_EVERY if several else FORMATS
-    page = formats[arguments.output](found)
-    if arguments.output == "text":
-        output.show_findings(page)
-    else:
-        output.show(page)
     failed = any(fails(each.results, strict=arguments.strict) for each in found)
+    if arguments.output != "text":
+        output.show(formats[arguments.output](found))
+    elif not output.is_quiet():
+        output.show_findings(formats["text"](found))
+    else:
+        for each in found:
+            report.show(each.results, strict=arguments.strict)
     return ExitCode.of(failed=failed)
 
 

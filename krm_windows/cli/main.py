@@ -129,6 +129,7 @@ def _command(arguments: Sequence[str]) -> int:
     if "run" not in parsed:
         output.log_help(parser.format_help())
         return ExitCode.USAGE
+    output.keep_quiet(quiet=getattr(parsed, "quiet", False))
     # What is loaded stays until the end, so it is not looked at again.
     gc.freeze()
     gc.enable()

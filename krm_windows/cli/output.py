@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
@@ -19,6 +20,20 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from krm_windows.results import Result
+
+
+# For one call of `main`, as the streams are: tests make many in one process.
+_quiet = ContextVar("quiet", default=False)
+
+
+def keep_quiet(*, quiet: bool) -> None:
+    """Leave out, from now on, what only says how a command goes: `--quiet`."""
+    _quiet.set(quiet)
+
+
+def is_quiet() -> bool:
+    """Whether only what is wrong is said, beside what a command is asked for."""
+    return _quiet.get()
 
 
 def show(text: str) -> None:
@@ -162,7 +177,9 @@ def progress_stream() -> TextIO | None:
     None where it is no terminal.
     """
     # Past the guard, as rich steers the terminal with codes that the guard would take out.
-    return _behind(sys.stderr) if sys.stderr.isatty() else None
+    if is_quiet() or not sys.stderr.isatty():
+        return None
+    return _behind(sys.stderr)
 
 
 @contextmanager
@@ -177,6 +194,7 @@ def streams() -> Iterator[None]:
         if getattr(sys, name) is None:
             # Open until the end of the process.
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+    keep_quiet(quiet=False)
     guarded = (cast("TextIO", Guarded(stream)) for stream in (sys.stdout, sys.stderr))
     with redirect_stdout(next(guarded)), redirect_stderr(next(guarded)):
         yield

@@ -22,6 +22,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict", action="store_true", default=argparse.SUPPRESS, help="exit 1 on warnings too"
     )
+    parser.add_argument(
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="report only what makes the command fail, and how far it is not at all",
+    )
 
 
 def located(
@@ -42,12 +48,21 @@ def located(
 def show(results: Sequence[Result], *, strict: bool) -> ExitCode:
     """Print results in their order and return what they mean."""
     # Sorted, so that the output of two runs can be compared.
-    output.log_results(sort(results))
+    output.log_results(shown(sort(results), strict=strict))
     return ExitCode.of(failed=fails(results, strict=strict))
+
+
+def shown(results: Sequence[Result], *, strict: bool) -> Sequence[Result]:
+    """Return what is printed of results: with `--quiet` what fails the command alone."""
+    if not output.is_quiet():
+        return results
+    return [result for result in results if fails([result], strict=strict)]
 
 
 def summarize(results: Sequence[Result], *done: str) -> None:
     """Say on standard error in one line what was found, where anything was, and what was done."""
+    if output.is_quiet():
+        return
     found: list[str] = []
     if results or not done:
         found.append(tally(sort(results)))

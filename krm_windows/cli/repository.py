@@ -15,6 +15,7 @@ from krm_windows.checks import repository
 from krm_windows.checks.formats import FORMATS
 from krm_windows.checks.repository.report import compose
 from krm_windows.cli import builds, output, progress
+from krm_windows.cli import report as results
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux import Hints, Survey, entrances, survey
 from krm_windows.flux.builds import Builds
@@ -75,11 +76,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         _log_roots(after, arguments.clusters)
         found = repository.check(after, before, arguments.allow_cross_namespace)
         report = compose(arguments.repo, after, chain(found, _unlisted(after, arguments.clusters)))
-    page = FORMATS[arguments.output]([report])
-    if arguments.output == "text":
-        output.show_findings(page)
+    if arguments.output != "text":
+        output.show(FORMATS[arguments.output]([report]))
+    elif not output.is_quiet():
+        output.show_findings(FORMATS["text"]([report]))
     else:
-        output.show(page)
+        results.show(report.results, strict=arguments.strict)
     return ExitCode.of(failed=fails(report.results, strict=arguments.strict))
 
 

@@ -5,11 +5,16 @@ For pictures that show more than what results.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 
 from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.plan.zone_rules import FIRST_YEAR
 from krm_windows.schedule.timeline import timeline
+
+_FAR = timedelta(days=400)
+# Before it a timetable has no rules of its zone.
+_EARLIEST = datetime(FIRST_YEAR, 1, 2, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,21 @@ def spans(
     # By name where two begin together, so that a picture is drawn alike every time.
     found.sort(key=lambda span: (span.begins, span.rule.name))
     return tuple(found)
+
+
+def whole(
+    timetable: Timetable,
+    begins: datetime,
+    ends: datetime,
+) -> Iterator[Span]:
+    """Yield the freezes and overrides that a UTC interval touches, with their own edges.
+
+    What lasts for more than a year beyond the interval ends there.
+    """
+    first = max(begins - _FAR, _EARLIEST)
+    for span in spans(timetable, first, ends + _FAR):
+        if span.begins < ends and span.ends > begins:
+            yield span
 
 
 def _of(

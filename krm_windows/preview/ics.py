@@ -1,6 +1,7 @@
 """Calendars as iCalendar (RFC 5545).
 
-An event for each time that a policy is open, for the calendars people look at.
+An event for each time that a policy is open, and for each freeze and override, for the calendars
+people look at.
 """
 
 import hashlib
@@ -10,8 +11,14 @@ from datetime import UTC, datetime
 from krm_windows.escape.icalendar import page, text
 from krm_windows.gate.decide import decide
 from krm_windows.gate.timetable import Timetable
-from krm_windows.preview.calendar import Calendar
+from krm_windows.preview import exceptions
+from krm_windows.preview.calendar import Calendar, some
+from krm_windows.preview.exceptions import Span
 from krm_windows.schedule.timeline import Segment
+
+_FEW = 4
+# Of a freeze, which has no state, and of an override.
+_SUMMARIES = {None: "Freeze", "Open": "Open by override", "Closed": "Closed by override"}
 
 
 def render(every: Sequence[Calendar]) -> str:
@@ -28,13 +35,34 @@ def render(every: Sequence[Calendar]) -> str:
         "PRODID:-//krm-windows//calendar//EN",
         # The default, written out (RFC 5545, 3.7.1).
         "CALSCALE:GREGORIAN",
+        # What programs call a calendar that is subscribed to; no standard has it, all know it.
+        f"X-WR-CALNAME:{text(some(sorted({one.name for one in every}), _FEW))}",
     ]
     for calendar in every:
+        for span in exceptions.whole(calendar.timetable, calendar.begins, calendar.ends):
+            lines.extend(_exception(calendar, span))
         for segment in calendar.intervals:
             lines.extend(_event(calendar, segment))
     lines.append("END:VCALENDAR")
     # Lines end in CRLF, and long ones are folded (RFC 5545, 3.1).
     return page(lines)
+
+
+def _exception(calendar: Calendar, span: Span) -> Iterator[str]:
+    """Yield the event of a freeze or an override."""
+    what = _SUMMARIES[span.rule.state]
+    yield "BEGIN:VEVENT"
+    yield f"UID:{_uid(calendar.timetable, span.begins, span.rule.name)}"
+    yield f"DTSTAMP:{_stamp(calendar.begins)}"
+    yield f"DTSTART:{_stamp(span.begins)}"
+    yield f"DTEND:{_stamp(span.ends)}"
+    yield f"SUMMARY:{text(f'{what}: {calendar.name}')}"
+    words = f"By {span.rule.name}."
+    if span.rule.reason:
+        words += f"\n{span.rule.reason}"
+    yield f"DESCRIPTION:{text(words)}"
+    yield "TRANSP:TRANSPARENT"
+    yield "END:VEVENT"
 
 
 def _event(calendar: Calendar, segment: Segment) -> Iterator[str]:
@@ -71,10 +99,10 @@ def _whole(calendar: Calendar, segment: Segment) -> tuple[datetime, datetime]:
     return begins, ends
 
 
-def _uid(timetable: Timetable, begins: datetime) -> str:
+def _uid(timetable: Timetable, begins: datetime, *rule: str) -> str:
     """Return a name that depends on the event's policy, cluster and beginning alone."""
     # Without the end: a window that grows is the same event, which a reader moves.
-    identity = "\n".join((timetable.policy, timetable.cluster or "", _stamp(begins)))
+    identity = "\n".join((timetable.policy, timetable.cluster or "", _stamp(begins), *rule))
     # A reader that has the event already replaces it by one with the same UID (RFC 5545, 3.8.4.7).
     digest = hashlib.sha256(identity.encode()).hexdigest()
     return f"{digest[:32]}@krm-windows.dev"

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING
 
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.timetable import Timetable
@@ -9,6 +10,9 @@ from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.clock import stamp
 from krm_windows.preview.difference import Change, Difference
 from krm_windows.schedule.timeline import Segment
+
+if TYPE_CHECKING:
+    from krm_windows.preview.exceptions import Span
 
 Record = dict[str, object]
 
@@ -27,6 +31,8 @@ def calendar(of: Calendar) -> Record:
         "from": stamp(of.begins, of.zone),
         "until": stamp(of.ends, of.zone),
         "intervals": [_interval(segment, of.zone) for segment in of.intervals],
+        # Whatever wins: an override may open what a freeze closes.
+        "exceptions": _exceptions(of),
     }
 
 
@@ -80,6 +86,23 @@ def _interval(segment: Segment, zone: tzinfo) -> Record:
         "opens": stamp(segment.begins, zone),
         "closes": stamp(segment.ends, zone),
         "rules": list(segment.rules),
+    }
+
+
+def _exceptions(of: Calendar) -> list[Record]:
+    # A state needs none of it, and is read more often.
+    from krm_windows.preview.exceptions import whole  # noqa: PLC0415
+
+    return [_exception(each, of.zone) for each in whole(of.timetable, of.begins, of.ends)]
+
+
+def _exception(each: "Span", zone: tzinfo) -> Record:
+    return {
+        "rule": each.rule.name,
+        "kind": each.kind,
+        "reason": each.rule.reason or None,
+        "from": stamp(each.begins, zone),
+        "until": stamp(each.ends, zone),
     }
 
 

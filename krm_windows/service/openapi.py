@@ -272,6 +272,17 @@ def _records() -> dict[str, Schema]:
                 "intervals": _list(
                     _object({"opens": _INSTANT, "closes": _INSTANT, "rules": _list(_TEXT)})
                 ),
+                "exceptions": _list(
+                    _object(
+                        {
+                            "rule": _TEXT,
+                            "kind": _TEXT,
+                            "reason": _or_null(_TEXT),
+                            "from": _INSTANT,
+                            "until": _INSTANT,
+                        }
+                    )
+                ),
             }
         ),
     }

@@ -55,6 +55,7 @@ def test_one_policy_is_one_object(policy: str, capsys: pytest.CaptureFixture[str
         "from",
         "until",
         "intervals",
+        "exceptions",
     ]
     assert (page["policy"], page["cluster"], page["timeZone"]) == (
         "flux-system/week",

@@ -192,3 +192,28 @@ def test_a_rule_leads_to_its_entry() -> None:
     page = (Path(__file__).parents[3] / "docs/reference/rules.md").read_text()
     for rule in RULES:
         assert f'<a id="{rule.url.rpartition("#")[2]}">' in page
+
+
+@pytest.mark.parametrize(
+    ("call", "code", "lines"),
+    [
+        ("check good.yaml -q", 0, 0),
+        ("check policy.yaml --quiet", 1, 1),
+        ("check good.yaml policy.yaml -q", 1, 1),
+        ("render good.yaml -o out -q", 0, 0),
+        ("render good.yaml -o out -q --strict", 1, 1),
+        ("render good.yaml -o out -q --all-clusters --clusters clusters", 0, 0),
+        ("render policy.yaml -o out -q", 1, 1),
+        ("verify resources --policy good.yaml -q", 1, 1),
+    ],
+)
+def test_quiet_says_only_what_fails(
+    call: str, code: int, lines: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No summary, and no warning unless it fails the command; the next call is not quiet."""
+    assert main(call.split()) == code
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert len(printed.err.splitlines()) == lines
+    main(["render", "good.yaml", "-o", "other"])
+    assert "14 files written" in capsys.readouterr().err

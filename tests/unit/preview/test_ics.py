@@ -8,7 +8,7 @@ import zoned
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Target, Timetable
-from krm_windows.preview import ics
+from krm_windows.preview import ics, records
 from krm_windows.preview.calendar import Period, calendars
 
 MONDAY = Recurrence(minutes=frozenset({0}), hours=frozenset({8}), weekdays=frozenset({1}))
@@ -85,3 +85,49 @@ def test_what_never_closes_is_one_event() -> None:
         datetime(2026, 3, 23, tzinfo=UTC),
         datetime(2026, 3, 30, tzinfo=UTC),
     )
+
+
+def test_freezes_and_overrides_are_events_too() -> None:
+    """Each with its own edges, whatever days are asked for, its reason, and a UID that stays."""
+    freeze = Rule(Kind.FREEZE, "easter", datetime(2026, 3, 20), datetime(2026, 4, 7), "Holidays")
+    fix = Rule(
+        Kind.OVERRIDE,
+        "fix",
+        datetime(2026, 3, 25, 12, tzinfo=UTC),
+        datetime(2026, 3, 25, 14, tzinfo=UTC),
+        "CVE",
+        "Open",
+    )
+    policy = WEEK._replace(freezes=(freeze,), overrides=(fix,))
+    found = {str(event["SUMMARY"]): event for event in events(policy, date(2026, 3, 23), 7)}
+    name = "flux-system/week on plant-7"
+    assert set(found) == {f"Freeze: {name}", f"Open by override: {name}", f"Open: {name}"}
+    easter = found[f"Freeze: {name}"]
+    assert easter.start == datetime(2026, 3, 19, 23, tzinfo=UTC)
+    assert easter.end == datetime(2026, 4, 6, 22, tzinfo=UTC)
+    assert easter["DESCRIPTION"] == "By freezes.easter.\nHolidays"
+    [again] = [each for each in events(policy, date(2026, 4, 1), 1) if "Freeze" in each["SUMMARY"]]
+    assert (again["UID"], again.start, again.end) == (easter["UID"], easter.start, easter.end)
+    assert events(policy, date(2026, 5, 5), 1) == events(WEEK, date(2026, 5, 5), 1)
+
+
+def test_the_calendar_has_a_name() -> None:
+    """What a program shows beside it: the policies, the first few of many."""
+    week = calendars([WEEK], Period(date(2026, 3, 23), 7))
+    named = icalendar.Calendar.from_ical(ics.render(week))
+    assert named["X-WR-CALNAME"] == "flux-system/week on plant-7"
+
+
+def test_a_record_has_freezes_and_overrides_too() -> None:
+    """With the rule, the reason and the edges in the policy's zone."""
+    freeze = Rule(Kind.FREEZE, "easter", datetime(2026, 3, 20), datetime(2026, 4, 7), "Holidays")
+    [one] = calendars([WEEK._replace(freezes=(freeze,))], Period(date(2026, 3, 23), 7))
+    assert records.calendar(one)["exceptions"] == [
+        {
+            "rule": "freezes.easter",
+            "kind": "freeze",
+            "reason": "Holidays",
+            "from": "2026-03-20T00:00:00+01:00",
+            "until": "2026-04-07T00:00:00+02:00",
+        }
+    ]
