@@ -78,18 +78,18 @@ KEY_DUPLICATE = _error("key-duplicate", "A mapping has one key twice.")
 NAME_SYNTAX = _error("name-syntax", "A name is not of the form that its field takes, or too long.")
 
 # The policy: its moments.
-MOMENT_SYNTAX = _error("moment-syntax", "A text is not a moment.")
+MOMENT_SYNTAX = _error("moment-syntax", "A value cannot be read as a moment.")
 MOMENT_SECONDS = _error(
     "moment-seconds", "A moment is written with seconds, mostly because it was not quoted."
 )
 MOMENT_BLANK = _error("moment-blank", "A date and its time are separated by a blank.")
 MOMENT_ROLE = _error("moment-role", "A moment of a shape that this field does not take.")
-DURATION_SYNTAX = _error("duration-syntax", "A text is not a duration.")
-CRON_SYNTAX = _error("cron-syntax", "A text is not a schedule that a CronJob accepts.")
+DURATION_SYNTAX = _error("duration-syntax", "A value cannot be read as a duration.")
+CRON_SYNTAX = _error("cron-syntax", "A value is not a schedule that a CronJob accepts.")
 CRON_EVERY = _error(
-    "cron-every", "`@every` counts from the start of a controller: it names no moment."
+    "cron-every", "`@every` counts from the start of a controller, so it has no fixed times."
 )
-CRON_REBOOT = _error("cron-reboot", "`@reboot` names no moment.")
+CRON_REBOOT = _error("cron-reboot", "`@reboot` has no fixed times.")
 CRON_ZONE = _error("cron-zone", "A schedule carries its own time zone.")
 CRON_FIELDS = _error("cron-fields", "A schedule has a field for seconds or years.")
 CRON_EXTENSION = _error(
@@ -112,14 +112,16 @@ END_INSTANT = _error("end-instant", "A time of day cannot end what begins at an 
 END_ORDER = _error("end-order", "An end is not after its beginning.")
 ENDS_MEET = _error("ends-meet", "A beginning and an end recur and can fall into the same minute.")
 OUTSIDE_WINDOWS = _error("outside-windows", "`windows` and `outsideWindows` contradict each other.")
-STATE_HELD = _warning("state-held", "The policy is held by hand, so its windows have no effect.")
+STATE_HELD = _warning(
+    "state-held", "`state` overrides the whole policy, so its windows have no effect."
+)
 
 # The policy: everything else.
 TIME_ZONE = _error("time-zone", "A time zone is not in the IANA database.")
 INTERVAL = _error("interval", "An interval does not divide an hour or a day evenly.")
 IMAGE_PINNED = _error("image-pinned", "An image has neither a fixed tag nor a digest.")
 QUANTITY_SYNTAX = _error(
-    "quantity-syntax", "A text is not a quantity of Kubernetes, or one that makes no sense there."
+    "quantity-syntax", "A value is not a Kubernetes quantity, or makes no sense in this field."
 )
 RESOURCES = _error(
     "resources", "A Pod would request more than its limits, or have less than a run needs."
@@ -216,14 +218,17 @@ KUBECTL_ZONE = _warning(
     "kubectl-zone", "The rules of the zone changed lately; the controller's copy may be older."
 )
 KUBECTL_LIFTS = _warning(
-    "kubectl-lifts", "The actuator `Kubectl` opens what a person suspended, too."
+    "kubectl-lifts", "The actuator `Kubectl` also resumes what somebody suspended by hand."
 )
 
 # The stream: what a transformer finds and changes.
 SUSPEND_FALSE = _warning(
     "suspend-false", "`suspend: false` on a target in Git undoes every close; it is removed."
 )
-SUSPEND_TRUE = _error("suspend-true", "`suspend: true` on a target in Git is a person's decision.")
+SUSPEND_TRUE = _error(
+    "suspend-true",
+    "`suspend: true` on a target in Git is somebody's decision, which a gate must not undo.",
+)
 WAIT_NOT_SUSPENDED = _warning(
     "wait-not-suspended", "`firstApply: Wait` on a target that Git does not suspend."
 )
@@ -239,7 +244,9 @@ TWO_POLICIES_UNCLEAR = _warning(
 LOCAL_CONFIG = _error(
     "local-config", "A policy would be applied itself, and no cluster knows its kind."
 )
-NAME_TAKEN = _error("name-taken", "An object that is not ours has a name of ours.")
+NAME_TAKEN = _error(
+    "name-taken", "An object that krm-windows did not make has the name of one that it makes."
+)
 RENDER_READ_ONLY = _error(
     "render-read-only", "`render` would have to change a file that it only reads."
 )
@@ -268,7 +275,9 @@ EMITTED_MISSING = _error(
 REFERENCE_BROKEN = _error(
     "reference-broken", "A Job refers to an account or a ConfigMap that is not beside it."
 )
-RIGHTS_MISSING = _error("rights-missing", "No Role in a target's namespace lets the gate turn it.")
+RIGHTS_MISSING = _error(
+    "rights-missing", "No Role in a target's namespace lets the gate suspend and resume it."
+)
 RIGHTS_EXCESS = _error("rights-excess", "A Role of ours grants more than the policy needs.")
 TARGET_SUSPEND = _error(
     "target-suspend", "A target in the output says `suspend`, which the parent would bring back."
@@ -307,7 +316,8 @@ IMAGE_TAG = _info(
     "An image that the policy names has a tag and no digest, so it can become another one.",
 )
 ADMISSION_DISABLED = _warning(
-    "admission-disabled", "Nothing holds the gate's account to the field that it turns."
+    "admission-disabled",
+    "No admission policy limits the gate's account to the field that it changes.",
 )
 
 # A change: what `diff` finds between an older policy and a newer one.

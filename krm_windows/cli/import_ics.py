@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     try:
         from krm_windows.edit import company  # noqa: PLC0415 - the packages are an extra
     except ModuleNotFoundError as error:
-        raise InputError(f"`import-ics` needs two packages more: {NEEDS}") from error
+        raise InputError(f"`import-ics` needs two additional packages: {NEEDS}") from error
     content = inputs.content(arguments.file)
     try:
         # icalendar raises ValueError for whatever it cannot read.
