@@ -6,7 +6,6 @@ output, a ResourceList, does not pass here.
 """
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -95,6 +94,8 @@ def width() -> int:
     if not is_terminal():
         return 0
     # `COLUMNS` wins over what the terminal says, as everywhere.
+    import shutil  # noqa: PLC0415 - it loads three compressions, which no build needs
+
     return shutil.get_terminal_size((0, 0)).columns
 
 

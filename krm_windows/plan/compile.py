@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from krm_windows import rules
-from krm_windows.gate.revisions import Source
 from krm_windows.gate.timetable import Kind, Rule, Target, Timetable
 from krm_windows.inventory import Inventory
 from krm_windows.plan import sources, targets, timeouts, zone_rules
@@ -15,6 +14,7 @@ from krm_windows.plan.rights import rights
 from krm_windows.plan.targets import Selection
 from krm_windows.plan.triggers import Given, Wording, triggers
 from krm_windows.policy import moments
+from krm_windows.policy.hooks import Hooks
 from krm_windows.policy.model import Actuator, Spec, TargetSelector, WindowPolicy
 from krm_windows.results import Result
 
@@ -67,10 +67,13 @@ def compile_policy(
 
 
 def _rights(spec: Spec, timetable: Timetable, inventory: Inventory) -> tuple[Rights, ...]:
-    read: frozenset[Source] = frozenset()
-    if spec.hooks and spec.hooks.only_if == "Pending":
-        read = sources.read(timetable.targets, inventory)
     turned = (*timetable.targets, *timetable.released)
+    if spec.hooks is None or spec.hooks.only_if != "Pending":
+        return rights(turned, spec.hooks, events=spec.events)
+    # Few policies ask for what waits, and a build without them does not load it.
+    from krm_windows.plan import revisions  # noqa: PLC0415
+
+    read = revisions.read(timetable.targets, inventory)
     return rights(turned, spec.hooks, events=spec.events, sources=read)
 
 
@@ -147,6 +150,23 @@ def _runtime(actuator: Actuator, patience: timedelta) -> Runtime:
     )
 
 
+def _revisions(
+    hooks: Hooks,
+    selection: Selection,
+    inventory: Inventory,
+) -> Iterable[Result]:
+    """Yield what hooks that look at revisions cannot know of a target."""
+    waits = hooks.only_if == "Pending"
+    if not waits and not hooks.after_apply:
+        return
+    from krm_windows.plan import revisions  # noqa: PLC0415 - few policies ask for them
+
+    if waits:
+        yield from revisions.check(selection, inventory)
+    if hooks.after_apply:
+        yield from revisions.check_applied(selection)
+
+
 def _check(
     spec: Spec,
     selection: Selection,
@@ -154,10 +174,8 @@ def _check(
 ) -> Iterable[Result]:
     yield from targets.check(selection, inventory)
     yield from sources.check(selection, inventory)
-    if spec.hooks and spec.hooks.only_if == "Pending":
-        yield from sources.check_pending(selection, inventory)
-    if spec.hooks and spec.hooks.after_apply:
-        yield from sources.check_applied(selection)
+    if spec.hooks:
+        yield from _revisions(spec.hooks, selection, inventory)
     # Without a field that says so, an object never applied looks like one that waits for its
     # window.
     if spec.first_apply == "Wait" and not selection.row.applied:
