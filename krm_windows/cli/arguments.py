@@ -65,7 +65,10 @@ class Parser(argparse.ArgumentParser):
 
     def known(self) -> list[str]:
         """Return the options that there are."""
-        return [name for action in self._actions for name in action.option_strings]
+        names: list[str] = []
+        for action in self._actions:
+            names += action.option_strings
+        return names
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         """Refuse a value that is none of the choices, and say which was meant."""

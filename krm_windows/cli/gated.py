@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -99,19 +99,23 @@ def policies(versions: list[Version], arguments: argparse.Namespace) -> Iterator
         return
     names = {version.timetable.policy for version in versions}
     found = of_policies(_survey(arguments), names)
-    # What nobody gates would let every change land.
-    for name in sorted(names - {policy for policy, _ in found}):
-        raise InputError(
-            f"{name} gates nothing in {arguments.tree} (clusters: "
-            f"{arguments.clusters or builds.CLUSTERS}): give --tree and --clusters, or say by "
-            "--paths what it gates"
-        )
+    _refuse_ungated(names.difference(policy for policy, _ in found), arguments)
     top = _from_the_top(arguments)
     for (name, cluster), below in found.items():
         reach = below.moved(top)
         for version in versions:
             if version.timetable.policy == name and _is_for(version.timetable, cluster, arguments):
                 yield Policy(version.timetable, reach)
+
+
+def _refuse_ungated(names: Collection[str], arguments: argparse.Namespace) -> None:
+    """Refuse policies that gate nothing: they would let every change land."""
+    for name in sorted(names):
+        raise InputError(
+            f"{name} gates nothing in {arguments.tree} (clusters: "
+            f"{arguments.clusters or builds.CLUSTERS}): give --tree and --clusters, or say by "
+            "--paths what it gates"
+        )
 
 
 def _from_the_top(arguments: argparse.Namespace) -> str:

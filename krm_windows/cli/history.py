@@ -93,29 +93,19 @@ def _accounts(
     arguments: argparse.Namespace,
 ) -> Iterator[Account]:
     """Yield the account of each cluster that is asked for; raises InputError where none has one."""
-    # A policy that names no clusters is the same for each.
-    clusters: list[str | None] = [arguments.cluster]
-    known = versions.clusters()
-    if arguments.all_clusters:
-        clusters = [*known] or clusters
-    # A name that is mistyped would get the hours of the versions that name no clusters.
-    elif arguments.cluster is not None and arguments.cluster not in known:
-        raise InputError(_unknown(arguments, known))
+    clusters = _clusters(versions, arguments)
     # Read once, so that all of them end at the same time.
     now = times.now()
-    until = arguments.until or now
     nothing = True
     found: list[Revision] = []
     for cluster in progress.bar(clusters, len(clusters)):
         found = list(versions.revisions(cluster))
         if not found:
             raise InputError(f"{arguments.policy}: no commit of {arguments.ref} has it")
-        # Without one nobody knows which days are meant.
-        zones = [each.timetable.zone for each in found if each.timetable is not None]
-        if not zones:
+        period = _period(found, arguments, now)
+        if period is None:
             continue
-        # A date is a day of the last version's clock, which the report is in.
-        begins, ends = past.period(arguments.start, until, zones[-1], "--from")
+        begins, ends = period
         if nothing:
             past.warn_where_cut(history, int(begins.timestamp()))
             _warn_where_ahead(ends, now)
@@ -126,6 +116,32 @@ def _accounts(
             yield made
     if nothing:
         raise InputError(_nothing(found, arguments))
+
+
+def _clusters(versions: Versions, arguments: argparse.Namespace) -> Sequence[str | None]:
+    """Return the clusters that are asked for; raises InputError for one that no version names."""
+    known = versions.clusters()
+    if arguments.all_clusters:
+        # A policy that names no clusters is the same for each.
+        return known or [None]
+    # A name that is mistyped would get the hours of the versions that name no clusters.
+    if arguments.cluster is not None and arguments.cluster not in known:
+        raise InputError(_unknown(arguments, known))
+    return [arguments.cluster]
+
+
+def _period(
+    found: Sequence[Revision],
+    arguments: argparse.Namespace,
+    now: datetime,
+) -> tuple[datetime, datetime] | None:
+    """Return the period that is asked for; None where no version has a zone to read it in."""
+    # Without one nobody knows which days are meant.
+    zones = [each.timetable.zone for each in found if each.timetable is not None]
+    if not zones:
+        return None
+    # A date is a day of the last version's clock, which the report is in.
+    return past.period(arguments.start, arguments.until or now, zones[-1], "--from")
 
 
 def _unknown(arguments: argparse.Namespace, known: Sequence[str]) -> str:

@@ -75,10 +75,7 @@ class Folder:
             gone = [name for name in there if name not in wanted]
             for name in gone:
                 _remove(directory, name)
-            for name, is_directory in directory.entries():
-                # The lock is ours, so no other run is still writing it.
-                if not is_directory and LEFTOVER.fullmatch(name):
-                    directory.remove(name)
+            _remove_leftovers(directory)
         return Changes(len(changed), len(gone))
 
     def _check(self, name: str) -> None:
@@ -139,6 +136,14 @@ def _remove(directory: Directory, path: str) -> None:
     with directory.below(folders) as inner:
         inner.remove(name)
     directory.prune(folders)
+
+
+def _remove_leftovers(directory: Directory) -> None:
+    """Remove what a run that was killed has left half written."""
+    for name, is_directory in directory.entries():
+        # The lock is ours, so no other run is still writing it.
+        if not is_directory and LEFTOVER.fullmatch(name):
+            directory.remove(name)
 
 
 def first_lines(path: Path) -> frozenset[str]:
