@@ -15,8 +15,8 @@ _STYLES = {
 _URLS = {rule.id: rule.url for rule in RULES}
 # `policy.yaml:12: [error] …`, or without a location.
 _HEAD = re.compile(rf"(?P<location>\S.*?:\d+: )?(?P<tag>\[(?P<severity>{'|'.join(Severity)})\])")
-# `… (field-unknown)`, perhaps with clusters behind it in brackets.
-_RULE = re.compile(r"\((?P<id>[a-z]+(?:-[a-z]+)*)\)(?: \[[^\]]*\])?$")
+# `… (field-unknown)`, perhaps with clusters behind it in brackets, whose names have none.
+_RULE = re.compile(r"\((?P<id>[a-z]+(?:-[a-z]+)*)\)(?: \[[^\[\]]*\])?$")
 
 
 def paint(page: str) -> Text:

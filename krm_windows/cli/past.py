@@ -17,7 +17,8 @@ from krm_windows.system.git_history import History
 
 _SPAN = re.compile(r"([1-9][0-9]{0,3})([dwy])")
 _LENGTH = re.compile(r"-?[0-9]+ ?[a-zA-Z]+")
-_ADDRESS = re.compile(r"[a-z+]+://|[^/]+@[^/]+:")
+# `https://…`, or `git@host:…` before any `/`; no part is empty.
+_ADDRESS = re.compile(r"[a-z+]+://|[^/][^/@]*@[^/][^/:]*:")
 _DAYS = {"d": 1, "w": 7}
 # A file has the width that pull requests and logs show whole; a terminal may be narrower, or wider.
 _WIDTH = 80

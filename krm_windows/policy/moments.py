@@ -78,6 +78,7 @@ _GUESSED = 100
 _SHORT = 40
 _ONE_OFF = "must be {}: what recurs is not allowed here"
 
+_ANY_CASE = re.ASCII | re.IGNORECASE
 # Shapes are put together of these.
 _TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"
 _DATE = r"(?P<date>\d{4}-\d{2}-\d{2})"
@@ -113,11 +114,10 @@ def _read(text: str, role: Role) -> Moment[Value]:
         return Moment(text, _schedule(text, role))
     _check_spelling(shorter)
     words = " ".join(shorter.split())
-    # The shapes exclude each other, so their order does not matter.
-    for shape in SHAPES:
-        found = shape.pattern.fullmatch(words)
-        if found:
-            return Moment(shorter, shape.read(found, role))
+    shaped = _shaped(words)
+    if shaped:
+        shape, found = shaped
+        return Moment(shorter, shape.read(found, role))
     raise _refusal(rules.MOMENT_SYNTAX, _must(words, role), text, _meant(text, role))
 
 
@@ -125,7 +125,8 @@ def _must(words: str, role: Role) -> str:
     """Say what a text lacks, or what its field takes."""
     if _NO_YEAR.fullmatch(words):
         return "must have a year, as in 2026-12-20"
-    if role.recurs and _NO_TIME.fullmatch(words):
+    # Days alone: with any time they would be a moment.
+    if role.recurs and _shaped(f"{words} 00:00"):
         return 'must have a time, as in "Mon 08:00"'
     return f"must be {role.value}"
 
@@ -313,29 +314,20 @@ _DAYS = f"(?P<days>{'|'.join(NAMED_DAYS)}|{_WEEKDAY_ITEM}(?:,{_WEEKDAY_ITEM})*)"
 _NTH = rf"(?P<nth>{'|'.join(_ORDINALS)}) (?P<day>{_WEEKDAY})(?: \+(?P<shift>\d{{1,2}})d)?"
 
 
-# `12-20`, `20.12.`, and days alone.
+# `12-20` and `20.12.`.
 _NO_YEAR = re.compile(r"\d{1,2}-\d{1,2}|\d{1,2}\.\d{1,2}\.?|\d{1,2}/\d{1,2}", re.ASCII)
-_NO_TIME = re.compile(f"{_DAYS}|{_NTH}", re.ASCII | re.IGNORECASE)
-
-
-def _timed(days: str) -> re.Pattern[str]:
-    """Return the pattern of days with a time behind or before them: `Mon 08:00`, `08:00 Mon`."""
-    time_alone = r"\d{1,2}:\d{2}"
-    # A name may stand only once in a pattern, so the time is looked for ahead.
-    ahead = rf"(?=(?:.* )?{_TIME}(?: |$))"
-    either = rf"(?P<before>{time_alone} )?{days}(?(before)| {time_alone})"
-    return re.compile(ahead + either, re.ASCII | re.IGNORECASE)
 
 
 class Shape(NamedTuple):
     """One way to write a moment.
 
+    `patterns` has one for each order of its parts, as a name may stand only once in a pattern.
     `examples` are ends, as those take every shape; docs/reference/moments.md shows them with when
     each happens next.
     """
 
     name: str
-    pattern: re.Pattern[str]
+    patterns: tuple[re.Pattern[str], ...]
     read: _Reader
     meaning: str
     examples: tuple[str, ...]
@@ -344,7 +336,10 @@ class Shape(NamedTuple):
 SHAPES = (
     Shape(
         "Weekdays and a time",
-        _timed(_DAYS),
+        (
+            re.compile(f"{_DAYS} {_TIME}", _ANY_CASE),
+            re.compile(f"{_TIME} {_DAYS}", _ANY_CASE),
+        ),
         _weekdays,
         "Each such day at that time, which may also come first. Days have three letters or are "
         "written in full, in any case. A list has commas without blanks, and a range may go over "
@@ -366,7 +361,10 @@ SHAPES = (
     ),
     Shape(
         "The nth weekday of a month",
-        _timed(_NTH),
+        (
+            re.compile(f"{_NTH} {_TIME}", _ANY_CASE),
+            re.compile(f"{_TIME} {_NTH}", _ANY_CASE),
+        ),
         _nth,
         "One weekday, `1st` to `5th` (or `first` to `fifth`) or `last`; a month without a 5th "
         "is left out. `+2d` is two days after it, 0 to 27, which may be in the next month.",
@@ -382,7 +380,7 @@ SHAPES = (
     ),
     Shape(
         "A date",
-        re.compile(_DATE, re.ASCII),
+        (re.compile(_DATE, re.ASCII),),
         _date,
         "Midnight at its beginning. As an end it is midnight after it, so that the day itself is "
         "included.",
@@ -390,7 +388,7 @@ SHAPES = (
     ),
     Shape(
         "A date and a time",
-        re.compile(f"{_DATE}T{_TIME}{_OFFSET}", re.ASCII),
+        (re.compile(f"{_DATE}T{_TIME}{_OFFSET}", re.ASCII),),
         _date_time,
         "That minute on the wall clock of the policy's `timeZone`. With `Z` or an offset it is an "
         "instant, which is the same for every time zone.",
@@ -403,12 +401,23 @@ SHAPES = (
     ),
     Shape(
         "A time of day",
-        re.compile(_TIME, re.ASCII),
+        (re.compile(_TIME, re.ASCII),),
         _time_of_day,
         "Only as an end: the next such time after the beginning.",
         ("04:00", "4:00", "24:00"),
     ),
 )
+
+
+def _shaped(words: str) -> tuple[Shape, re.Match[str]] | None:
+    """Return the shape of a text, and where its parts are."""
+    # The shapes exclude each other, as do the patterns of one, so their order does not matter.
+    for shape in SHAPES:
+        for pattern in shape.patterns:
+            found = pattern.fullmatch(words)
+            if found:
+                return shape, found
+    return None
 
 
 def _meant(text: str, role: Role) -> str | None:
@@ -437,16 +446,15 @@ def _readable(text: str, role: Role) -> bool:
         except RefusedError:
             return False
         return True
-    for shape in SHAPES:
-        found = shape.pattern.fullmatch(text)
-        if not found:
-            continue
-        try:
-            shape.read(found, role)
-        except RefusedError:
-            return False
-        return True
-    return False
+    shaped = _shaped(text)
+    if shaped is None:
+        return False
+    shape, found = shaped
+    try:
+        shape.read(found, role)
+    except RefusedError:
+        return False
+    return True
 
 
 _UNITS = {

@@ -10,12 +10,10 @@ from datetime import date
 from krm_windows.policy.findings import closest
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = rf"(?P<name>{'|'.join(_MONTHS)})[a-z]*\.?"
+# In both cases by themselves, so that a name has letters of ASCII alone: a search begins at its
+# first one, and nowhere within it.
+_MONTH = rf"(?P<name>{'|'.join(_MONTHS)})(?-i:[A-Za-z]*)\.?"
 _Rewrite = str | Callable[[re.Match[str]], str]
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII | re.IGNORECASE)
 
 
 def rewritten(text: str, known: Collection[str], proposed: Collection[str]) -> str:
@@ -74,39 +72,38 @@ def _hour(found: re.Match[str]) -> str:
 
 
 # In this order: a date has dots, too, which stand for the colon of a time below.
-_STEPS: tuple[tuple[re.Pattern[str], _Rewrite], ...] = (
+_HABITS: tuple[tuple[str, _Rewrite], ...] = (
     # 20.12.2026, 2026/12/20, 12/20/2026, 20 December 2026, Dec 20th, 2026
-    (_compiled(r"\b(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4})\b"), _iso),
-    (_compiled(r"\b(?P<year>\d{4})[/.](?P<month>\d{1,2})[/.](?P<day>\d{1,2})\b"), _iso),
-    (_compiled(r"\b(?P<first>\d{1,2})/(?P<second>\d{1,2})/(?P<year>\d{4})\b"), _slashed),
-    (_compiled(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)? {_MONTH},? (?P<year>\d{{4}})\b"), _iso),
-    (_compiled(rf"\b{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>\d{{4}})\b"), _iso),
+    (r"\b(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4})\b", _iso),
+    (r"\b(?P<year>\d{4})[/.](?P<month>\d{1,2})[/.](?P<day>\d{1,2})\b", _iso),
+    (r"\b(?P<first>\d{1,2})/(?P<second>\d{1,2})/(?P<year>\d{4})\b", _slashed),
+    (rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)? {_MONTH},? (?P<year>\d{{4}})\b", _iso),
+    (rf"\b{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>\d{{4}})\b", _iso),
     # Monday to Friday, Mon and Wed, every Monday at noon
-    (_compiled(r" (?:to|thru|through|until|till) "), "-"),
-    (_compiled(r",? (?:and|&|\+) "), ","),
-    (_compiled(r"\bnoon\b"), "12:00"),
-    (_compiled(r"\bmidnight\b"), "00:00"),
-    (_compiled(r"\b(?:everyday|each day|all days)\b"), "every day"),
-    (
-        _compiled(r"\b(?:(?:every|on) )*(?:weekday|workdays?|(?:working|business) days?)\b"),
-        "weekdays",
-    ),
-    (_compiled(r"\b(?:(?:every|on) )*weekends?\b"), "weekends"),
-    (_compiled(r"\b(?:every|each|on|at|the|of|in|month) (?!day\b)"), ""),
-    (_compiled(r" of (?:the|each|every|a) month\b"), ""),
-    (_compiled(r"\b(sun|mon|tues|wednes|thurs|fri|satur)days\b"), r"\1day"),
+    (r" (?:to|thru|through|until|till) ", "-"),
+    (r",? (?:and|&|\+) ", ","),
+    (r"\bnoon\b", "12:00"),
+    (r"\bmidnight\b", "00:00"),
+    (r"\b(?:everyday|each day|all days)\b", "every day"),
+    (r"\b(?:weekday|workdays?|(?:working|business) days?)\b", "weekdays"),
+    (r"\bweekends?\b", "weekends"),
+    # every weekday, on weekends
+    (r"\b(?:every|each|on|at|the|of|in|month) (?!day\b)", ""),
+    (r" of (?:the|each|every|a) month\b", ""),
+    (r"\b(sun|mon|tues|wednes|thurs|fri|satur)days\b", r"\1day"),
     # Mon, Wed; 8h30, 8.30, 8am, Mon 8
-    (_compiled(r" ?([,-]) ?"), r"\1"),
-    (_compiled(r"\b(\d{1,2})[.h](\d{2})\b"), r"\1:\2"),
-    (_compiled(r"\b(\d{1,2})(?::(\d{2}))? ?([ap])m\b"), _on_24_hours),
-    (_compiled(r"(?<=[a-z]) (\d|[01]\d|2[0-3])(?: ?h)?$"), _hour),
+    (r" ?([,-]) ?", r"\1"),
+    (r"\b(\d{1,2})[.h](\d{2})\b", r"\1:\2"),
+    (r"\b(\d{1,2})(?::(\d{2}))? ?([ap])m\b", _on_24_hours),
+    (r"(?<=[a-z]) (\d|[01]\d|2[0-3])(?: ?h)?$", _hour),
     # Mon-Fri, 9:00
-    (_compiled(r"(?<=[a-z\d])[, ]+(?=\d{1,2}:\d{2}$)"), " "),
+    (r"([a-z\d])[, ]+(?=\d{1,2}:\d{2}$)", r"\1 "),
     # 1st 9:00, of each month
     (
-        _compiled(r"^(?:day )?([1-9]|[12]\d|3[01])(?:st|nd|rd|th) 0?(\d{1,2}):0?(\d{1,2})$"),
+        r"^(?:day )?([1-9]|[12]\d|3[01])(?:st|nd|rd|th) 0?(\d{1,2}):0?(\d{1,2})$",
         r"\3 \2 \1 * *",
     ),
     # 2026-12-20 10:00
-    (_compiled(r"\b(\d{4}-\d{2}-\d{2}),? (?=\d{1,2}:\d{2}$)"), r"\1T"),
+    (r"\b(\d{4}-\d{2}-\d{2}),? (?=\d{1,2}:\d{2}$)", r"\1T"),
 )
+_STEPS = tuple((re.compile(habit, re.ASCII | re.IGNORECASE), right) for habit, right in _HABITS)

@@ -181,6 +181,12 @@ def test_a_terminal_shows_severities_in_colour_and_rules_as_links(severity: Seve
     assert styles["field-type"] == f"link {url}"
 
 
+def test_a_rule_with_clusters_behind_it_is_a_link() -> None:
+    """They stand in brackets, as the severity does."""
+    painted = color.paint("policy.yaml:7: [error] must be a map (field-type) [one, two, 3 more]\n")
+    assert "field-type" in [painted.plain[span.start : span.end] for span in painted.spans]
+
+
 def test_text_that_is_no_finding_has_no_colour() -> None:
     """Nor a link that a file's author made up."""
     page = "flux-system/week: no findings\n[error] (not-a-rule)\n"

@@ -273,6 +273,7 @@ def test_paths_that_nothing_changed(past: Past, capsys: pytest.CaptureFixture[st
         ("bare.git", "a bare repository has no working tree"),
         ("https://ada:secret@git.example/fleet", "must be a directory, not an address"),
         ("git@git.example:fleet.git", "must be a directory, not an address"),
+        ("ada@work@git.example:8022:fleet", "must be a directory, not an address"),
         ("nowhere", "No such file or directory"),
     ],
 )
