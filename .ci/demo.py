@@ -55,14 +55,16 @@ def names(output: str) -> list[str]:
         name = re.search(r"^metadata:\n(?:  .*\n)*?  name: (\S+)", document, re.MULTILINE)
         if kind and name:
             found.setdefault(kind[1], []).append(name[1].replace(POLICY.stem, "…"))
-    width = max(map(len, found)) + 2
-    lines = []
+    # Two kinds may have the same names.
+    kinds: dict[str, list[str]] = {}
     for each, called in found.items():
+        kinds.setdefault(", ".join(called), []).append(each)
+    lines = []
+    for called, alike in kinds.items():
         lines += textwrap.wrap(
-            ", ".join(called),
+            f"{', '.join(alike)}: {called}",
             COLUMNS,
-            initial_indent=f"{each:{width}}",
-            subsequent_indent=" " * width,
+            subsequent_indent="  ",
             break_on_hyphens=False,
         )
     return lines
@@ -71,7 +73,10 @@ def names(output: str) -> list[str]:
 def main() -> int:
     """Run the demonstration; the exit code is that of the first command that failed."""
     try:
-        print(f"$ krm-windows calendar {POLICY}\n{run(FUNCTION, 'calendar', POLICY)}")
+        print(f"$ krm-windows calendar {POLICY}", flush=True)
+        # It writes by itself, in the width and the colours of the terminal.
+        subprocess.run([FUNCTION, "calendar", POLICY], cwd=ROOT, check=True)
+        print()
         with tempfile.TemporaryDirectory() as folder:
             how, output = built(Path(folder))
     except subprocess.CalledProcessError as failure:

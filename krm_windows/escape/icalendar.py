@@ -31,14 +31,38 @@ def page(lines: Iterable[str]) -> Escaped:
 
 
 def _folded(content: str) -> Iterator[str]:
-    """Fold a line between characters."""
-    part, length = "", 0
-    for sign in content:
-        octets = len(sign.encode())
-        if length + octets > _OCTETS:
-            yield part
-            # A line that goes on begins with a blank, which counts.
-            part, length = " ", 1
-        part += sign
-        length += octets
-    yield part
+    """Fold a line between characters, and where it can be before a letter or digit.
+
+    A CI system obeys a line that begins with `::`, whatever blanks are before it: where it is
+    folded must not be a choice of whoever wrote the text.
+    """
+    start, blank = 0, ""
+    while True:
+        # One more than may fit: so it is seen what the next line would begin with.
+        head = f"{blank}{content[start : start + _OCTETS + 1]}"
+        end = _fits(head)
+        if end == len(head):
+            yield head
+            return
+        at = end
+        while at > 1 and not _may_part(head, at):
+            at -= 1
+        # Nothing but signs: somewhere it has to be folded.
+        if at <= 1:
+            at = end
+        yield head[:at]
+        start += at - len(blank)
+        # A line that goes on begins with a blank, which counts.
+        blank = " "
+
+
+def _may_part(line: str, at: int) -> bool:
+    # A joiner stays with both letters that it joins.
+    return line[at].isalnum() and line[at - 1].isprintable()
+
+
+def _fits(line: str) -> int:
+    """Return how many of the first characters make no more octets than a line may have."""
+    octets = line.encode()[:_OCTETS]
+    # What is cut in the middle of a character is left out.
+    return len(octets.decode(errors="ignore"))

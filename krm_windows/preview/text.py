@@ -8,6 +8,7 @@ from functools import cache
 from itertools import islice, pairwise
 from operator import attrgetter
 
+from krm_windows import escape
 from krm_windows.gate import wallclock
 from krm_windows.preview import clock, exceptions
 from krm_windows.preview.calendar import Calendar, alike, some
@@ -99,7 +100,7 @@ def _lines(
     hours = _hours(width)
     first, last = _days(calendar)
     closing = _closing(calendar)
-    names = some([one.name for one in group], _FEW)
+    names = some([escape.line(one.name) for one in group], _FEW)
     heading = f"{names}, {calendar.zone.key}, {first} to {last - _DAY}"
     yield from textwrap.wrap(heading, width, break_long_words=False, break_on_hyphens=False)
     yield from _gated(group, width)
@@ -130,8 +131,8 @@ def _gated(group: Sequence[Calendar], width: int) -> Iterator[str]:
     targets = {calendar.timetable.targets for calendar in group}
     if len(targets) > 1 or not group[0].timetable.targets:
         return
-    named = some([str(target) for target in group[0].timetable.targets], _FEW)
-    # A line goes on below the first word.
+    named = some([escape.line(str(target)) for target in group[0].timetable.targets], _FEW)
+    # A line goes on below the first word. A line end in a name must not be where it does.
     yield from textwrap.wrap(
         f"gates {named}",
         width,

@@ -166,7 +166,7 @@ def resources(data: bytes) -> None:
         ("split", "DIR", "--classes", "CLASSES", "--plan"),
         ("status", "GOOD", "-f", "TEXT", "--at", "2026-11-02T10:00Z", "-o", "json"),
         ("check", "--repo", "DIR", "-o", "json"),
-        ("migrate", "DIR"),
+        ("migrate", "DIR", "-o", "OUT"),
     ):
         command(arguments, data)
 

@@ -286,7 +286,7 @@ def test_files_that_are_not_as_they_should_be(run: Run, argv: list[str], said: s
         ("rendr policy.yaml", "there is no command 'rendr'; did you mean render?"),
         ("quux", "there is no command 'quux'; `krm-windows help` lists the commands"),
         ("check policy.yaml --stict", "there is no option --stict; did you mean --strict?"),
-        ("check policy.yaml --quux=1", "there is no option --quux\n"),
+        ("check policy.yaml --zzzzzz=1", "there is no option --zzzzzz\n"),
         ("explain policy.yaml more", "'more' is one argument too many"),
         ("calendar policy.yaml -o htm", "got 'htm'; did you mean html?"),
         ("calendar policy.yaml -o pdf", "must be one of text, json, html, svg, ics, got 'pdf'"),

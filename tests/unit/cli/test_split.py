@@ -321,7 +321,7 @@ def test_it_does_not_write_where_it_reads(desk: Desk, capsys: pytest.CaptureFixt
     [
         (
             ["--flux-kustomization", "{}/classes.yaml"],
-            "must hold exactly one Kustomization, found 0",
+            "must hold one Kustomization, and holds ChangeClasses",
         ),
         (
             ["--flux-kustomization", "{}/kustomize.yaml"],
