@@ -60,9 +60,9 @@ def names(output: str) -> list[str]:
     for each, called in found.items():
         kinds.setdefault(", ".join(called), []).append(each)
     lines = []
-    for called, alike in kinds.items():
+    for listed, alike in kinds.items():
         lines += textwrap.wrap(
-            f"{', '.join(alike)}: {called}",
+            f"{', '.join(alike)}: {listed}",
             COLUMNS,
             subsequent_indent="  ",
             break_on_hyphens=False,
