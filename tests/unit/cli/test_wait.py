@@ -162,13 +162,23 @@ def test_a_signal_ends_a_wait_at_once(number: signal.Signals, code: int, tmp_pat
     call = ["wait", "policy.yaml", "--until", "open", "--timeout", "2h"]
     command = [sys.executable, "-m", "krm_windows", *call]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True) as process:
+    # A shell that starts the tests in the background has them ignore SIGINT, and their children.
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True)
+    finally:
+        signal.signal(number, before)
+    with process:
         assert process.stdout is not None
         assert process.stderr is not None
-        # The line says that it waits now.
-        assert "waiting until it is open" in process.stdout.readline()
-        process.send_signal(number)
-        assert process.wait(timeout=10) == code
+        try:
+            # The line says that it waits now.
+            assert "waiting until it is open" in process.stdout.readline()
+            process.send_signal(number)
+            assert process.wait(timeout=60) == code
+        finally:
+            # Else its two hours would be waited for.
+            process.kill()
         # A build warns of a policy that is held by hand, and so does this; there is nothing else.
         assert process.stdout.read() == ""
         [said] = process.stderr.read().splitlines()
