@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 
 from krm_windows import escape
 from krm_windows.escape import actions, icalendar, markdown, prometheus
+from krm_windows.escape import icalendar as escape_icalendar
 
 
 def test_every_hidden_character_is_shown() -> None:
@@ -138,3 +139,10 @@ def test_messages_of_sarif() -> None:
     """A link needs a bracket, and a bracket behind a backslash is one to be seen."""
     assert escape.sarif_text("[a] (b)") == "[a] (b)"
     assert escape.sarif_text("[a](b)") == "\\[a\\](b)"
+
+
+def test_a_line_of_signs_alone_is_folded_somewhere() -> None:
+    """Though none of them is a letter or digit."""
+    lines = escape_icalendar.page(["-" * 200]).split("\r\n")
+    assert all(len(line) <= 75 for line in lines)
+    assert "".join(line.removeprefix(" ") for line in lines) == "-" * 200
