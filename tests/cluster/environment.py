@@ -31,6 +31,7 @@ ZONE = ZoneInfo("Europe/Berlin")
 # Its clocks never change. `Kubectl` refuses an edge inside a clock change, and in ZONE a test that
 # ran between one and two in the morning would ask for one.
 STEADY_ZONE = ZoneInfo("Asia/Kolkata")
+NIGHT_ENDS = 4  # hours; the clocks of ZONE change between one and three in the morning
 PARENT, APPS = "fleet", "apps"
 INTERVAL = 15  # seconds between two reconciles of every Kustomization
 SOURCE_INTERVAL = 4
@@ -86,8 +87,14 @@ def window(after: float = 60, length: int = 1, zone: ZoneInfo = ZONE) -> Window:
 
 
 def far_window(zone: ZoneInfo = ZONE) -> Window:
-    """Return a window that opens in twelve hours: until then it is closed."""
+    """Return a window that opens in twelve hours: until then it is closed.
+
+    It opens up to five hours later if twelve hours from now is night. Clocks change there, and a
+    window among those hours has CronJobs in UTC that a window of the day has not.
+    """
     opens = minute(12 * 3600)
+    while opens.astimezone(zone).hour < NIGHT_ENDS:
+        opens += timedelta(hours=1)
     return Window(opens, opens + timedelta(minutes=5), zone)
 
 
