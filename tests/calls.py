@@ -50,6 +50,26 @@ spec:
     name: fleet
 """
 
+# A cluster's own Kustomization with the source of both, as `flux bootstrap` writes them.
+SYNC = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: fleet, namespace: flux-system}
+spec: {interval: 1m, url: ssh://git@example.com/fleet}
+---
+""" + APPS.replace("name: apps", "name: flux-system").replace("./apps", "./clusters/north")
+
+# Everything waits for POLICY but, in the second one, ConfigMaps.
+ALL_WAIT = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: ChangeClasses
+metadata: {name: classes}
+spec:
+  classes: [{name: live}, {name: window, policy: flux-system/week}]
+  default: window
+"""
+CLASSES = f"{ALL_WAIT}  rules: [{{class: live, kinds: [ConfigMap]}}]\n"
+
 
 class TextLoader(yaml.CSafeLoader):
     """Reads every scalar as the text that is there, so that no YAML version has a say."""

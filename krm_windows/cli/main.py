@@ -33,7 +33,7 @@ HEADINGS: dict[str, dict[str, str]] = {
         "explain": "say in plain words what a policy means",
         "state": "say whether a policy is open, by which rule, since when and until when",
         "status": "show what the targets of a policy are in a cluster, and what they should be",
-        "pending": ("show what waits for a policy to open: revisions, commits, objects, images"),
+        "pending": "show what waits for a policy to open: revisions, commits, objects, images",
         "simulate": (
             "say which commits of a repository would have waited for a policy, and how long"
         ),

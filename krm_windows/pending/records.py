@@ -80,14 +80,15 @@ def _between(of: Between) -> Record:
         changes = [_change(each) for each in of.objects]
         images = list(of.images)
     return {
-        "commits": [_commit(each) for each in of.commits],
-        "undone": [_commit(each) for each in of.undone],
+        "commits": [commit(each) for each in of.commits],
+        "undone": [commit(each) for each in of.undone],
         "objects": changes,
         "newImages": images,
     }
 
 
-def _commit(of: Commit) -> Record:
+def commit(of: Commit) -> Record:
+    """Return who made a commit, and when."""
     return {
         "commit": of.name,
         # Seconds since 1970, as Git has it: a commit may have a time that no date has.

@@ -89,7 +89,8 @@ _HEAD = f"""\
 # Moments
 
 A moment says when something begins or ends. It is always text, and it is read on the wall clock
-of the policy's `timeZone`, a name of the [IANA time zone database](https://www.iana.org/time-zones).
+of the policy's `timeZone`, a name of the
+[IANA time zone database](https://www.iana.org/time-zones).
 [`krm-windows explain`](commands.md#explain) says what the moments of a policy mean, and
 [`krm-windows calendar`](commands.md#calendar) when they happen.
 
@@ -102,9 +103,10 @@ _FIELDS = """\
 _SCHEDULES = """\
 ## A cron schedule
 
-The five fields that a [CronJob](https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/)
-takes: minute, hour, day of the month, month, day of the week. Quote it, as YAML takes a leading `*`
-for an alias. A schedule that restricts both day fields fires on each day that either of them names.
+The five fields that a
+[CronJob](https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/) takes: minute, hour,
+day of the month, month, day of the week. Quote it, as YAML takes a leading `*` for an alias. A
+schedule that restricts both day fields fires on each day that either of them names.
 
 """
 _DURATIONS = """\

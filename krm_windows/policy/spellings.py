@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection
 from datetime import date
 
 from krm_windows.policy.findings import closest
+from krm_windows.schedule.cron import MONTHS
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 # In both cases by themselves, so that a name has letters of ASCII alone: a search begins at its
 # first one, and nowhere within it.
-_MONTH = rf"(?P<name>{'|'.join(_MONTHS)})(?-i:[A-Za-z]*)\.?"
+_MONTH = rf"(?P<name>{'|'.join(MONTHS)})(?-i:[A-Za-z]*)\.?"
 _Rewrite = str | Callable[[re.Match[str]], str]
 
 
@@ -39,7 +39,7 @@ def rewritten(text: str, known: Collection[str], proposed: Collection[str]) -> s
 def _iso(found: re.Match[str]) -> str:
     """Write a date as ISO 8601 has it; one that is no day stays as it is."""
     groups = found.groupdict()
-    month = groups.get("month") or str(_MONTHS.index(groups["name"].lower()) + 1)
+    month = groups.get("month") or str(MONTHS.index(groups["name"].lower()) + 1)
     try:
         return date(int(found["year"]), int(month), int(found["day"])).isoformat()
     except ValueError:
@@ -50,7 +50,7 @@ def _slashed(found: re.Match[str]) -> str:
     """Read `12/20/2026` and `20/12/2026`; of `01/02/2026` nobody knows which is the month."""
     first, second = int(found["first"]), int(found["second"])
     month, day = sorted((first, second))
-    if day <= len(_MONTHS) and first != second:
+    if day <= len(MONTHS) and first != second:
         return found[0]
     try:
         return date(int(found["year"]), month, day).isoformat()

@@ -49,13 +49,13 @@ class Bounds(NamedTuple):
         return number
 
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 FIELDS = (
     Bounds(0, 59),
     Bounds(0, 23),
     Bounds(1, 31),
-    Bounds(1, 12, _MONTHS),
+    Bounds(1, 12, MONTHS),
     Bounds(0, 6, WEEKDAYS),
 )
 # What robfig/cron calls descriptors.

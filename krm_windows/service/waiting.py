@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from krm_windows.gate.decide import Decision
+from krm_windows.pending import records
 from krm_windows.service.evaluation import Recent
 from krm_windows.service.policies import Stored
 from krm_windows.service.settings import Clusters, Settings
@@ -319,13 +320,4 @@ def _target_record(of: Target) -> Record:
 
 
 def _shown(commits: Sequence[Commit]) -> list[Record]:
-    return [
-        {
-            "commit": each.name,
-            # Seconds since 1970, as `krm-windows pending` has it.
-            "committed": each.committed,
-            "author": each.author,
-            "subject": each.subject,
-        }
-        for each in commits[:_SHOWN]
-    ]
+    return [records.commit(each) for each in commits[:_SHOWN]]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from accessibility import accessible
-from calls import program, spec
+from calls import CLASSES, program, spec
 from past import Past
 from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By
@@ -33,15 +33,6 @@ LONG = spec(
     + "that-is-long-" * 3
     + "0: {opens: Mon 08:00, closes: Fri 17:00}}"
 )
-CLASSES = """\
-apiVersion: krm-windows.dev/v1alpha1
-kind: ChangeClasses
-metadata: {name: classes}
-spec:
-  classes: [{name: live}, {name: window, policy: flux-system/week}]
-  default: window
-  rules: [{class: live, kinds: [ConfigMap]}]
-"""
 MANIFEST = "apiVersion: v1\nkind: {}\nmetadata: {{name: a}}\ndata: {{a: '{}'}}\n"
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import registry as lab
 import yaml
-from calls import APPS, POLICY
+from calls import APPS, POLICY, SYNC
 from conftest import lacking
 from releases import ROOT
 
@@ -110,13 +110,6 @@ def test_renovate_leaves_what_is_rendered_alone() -> None:
 
 # pre-commit
 
-SYNC = """\
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {name: fleet, namespace: flux-system}
-spec: {interval: 1m, url: ssh://git@example.com/fleet}
----
-""" + APPS.replace("name: apps", "name: flux-system").replace("./apps", "./clusters/north")
 CONFIG = """\
 repos:
 - repo: {source}

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from calls import ALL_WAIT
 from conftest import lacking
 from listening import Listener
 
@@ -17,14 +18,6 @@ from krm_windows.system.kustomize import Builder, Inputs
 from krm_windows.system.sandbox.confinement import Finished, NotConfinedError, Sandbox
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {a: b}\n"
-CLASSES = """\
-apiVersion: krm-windows.dev/v1alpha1
-kind: ChangeClasses
-metadata: {name: classes}
-spec:
-  classes: [{name: live}, {name: window, policy: flux-system/week}]
-  default: window
-"""
 FIRES = Path(__file__).parents[2] / "fixtures/repositories/object-shared/fires"
 
 
@@ -48,7 +41,7 @@ def write(root: Path, files: dict[str, str]) -> Path:
 
 def split(root: Path, base: str, *arguments: str) -> int:
     """Split a base into `root/out`."""
-    write(root, {"classes.yaml": CLASSES})
+    write(root, {"classes.yaml": ALL_WAIT})
     classes, output = str(root / "classes.yaml"), str(root / "out")
     return main(["split", str(root / base), "--classes", classes, "-o", output, *arguments])
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from calls import APPS, POLICY
+from calls import APPS, CLASSES, POLICY, SYNC
 from forges import TOKEN, Pull
 from forges import serving as forge
 from served import kustomization
@@ -25,22 +25,6 @@ from krm_windows.cli.main import COMMANDS
 OPEN = """\
   overrides:
     trial: {state: Open, starts: "2024-01-01", ends: "2098-01-01", reason: a trial}
-"""
-SYNC = """\
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {name: fleet, namespace: flux-system}
-spec: {interval: 1m, url: ssh://git@example.com/fleet}
----
-""" + APPS.replace("name: apps", "name: flux-system").replace("./apps", "./clusters/north")
-CLASSES = """\
-apiVersion: krm-windows.dev/v1alpha1
-kind: ChangeClasses
-metadata: {name: classes}
-spec:
-  classes: [{name: live}, {name: windowed, policy: flux-system/week}]
-  default: windowed
-  rules: [{class: live, kinds: [ConfigMap]}]
 """
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: shop}\n"
 BY_HAND = """\

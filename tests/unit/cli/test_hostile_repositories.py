@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from calls import ALL_WAIT
 from listening import Listener
 
 from krm_windows.cli import main
@@ -35,14 +36,6 @@ spec:
   timeZone: Europe/Berlin
   targets: [{kind: Kustomization, names: [windowed]}]
   windows: {week: {opens: Mon 08:00, closes: Thu 17:00}}
-"""
-CLASSES = """\
-apiVersion: krm-windows.dev/v1alpha1
-kind: ChangeClasses
-metadata: {name: classes}
-spec:
-  classes: [{name: live}, {name: window, policy: flux-system/week}]
-  default: window
 """
 # A ConfigMap is named after what was read, so that a finding, or the name of a file, says it.
 SAYING = """\
@@ -237,7 +230,7 @@ def repository(tmp_path: Path, host: Path) -> Path:
         "windowed/kustomization.yaml": "resources: [../live]\n",
         ".git/config": f"text={SECRET}\n",
         ".hidden/secret": f"text={SECRET}\n",
-        "classes.yaml": CLASSES,
+        "classes.yaml": ALL_WAIT,
     }
     for path, text in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)

@@ -5,21 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from calls import POLICY, spec
+from calls import CLASSES, POLICY, spec
 from past import Past
 
 from krm_windows.cli import main
 
 DAYS = ("--since", "2026-01-05", "--until", "2026-02-02")
-CLASSES = """\
-apiVersion: krm-windows.dev/v1alpha1
-kind: ChangeClasses
-metadata: {name: classes}
-spec:
-  classes: [{name: live}, {name: window, policy: flux-system/week}]
-  default: window
-  rules: [{class: live, kinds: [ConfigMap]}]
-"""
 LATER = spec(windows="{office: {opens: Mon 08:00, closes: Fri 17:00}}")
 
 

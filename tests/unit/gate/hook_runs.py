@@ -95,22 +95,36 @@ class Clock:
 class Lab:
     """The program's runs at an API server, one after the other, by a clock."""
 
+    kind: Callable[..., hooks.Hooks] = hooks.Hooks
+    text = ALL
+
     def __init__(self, api: Api, port: int, account: Path) -> None:
         self.api, self.clock = api, Clock(NOON - HOUR)
         self.cluster = partial(Cluster, "127.0.0.1", str(port), account, 5)
         self.log: list[dict[str, object]] = []
 
     def run(
-        self, timetable: Timetable = POLICY, text: str = ALL, clock: Clock | None = None
+        self,
+        timetable: Timetable = POLICY,
+        text: str | None = None,
+        clock: Clock | None = None,
+        kind: Callable[..., hooks.Hooks] | None = None,
     ) -> bool:
-        """Run once, by the clock of all or by one of its own."""
+        """Run once: by the clock of all, with the hooks of the class, unless told otherwise."""
         gate = Gate(
             timetable,
             partial(decide, timetable),
             clock or self.clock,
             lambda **line: self.log.append(line),
         )
-        return hooks.run(gate, self.cluster(), allow_missing=False, text=text, **PACE)
+        return hooks.run(
+            gate,
+            self.cluster(),
+            allow_missing=False,
+            text=self.text if text is None else text,
+            kind=kind or self.kind,
+            **PACE,
+        )
 
     def closes(self, *names: str, at: datetime = NOON - 5 * HOUR) -> None:
         """Let a run close the targets, some time before."""

@@ -13,25 +13,21 @@ from time import sleep
 import pytest
 from api_server import Api, Fault, Json, closed_by, path_of, said, status
 from hook_runs import (
-    ALL,
     ANNOTATION,
     BOTH,
     HOUR,
     NOON,
     NOTE,
     OURS,
-    PACE,
     POLICY,
     Lab,
     file,
 )
 
 from krm_windows.gate import hooks, pending
-from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.annotations import HOLD
-from krm_windows.gate.decide import decide
 from krm_windows.gate.objects import dig
-from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.gate.timetable import Target
 
 SOURCE = "source.toolkit.fluxcd.io"
 FIRST, SECOND = "main@sha1:1", "main@sha1:2"
@@ -50,23 +46,7 @@ RELEASE = Target(
 class Flux(Lab):
     """Runs with `onlyIf: Pending`, at an API server with the objects of Flux."""
 
-    def run(self, timetable: Timetable = POLICY, text: str = ALL, clock: object = None) -> bool:
-        """Run once."""
-        del clock
-        gate = Gate(
-            timetable,
-            partial(decide, timetable),
-            self.clock,
-            lambda **line: self.log.append(line),
-        )
-        return hooks.run(
-            gate,
-            self.cluster(),
-            allow_missing=False,
-            text=text,
-            kind=partial(hooks.Hooks, pending=pending.reasons),
-            **PACE,
-        )
+    kind = partial(hooks.Hooks, pending=pending.reasons)
 
     def source(  # noqa: PLR0913 - what may be wrong with one
         self,
@@ -280,7 +260,7 @@ def test_a_commit_between_two_runs(flux: Flux) -> None:
 
 def test_always(flux: Flux) -> None:
     """Without `onlyIf` the hook runs, and asks for no source."""
-    assert Lab.run(flux)
+    assert flux.run(kind=hooks.Hooks)
     assert (flux.open(), flux.kinds()) == (True, ["before-open"])
     assert not [line for line in flux.api.asked if SOURCE in line]
 
@@ -488,7 +468,7 @@ def test_a_note_of_left_out_hooks_that_nobody_is_recorded_for(flux: Flux) -> Non
     assert flux.run()
     assert (flux.open(), flux.kinds()) == (True, [])
     flux.target(**{NOTE: text})
-    assert Lab.run(flux)
+    assert flux.run(kind=hooks.Hooks)
     assert (flux.open(), flux.kinds()) == (True, ["before-open"])
 
 

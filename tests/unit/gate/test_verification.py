@@ -22,7 +22,6 @@ from hook_runs import (
     OURS,
     PACE,
     POLICY,
-    Clock,
     Lab,
     file,
     until,
@@ -43,19 +42,8 @@ FIRST, SECOND, THIRD = ("main@sha1:1", "main@sha1:2", "main@sha1:3")
 class Plant(Lab):
     """Runs with a hook that checks, at an API server where a test does what Flux does."""
 
-    def run(
-        self, timetable: Timetable = POLICY, text: str = CHECK, clock: Clock | None = None
-    ) -> bool:
-        """Run once, by the clock of all or by one of its own."""
-        gate = Gate(
-            timetable,
-            partial(decide, timetable),
-            clock or self.clock,
-            lambda **line: self.log.append(line),
-        )
-        return hooks.run(
-            gate, self.cluster(), allow_missing=False, text=text, kind=VerifiedHooks, **PACE
-        )
+    kind = VerifiedHooks
+    text = CHECK
 
     def applies(
         self,
@@ -262,10 +250,10 @@ def test_a_hook_taken_out(plant: Plant) -> None:
     plant.applies()
     plant.api.ends["after-apply"] = "Failed"
     assert not plant.run()
-    assert Lab.run(plant, text=file("afterClose"))
+    assert plant.run(text=file("afterClose"), kind=hooks.Hooks)
     assert plant.open()
     plant.clock.time = NOON
-    assert Lab.run(plant, text=file("afterClose"))
+    assert plant.run(text=file("afterClose"), kind=hooks.Hooks)
     assert plant.kinds() == ["after-apply", "undo", "after-close"]
 
 
@@ -280,13 +268,13 @@ def test_a_hook_taken_out_at_the_end(plant: Plant, stage: str) -> None:
         by="krm-windows",
         status={"lastAppliedRevision": FIRST},
     )
-    assert Lab.run(plant, text=ALL)
+    assert plant.run(text=ALL, kind=hooks.Hooks)
     assert (plant.open(), plant.kinds()) == (True, ["after-close", "before-open"])
 
 
 def test_a_hook_that_comes_while_open(plant: Plant) -> None:
     """What was applied before it came is not checked, and what comes later is."""
-    Lab.run(plant, text=file("afterClose"))
+    plant.run(text=file("afterClose"), kind=hooks.Hooks)
     plant.applies()
     assert plant.run()
     assert plant.kinds() == []
