@@ -3,18 +3,26 @@
 For pictures that show more than what results.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import lru_cache
 
+from krm_windows.gate import bits, coverage
+from krm_windows.gate.decide import decide
+from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.zones import Zone
 from krm_windows.plan.zone_rules import FIRST_YEAR
-from krm_windows.schedule.timeline import timeline
+from krm_windows.schedule.timeline import instant, openings
 
 _FAR = timedelta(days=400)
 # Before it a timetable has no rules of its zone.
 _EARLIEST = datetime(FIRST_YEAR, 1, 2, tzinfo=UTC)
+# Rules that are remembered, as many as a fleet has that differ: a service goes on for years.
+_KEPT = 2048
+# When a rule is in force: half-open UTC intervals, in order, that do not touch each other.
+_Intervals = tuple[tuple[datetime, datetime], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +41,6 @@ class Span:
         return f"override-{self.rule.state.lower()}"
 
 
-@cache
 def spans(
     timetable: Timetable,
     begins: datetime,
@@ -42,44 +49,105 @@ def spans(
     """Return where freezes and overrides are in force in a UTC interval, by beginning."""
     found: list[Span] = []
     for rule in (*timetable.freezes, *timetable.overrides):
-        found.extend(_of(rule, timetable, begins, ends))
-    # By name where two begin together, so that a picture is drawn alike every time.
-    found.sort(key=lambda span: (span.begins, span.rule.name))
-    return tuple(found)
+        intervals = _in_force(rule, timetable.zone, begins, ends)
+        found.extend(Span(rule, *interval) for interval in intervals)
+    return _in_order(found)
 
 
 def whole(
     timetable: Timetable,
     begins: datetime,
     ends: datetime,
-) -> Iterator[Span]:
-    """Yield the freezes and overrides that a UTC interval touches, with their own edges.
+) -> tuple[Span, ...]:
+    """Return the freezes and overrides that a UTC interval touches, with their own edges.
 
     What lasts for more than a year beyond the interval ends there.
     """
-    first = max(begins - _FAR, _EARLIEST)
-    for span in spans(timetable, first, ends + _FAR):
-        if span.begins < ends and span.ends > begins:
-            yield span
+    found: list[Span] = []
+    for rule in (*timetable.freezes, *timetable.overrides):
+        intervals = _touching(rule, timetable.zone, begins, ends)
+        found.extend(Span(rule, *interval) for interval in intervals)
+    return _in_order(found)
 
 
-def _of(
+def _in_order(found: Iterable[Span]) -> tuple[Span, ...]:
+    # By name where two begin together, so that a picture is drawn alike every time.
+    return tuple(sorted(found, key=lambda span: (span.begins, span.rule.name)))
+
+
+# By rule and not by timetable: policies and clusters share their freezes.
+@lru_cache(maxsize=_KEPT)
+def _in_force(
     rule: Rule,
-    timetable: Timetable,
+    zone: Zone,
     begins: datetime,
     ends: datetime,
-) -> Iterator[Span]:
-    """Ask the evaluator about a timetable that is open but for this one rule."""
-    # The one evaluator answers for clock changes, cron and dates here as it does in the cluster.
-    alone = Timetable(
+) -> _Intervals:
+    """Return when a rule is in force within a UTC interval."""
+    if isinstance(rule.begins, Recurrence):
+        return tuple(openings(_alone(rule, zone), begins, ends))
+    return tuple(_dated(rule, zone, begins, ends))
+
+
+@lru_cache(maxsize=_KEPT)
+def _touching(
+    rule: Rule,
+    zone: Zone,
+    begins: datetime,
+    ends: datetime,
+) -> _Intervals:
+    """Return when a rule is in force that is so within a UTC interval, with its own edges."""
+    first = max(begins - _FAR, _EARLIEST)
+    last = ends + _FAR
+    if not isinstance(rule.begins, Recurrence):
+        far = _in_force(rule, zone, first, last)
+        return tuple(each for each in far if each[0] < ends and each[1] > begins)
+    begins = max(begins, first)
+    within = _in_force(rule, zone, begins, ends)
+    if not within:
+        return ()
+    # Only the first and the last may reach beyond: no other day of these years is asked for.
+    edges = [edge for interval in within for edge in interval]
+    alone = _alone(rule, zone)
+    if edges[0] == begins:
+        edges[0] = max(decide(alone, begins).since or first, first)
+    if edges[-1] == ends:
+        _, edges[-1] = next(openings(alone, edges[-2], last))
+    return tuple(zip(edges[::2], edges[1::2], strict=True))
+
+
+def _dated(
+    rule: Rule,
+    zone: Zone,
+    begins: datetime,
+    ends: datetime,
+) -> Iterator[tuple[datetime, datetime]]:
+    """Yield when a rule that does not recur is in force within a UTC interval, if it is."""
+    if begins >= ends:
+        return
+    first = coverage.minute(begins)
+    last = coverage.minute(ends - timedelta.resolution) + 1
+    begin, end = coverage.interval(rule, zone)
+    if max(begin, first) >= min(end, last):
+        return
+    # What reaches beyond is cut at the interval, which may begin within a minute.
+    opens = begins
+    closes = ends
+    if begin > first:
+        opens = instant(*divmod(begin, bits.DAY))
+    if end < last:
+        closes = instant(*divmod(end, bits.DAY))
+    yield opens, closes
+
+
+def _alone(rule: Rule, zone: Zone) -> Timetable:
+    """Return a timetable that is open while a rule is in force, whatever the rule does.
+
+    The one evaluator answers for clock changes and cron here as it does in the cluster.
+    """
+    return Timetable(
         policy="",
-        time_zone=timetable.time_zone,
-        zone_rules=timetable.zone_rules,
-        outside_windows="Open",
-        freezes=(rule._replace(state=None),),
-    )
-    return (
-        Span(rule, part.begins, part.ends)
-        for part in timeline(alone, begins, ends)
-        if not part.open
+        time_zone=zone.key,
+        zone_rules=zone.rules,
+        windows=(rule._replace(state=None),),
     )

@@ -20,13 +20,17 @@ from shapes import SHAPES, plan
 from krm_windows.emit import configmap
 from krm_windows.gate import timetable
 from krm_windows.gate.decide import decide
+from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.gate.wallclock import wall
 from krm_windows.plan.model import Plan
-from krm_windows.preview import records
+from krm_windows.preview import exceptions, records
 from krm_windows.preview.calendar import Period, calendars
+from krm_windows.schedule.timeline import timeline
 from krm_windows.schedule.zones import zone
 
 FIRST, YEARS = datetime(2026, 1, 1, tzinfo=UTC), timedelta(days=3652)
+# Freezes and overrides are not looked for before a zone has rules.
+NOTHING_BEFORE = datetime(2024, 1, 2, tzinfo=UTC)
 PLANS = st.builds(plan, st.sampled_from(sorted(SHAPES)), st.sampled_from(changes()))
 INSTANTS = st.builds(
     lambda minutes: FIRST + timedelta(minutes=minutes),
@@ -112,6 +116,54 @@ def test_two_ranges_are_one(compiled: Plan, first: date, days: int, more: int) -
     )
     seam = [edge for edge in edges if edges.count(edge) == 1]
     assert seam == [edge for s in both.intervals for edge in (s.begins, s.ends)]
+
+
+def in_force(
+    rule: Rule, of: Timetable, begins: datetime, ends: datetime
+) -> list[tuple[datetime, datetime]]:
+    """When a freeze of all that would be open is in force, as the evaluator says."""
+    frozen = of._replace(
+        outside_windows="Open",
+        state="Scheduled",
+        closes_early=timedelta(0),
+        windows=(),
+        freezes=(rule._replace(state=None),),
+        overrides=(),
+    )
+    return [(part.begins, part.ends) for part in timeline(frozen, begins, ends) if not part.open]
+
+
+@given(
+    st.sampled_from(sorted(SHAPES)),
+    st.sampled_from([change for change in changes() if change.utc >= NOTHING_BEFORE]),
+    st.integers(-60 * 24 * 40, 60 * 24 * 40),
+    st.sampled_from([1, 2, 60, 60 * 24 * 7, 60 * 24 * 500]),
+    st.sampled_from([0, 29]),
+)
+@settings(max_examples=examples(200), deadline=None)
+def test_exceptions_are_what_the_evaluator_says(
+    shape: str, change: Change, start: int, minutes: int, seconds: int
+) -> None:
+    """Of any rule that stands as a freeze: those of an interval, and all that touch it whole."""
+    table = plan(shape, change).timetable
+    table = table._replace(freezes=(*table.windows, *table.freezes), windows=())
+    begins = change.utc + timedelta(minutes=start, seconds=seconds)
+    ends = begins + timedelta(minutes=minutes)
+    far = timedelta(days=400)
+    first = max(begins - far, NOTHING_BEFORE)
+    parts: list[tuple[datetime, datetime, str]] = []
+    wholes: list[tuple[datetime, datetime, str]] = []
+    for rule in (*table.freezes, *table.overrides):
+        parts += [(*each, rule.name) for each in in_force(rule, table, begins, ends)]
+        for opens, closes in in_force(rule, table, first, ends + far):
+            if opens < ends and closes > begins:
+                wholes.append((opens, closes, rule.name))
+    for found, wanted in (
+        (exceptions.spans(table, begins, ends), parts),
+        (exceptions.whole(table, begins, ends), wholes),
+    ):
+        said = [(span.begins, span.ends, span.rule.name) for span in found]
+        assert said == sorted(wanted, key=lambda each: (each[0], each[2]))
 
 
 @pytest.mark.parametrize("shape", ["nights", "every rank", "closes early, dated", "second Tuesday"])

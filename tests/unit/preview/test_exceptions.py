@@ -1,0 +1,76 @@
+"""Freezes and overrides in time: what they cost, and where they end that have no end."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import work
+import zoned
+
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.timetable import Kind, Rule, Target, Timetable
+from krm_windows.preview import exceptions
+
+BEGINS = datetime(2026, 12, 21, tzinfo=UTC)
+WEEK = timedelta(days=7)
+FRIDAY = Recurrence(minutes=frozenset({0}), hours=frozenset({8}), weekdays=frozenset({5}))
+RECURRING = Rule(Kind.FREEZE, "fridays", FRIDAY, timedelta(hours=30), "Nobody is here")
+# Naive moments, by the policy's wall clock.
+YEAR_END = Rule(Kind.FREEZE, "year-end", datetime(2026, 12, 20), datetime(2027, 1, 3), "Holidays")
+
+
+def policy(number: int, freeze: Rule) -> Timetable:
+    """Return a policy that differs from every other one in what it is called and gates."""
+    target = Target("g", "kustomizations", "Kustomization", "flux-system", f"apps-{number}")
+    return zoned.timetable(
+        policy=f"flux-system/week-{number}",
+        cluster=f"plant-{number}",
+        time_zone="Europe/Berlin",
+        targets=(target,),
+        freezes=(freeze,),
+    )
+
+
+def whole(table: Timetable) -> list[exceptions.Span]:
+    """Return what the week touches."""
+    return list(exceptions.whole(table, BEGINS, BEGINS + WEEK))
+
+
+@pytest.mark.parametrize("freeze", [RECURRING, YEAR_END], ids=lambda rule: rule.key)
+def test_policies_with_the_same_freeze_find_it_once(freeze: Rule) -> None:
+    """Whatever else differs: a freeze of a thousand policies is not looked for in each."""
+    wanted = whole(policy(0, freeze))
+    assert [span.rule for span in wanted] == [freeze]
+    other = policy(1, freeze)
+    assert work.calls(lambda: whole(other)) < 30
+    assert whole(other) == wanted
+
+
+def test_a_dated_freeze_costs_the_same_however_long_it_lasts() -> None:
+    """It is one interval: no day of it is looked at."""
+
+    def asked(days: int) -> int:
+        freeze = YEAR_END._replace(ends=datetime(2026, 12, 20) + timedelta(days=days))
+        table = policy(days, freeze)
+        return work.calls(lambda: whole(table))
+
+    asked(2)
+    assert asked(300) < asked(3) + 50
+
+
+def test_a_freeze_that_recurs_is_looked_for_near_what_is_asked() -> None:
+    """And not on each day of more than two years."""
+    # What is made once for all is made before: the years, and the zone.
+    whole(policy(0, RECURRING))
+    table = policy(0, RECURRING._replace(ends=timedelta(hours=5)))
+    assert work.calls(lambda: whole(table)) < 500
+    assert [span.begins for span in whole(table)] == [datetime(2026, 12, 25, 7, tzinfo=UTC)]
+
+
+def test_what_lasts_for_years_ends_a_year_beyond() -> None:
+    """On either side, so that a calendar program has an edge to show."""
+    ever = Rule(Kind.OVERRIDE, "shut", None, datetime(2040, 1, 1, tzinfo=UTC), "Sold", "Closed")
+    table = policy(0, YEAR_END)._replace(freezes=(), overrides=(ever,))
+    [found] = whole(table)
+    far = timedelta(days=400)
+    assert (found.begins, found.ends) == (BEGINS - far, BEGINS + WEEK + far)
+    assert found.kind == "override-closed"
