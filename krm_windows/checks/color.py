@@ -13,8 +13,12 @@ _STYLES = {
     Severity.INFO: "cyan",
 }
 _URLS = {rule.id: rule.url for rule in RULES}
-# `policy.yaml:12: [error] …`, or without a location.
-_HEAD = re.compile(rf"(?P<location>\S.*?:\d+: )?(?P<tag>\[(?P<severity>{'|'.join(Severity)})\])")
+# `policy.yaml:12: [error] …`, of text that cannot be read `policy.yaml:12:3: …`, or without a
+# location.
+_HEAD = re.compile(
+    r"(?P<location>\S.*?:\d+(?::\d+)?: )?"
+    rf"(?P<tag>\[(?P<severity>{'|'.join(Severity)})\])"
+)
 # `… (field-unknown)`, perhaps with clusters behind it in brackets, whose names have none.
 _RULE = re.compile(r"\((?P<id>[a-z]+(?:-[a-z]+)*)\)(?: \[[^\[\]]*\])?$")
 

@@ -90,9 +90,10 @@ def run(
         if arguments.commit:
             tree = WorkingTree.of(path)
             tree.check(arguments.branch)
-        old = inputs.policy(str(path))
+        # By the name that was given, which is also what messages say.
+        old = inputs.policy(arguments.policy)
         view = View(at, _period(arguments, old, at), urgent)
-        proposal = propose(old, change(old), items, view)
+        proposal = propose(old, _changed(old, change, arguments.policy), items, view)
         failed = proposal.fails(strict=arguments.strict, urgent=urgent)
         # A change that says what the file already says leaves no empty commit behind.
         writes = proposal.changes_text and not failed and not arguments.dry_run
@@ -102,6 +103,16 @@ def run(
         show = _show_json
     show(arguments, proposal, describe(proposal), commit, written=writes)
     return ExitCode.of(failed=failed)
+
+
+def _changed(policy: KubeObject, change: Change, file: str) -> KubeObject:
+    try:
+        return change(policy)
+    except InputError as error:
+        # With a line it is about the policy's text; without one, about what is to become of it.
+        if error.line:
+            raise error.in_file(file) from error
+        raise
 
 
 def _period(

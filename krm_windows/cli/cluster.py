@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
+from json import JSONDecodeError
 
 from krm_windows.cli import inputs, previews, report, times
 from krm_windows.cli.inputs import UsageError
@@ -122,7 +123,7 @@ class Asked:
         """Ask for what is not among a policy's own objects; a file has said all it has."""
         if self.arguments.filename:
             return []
-        return _read("kubectl", self._kubectl.get(query))
+        return _read(_KUBECTL, self._kubectl.get(query))
 
     def _at(self, zone: tzinfo) -> datetime:
         """Return the instant to judge for: now, by the clock of the API server where one is asked.
@@ -166,7 +167,7 @@ class Asked:
     def _willing(self, query: Query) -> list[Thing]:
         """Ask for what is not needed: who may not read it, or has none of it, is shown the rest."""
         try:
-            return _read("kubectl", self._kubectl.get(query))
+            return _read(_KUBECTL, self._kubectl.get(query))
         except WorkspaceError:
             return []
 
@@ -175,17 +176,25 @@ class Asked:
         if not name:
             found: list[Thing] = []
             for query in queries(policy):
-                found.extend(_read("kubectl", self._kubectl.get(query)))
+                found.extend(_read(_KUBECTL, self._kubectl.get(query)))
             return found
         content = inputs.content(name)
         # An empty pipe is the sign of a kubectl that failed before it printed.
         if not content.strip():
-            raise InputError(f"{name}: is empty: did kubectl fail?")
+            raise InputError("is empty: did kubectl fail?", 1, 1, name)
         return _read(name, content.decode(errors="replace"))
+
+
+_KUBECTL = "kubectl"
+_NOT_PRINTED = "is not what `kubectl get -o json` prints"
 
 
 def _read(name: str, text: str) -> list[Thing]:
     try:
         return read(text)
     except ValueError as error:
-        raise InputError(f"{name}: is not what `kubectl get -o json` prints: {error}") from error
+        # Of what kubectl prints itself nobody can open a line.
+        if isinstance(error, JSONDecodeError) and name != _KUBECTL:
+            message = f"{_NOT_PRINTED}: {error.msg}"
+            raise InputError(message, error.lineno, error.colno, name) from error
+        raise InputError(f"{_NOT_PRINTED}: {error}", file=name) from error

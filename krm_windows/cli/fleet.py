@@ -392,10 +392,7 @@ def _is_rendered(file: Path) -> bool:
 def _template(path: str | None) -> Template | None:
     if not path:
         return None
-    found = inputs.objects(path)
-    if len(found) != 1:
-        raise InputError(f"{path}: must hold one Kustomization, found {len(found)} objects")
     try:
-        return Template.of(found[0])
+        return Template.of(inputs.only(path, "Kustomization"))
     except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+        raise error.in_file(path) from error

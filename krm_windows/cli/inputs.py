@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from krm_windows.inventory import INDEX, PATH
-from krm_windows.krm import InputError, KubeObject, documents
+from krm_windows.krm import InputError, KubeObject, Node, documents
 from krm_windows.policy.model import KIND
 from krm_windows.system import bounded
 from krm_windows.system.reading import manifests
@@ -29,26 +29,42 @@ def only(path: str, kind: str) -> KubeObject:
     # Zero and two are both wrong: whichever of two were taken, the other would be ignored
     # unnoticed.
     if len(found) != 1:
-        raise InputError(f"{path}: {_not_one(kind, every, found)}")
+        raise _not_one(kind, every, found).in_file(path)
     return found[0]
 
 
-def _not_one(kind: str, every: list[KubeObject], found: list[KubeObject]) -> str:
-    """Say what a file holds instead of one object of a kind."""
+def _not_one(kind: str, every: list[KubeObject], found: list[KubeObject]) -> InputError:
+    """Say what a file holds instead of one object of a kind, and on which line."""
+    must = f"must hold one {kind}"
     if found:
         names = ", ".join(f"{item.namespace}/{item.name}".lstrip("/") for item in found)
-        return f"must hold one {kind}, and holds {len(found)}: {names}; put each into its own file"
+        message = f"{must}, and holds {len(found)}: {names}; put each into its own file"
+        # The first is in place; it is the second that is one too many.
+        return _at(found[1], message)
     if not every:
-        return f"must hold one {kind}, and is empty"
-    kinds = sorted({item.kind for item in every if item.kind})
+        return InputError(f"{must}, and is empty", 1, 1)
+    first = every[0]
+    kinds = {item.kind: item for item in every if item.kind}
     if not kinds:
-        return f"must hold one {kind}, and nothing in it has a kind: begin with `kind: {kind}`"
+        return _at(first, f"{must}, and nothing in it has a kind: begin with `kind: {kind}`")
     from krm_windows.policy.findings import closest  # noqa: PLC0415 - slow, and only for a mistake
 
-    meant = [one for one in kinds if closest(one, [kind]) == kind]
-    if meant:
-        return f'must hold one {kind}, and its kind is "{meant[0]}"; did you mean "{kind}"?'
-    return f"must hold one {kind}, and holds {', '.join(kinds)}"
+    for one, item in sorted(kinds.items()):
+        if closest(one, [kind]) == kind:
+            message = f'{must}, and its kind is "{one}"; did you mean "{kind}"?'
+            return _at(item, message, "kind")
+    return _at(first, f"{must}, and holds {', '.join(sorted(kinds))}", "kind")
+
+
+def _at(item: KubeObject, message: str, key: str = "") -> InputError:
+    """Return an error with the place of an object, or of one of its fields."""
+    node = item.node
+    place: Node = node
+    for name, _ in node.entries:
+        if name.text == key:
+            place = name
+    above = item.source.count(b"\n", 0, item.start)
+    return InputError(message, above + place.line, place.column)
 
 
 def resources(path: str, *, without: Callable[[Path], bool] = lambda _: False) -> list[KubeObject]:
@@ -96,13 +112,19 @@ def _documents(path: str) -> list[KubeObject]:
         found = documents(read)
         # Only whoever asks for the kind reads the text.
         for item in found:
+            item.file = path
             _ = item.kind
     except InputError as error:
-        template = ""
-        if b"{{" in read:
-            template = "; it looks like a template ({{ … }}): render it first"
-        raise InputError(f"{path}: {error}{template}") from error
+        raise in_file(error, path, read) from error
     return found
+
+
+def in_file(error: InputError, path: str, read: bytes) -> InputError:
+    """Return the error of a file with its name, and what may be behind it."""
+    advice = ""
+    if b"{{" in read:
+        advice = "; it looks like a template ({{ … }}): render it first"
+    return error.in_file(path, advice)
 
 
 def content(path: str) -> bytes:

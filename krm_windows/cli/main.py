@@ -158,6 +158,10 @@ def _failed(error: Exception, *, debug: bool) -> ExitCode:
     if isinstance(error, UsageError):
         output.log(str(error))
         return ExitCode.USAGE
+    # As findings begin: `policy.yaml:12:3: [error] …`.
+    if isinstance(error, InputError) and error.location:
+        output.log_located(error.location, error.message)
+        return ExitCode.ERROR
     if isinstance(error, InputError | EditError | WorkspaceError):
         output.log(str(error))
         return ExitCode.ERROR

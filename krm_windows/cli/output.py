@@ -123,7 +123,15 @@ def log_results(results: Sequence["Result"]) -> None:
     if repeated:
         lines.append(f"the first {counted(len(repeated), 'error')} again:")
         lines += [escape.line(str(result)) for result in repeated]
-    page = "".join(f"{line}\n" for line in lines)
+    _log_findings("".join(f"{line}\n" for line in lines))
+
+
+def log_located(location: str, message: str) -> None:
+    """Say on standard error what is wrong at a place of a file, in one line, as findings do."""
+    _log_findings(f"{escape.line(f'{location}: [error] {message}')}\n")
+
+
+def _log_findings(page: str) -> None:
     if not sys.stderr.isatty():
         sys.stderr.write(page)
         return

@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 
 from krm_windows import escape
-from krm_windows.cli import changed, inputs, output, times
+from krm_windows.cli import changed, inputs, output, report, times
 from krm_windows.cli.changed import Said
 from krm_windows.cli.inputs import UsageError
 from krm_windows.edit import overrides
-from krm_windows.edit.overrides import Listed, Wanted
+from krm_windows.edit.overrides import Listed, PolicyError, Wanted
 from krm_windows.edit.proposal import Proposal
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
@@ -59,6 +59,15 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Make, list or take out overrides."""
     now = times.now()
     _check(arguments)
+    try:
+        return _done(arguments, now)
+    except PolicyError as error:
+        policies = {arguments.policy: inputs.policy(arguments.policy)}
+        found = report.located(error.results, policies)
+        return report.show(found, strict=arguments.strict)
+
+
+def _done(arguments: argparse.Namespace, now: datetime) -> ExitCode:
     if arguments.list:
         return _list(arguments, now)
     if arguments.end is not None:

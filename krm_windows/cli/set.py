@@ -1,17 +1,14 @@
 """`krm-windows set`: a policy's file changed by a patch, once nothing is wrong with the result."""
 
 import argparse
-import sys
-from pathlib import Path
 
-from krm_windows.cli import changed, times
+from krm_windows.cli import changed, inputs, times
 from krm_windows.edit.patches import patched, patched_cluster
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject, Value, parse, value
-from krm_windows.system import bounded
+from krm_windows.krm.resource_list import check_encoding
 
 # As curl and kubectl have it: `@FILE` names a file, `-` is standard input.
-_STDIN = "-"
 _FILE = "@"
 
 
@@ -43,16 +40,16 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _patch(given: str) -> Value:
     """Read the patch: JSON, which may also be written as YAML."""
-    source, content = "--patch", given.encode()
-    if given == _STDIN:
-        source, content = "standard input", bounded.read_stream(sys.stdin.buffer, "standard input")
-    elif given.startswith(_FILE):
-        source = given.removeprefix(_FILE)
-        content = bounded.read_file(Path(source))
+    if given != inputs.STDIN and not given.startswith(_FILE):
+        try:
+            return value(parse(given))
+        except InputError as error:
+            raise InputError(f"--patch: {error}") from error
+    source = given.removeprefix(_FILE)
+    content = inputs.content(source)
     # JSON is YAML (YAML 1.2), so one parser reads both.
     try:
+        check_encoding(content)
         return value(parse(content.decode()))
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source}: is not UTF-8") from error
     except InputError as error:
-        raise InputError(f"{source}: {error}") from error
+        raise inputs.in_file(error, source, content) from error

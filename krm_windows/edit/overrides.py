@@ -1,6 +1,6 @@
 """Overrides in a policy's own text: made for so long, listed with what they are now, taken out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -12,7 +12,7 @@ from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.preview.clock import stamp
 from krm_windows.preview.versions import Source
-from krm_windows.results import fails
+from krm_windows.results import Result, fails
 from krm_windows.schedule import zones
 
 STATES = {"open": "Open", "closed": "Closed"}
@@ -81,6 +81,14 @@ class Listed:
             "phase": self.phase,
             "reason": self.reason,
         }
+
+
+class PolicyError(InputError):
+    """The policy itself is wrong; `results` say in what."""
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        super().__init__("; ".join(map(str, results)))
+        self.results = results
 
 
 def minute(at: datetime) -> datetime:
@@ -201,16 +209,16 @@ def pruned(config: KubeObject, at: datetime) -> KubeObject:
 def listed(config: KubeObject, at: datetime) -> list[Listed]:
     """Return the overrides of a policy, those of all clusters first, as they are at an instant.
 
-    Raises InputError where the policy is wrong: when an override ends is not known then.
+    Raises PolicyError where the policy is wrong: when an override ends is not known then.
     """
     source = Source(config, [])
     loaded = source.load()
     # None is the policy without what it changes for one cluster.
     places: list[str | None] = [None, *loaded.clusters]
     versions, results = source.compile((name, *loaded.for_cluster(name)) for name in places)
-    errors = [str(result) for result in results if fails([result])]
+    errors = [result for result in results if fails([result])]
     if errors:
-        raise InputError("; ".join(errors))
+        raise PolicyError(errors)
     found: list[Listed] = []
     for cluster, version in zip(places, versions, strict=True):
         names = set(_names(config, cluster))

@@ -57,7 +57,9 @@ def listed(tree: Checkout, place: Place) -> Mapping[str, bytes]:
     try:
         text = content.decode()
         found = KubeObject.parse(content).get("resources")
-    except (InputError, UnicodeDecodeError) as error:
+    except InputError as error:
+        raise error.in_file(path) from error
+    except UnicodeDecodeError as error:
         raise InputError(f"{path}: cannot be read: {error}") from error
     entries = []
     if isinstance(found, list):

@@ -23,10 +23,11 @@ class KubeObject:
     `column` is that of the dash if the object is an entry of a list in block style, None if it is a
     document of its own. `reaching` says that a quoted text may reach over a line, so that a glance
     at single lines would not be safe. `json` says that it is JSON of which `json_outline` found the
-    places.
+    places. `file` is the name of the file that it was read from, which errors say, empty where none
+    is known.
     """
 
-    __slots__ = ("_node", "_text", "column", "end", "json", "reaching", "source", "start")
+    __slots__ = ("_node", "_text", "column", "end", "file", "json", "reaching", "source", "start")
 
     # Where it is, and how it may be looked at.
     def __init__(  # noqa: PLR0913
@@ -38,7 +39,9 @@ class KubeObject:
         column: int | None = None,
         reaching: bool = True,
         json: bool = False,
+        file: str = "",
     ) -> None:
+        self.file = file
         self.source = source
         self.start = start
         self.end = end
@@ -81,6 +84,7 @@ class KubeObject:
             column=self.column,
             reaching=self.reaching,
             json=self.json,
+            file=self.file,
         )
 
     @property
@@ -101,7 +105,7 @@ class KubeObject:
         if not error.line:
             return error
         above = self.source.count(b"\n", 0, self.start)
-        return InputError(error.message, error.line + above, error.column)
+        return InputError(error.message, error.line + above, error.column, self.file)
 
     def _read(self) -> Mapping:
         root = layout.node(layout.read(self._decoded()))
@@ -161,7 +165,14 @@ class KubeObject:
         found = self.node_at(*path)
         if found is None:
             return None
-        return value(found)
+        return self._meaning(found)
+
+    def _meaning(self, node: Node) -> Value:
+        """Give the meaning of one of its nodes; the place of an error is one in the input."""
+        try:
+            return value(node)
+        except InputError as error:
+            raise self._in_input(error) from error
 
     def mentions(self, text: str) -> bool:
         """Say whether `text` may be part of a key or value: cheap, and never wrongly False."""
@@ -185,7 +196,13 @@ class KubeObject:
         # Most objects are only read.
         from krm_windows.krm import edits  # noqa: PLC0415
 
-        self._become(edits.set_value(self._editable(), self._path(path), content))
+        text = self._editable()
+        try:
+            edited = edits.set_value(text, self._path(path), content)
+        # A key that occurs twice, which no edit leaves behind.
+        except InputError as error:
+            raise self._in_input(error) from error
+        self._become(edited)
 
     def remove(self, *path: str | int) -> bool:
         """Remove the entry at `path`; say whether there was one."""
@@ -272,7 +289,7 @@ class KubeObject:
         if not isinstance(found, Mapping):
             return {}
         # Refuses a key that occurs twice.
-        value(found)
+        self._meaning(found)
         return {key.text: entry.text for key, entry in found.entries if isinstance(entry, Scalar)}
 
 

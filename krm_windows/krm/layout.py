@@ -72,6 +72,9 @@ class Alias(Spot):
     target: Spot
 
 
+_NOTHING_BEGINS = "found character that cannot start any token"
+
+
 class Mark(Protocol):
     """A place in a text, all of it counted from 0."""
 
@@ -107,11 +110,24 @@ def events(text: str | bytes) -> Iterator[yaml.Event]:
             elif kind in _ENDS:
                 depth -= 1
             yield event
+    except yaml.reader.ReaderError as error:
+        raise _not_a_character(error, text) from error
     except yaml.YAMLError as error:
-        raise _unreadable(error) from error
+        raise _unreadable(error, text) from error
 
 
-def _unreadable(error: yaml.YAMLError) -> InputError:
+def _not_a_character(error: yaml.reader.ReaderError, text: str | bytes) -> InputError:
+    """Say which character YAML does not have, such as one of control, and where it is."""
+    encoded = text.encode() if isinstance(text, str) else text
+    # libyaml counts bytes, and has decoded them before.
+    above = encoded[: error.position]
+    start = above.rfind(b"\n") + 1
+    column = len(above[start:].decode(errors="replace")) + 1
+    message = f"the character U+{error.character:04X} is not allowed in YAML"
+    return InputError(message, above.count(b"\n") + 1, column)
+
+
+def _unreadable(error: yaml.YAMLError, text: str | bytes) -> InputError:
     """Say in one line what libyaml says, with line and column where it knows them."""
     if not isinstance(error, yaml.MarkedYAMLError):
         return InputError(" ".join(str(error).split()))
@@ -120,7 +136,20 @@ def _unreadable(error: yaml.YAMLError) -> InputError:
     mark = cast("Mark | None", error.problem_mark)
     if mark is None:
         return InputError(message)
+    if message == _NOTHING_BEGINS:
+        message = _no_token(text, mark.index)
     return InputError(message, mark.line + 1, mark.column + 1)
+
+
+def _no_token(text: str | bytes, index: int) -> str:
+    """Say of which character libyaml says that nothing begins with it."""
+    decoded = text if isinstance(text, str) else text.decode("utf-8-sig", errors="replace")
+    found = decoded[index : index + 1]
+    # An editor shows it as blanks.
+    if found == "\t":
+        return "a tab cannot indent in YAML: use spaces"
+    # `@` and the backtick are reserved (YAML 1.2.2, 5.3), and `%` begins a directive.
+    return f"{found!r} cannot begin a text that is not quoted"
 
 
 def too_deep(event: yaml.Event) -> ExcessError:
@@ -139,7 +168,7 @@ def read(text: str) -> Spot:
     # The events of a document are StreamStart, DocumentStart, those of its root, DocumentEnd.
     next(stream)
     if not isinstance(next(stream), yaml.DocumentStartEvent):
-        raise InputError("there is no document")
+        raise InputError("there is no document", 1, 1)
     root = _Reader(text, stream).spot(next(stream))
     # The end of the document, which may be marked by `...`.
     next(stream)

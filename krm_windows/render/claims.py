@@ -42,7 +42,7 @@ def _parsed(path: str, content: bytes) -> KubeObject:
     try:
         return KubeObject.parse(content)
     except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+        raise error.in_file(path) from error
 
 
 def _by_rights(items: Mapping[str, KubeObject]) -> Iterator[Claim]:

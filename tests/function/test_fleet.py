@@ -483,9 +483,13 @@ def test_what_flux_delivers_already_is_not_delivered_twice(
 @pytest.mark.parametrize(
     ("template", "said"),
     [
-        ("kind: ConfigMap\n", "must be a Kustomization of kustomize.toolkit.fluxcd.io"),
+        ("kind: ConfigMap\n", "must hold one Kustomization, and holds ConfigMap"),
+        (
+            TEMPLATE.replace("kustomize.toolkit.fluxcd.io/v1", "kustomize.config.k8s.io/v1"),
+            "must be a Kustomization of kustomize.toolkit.fluxcd.io",
+        ),
         (TEMPLATE.replace("  interval: 10m\n", ""), "must say spec.interval"),
-        (f"{TEMPLATE}---\n{TEMPLATE}", "must hold one Kustomization, found 2"),
+        (f"{TEMPLATE}---\n{TEMPLATE}", "must hold one Kustomization, and holds 2"),
     ],
 )
 def test_no_template(

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -236,14 +237,14 @@ def test_nothing_to_do_in_a_terminal(argv: list[str]) -> None:
         (["calendar", "resources"], "resources: is a directory, not a file"),
         (
             ["calendar", "resources/apps.yaml"],
-            "resources/apps.yaml: must hold one WindowPolicy, and holds Kustomization",
+            "resources/apps.yaml:2:1: [error] must hold one WindowPolicy, and holds Kustomization",
         ),
         (
             ["calendar", "two.yaml"],
-            "two.yaml: must hold one WindowPolicy, and holds 2: flux-system/",
+            "two.yaml:16:1: [error] must hold one WindowPolicy, and holds 2: flux-system/",
         ),
-        (["calendar", "broken.yaml"], "broken.yaml: line 1, column "),
-        (["calendar", "latin.yaml"], "latin.yaml: line 1, column 4: the input is not UTF-8"),
+        (["calendar", "broken.yaml"], "broken.yaml:1:5: [error] "),
+        (["calendar", "latin.yaml"], "latin.yaml:1:4: [error] the input is not UTF-8"),
         (
             ["render", "policy.yaml", "-o", "policy.yaml"],
             "policy.yaml is in the way: it is not a directory",
@@ -258,7 +259,7 @@ def test_nothing_to_do_in_a_terminal(argv: list[str]) -> None:
         ),
         (
             ["render", "policy.yaml", "-o", "out", "--resources", "broken.yaml"],
-            "broken.yaml: line 1, column ",
+            "broken.yaml:1:5: [error] ",
         ),
         (["verify", "nope", "--policy", "policy.yaml"], "nope: no such file or directory"),
         (
@@ -276,7 +277,8 @@ def test_files_that_are_not_as_they_should_be(run: Run, argv: list[str], said: s
     ended = run(*argv)
     assert (ended.code, ended.out) == (1, "")
     [line] = [line for line in ended.err.splitlines() if not line.startswith("[warning]")]
-    assert line.startswith("krm-windows: ")
+    # Findings, and what cannot be read, begin with file and line; all else with the program.
+    assert line.startswith("krm-windows: ") == ("[error]" not in said)
     assert said in line
 
 
@@ -329,7 +331,7 @@ def test_a_file_that_holds_no_single_policy(run: Run, text: str) -> None:
     Path("other.yaml").write_text(text)
     ended = run("check", "other.yaml")
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err.startswith("krm-windows: other.yaml: ")
+    assert re.match(r"other\.yaml:[0-9]+:[0-9]+: \[error\] ", ended.err)
     assert FILES[text] in ended.err
 
 

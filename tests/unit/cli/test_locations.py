@@ -1,6 +1,7 @@
 """Findings name the file and the line first, in every command that reads a policy."""
 
 import io
+import re
 import sys
 from pathlib import Path
 
@@ -42,6 +43,15 @@ kind: Kustomization
 metadata: {name: apps, namespace: flux-system}
 spec:
   suspend: true
+"""
+CLASSES = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: ChangeClasses
+metadata: {name: classes}
+spec:
+  classes:
+  - {name: routine, policy: flux-system/week}
+  default: routine
 """
 COMMANDS = (
     "check policy.yaml",
@@ -143,6 +153,150 @@ def test_the_last_line_says_what_was_done(
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("krm-windows: ")
     assert said in last
+
+
+BROKEN = {
+    "not YAML": ("{}x: [1\n", 20, "did not find expected ',' or ']'"),
+    "a key twice": ("{}kind: WindowPolicy\n", 19, "the key 'kind' occurs twice"),
+    "a tab": ("a:\n\tb: c\n", 2, "a tab cannot indent in YAML: use spaces"),
+    "a template": ("a:\n  {{{{- if x }}}}\n", 2, "; it looks like a template"),
+    "control": ('{}x: "\x01"\n', 19, "the character U+0001 is not allowed in YAML"),
+    "no UTF-8": ("{}# \udce9\n", 19, "the input is not UTF-8: byte 0xe9"),
+    "no mapping": ("# x\nhello\n", 2, "an object must be a mapping"),
+}
+# What only a file of which one object is expected can be.
+OTHERS = {
+    "nothing": ("", 1, "must hold one {kind}, and is empty"),
+    "no kind": ("# x\na: b\n", 2, "nothing in it has a kind: begin with `kind: {kind}`"),
+    "another kind": ("a: b\nkind: Secret\n", 2, "must hold one {kind}, and holds Secret"),
+    "two": ("{}---\n{}", 21, "must hold one {kind}, and holds 2"),
+}
+READERS = (
+    "check broken.yaml",
+    "calendar good.yaml broken.yaml",
+    "state broken.yaml",
+    "explain broken.yaml",
+    "wait broken.yaml --until open",
+    "status broken.yaml -f objects.json",
+    "pending broken.yaml -f objects.json",
+    "diff good.yaml broken.yaml",
+    "diff broken.yaml good.yaml",
+    "render broken.yaml -o out",
+    "render broken.yaml -o out --all-clusters --clusters clusters",
+    "verify resources --policy broken.yaml",
+    'set broken.yaml --patch {"spec":{"interval":"30m"}}',
+    "override broken.yaml open --for 2h --reason x",
+    "override broken.yaml --list",
+    "merge-gate broken.yaml --print-schedule",
+    "simulate broken.yaml --repo . --since 1y",
+    "split resources -o out --classes broken.yaml",
+    "split resources -o out --classes classes.yaml --flux-kustomization broken.yaml",
+)
+# Any objects may be in these, or none.
+OF_OBJECTS = (
+    "check good.yaml --resources broken",
+    "calendar good.yaml --resources broken",
+    "render good.yaml -o out --resources broken",
+    "render good.yaml -o out --all-clusters --clusters broken",
+    "render good.yaml -o out --clusters clusters --flux-kustomizations broken/north.yaml",
+    "verify broken --policy good.yaml",
+    "set good.yaml --patch @broken/north.yaml",
+    "split broken -o out --classes classes.yaml",
+)
+
+
+def read(call: str, text: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return what a call says of a file that holds a text, in place of a policy."""
+    Path("classes.yaml").write_text(CLASSES)
+    good = Path("good.yaml").read_text()
+    Path("broken").mkdir()
+    for path in ("broken.yaml", "broken/north.yaml"):
+        Path(path).write_bytes(text.format(good, good).encode(errors="surrogateescape"))
+    assert main(call.split()) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    return printed.err
+
+
+@pytest.mark.parametrize("case", [*BROKEN, *OTHERS])
+@pytest.mark.parametrize("call", READERS)
+def test_what_cannot_be_read_begins_with_file_and_line(
+    call: str, case: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As findings do, in every command, whatever is wrong."""
+    text, line, said = {**BROKEN, **OTHERS}[case]
+    kind = "WindowPolicy"
+    if "classes broken" in call:
+        kind = "ChangeClasses"
+    elif "flux-kustomization" in call:
+        kind = "Kustomization"
+    if case == "two" and kind != "WindowPolicy":
+        said = "must hold one {kind}, and holds WindowPolicy"
+        line = 3
+    shown = read(call, text, capsys)
+    assert re.match(rf"broken\.yaml:{line}:[0-9]+: \[error\] ", shown)
+    assert said.format(kind=kind) in shown
+    assert shown.count("\n") == 1
+
+
+@pytest.mark.parametrize("case", BROKEN)
+@pytest.mark.parametrize("call", OF_OBJECTS)
+def test_objects_that_cannot_be_read_begin_with_file_and_line(
+    call: str, case: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also in a directory."""
+    text, line, said = BROKEN[case]
+    if case == "no mapping" and call.startswith("set"):
+        pytest.skip("it is a patch, though of nothing")
+    shown = read(call, text, capsys)
+    assert re.match(rf"broken/north\.yaml:{line}:[0-9]+: \[error\] ", shown)
+    assert said in shown
+
+
+@pytest.mark.parametrize("call", ["override broken.yaml --list", *READERS[12:14]])
+def test_a_field_of_the_policy_that_occurs_twice_is_in_its_file(
+    call: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The lines of the file are counted, not those of the object."""
+    twice = "# x\n---\n{}  interval: 1h\n  interval: 2h\n"
+    assert re.match(r"broken\.yaml:[0-9]+:", read(call, twice, capsys))
+
+
+def test_a_resource_with_a_field_twice_is_in_its_file(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the second document of a file, too."""
+    twice = APPS + "  suspend: true\n"
+    shown = read(
+        "render good.yaml -o out --resources broken",
+        twice.replace("{", "{{").replace("}", "}}"),
+        capsys,
+    )
+    assert re.match(r"broken/north\.yaml:10:3: \[error\] the key 'suspend' occurs twice", shown)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "objects.json:1:1: [error] is empty: did kubectl fail?"),
+        ('{"a":\n 1,}', "objects.json:2:4: [error] is not what `kubectl get -o json` prints: "),
+    ],
+)
+def test_what_kubectl_did_not_print_has_a_line(
+    text: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In `status` as in `pending`."""
+    Path("objects.json").write_text(text)
+    for command in ("status", "pending"):
+        assert main([command, "good.yaml", "-f", "objects.json"]) == 1
+        assert capsys.readouterr().err.splitlines()[-1].startswith(said)
+
+
+def test_what_cannot_be_read_of_a_stream_has_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which has no other name than its dash."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a: [\n")))
+    assert main(["explain", "-"]) == 1
+    assert capsys.readouterr().err.startswith("-:2:1: [error] ")
 
 
 def finding(severity: Severity, number: int = 0) -> Result:

@@ -401,7 +401,7 @@ def test_no_answer_at_all(text: str, status: Status, capsys: pytest.CaptureFixtu
     status(OPEN)
     Path("objects.json").write_text(text)
     assert main(["status", "policy.yaml", "-f", "objects.json"]) == 1
-    assert capsys.readouterr().err == "krm-windows: objects.json: is empty: did kubectl fail?\n"
+    assert capsys.readouterr().err == ("objects.json:1:1: [error] is empty: did kubectl fail?\n")
 
 
 @pytest.mark.parametrize("text", ["nonsense", "[]", '{"a": 1}', '{"kind": "List"} x'])
@@ -412,7 +412,8 @@ def test_what_is_no_answer_of_kubectl(
     status(OPEN)
     Path("objects.json").write_text(text)
     assert main(["status", "policy.yaml", "-f", "objects.json"]) == 1
-    assert "objects.json: is not what `kubectl get -o json` prints: " in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert re.search(r"objects\.json:(\d+:\d+: \[error\])? is not what `kubectl get -o j", said)
 
 
 @pytest.fixture

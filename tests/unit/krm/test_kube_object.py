@@ -270,7 +270,7 @@ def test_an_object_as_it_was_read() -> None:
         ("- ''\n", 0, "line 3, column 3: an object must be a mapping"),
         ("- a: [\n", 0, "line 4, column 1: "),
         ("[a]\n", None, "line 3, column 1: an object must be a mapping"),
-        ("# nothing\n", None, "there is no document"),
+        ("# nothing\n", None, "line 3, column 1: there is no document"),
     ],
 )
 def test_what_is_no_object(text: str, column: int | None, where: str) -> None:
