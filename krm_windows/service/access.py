@@ -11,6 +11,7 @@ import threading
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -19,7 +20,7 @@ from pathlib import Path
 
 from starlette.requests import Request
 
-from krm_windows.service.keys import Keys, UntrustedError
+from krm_windows.service.keys import Keys, UnreachableError, UntrustedError
 from krm_windows.service.problems import Problem
 from krm_windows.system import bounded
 from krm_windows.system.errors import WorkspaceError
@@ -176,8 +177,7 @@ class Access:
     def caller(self, request: Request) -> Caller | None:
         """Return who makes a request; None where they do not say.
 
-        Raises Problem for who is not who they say. May look at files and at the keys of the
-        provider: call it in a thread, unless `is_quick` says otherwise.
+        Raises Problem for who is not who they say. Waits for what is `awaited`.
         """
         # What a caller says itself counts before what a proxy or a browser adds.
         header = request.headers.get("authorization")
@@ -191,9 +191,15 @@ class Access:
             return self._session(cookie) or self._ways.anonymous
         return self._ways.anonymous
 
-    def is_quick(self, request: Request) -> bool:
-        """Say whether `caller` answers at once, so that it needs no thread."""
-        return self._keys is None or "authorization" not in request.headers
+    def awaited(self, request: Request) -> "Future[None] | None":
+        """Return what to wait for before `caller` is asked, None where it answers at once."""
+        header = request.headers.get("authorization")
+        if self._keys is None or header is None:
+            return None
+        token = _token(header)
+        if not _is_jwt(token):
+            return None
+        return self._keys.awaited(token)
 
     def begin_session(self, token: str) -> str:
         """Return the value of a cookie for whoever has a token; raises Problem for a wrong one."""
@@ -215,12 +221,10 @@ class Access:
         return hmac.compare_digest(token.encode(), self.form_token(caller).encode())
 
     def _bearer(self, header: str) -> Caller:
-        kind, _, token = header.partition(" ")
-        token = token.strip()
-        if kind.lower() != "bearer" or not token:
+        token = _token(header)
+        if not token:
             raise _unknown()
-        # A JWT has three parts (RFC 7519, 3); a token of ours has no dot.
-        if self._keys is not None and token.count(".") == 2:  # noqa: PLR2004
+        if self._keys is not None and _is_jwt(token):
             return self._from_claims(self._keys, token)
         found = self._tokens.find(token) if self._tokens is not None else None
         if found is None:
@@ -235,16 +239,19 @@ class Access:
             claims = keys.claims(token, provider.audience)
         except UntrustedError as error:
             raise _unknown(str(error)) from None
-        # `sub` is there always, and says least to a reader (OpenID Connect Core 1.0, 5.1).
-        subject = _named(claims, "email", "preferred_username", "sub")
-        if not subject:
+        except UnreachableError as error:
+            raise _unreachable(str(error)) from None
+        # Nothing else is one person's for ever: an address, and the name that is preferred, are
+        # what somebody says of themselves, and may become another's (OpenID Connect Core 1.0, 5.7).
+        subject = claims.get("sub")
+        if not isinstance(subject, str) or not subject.strip():
             raise _unknown("the token names nobody")
-        # A person's name for the commit; what they are known by stays the subject.
-        name = _named(claims, "name") or subject
-        email = _named(claims, "email") or subject
+        identity = _identity(subject)
+        # For the commit, people have names that others can read.
+        name = _named(claims, "name", "preferred_username", "email") or identity
         values = claims.get(provider.claim)
         granted = self._granted(_values(values))
-        return Caller(subject, Person(name, email), granted)
+        return Caller(identity, Person(name, _email(claims) or identity), granted)
 
     def _proxied(self, request: Request) -> Caller | None:
         proxy = self._ways.proxy
@@ -258,7 +265,7 @@ class Access:
         # Two of them: one is the caller's own, and nobody knows which.
         if len(users) > 1 or not users[0].strip():
             raise _unknown()
-        name = clean(users[0])
+        name = _identity(users[0])
         email = name
         if proxy.email_header is not None:
             email = clean(request.headers.get(proxy.email_header, name))
@@ -402,6 +409,27 @@ def clean(text: str) -> str:
     return found or "unknown"
 
 
+def _identity(name: str) -> str:
+    """Return what somebody is known by: `clean`, and another one for each name."""
+    found = clean(name)
+    if found == name:
+        return found
+    return f"{found}-{_digest(name)[:16]}"
+
+
+def _token(header: str) -> str:
+    """Return the token of the header `Authorization`, empty where it has none."""
+    kind, _, token = header.partition(" ")
+    if kind.lower() != "bearer":
+        return ""
+    return token.strip()
+
+
+def _is_jwt(token: str) -> bool:
+    # It has three parts (RFC 7519, 3); a token of ours has no dot.
+    return token.count(".") == 2  # noqa: PLR2004
+
+
 def _groups(request: Request, proxy: Proxy) -> list[str]:
     """Return the groups that a proxy says a caller is in: `ops,dev`, in one header or several."""
     groups: list[str] = []
@@ -419,6 +447,16 @@ def _named(claims: Mapping[str, object], *names: str) -> str:
     return ""
 
 
+def _email(claims: Mapping[str, object]) -> str:
+    """Return the address that a token has; empty where the provider says that nobody has seen it.
+
+    Some write `"false"` (OpenID Connect Core 1.0, 5.1, has a boolean).
+    """
+    if claims.get("email_verified") in (False, "false"):
+        return ""
+    return _named(claims, "email")
+
+
 def _values(claim: object) -> list[str]:
     """Return the values of a claim: a list, or words with spaces between (RFC 8693, 4.2)."""
     if isinstance(claim, str):
@@ -426,6 +464,15 @@ def _values(claim: object) -> list[str]:
     if isinstance(claim, list):
         return [each for each in claim if isinstance(each, str)]
     return []
+
+
+def _unreachable(why: str) -> Problem:
+    return Problem(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "the keys of the identity provider cannot be had now: come back later",
+        headers={"Retry-After": "30"},
+        reason=f"the keys of the identity provider cannot be had: {why}",
+    )
 
 
 def _unknown(why: str = "the token is not known here") -> Problem:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from http import HTTPStatus
 from urllib.parse import parse_qsl, urlsplit
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
@@ -26,12 +25,15 @@ _REFUSED = (
     HTTPStatus.UNAUTHORIZED,
     HTTPStatus.FORBIDDEN,
     HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.SERVICE_UNAVAILABLE,
 )
 FORM_TOKEN = "form-token"  # noqa: S105 - the name of a field
 """The field of a form that proves that it is ours."""
 # Of who fails to say who they are, from one address: enough for typing errors.
 _FAILURES_A_MINUTE = 60
 _MOST_FIELDS = 200
+# Who waits for the keys of a provider in seconds: they stand in the way of others.
+_PATIENCE = 3.0
 
 
 class Door:
@@ -75,7 +77,7 @@ class Door:
             call = await self._call(operation, request, logged)
             return await operation.handler(call)
         except Problem as problem:
-            logged["detail"] = problem.detail
+            logged["detail"] = problem.reason or problem.detail
             return show(problem)
         except WorkspaceError as error:
             logged["detail"] = str(error)
@@ -134,11 +136,8 @@ class Door:
             return EVERYBODY
         address = "" if request.client is None else request.client.host
         try:
-            # Keys of a provider may have to be fetched, which would hold up everybody.
-            if self._access.is_quick(request):
-                found = self._access.caller(request)
-            else:
-                found = await run_in_threadpool(self._access.caller, request)
+            await self._await_keys(request)
+            found = self._access.caller(request)
         except Problem:
             wait = self._failures.take(address)
             if wait:
@@ -151,6 +150,21 @@ class Door:
                 headers={"WWW-Authenticate": 'Bearer realm="krm-windows"'},
             )
         return found
+
+    async def _await_keys(self, request: Request) -> None:
+        """Wait for the keys of a provider, in no thread, of which there are few."""
+        awaited = self._access.awaited(request)
+        if awaited is None:
+            return
+        found = asyncio.wrap_future(awaited)
+        # Whoever reads them goes on, for others who wait.
+        await asyncio.wait([found], timeout=_PATIENCE)
+        if not found.done():
+            raise Problem(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "the identity provider does not answer: come back later",
+                headers={"Retry-After": "5"},
+            )
 
     def _check_host(self, request: Request) -> None:
         """Refuse a name that is not ours: another site could have it lead here (DNS rebinding)."""

@@ -1,33 +1,59 @@
 """The keys of an identity provider, and what its JSON Web Tokens claim (RFC 7519, RFC 7517)."""
 
+import math
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 import jwt
 import urllib3
+from jwt.algorithms import AllowedPublicKeys
 
 from krm_windows.forge import http, proxies
+from krm_windows.forge.errors import ForgeError
 from krm_windows.system import addresses, bounded
 from krm_windows.system.errors import WorkspaceError
 
 # Of pairs of keys: with a shared secret, whoever checks a token could make one, too.
-_ALGORITHMS = (
-    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
-    *("ES256", "ES384", "ES512", "EdDSA"),
-)
+_RSA = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
+_ALGORITHMS = (*_RSA, "ES256", "ES384", "ES512", "EdDSA")
+# What a header says that it is the header of (RFC 7519, 5.1; RFC 9068, 2.1). A token of another
+# kind, such as `logout+jwt`, is signed by the same keys for the same audience (RFC 8725, 3.12).
+_TYPES = ("jwt", "at+jwt")
+_REQUIRED = ("exp", "iss", "aud", "sub")
 _LEEWAY = 30
 _SECONDS = 5.0
 _MOST = 1 << 20
-# A key that is not known may be new; but nobody makes us ask for it all the time.
+# Keys are read again after so long. What the provider has withdrawn meanwhile counts until then,
+# and for whoever asks while they are read; after twice as long, everybody waits for them.
 _FRESH_SECONDS = 600.0
+# A key that is not known may be new; but nobody makes us ask for it all the time.
 _AGAIN_SECONDS = 30.0
+_UNKNOWN = "the token is signed by a key that the provider does not have"
 
 
 class UntrustedError(Exception):
     """A token is not one of the provider's, or is over."""
+
+
+class UnreachableError(Exception):
+    """The provider's keys cannot be had, so nobody can say whether a token is one of its own.
+
+    The words say why, and are for the operator.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A key, and the algorithms that it may have signed with."""
+
+    key: AllowedPublicKeys
+    algorithms: tuple[str, ...]
 
 
 class Keys:
@@ -38,60 +64,106 @@ class Keys:
         self._issuer = issuer
         self._source = source
         self._lock = threading.Lock()
-        self._keys: dict[str | None, jwt.PyJWK] = {}
-        self._asked = -_FRESH_SECONDS
+        self._keys: dict[str | None, _Key] = {}
+        # When they were read last, in monotonic seconds.
+        self._began = -math.inf
+        self._ended = -math.inf
+        self._failure: str | None = None
+        # One at a time, and away from whoever asks: the provider may not answer for seconds.
+        self._reader = ThreadPoolExecutor(1, "keys")
+        self._reading: Future[None] | None = None
         for address in (issuer, source):
             if address is not None and "://" in address:
                 addresses.confidential(address)
 
-    def claims(self, token: str, audience: str) -> Mapping[str, object]:
-        """Return what a token claims; raises UntrustedError for one that does not count."""
+    def awaited(self, token: str) -> "Future[None] | None":
+        """Return what to wait for before `claims` is asked; None where that answers at once.
+
+        Begins to read the keys where it is time to.
+        """
         try:
-            # The header only says by which key; nothing of it is believed.
-            key = self._key(jwt.get_unverified_header(token).get("kid"))
+            name = _header(token).get("kid")
+        except UntrustedError:
+            return None
+        with self._lock:
+            now = time.monotonic()
+            is_known = self._found(name) is not None
+            age = now - self._ended
+            is_due = age > _FRESH_SECONDS
+            if not is_known:
+                is_due = now - self._began > _AGAIN_SECONDS
+            if is_due and self._reading is None:
+                self._began = now
+                self._reading = self._reader.submit(self._read)
+            # Whoever has a key that is known waits for nobody, unless it is known for too long.
+            if is_known and age <= 2 * _FRESH_SECONDS:
+                return None
+            return self._reading
+
+    def claims(self, token: str, audience: str) -> Mapping[str, object]:
+        """Return what a token claims, `sub` among it.
+
+        Raises UntrustedError for one that does not count, and UnreachableError where that cannot be
+        said. Waits for what is `awaited`.
+        """
+        awaited = self.awaited(token)
+        if awaited is not None:
+            awaited.result()
+        # The header only says by which key; nothing else of it is believed.
+        key = self._key(_header(token).get("kid"))
+        try:
             found: dict[str, object] = jwt.decode(
                 token,
-                key,
-                algorithms=list(_ALGORITHMS),
+                key.key,
+                algorithms=list(key.algorithms),
                 audience=audience,
                 issuer=self._issuer,
                 leeway=_LEEWAY,
-                options={"require": ["exp", "iss", "aud"]},
+                options={"require": list(_REQUIRED)},
             )
         except (jwt.PyJWTError, ValueError, TypeError) as error:
-            # PyJWT says why, and repeats nothing of the token.
-            raise UntrustedError(f"the token does not count: {type(error).__name__}") from None
+            raise _uncounted(error) from None
         return found
 
-    def _key(self, name: str | None) -> jwt.PyJWK:
+    def _key(self, name: object) -> _Key:
         with self._lock:
-            age = time.monotonic() - self._asked
-            if age > _FRESH_SECONDS or (name not in self._keys and age > _AGAIN_SECONDS):
-                self._asked = time.monotonic()
-                self._keys = self._load() or self._keys
-            found = self._keys.get(name)
-            # A provider with one key need not name it (RFC 7517, 4.5).
-            if found is None and name is None and len(self._keys) == 1:
-                [found] = self._keys.values()
-        if found is None:
-            raise UntrustedError("the token is signed by a key that the provider does not have")
-        return found
+            found = self._found(name)
+            failure = self._failure
+        if found is not None:
+            return found
+        # It may be a key that is new.
+        if failure is not None:
+            raise UnreachableError(failure)
+        raise UntrustedError(_UNKNOWN)
 
-    def _load(self) -> dict[str | None, jwt.PyJWK]:
-        """Return the provider's keys, none where they cannot be had now."""
+    def _found(self, name: object) -> _Key | None:
+        # A provider with one key need not name it (RFC 7517, 4.5).
+        if name is None and len(self._keys) == 1:
+            [found] = self._keys.values()
+            return found
+        if name is not None and not isinstance(name, str):
+            return None
+        return self._keys.get(name)
+
+    def _read(self) -> None:
+        """Read the keys; those that are known stay where there are none."""
+        failure: str | None = "it ended unexpectedly"
+        keys: dict[str | None, _Key] = {}
         try:
-            listed = http.records(http.record(http.parsed(self._text())).get("keys"))
-        except (OSError, WorkspaceError, http.UnfitError, urllib3.exceptions.HTTPError):
-            return {}
-        keys: dict[str | None, jwt.PyJWK] = {}
-        for each in listed:
-            try:
-                key = jwt.PyJWK.from_dict(each)
-            except (jwt.PyJWTError, TypeError, AttributeError, ValueError):
-                # One of a kind that is not known here takes nothing from the others.
-                continue
-            keys[key.key_id] = key
-        return keys
+            keys = dict(_usable(http.records(http.record(http.parsed(self._text())).get("keys"))))
+            failure = None
+            if not keys:
+                failure = "there is no key among them that signs tokens"
+        except ForgeError:
+            failure = "the answer is no JSON Web Key Set, or no discovery document"
+        except (OSError, WorkspaceError, http.UnfitError, urllib3.exceptions.HTTPError) as error:
+            failure = f"{type(error).__name__}: {error}"
+        finally:
+            with self._lock:
+                self._keys = keys or self._keys
+                self._failure = failure
+                self._ended = time.monotonic()
+                self._reading = None
 
     def _text(self) -> bytes:
         source = self._source
@@ -100,10 +172,54 @@ class Keys:
         if source is None:
             # OpenID Connect Discovery 1.0, 4.
             place = f"{self._issuer.rstrip('/')}/.well-known/openid-configuration"
-            source = http.text(http.record(http.parsed(_fetched(place))), "jwks_uri")
+            found = http.record(http.parsed(_fetched(place)))
+            # One of several at the same host could name the keys of another (4.3).
+            if http.text(found, "issuer") != self._issuer:
+                raise WorkspaceError(f"{place}: is about another issuer")
+            source = http.text(found, "jwks_uri")
             # An answer that anybody on the way could forge has no keys.
             addresses.confidential(source)
         return _fetched(source)
+
+
+def _header(token: str) -> dict[str, object]:
+    """Return the header of a token; raises UntrustedError where it is none, or of another kind."""
+    try:
+        found: dict[str, object] = jwt.get_unverified_header(token)
+    except (jwt.PyJWTError, ValueError, TypeError) as error:
+        raise _uncounted(error) from None
+    kind = found.get("typ")
+    if kind is not None and str(kind).lower().removeprefix("application/") not in _TYPES:
+        raise UntrustedError("the token is of another type than JWT or at+jwt")
+    return found
+
+
+def _uncounted(error: Exception) -> UntrustedError:
+    # PyJWT says why, and repeats nothing of the token.
+    return UntrustedError(f"the token does not count: {type(error).__name__}")
+
+
+def _usable(listed: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str | None, _Key]]:
+    """Yield the keys that sign tokens, by their names."""
+    for each in listed:
+        # Others are there to encrypt (RFC 7517, 4.2 and 4.3).
+        operations = each.get("key_ops")
+        if each.get("use", "sig") != "sig":
+            continue
+        if isinstance(operations, list) and "verify" not in operations:
+            continue
+        try:
+            key = jwt.PyJWK.from_dict(dict(each))
+        except (jwt.PyJWTError, TypeError, AttributeError, ValueError):
+            # One of a kind that is not known here takes nothing from the others.
+            continue
+        algorithms: tuple[str, ...] = (key.algorithm_name,)
+        # Which is for the token to say where the key does not (RFC 7517, 4.4); those of an elliptic
+        # curve have one alone.
+        if key.key_type == "RSA" and "alg" not in each:
+            algorithms = _RSA
+        if algorithms[0] in _ALGORITHMS:
+            yield key.key_id, _Key(key.key, algorithms)
 
 
 def _fetched(address: str) -> bytes:

@@ -24,13 +24,14 @@ _JSON = json.JSONEncoder(ensure_ascii=False)
 class Problem(Exception):  # noqa: N818 - RFC 9457 calls it so
     """An answer that says why there is none.
 
-    `findings` are records as `finding` makes them.
+    `findings` are records as `finding` makes them; `reason` is for the log alone.
     """
 
     status: HTTPStatus
     detail: str
     findings: Sequence[Record] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
+    reason: str | None = None
 
     def record(self) -> Record:
         """Return the members of the problem details object."""

@@ -14,7 +14,7 @@ from certificates import Certificate, self_signed
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
 
-from krm_windows.service.keys import Keys, UntrustedError
+from krm_windows.service.keys import Keys, UnreachableError
 
 AUDIENCE = "krm-windows"
 KEY = ec.generate_private_key(ec.SECP256R1())
@@ -83,7 +83,7 @@ def test_keys_are_found_by_the_name_of_the_issuer(
 
 def test_an_issuer_that_nobody_vouches_for_has_no_keys(issuer: str) -> None:
     """A certificate of its own, and one for another name."""
-    with pytest.raises(UntrustedError):
+    with pytest.raises(UnreachableError):
         Keys(issuer, None).claims(token(issuer), AUDIENCE)
 
 
@@ -93,5 +93,5 @@ def test_a_certificate_is_for_a_name(
     """The same machine by another name is somebody else."""
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate.file))
     other = issuer.replace("localhost", "127.0.0.1")
-    with pytest.raises(UntrustedError):
+    with pytest.raises(UnreachableError):
         Keys(other, None).claims(token(other), AUDIENCE)

@@ -1,0 +1,261 @@
+"""Whose JSON Web Tokens count, and what becomes of a provider that does not answer."""
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from jwt.algorithms import RSAAlgorithm
+
+from krm_windows.service import application, door, keys
+from krm_windows.service.access import Access, Provider, Scope, Ways
+from krm_windows.service.keys import Keys, UnreachableError, UntrustedError
+from krm_windows.service.log import Log
+from krm_windows.service.settings import Settings
+from krm_windows.service.windows import Windows
+
+AUDIENCE = "krm-windows"
+POLICY = "/policies/flux-system/week"
+KEY = rsa.generate_private_key(65537, 2048)
+GRANTED = {"ops": frozenset(Scope)}
+
+
+class Issuer:
+    """A provider on loopback, whose answers a test sets."""
+
+    def __init__(self) -> None:
+        """Publish one key, `k1`."""
+        public: dict[str, Any] = RSAAlgorithm.to_jwk(KEY.public_key(), as_dict=True)
+        public.pop("key_ops")
+        self.key = {**public, "kid": "k1"}
+        self.answers = threading.Event()
+        self.answers.set()
+        self.asked: list[str] = []
+        issuer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                issuer.asked.append(self.path)
+                issuer.answers.wait(20)
+                body = json.dumps(issuer.documents()[self.path]).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                """Print nothing."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.name = self.address = f"http://127.0.0.1:{self.server.server_port}"
+
+    def documents(self) -> dict[str, object]:
+        """Return what is at which path."""
+        return {
+            "/.well-known/openid-configuration": {
+                "issuer": self.name,
+                "jwks_uri": f"{self.address}/keys",
+            },
+            "/keys": {"keys": [self.key]},
+        }
+
+    def token(
+        self, algorithm: str = "RS256", kid: str = "k1", typ: str = "JWT", **more: object
+    ) -> str:
+        """Return a token, with some claims that are others."""
+        claims = {"iss": self.address, "aud": AUDIENCE, "sub": "u1", "exp": time.time() + 60}
+        headers = {"kid": kid, "typ": typ}
+        return jwt.encode({**claims, "scope": "ops", **more}, KEY, algorithm, headers)
+
+
+@pytest.fixture
+def issuer() -> Iterator[Issuer]:
+    """A provider that answers."""
+    made = Issuer()
+    thread = threading.Thread(target=made.server.serve_forever, args=(0.02,))
+    thread.start()
+    yield made
+    made.answers.set()
+    made.server.shutdown()
+    thread.join()
+    made.server.server_close()
+
+
+@pytest.fixture
+def started(serve: Any, repository: Path, issuer: Issuer) -> Any:  # noqa: ANN401
+    """Start a service for callers with tokens of the provider, whose log is kept."""
+    kind = type(serve())
+
+    def start(lines: list[dict[str, Any]]) -> Any:  # noqa: ANN401
+        windows = Windows(Settings(repository))
+        ways = Ways(provider=Provider(issuer.address, AUDIENCE), granted=GRANTED)
+        log = Log(lambda line: lines.append(dict(line)))
+        return kind(application.make(windows, Access(ways), log), windows)
+
+    return start
+
+
+def bearer(token: str) -> dict[str, str]:
+    """Return the header of a token."""
+    return {"authorization": f"Bearer {token}"}
+
+
+@pytest.mark.parametrize(
+    "purpose",
+    [{"use": "enc"}, {"key_ops": ["encrypt", "wrapKey"]}, {"alg": "RSA-OAEP"}, {"use": 5}],
+)
+def test_a_key_that_is_for_something_else_signs_nothing(
+    purpose: dict[str, object], issuer: Issuer
+) -> None:
+    """A provider may publish keys to encrypt for it beside those it signs with (RFC 7517, 4.2)."""
+    issuer.key.update(purpose)
+    with pytest.raises(UnreachableError, match="no key among them that signs"):
+        Keys(issuer.address, None).claims(issuer.token(), AUDIENCE)
+
+
+@pytest.mark.parametrize("algorithm", ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"])
+def test_a_key_need_not_say_its_algorithm(algorithm: str, issuer: Issuer) -> None:
+    """It is optional (RFC 7517, 4.4), and a key that says it is for that one alone."""
+    assert Keys(issuer.address, None).claims(issuer.token(algorithm), AUDIENCE)["sub"] == "u1"
+    issuer.key["alg"] = algorithm
+    found = Keys(issuer.address, None)
+    assert found.claims(issuer.token(algorithm), AUDIENCE)["sub"] == "u1"
+    other = "RS256" if algorithm != "RS256" else "PS256"
+    with pytest.raises(UntrustedError):
+        found.claims(issuer.token(other), AUDIENCE)
+
+
+@pytest.mark.parametrize(
+    ("kind", "counts"),
+    [
+        ("JWT", True),
+        ("jwt", True),
+        ("at+jwt", True),
+        ("application/at+jwt", True),
+        ("logout+jwt", False),
+        ("secevent+jwt", False),
+        ("dpop+jwt", False),
+    ],
+)
+def test_a_token_of_another_type_does_not_count(kind: str, counts: bool, issuer: Issuer) -> None:  # noqa: FBT001
+    """The same key signs what ends a session, for the same audience (RFC 8725, 3.11)."""
+    found = Keys(issuer.address, None)
+    if counts:
+        assert found.claims(issuer.token(typ=kind), AUDIENCE)["sub"] == "u1"
+        return
+    with pytest.raises(UntrustedError, match="another type"):
+        found.claims(issuer.token(typ=kind), AUDIENCE)
+
+
+def test_what_is_found_is_about_the_issuer(issuer: Issuer) -> None:
+    """One tenant's document does not name another's keys (OpenID Connect Discovery 1.0, 4.3)."""
+    issuer.name = f"{issuer.address}/other"
+    with pytest.raises(UnreachableError, match="another issuer"):
+        Keys(issuer.address, None).claims(issuer.token(), AUDIENCE)
+
+
+def test_a_provider_out_of_reach_is_not_the_callers_fault(
+    started: Any,  # noqa: ANN401
+    issuer: Issuer,
+) -> None:
+    """The operator is told why, and the caller to come back."""
+    lines: list[dict[str, Any]] = []
+    issuer.documents = lambda: {  # type: ignore[method-assign]
+        "/.well-known/openid-configuration": ["odd"]
+    }
+    done = started(lines).ask("GET", POLICY, **bearer(issuer.token()))
+    assert (done.status, done.headers["retry-after"]) == (503, "30")
+    assert "discovery" not in done.body.decode()
+    assert (lines[-1]["event"], lines[-1]["status"]) == ("refused", 503)
+    assert "no discovery document" in lines[-1]["detail"]
+    assert issuer.token() not in json.dumps(lines)
+
+
+def test_who_is_known_does_not_wait_for_a_provider_that_hangs(
+    started: Any,  # noqa: ANN401
+    issuer: Issuer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Others have it asked for a key that nobody knows; they wait for a while, in no thread."""
+    monkeypatch.setattr(door, "_PATIENCE", 0.3)
+    monkeypatch.setattr(keys, "_AGAIN_SECONDS", 0.0)
+    client = started([])
+    assert client.ask("GET", POLICY, **bearer(issuer.token())).status == 200
+    issuer.answers.clear()
+
+    async def ask() -> list[Any]:
+        def one(kid: str) -> Any:  # noqa: ANN401
+            return client._asked("GET", POLICY, b"", bearer(issuer.token(kid=kid)))
+
+        unknown = [asyncio.create_task(one(f"x{number}")) for number in range(60)]
+        await asyncio.sleep(0.05)
+        began = time.monotonic()
+        known = await one("k1")
+        seconds = time.monotonic() - began
+        waited = [task for task in unknown if not task.done()]
+        return [known.status, seconds, len(waited), {each.status for each in await _all(unknown)}]
+
+    async def _all(tasks: list[Any]) -> list[Any]:
+        return await asyncio.gather(*tasks)
+
+    status, seconds, waited, others = asyncio.run(ask())
+    assert (status, waited, others) == (200, 60, {503})
+    assert seconds < 0.2
+    assert len(issuer.asked) == 3
+
+
+def test_a_key_that_is_withdrawn_counts_no_longer(
+    issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once the keys are read again: beside whoever asks, and before them if nobody has for long."""
+    found = Keys(issuer.address, None)
+    old = issuer.token()
+    assert found.claims(old, AUDIENCE)
+    issuer.key["kid"] = "k2"
+    monkeypatch.setattr(keys, "_FRESH_SECONDS", -1.0)
+    with pytest.raises(UntrustedError, match="does not have"):
+        found.claims(old, AUDIENCE)
+    assert found.claims(issuer.token(kid="k2"), AUDIENCE)
+
+
+@pytest.mark.parametrize("verified", [False, "false"])
+def test_a_person_is_who_the_provider_says_and_not_who_they_say(
+    verified: object,
+    started: Any,  # noqa: ANN401
+    issuer: Issuer,
+    git: Callable[..., str],
+) -> None:
+    """By `sub` alone: an address may be anybody's (OpenID Connect Core 1.0, 5.7)."""
+    lines: list[dict[str, Any]] = []
+    client = started(lines)
+    override = {"state": "open", "for": "2h", "reason": "fix"}
+    ada = {"email": "ada@example.com", "name": "Ada Lovelace"}
+    authors = []
+    people: list[dict[str, object]] = [
+        {"sub": "u1", **ada},
+        {"sub": "u2", **ada, "email_verified": verified},
+        {"sub": "u 2\n"},
+    ]
+    for number, claims in enumerate(people):
+        done = client.ask(
+            "POST",
+            f"{POLICY}/overrides",
+            {**override, "name": f"o{number}"},
+            **bearer(issuer.token("RS256", "k1", "JWT", **claims)),
+            # Of each caller their own.
+            **{"idempotency-key": "k"},
+        )
+        assert done.status == 201
+        authors.append(git("log", "-1", "--format=%an <%ae>").strip())
+    assert authors[:2] == ["Ada Lovelace <ada@example.com>", "Ada Lovelace <u2>"]
+    callers = [line["caller"] for line in lines]
+    assert callers[:2] == ["u1", "u2"]
+    assert callers[2].startswith("u 2-")
+    assert "(u2)" in git("log", "-2", "--format=%B")
