@@ -86,8 +86,8 @@ def source(text: str) -> "Given":
 def directories(tree: "Checkout", pattern: str | None) -> "Sequence[str]":
     """Return the directories that clusters start from: by a pattern, or by what is usual.
 
-    Without a pattern, `clusters/*`; where that matches none, what an object of Flux says is synced
-    to a cluster.
+    Without a pattern, `clusters/*`, or what is synced below that; where it matches none, what an
+    object of Flux says is synced to a cluster, or a directory of a usual name that has a policy.
     """
     # As for `source`.
     from krm_windows.flux import entrances  # noqa: PLC0415
@@ -96,9 +96,13 @@ def directories(tree: "Checkout", pattern: str | None) -> "Sequence[str]":
         return tree.directories(pattern)
     usual = tree.directories(CLUSTERS)
     if usual:
-        return usual
+        return entrances.within(tree, usual)
     # A name alone is a guess, and a check of the wrong directory would find no fault.
-    return [each.directory for each in entrances.find(tree) if each.file]
+    return [
+        each.directory
+        for each in entrances.find(tree)
+        if each.file or entrances.has_policy(tree, each.directory)
+    ]
 
 
 def hints(tree: "Checkout", given: "Sequence[Given]", directory: Path) -> "Hints":

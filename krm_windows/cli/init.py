@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Collection, Sequence
@@ -35,8 +36,10 @@ CLOSES = "16:00"
 _LOCALTIME = Path("/etc/localtime")
 _ZONES = "zoneinfo/"
 _UTC = "Etc/UTC"
-# What a cluster is called that is worth windows first.
-_FIRST = ("production", "prod")
+# What a cluster is called that is worth windows first, by a part of its name.
+_FIRST = ("production", "prod", "live", "main")
+# As in `plant-prod-01` and `kubernetes/main/flux`.
+_PARTS = re.compile(r"[^a-z]+")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -150,9 +153,13 @@ def _cluster(
 
 def _default(names: Collection[str]) -> str:
     """Return the cluster that is meant where nobody says which."""
-    for name in _FIRST:
-        if name in names:
-            return name
+    for wanted in _FIRST:
+        # The very name comes before one that has more to it.
+        if wanted in names:
+            return wanted
+        for name in names:
+            if wanted in _PARTS.split(name.lower()):
+                return name
     return next(iter(names))
 
 

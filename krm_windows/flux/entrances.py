@@ -4,15 +4,15 @@ The directories of its clusters, known by what syncs them, or else by habit. `ch
 them (`--clusters`), and suggests these; a command that is given nothing starts from them.
 """
 
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from posixpath import basename, dirname, join, normpath
 
 from krm_windows.flux import objects
-from krm_windows.flux.closure import kustomization_file
+from krm_windows.flux.closure import kustomization_file, window_policies
 from krm_windows.flux.fields import BASES
 from krm_windows.flux.model import Object
-from krm_windows.flux.sources import OPERATOR, below
+from krm_windows.flux.sources import NAME, OPERATOR, below, instance
 from krm_windows.gateable import HELM, KUSTOMIZE
 from krm_windows.krm import InputError, Value
 from krm_windows.system.checkout import Checkout
@@ -74,6 +74,42 @@ def beside(tree: Checkout, roots: Collection[str], read: Collection[str]) -> tup
     return tuple(found[directory] for directory in sorted(found))
 
 
+def within(tree: Checkout, directories: Sequence[str]) -> tuple[str, ...]:
+    """Return directories, of one that has only directories itself those that are synced below it.
+
+    `clusters/demo` may be `clusters/demo/00` and `clusters/demo/01`, and what these share.
+    """
+    filled = {dirname(path) for path in tree.manifests()}
+    outer = set(directories) - filled
+    # To look for what syncs a cluster is to look at every file.
+    if not outer:
+        return tuple(directories)
+    synced = sorted({each.directory for each in _synced(tree, _read(tree))})
+    found: list[str] = []
+    for each in directories:
+        inner = [other for other in synced if other != each and _is_within(other, each)]
+        if each in synced or each not in outer:
+            inner = []
+        found += inner or [each]
+    return tuple(found)
+
+
+def has_policy(tree: Checkout, directory: str) -> bool:
+    """Whether a policy lies right in a directory, as `krm-windows init` leaves it."""
+    for path in tree.manifests():
+        if dirname(path) == directory and window_policies(tree.read(path) or b""):
+            return True
+    return False
+
+
+def instances(tree: Checkout) -> tuple[Object, ...]:
+    """Return the instances of the Flux Operator that the files of a repository have.
+
+    A cluster may apply its own by a Kustomization, of a source whose name only the instance says.
+    """
+    return tuple(item for item in _read(tree) if instance(item) is not None)
+
+
 def _read(tree: Checkout, without: Container[str] = frozenset()) -> Iterator[Object]:
     """Yield the objects of Flux in the tree's files, as they are written."""
     # To look for a group in the bytes is much cheaper than to read every file.
@@ -105,36 +141,102 @@ def _synced(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
     For a Kustomization it is the directory that it is in itself, for an instance what it names.
     """
     for item in found:
-        path = _path(item)
-        directory = below("", path)
-        # A path that is not here is one of another repository.
-        if path and tree.is_directory(directory):
+        path = _path(tree, item)
+        directory = _directory(tree, item, path)
+        if directory is not None:
             yield Entrance(directory, item.file)
 
 
-def _path(item: Object) -> str:
+def _directory(tree: Checkout, item: Object, path: str) -> str | None:
+    """Return the directory that a path of a sync is; None where it is one of another repository."""
+    if not path:
+        return None
+    directory = below("", path)
+    if tree.is_directory(directory):
+        return directory
+    # Git has all of the repository, an artifact maybe a part of it (`flux push artifact --path`).
+    sync = instance(item)
+    if sync is None or item.text(*sync, "kind") == "GitRepository":
+        return None
+    above = dirname(item.file)
+    while above:
+        if tree.is_directory(join(above, directory)):
+            return join(above, directory)
+        above = dirname(above)
+    return None
+
+
+def _path(tree: Checkout, item: Object) -> str:
     """Return the path that an object syncs a cluster from, empty where it does not sync any."""
-    match item.kind:
-        case "Kustomization" if _applies_itself(item):
-            return item.text("spec", "path")
-        case "FluxInstance":
-            return item.text("spec", "sync", "path")
-        # Of the chart `flux-instance`, which takes the instance as its values.
-        case "HelmRelease":
-            return item.text("spec", "values", "instance", "sync", "path")
-    return ""
+    if item.kind == "Kustomization":
+        path = item.text("spec", "path")
+        if _is_bootstrapped(item) or _applies_itself(tree, item):
+            return path
+        return ""
+    sync = instance(item)
+    if sync is None:
+        return ""
+    return item.text(*sync, "path")
 
 
-def _applies_itself(item: Object) -> bool:
-    """Whether a Kustomization lies below its own path.
+def _is_bootstrapped(item: Object) -> bool:
+    """Whether a Kustomization has the name that `flux bootstrap` gives, `flux-system/flux-system`.
 
-    One that applies everything is known by its name only.
+    It syncs a cluster wherever it lies, even if it is but a patch of what bootstrap wrote.
     """
+    if (item.namespace, item.name) == (NAME, NAME):
+        return True
+    # `flux bootstrap --namespace`: of one that applies everything nothing but its name is known.
     directory = below("", item.text("spec", "path"))
-    if directory == ".":
-        # `flux-system/flux-system`, as `flux bootstrap` names it.
-        return bool(item.namespace) and item.name == item.namespace
-    return item.file.startswith(f"{directory}/")
+    return directory == "." and bool(item.namespace) and item.name == item.namespace
+
+
+def _applies_itself(tree: Checkout, item: Object) -> bool:
+    """Whether a Kustomization is among what it applies.
+
+    Not every one that lies below its own path is: many people keep what applies a directory in it.
+    """
+    # A patch of a Kustomization has no source, and syncs nothing.
+    if not item.text("spec", "sourceRef", "name"):
+        return False
+    directory = below("", item.text("spec", "path"))
+    if directory == "." or not item.file.startswith(f"{directory}/"):
+        return False
+    return _leads(tree, directory, item.file, set())
+
+
+def _leads(tree: Checkout, directory: str, file: str, seen: set[str]) -> bool:
+    """Whether what is built of a directory has a file that lies somewhere below it."""
+    if directory in seen:
+        return False
+    seen.add(directory)
+    kustomization = kustomization_file(tree, directory)
+    if kustomization is None:
+        return _scans(tree, directory, file, seen)
+    for entry in _entries(tree.read(kustomization) or b""):
+        place = normpath(join(directory, entry))
+        if place == file:
+            return True
+        if tree.is_directory(place) and _leads(tree, place, file, seen):
+            return True
+    return False
+
+
+def _scans(tree: Checkout, directory: str, file: str, seen: set[str]) -> bool:
+    """Whether Flux finds a file below a directory without a kustomization.
+
+    It takes every manifest there, but goes by the first kustomization that it meets on its way
+    down.
+    """
+    if not file.startswith(f"{directory}/"):
+        return False
+    inside = file.removeprefix(f"{directory}/").split("/")[:-1]
+    step = directory
+    for name in inside:
+        step = join(step, name)
+        if kustomization_file(tree, step) is not None:
+            return _leads(tree, step, file, seen)
+    return True
 
 
 def _habitual(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from posixpath import basename, dirname
 
 from krm_windows import rules
-from krm_windows.flux import artifacts, policies, resourcesets, substitution
+from krm_windows.flux import artifacts, entrances, policies, resourcesets, substitution
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.closure import GROUP, joined, kustomization_file, window_policies
 from krm_windows.flux.model import Cluster, Gate, Identity, Kustomization, Notice, Object
 from krm_windows.flux.objects import substituted
 from krm_windows.flux.policies import WrittenPolicy
-from krm_windows.flux.sources import Hints, Sources, below
+from krm_windows.flux.sources import NAME, Hints, Sources, below
 from krm_windows.flux.substitution import Variables
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import Value
@@ -23,7 +23,7 @@ from krm_windows.system.checkout import Checkout
 
 # `flux bootstrap` and the operator name what delivers a cluster's own directory like their
 # namespace.
-ROOT = "flux-system/flux-system"
+ROOT = f"{NAME}/{NAME}"
 
 
 # What was built, with variables put in: what several clusters have alike is made once.
@@ -76,14 +76,44 @@ def survey(
     # The addresses are one set for all clusters: what one learns, the others know.
     states = [_begun(each, names[each], known, addresses) for each in clusters]
     shared: Shared = {}
+    _follow(tree, states, builds, shared)
+    # Only where something leads nowhere yet: every file is looked at for it.
+    if _learn_instances(tree, states):
+        for state in states:
+            _decide(tree, state)
+        _follow(tree, states, builds, shared)
+    for state in states:
+        _give_up(tree, state)
+    return _survey(tree, states, builds)
+
+
+def _follow(
+    tree: Checkout,
+    states: Sequence[_State],
+    builds: Builds,
+    shared: Shared,
+) -> None:
+    """Build what is due, and what that leads to."""
     # What is built may name further directories, so it goes on until nothing new is due.
     while any(state.due for state in states):
         _round(states, builds, shared)
         for state in states:
             _decide(tree, state)
-    for state in states:
-        _give_up(tree, state)
-    return _survey(tree, states, builds)
+
+
+def _learn_instances(tree: Checkout, states: Sequence[_State]) -> bool:
+    """Read what syncs a cluster from files to which nothing led; say whether one is known by it.
+
+    An instance of the Flux Operator may be applied by the very Kustomization whose source is to be
+    known by it.
+    """
+    lost = [state for state in states if state.waiting and state.sources.sync is None]
+    if not lost:
+        return False
+    found = entrances.instances(tree)
+    for state in lost:
+        state.sources.learn(found, NAME)
+    return any(state.sources.sync is not None for state in lost)
 
 
 def _names(clusters: Sequence[str]) -> dict[str, str]:
@@ -293,7 +323,7 @@ def _decide(tree: Checkout, state: _State) -> None:
     waiting = state.waiting
     state.waiting = []
     for kustomization in waiting:
-        found = _directory(state, kustomization)
+        found = _directory(tree, state, kustomization)
         # Not known yet: an object that a later build brings may say it.
         if found is None or not tree.is_directory(found):
             state.waiting.append(kustomization)
@@ -323,7 +353,11 @@ def _give_up(tree: Checkout, state: _State) -> None:
         state.notices.append(_lost(tree, state, kustomization))
 
 
-def _directory(state: _State, kustomization: Kustomization) -> str | None:
+def _directory(
+    tree: Checkout,
+    state: _State,
+    kustomization: Kustomization,
+) -> str | None:
     """Return the directory of this repository that a Kustomization applies.
 
     It is None as long as none is known.
@@ -340,8 +374,29 @@ def _directory(state: _State, kustomization: Kustomization) -> str | None:
     for origin, directory in origins:
         home = state.sources.home(origin)
         if home is not None:
-            return below(home, directory)
+            return _placed(tree, state, origin, below(home, directory))
     return None
+
+
+def _placed(
+    tree: Checkout,
+    state: _State,
+    source: Identity,
+    directory: str,
+) -> str:
+    """Return where a directory of a source is that was taken for the repository by its name.
+
+    An artifact may be a part of it (`flux push artifact --path=kubernetes`), one that has the
+    cluster's own directory: what is not at the top is looked for above that.
+    """
+    if not state.sources.assumed or source[1] == "GitRepository" or tree.is_directory(directory):
+        return directory
+    above = dirname(state.root)
+    while above:
+        if tree.is_directory(joined(above, directory)):
+            return joined(above, directory)
+        above = dirname(above)
+    return directory
 
 
 def _lost(
@@ -359,7 +414,7 @@ def _lost(
     if source is None or "${" in path:
         message = f"its path {path}, or its source, is known only in the cluster"
         return Notice(rules.NOT_FOLLOWED, message, about=own)
-    found = _directory(state, kustomization)
+    found = _directory(tree, state, kustomization)
     if found is None:
         reason = _reason(state, source)
         message = f"it is not followed: {reason}"

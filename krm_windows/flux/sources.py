@@ -212,7 +212,7 @@ def synced(item: Object, namespace: str, root: str) -> Sync | None:
     home = item.namespace or namespace
     if (item.group, item.kind) == (KUSTOMIZE, "Kustomization"):
         return _of_kustomization(item, home, root)
-    path = _instance(item)
+    path = instance(item)
     if path is None:
         return None
     kind = item.text(*path, "kind")
@@ -250,8 +250,11 @@ def _of_kustomization(
     return Sync(item, source, directory)
 
 
-def _instance(item: Object) -> tuple[str, ...] | None:
-    """Return the path of the sync of a FluxInstance in an object, None where it has none."""
+def instance(item: Object) -> tuple[str, ...] | None:
+    """Return the path of the sync of a FluxInstance in an object, None where it has none.
+
+    The HelmRelease is one of the chart `flux-instance`, which takes the instance as its values.
+    """
     match (item.group, item.kind):
         case (group, "FluxInstance") if group == OPERATOR:
             return ("spec", "sync")

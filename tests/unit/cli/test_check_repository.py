@@ -85,6 +85,32 @@ def test_without_a_pattern_what_flux_syncs_is_checked(
     assert "deploy/clusters" not in named.err
 
 
+def test_a_directory_of_a_usual_name_with_a_policy_is_a_cluster(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`init` puts a policy where only the name says that it is a cluster; it is checked there."""
+    policy = (Path(FIRES) / "clusters/north/policy.yaml").read_text()
+    (elsewhere / "deploy/clusters/north/deploy-windows.yaml").write_text(policy)
+    main(["check", "--repo", str(elsewhere)])
+    said = capsys.readouterr()
+    assert "deploy/clusters/north (--clusters" in said.err
+    assert "1 cluster" in said.out
+
+
+def test_a_cluster_of_several_directories_is_each_that_is_synced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`clusters/demo` has what they share, too."""
+    for name in ("00", "01"):
+        directory = tmp_path / "clusters/demo" / name
+        directory.mkdir(parents=True)
+        (directory / "flux.yaml").write_text(SYNC.format(path=f"clusters/demo/{name}"))
+    (tmp_path / "clusters/demo/base").mkdir()
+    (tmp_path / "clusters/demo/base/kustomization.yaml").write_text("resources: [shared.yaml]\n")
+    main(["check", "--repo", str(tmp_path)])
+    assert "2 clusters, 2 Kustomizations" in capsys.readouterr().out
+
+
 def test_a_repository_without_clusters_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

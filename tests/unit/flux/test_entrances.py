@@ -18,6 +18,19 @@ kind: FluxInstance
 metadata: {name: flux, namespace: flux-system}
 spec: {sync: {kind: OCIRepository, path: clusters/south}}
 """
+PATCH = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: NAME, namespace: flux-system}
+spec: {path: PATH}
+"""
+
+
+def patch(name: str, path: str) -> str:
+    """Return a patch of a Kustomization, which has no source."""
+    return PATCH.replace("NAME", name).replace("PATH", path)
+
+
 TENANT = """\
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
@@ -59,6 +72,39 @@ spec: {sourceRef: {kind: GitRepository, name: team}}
             },
             ["hub"],
         ),
+        (
+            # Each directory has what applies it, and none of them applies that itself.
+            {
+                "kubernetes/apps/flux/h.yaml": VALUES,
+                "kubernetes/flux/cluster/ks.yaml": kustomization("apps", path="./kubernetes/apps"),
+                "kubernetes/apps/kustomization.yaml": "resources: [web/ks.yaml]\n",
+                "kubernetes/apps/web/ks.yaml": kustomization("web", path="./kubernetes/apps/web"),
+                "kubernetes/apps/web/kustomization.yaml": "resources: [config.yaml]\n",
+                "kubernetes/apps/web/config.yaml": config_map(),
+            },
+            ["kubernetes/flux/cluster"],
+        ),
+        (
+            # A cluster has several directories, and a patch says which of them is applied.
+            {
+                "clusters/demo/00/kustomization.yaml": (
+                    "resources: [../base]\npatches: [{path: ../../../sync/00.yaml}]\n"
+                ),
+                "clusters/demo/base/kustomization.yaml": "resources: [../../../sync/base.yaml]\n",
+                "sync/base.yaml": kustomization("flux-system", path="./replaced"),
+                "sync/00.yaml": patch("flux-system", "./clusters/demo/00"),
+                "apps/web/demo/patch.yaml": patch("web", "./apps/web/demo"),
+            },
+            ["clusters/demo/00"],
+        ),
+        (
+            # The artifact is what lies below `kubernetes`.
+            {
+                "kubernetes/clusters/south/i.yaml": INSTANCE,
+                "kubernetes/clusters/north/f.yaml": kustomization("a"),
+            },
+            ["kubernetes/clusters/south"],
+        ),
         ({"a.yaml": "kind: [\n", "b.yaml": config_map()}, []),
     ],
     ids=[
@@ -67,6 +113,9 @@ spec: {sourceRef: {kind: GitRepository, name: team}}
         "values of the operator's chart",
         "by habit",
         "what nothing leads to",
+        "what lies in the directory it applies",
+        "a patch of what bootstrap wrote",
+        "an artifact of a part",
         "none",
     ],
 )
