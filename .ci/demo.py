@@ -40,10 +40,10 @@ def built(folder: Path) -> tuple[str, str]:
             output = run(*command, OPTION, EXAMPLE, variables=plugins)
             return " ".join([*command, OPTION, str(EXAMPLE)]), output
     # Neither is needed: this is how windows are built for Flux.
-    render = ("render", POLICY, "-o", folder, "--resources", EXAMPLE)
+    render = ("render", POLICY, "--output-dir", folder, "--resources", EXAMPLE)
     subprocess.run([FUNCTION, *render], cwd=ROOT, stderr=subprocess.DEVNULL, check=True)
     objects = [path.read_text() for path in sorted(folder.glob("*_*.yaml"))]
-    return f"krm-windows render {POLICY} -o …", "---\n".join(objects)
+    return f"krm-windows render {POLICY} --output-dir …", "---\n".join(objects)
 
 
 def names(output: str) -> list[str]:

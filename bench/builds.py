@@ -46,7 +46,8 @@ def commands(root: Path) -> dict[str, Command]:
     """Return what is run for each way."""
     build = f"kustomize build --enable-alpha-plugins {root}"
     rendered = (
-        f"{OURS} render {root}/render/policy.yaml --resources {root}/plain -o {root}/render/windows"
+        f"{OURS} render {root}/render/policy.yaml --resources {root}/plain"
+        f" --output-dir {root}/render/windows"
     )
     return {
         "kustomize alone": ["sh", "-c", f"{build}/plain"],

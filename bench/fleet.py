@@ -79,7 +79,7 @@ def compare(kustomize: str, clusters: int) -> tuple[Run, Run, Run]:
             "render",
             *policies(Path(folder), clusters),
             "--all-clusters",
-            "-o",
+            "--output-dir",
             tree,
         ]
         first = measure(command)

@@ -82,7 +82,10 @@ def run() -> None:
         migrate = [
             "sh",
             "-c",
-            f"rm -rf {out} && {OURS} migrate {root} -o {out} --no-cache --source flux-system=.",
+            (
+                f"rm -rf {out} && {OURS} migrate {root} --output-dir {out} --no-cache"
+                " --source flux-system=."
+            ),
         ]
         alone = measure(["sh", "-c", f"cd {root} && {ALONE}"])
         ours = measure(migrate)

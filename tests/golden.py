@@ -75,7 +75,7 @@ def split(base: str, examples: Path = EXAMPLES, *flags: str) -> subprocess.Compl
         examples / "change-classes" / base,
         "--classes",
         classes,
-        "-o",
+        "--output-dir",
         place,
     ]
     template = ["--flux-kustomization", f"{place}.yaml"]
@@ -145,7 +145,7 @@ def render_fleet(tree: Path, *flags: str) -> None:
         FLEET / "plant-windows.yaml",
         "--clusters",
         FLEET / "plants",
-        "-o",
+        "--output-dir",
         tree,
         *flags,
     ]

@@ -5,6 +5,7 @@ import importlib
 import shutil
 import textwrap
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn
 
 from krm_windows import __version__
@@ -21,6 +22,9 @@ what opens and closes the reconciliation windows of the WindowPolicy in function
 what they run, and its rights; or, with ChangeClasses there, with every resource's class, or those
 of one class alone. With the path of a configuration file as its only argument it is an exec plugin
 of kustomize."""
+
+
+_DIRECTORY = "--output-dir"
 
 
 class Once(argparse.Action):
@@ -56,7 +60,37 @@ class Formatter(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that says in one harmless line what was wrong with a call."""
+    """A parser that says in one harmless line what was wrong with a call.
+
+    `moved` are options that there are not, and what is meant by whoever writes them.
+    """
+
+    moved: Mapping[str, str] = MappingProxyType({})
+
+    # As typeshed has it.
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse a call, after what it means by an option that has another name here."""
+        # Before argparse says that a required option, which has that other name, is missing.
+        for index, argument in enumerate(args or ()):
+            name, _, value = argument.partition("=")
+            if name == "--":
+                break
+            if name in self.moved:
+                following = (args or ())[index + 1 : index + 2]
+                self.error(self._moved(name, value or "".join(following)))
+        return super().parse_known_args(args, namespace)
+
+    def _moved(self, name: str, value: str) -> str:
+        """Say what an option is called here, with the value that was given to it."""
+        meant = self.moved[name]
+        if meant != _DIRECTORY:
+            return f"there is no option {name}; did you mean {meant}?"
+        return (
+            f"there is no option {name}, which is a format in other commands; "
+            f"did you mean {meant} {value or 'DIR'}?"
+        )
 
     def error(self, message: str) -> NoReturn:
         """Say it below the usage, and end with the code of a wrong call."""
@@ -83,6 +117,8 @@ class Parser(argparse.ArgumentParser):
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - it has no other name
             listed = "`krm-windows help` lists the commands"
             self.error(f"there is no command {value!r}{advice or f'; {listed}'}")
+        if not meant and "-o" in action.option_strings and _DIRECTORY in self.known():
+            advice = f"; to name a directory, write {_DIRECTORY} {value}"
         must = f"must be one of {', '.join(choices)}, got {value!r}{advice}"
         raise argparse.ArgumentError(action, must)
 
@@ -144,6 +180,7 @@ def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> Parser:
             # `import-ics` is the module `import_ics`.
             module = importlib.import_module(f"krm_windows.cli.{name.replace('-', '_')}")
             module.options(command)
+            command.moved = getattr(module, "MOVED", command.moved)
             command.set_defaults(run=module.run, options=command)
     return made
 

@@ -10,7 +10,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "krm-windows init",
         "krm-windows init --yes --opens 'Mon 08:00' --closes 'Thu 17:00' ../fleet",
     ),
-    "migrate": ("krm-windows migrate . -o ../migrated",),
+    "migrate": ("krm-windows migrate . --output-dir ../migrated",),
     "set": (
         """krm-windows set windows/policy.yaml --dry-run \\
     --patch '{"spec": {"windows": {"office": {"opens": "Tue 08:00"}}}}'""",
@@ -58,12 +58,13 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "krm-windows history windows/policy.yaml --repo . -o html > history.html",
     ),
     "render": (
-        "krm-windows render windows/policy.yaml -o windows/rendered --resources .",
-        "krm-windows render windows/policy.yaml -o windows/rendered --check",
+        "krm-windows render windows/policy.yaml --resources . \\",
+        "    --output-dir windows/rendered",
+        "krm-windows render windows/policy.yaml --output-dir windows/rendered --check",
     ),
     "split": (
         "krm-windows split apps --classes classes.yaml --plan",
-        "krm-windows split apps --classes classes.yaml -o split",
+        "krm-windows split apps --classes classes.yaml --output-dir split",
     ),
     "install": ("krm-windows install --plugin-home ~/.config/kustomize/plugin",),
     "wait": ("krm-windows wait windows/policy.yaml --until open --timeout 2h && ./deploy",),

@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         if not any(map(_is_about_clusters, wrong)):
             raise
         return _report(wrong, policies, arguments)
-    tree = FleetOutput(wanted, arguments.output, arguments.check, arguments.strict)
+    tree = FleetOutput(wanted, arguments.output_dir, arguments.check, arguments.strict)
     return _run(tree, policies, shard, arguments)
 
 
@@ -188,7 +188,7 @@ def _renew(
     with ExitStack() as stack:
         if not arguments.check:
             # A comparison needs no lock, as it writes nothing.
-            stack.enter_context(locks.part(arguments.output, shard.index, shard.count))
+            stack.enter_context(locks.part(arguments.output_dir, shard.index, shard.count))
         outcomes: list[Iterable[ClusterOutcome]] = []
         # One shard has the base, or several would write the same files at once.
         if shard.has_base:
@@ -262,7 +262,7 @@ def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet
         apart=CLUSTER in (arguments.resources or ""),
         uninstalls=arguments.uninstall,
         delivery=_template(arguments.flux_kustomizations),
-        existing=_existing(arguments.output),
+        existing=_existing(arguments.output_dir),
     )
 
 

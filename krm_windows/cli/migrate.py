@@ -21,18 +21,16 @@ from krm_windows.system.kustomize import Builder
 _TAKEOVER = timedelta(days=30)
 
 
+MOVED = {"--format": "--output"}
+
+
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument(
         "directory", type=Path, metavar="DIR", help="the repository, which stays as it is"
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=destinations.directory,
-        required=True,
-        metavar="OUT",
-        help="the directory to make, which must not exist",
+    destinations.add(
+        parser, required=True, metavar="OUT", help="the directory to make, which must not exist"
     )
     parser.add_argument(
         "--adopt-until",
@@ -44,7 +42,11 @@ def options(parser: argparse.ArgumentParser) -> None:
         ),
     )
     parser.add_argument(
-        "--format", choices=FORMATS, default="text", help="the form of the report (default: text)"
+        "-o",
+        "--output",
+        choices=FORMATS,
+        default="text",
+        help="the form of the report (default: text)",
     )
     parser.add_argument(
         "--clusters",
@@ -71,9 +73,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         found = migrate(made, until.isoformat(), arguments.clusters, hints)
     # Where nothing was found no empty directory is made, which would look like a success.
     if found.files:
-        create(arguments.output, found.files)
-    page = FORMATS[arguments.format](found)
-    if arguments.format == "text":
+        create(arguments.output_dir, found.files)
+    page = FORMATS[arguments.output](found)
+    if arguments.output == "text":
         output.show_findings(page)
     else:
         output.show(page)

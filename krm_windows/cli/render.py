@@ -21,6 +21,8 @@ from krm_windows.plan.model import Plan
 from krm_windows.results import Result, fails
 from krm_windows.system.files import Folder, first_lines
 
+MOVED = destinations.MOVED
+
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
@@ -30,14 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help="the file of a WindowPolicy, or - for standard input",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=destinations.directory,
-        required=True,
-        metavar="DIR",
-        help="the directory to write",
-    )
+    destinations.add(parser, required=True)
     parser.add_argument(
         "--cluster",
         metavar="NAME",
@@ -88,10 +83,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not arguments.uninstall:
         results = [
             *results,
-            *about(config, ExistingOutput(arguments.output).check(Claim.of(plan.timetable))),
+            *about(config, ExistingOutput(arguments.output_dir).check(Claim.of(plan.timetable))),
         ]
     # What was rendered before says by which zone data it was built, and which targets it held.
-    older = tuple(_older(arguments.output))
+    older = tuple(_older(arguments.output_dir))
     built = zone_release.recorded(map(KubeObject.parse, older), plan)
     results = [*results, *about(config, list(zone_release.check(plan, built)))]
     # Where a newer release of the zone data moves nothing, the older one stays: no file changes.
@@ -104,7 +99,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if code is not ExitCode.FINE:
         report.summarize(results, "nothing written")
         return code
-    folder, files = _folder(plan, arguments.output), render.files(plan.policy, emit.objects(plan))
+    folder, files = (
+        _folder(plan, arguments.output_dir),
+        render.files(plan.policy, emit.objects(plan)),
+    )
     # Nothing is written where one runs `--check`, as `gofmt -l` and `terraform fmt -check` do it.
     if arguments.check:
         return report.compare(folder, files, report.zone_rules())

@@ -93,9 +93,9 @@ def stale(files: int) -> Iterator[str]:
     from krm_windows.plurals import counted  # noqa: PLC0415 - few commands count
 
     if files:
-        yield f"{counted(files, 'file')} stale"
+        yield f"{counted(files, 'file')} out of date"
     else:
-        yield "no file stale"
+        yield "all files up to date"
 
 
 def compare(folder: "Folder", files: Mapping[str, bytes], *more: str) -> ExitCode:

@@ -12,6 +12,7 @@ from krm_windows.checks import handover
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import Partition
 from krm_windows.cli import builds, destinations, inputs, output, report
+from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux.builds import LeftOutError, whole
 from krm_windows.function import change_classes
@@ -26,6 +27,9 @@ from krm_windows.system.files import Folder
 from krm_windows.system.kustomize import NAMES, Builder, is_kustomization
 from krm_windows.system.reading import kustomizations
 
+_FORMATS = {"text": placements.text, "json": placements.as_json}
+MOVED = {"--json": "--output json"}
+
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
@@ -38,13 +42,13 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--classes", required=True, metavar="FILE", help="the file of the ChangeClasses"
     )
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "-o", "--output", type=destinations.directory, metavar="DIR", help="the directory to write"
-    )
+    destinations.add(what)
     what.add_argument(
         "--plan", action="store_true", help="print what goes where and why, and write nothing"
     )
-    parser.add_argument("--json", action="store_true", help="with --plan: print it as JSON")
+    parser.add_argument(
+        "-o", "--output", choices=tuple(_FORMATS), help="the form of the plan (default: text)"
+    )
     parser.add_argument(
         "--flux-kustomization",
         metavar="FILE",
@@ -78,16 +82,18 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Split, or compare with what was split before, or show what would go where."""
+    if arguments.output is not None and not arguments.plan:
+        raise UsageError("-o is the form of what --plan prints: give --plan, too")
     config = inputs.only(arguments.classes, "ChangeClasses")
-    if arguments.output is not None:
+    if arguments.output_dir is not None:
         # Before anything is built, as a build takes long.
-        _apart(arguments.base, arguments.output)
+        _apart(arguments.base, arguments.output_dir)
     spec, partition, results = change_classes.partition_of(config, _base(arguments))
     # `spec` is None where the classes are wrong; nothing can be placed then.
     if spec is not None and not arguments.plan:
         return _write(config, spec, partition, results, arguments)
     if spec is not None:
-        form = placements.as_json if arguments.json else placements.text
+        form = _FORMATS[arguments.output or "text"]
         output.show(form(spec, partition))
     return _reported(config, results, arguments)
 
@@ -115,10 +121,10 @@ def _write(
 ) -> ExitCode:
     template = _template(arguments.flux_kustomization)
     files = split.files(config.name, spec, partition, template)
-    folder = Folder(arguments.output, frozenset([split.header(config.name)]), deep=True)
+    folder = Folder(arguments.output_dir, frozenset([split.header(config.name)]), deep=True)
     # All reasons against writing are collected first; a person mends them in one go.
     found = [*results, *about(config, list(_kept(spec))), *_nameless(partition)]
-    found += [*_elsewhere(template, arguments.output), *_moved(template, folder.read(), files)]
+    found += [*_elsewhere(template, arguments.output_dir), *_moved(template, folder.read(), files)]
     if fails(found, strict=arguments.strict):
         return _reported(config, found, arguments, "nothing written")
     if arguments.check:

@@ -39,7 +39,7 @@ class Place:
     def render(self) -> str:
         """Return the command that renders it, to be run at the top of the repository."""
         # With the targets at hand a name that is wrong is found before it is merged.
-        words = ["krm-windows", "render", self.policy, "-o", self.rendered]
+        words = ["krm-windows", "render", self.policy, "--output-dir", self.rendered]
         return shlex.join([*words, "--resources", self.directory])
 
 

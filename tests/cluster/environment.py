@@ -249,7 +249,7 @@ class Environment:
 
     def render(self, policy: str, output: str, *options: str) -> subprocess.CompletedProcess[str]:
         """Run `krm-windows render` in the repository, as CI does."""
-        command = [FUNCTION, "render", policy, "-o", output, *options]
+        command = [FUNCTION, "render", policy, "--output-dir", output, *options]
         done = subprocess.run(command, cwd=self.tree, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done

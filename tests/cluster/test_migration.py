@@ -61,17 +61,24 @@ def test_targets_that_git_does_not_have(env: Environment, tmp_path: Path) -> Non
     migrated = tmp_path / "migrated"
     until = datetime.now(UTC) + timedelta(days=30)
     report = krm_windows(
-        env, "migrate", env.tree, "-o", migrated, "--adopt-until", f"{until:%Y-%m-%d}", "--no-cache"
+        env,
+        "migrate",
+        env.tree,
+        "--output-dir",
+        migrated,
+        "--adopt-until",
+        f"{until:%Y-%m-%d}",
+        "--no-cache",
     )
     assert "migrate-target-unseen" in report
     shutil.copytree(migrated, env.tree, dirs_exist_ok=True)
-    krm_windows(env, "render", "window.yaml", "-o", f"{CLUSTER}/windows")
+    krm_windows(env, "render", "window.yaml", "--output-dir", f"{CLUSTER}/windows")
     env.commit("Close by a policy")
     windows = env.kustomization("windows", f"./{CLUSTER}/windows", targetNamespace=None)
     env.api.create("kustomizations", env.name, windows)
     eventually("apps is closed", lambda: env.closed("window"))
     krm_windows(env, "set", "window.yaml", "--patch", '{"spec": {"state": "Open"}}')
-    krm_windows(env, "render", "window.yaml", "-o", f"{CLUSTER}/windows")
+    krm_windows(env, "render", "window.yaml", "--output-dir", f"{CLUSTER}/windows")
     env.write_version("2")
     env.commit("Open")
     env.eventually_applied("2")

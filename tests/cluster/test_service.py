@@ -182,7 +182,7 @@ def check(env: Environment) -> None:
     """See that what is committed is what `render` makes of the policy."""
     for command in (["fetch", "--quiet"], ["reset", "--quiet", "--hard", "origin/main"]):
         subprocess.run(["git", "-C", env.tree, *command], check=True)
-    options = ["-o", "cluster/windows", "--resources", "cluster", "--check"]
+    options = ["--output-dir", "cluster/windows", "--resources", "cluster", "--check"]
     command = [FUNCTION, "render", "cluster/windows.yaml", *options]
     done = subprocess.run(command, cwd=env.tree, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -258,12 +258,12 @@ def acting(server: Server, fleet: Path, event: Event, source: Source) -> Callabl
 
 def test_render_finds_what_is_stale(acting: Callable[..., Done], fleet: Path) -> None:
     """And so does `check` what is wrong, beside its line."""
-    written = acting("render", arguments="--output=rendered")
+    written = acting("render", arguments="--output-dir=rendered")
     assert written.code == 0, written.output
     assert list((fleet / "rendered").glob("cronjob_*"))
-    assert acting("render", arguments="--output=rendered\n--check").code == 0
+    assert acting("render", arguments="--output-dir=rendered\n--check").code == 0
     edited(fleet, OPEN)
-    assert acting("render", arguments="--output=rendered --check").code == 1
+    assert acting("render", arguments="--output-dir=rendered --check").code == 1
     (fleet / "windows/wrong.yaml").write_text(POLICY.replace("Mon 08:00", "Mon 25:00"))
     found = acting("check", policies="windows/wrong.yaml\nwindows/policy.yaml\n")
     assert found.code == 1

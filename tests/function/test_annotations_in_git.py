@@ -89,7 +89,7 @@ def test_an_annotation_in_what_is_rendered_and_verified(
     Path("all/resources.yaml").write_text(
         document if "name: apps" in document else f"{APPS}---\n{document}"
     )
-    assert main(["render", "policy.yaml", "--resources", "all", "-o", "out"]) == 1
+    assert main(["render", "policy.yaml", "--resources", "all", "--output-dir", "out"]) == 1
     assert "(annotation-in-git)" in capsys.readouterr().err
     assert not Path("out").exists()
     assert main(["verify", "all/resources.yaml", "--policy", "policy.yaml"]) == 1

@@ -103,7 +103,7 @@ def test_a_split_is_what_is_checked_in(
     examples = shutil.copytree(EXAMPLES / "change-classes", tmp_path / "change-classes").parent
     done = split(base, examples, "--check", "--strict")
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "krm-windows: no file stale\n"
+    assert done.stderr == "krm-windows: all files up to date\n"
     folders = [examples / SPLITS[base] / name for name in ("live", "window")]
     built = [
         subprocess.run(

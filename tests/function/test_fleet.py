@@ -46,7 +46,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     def command(
         *argv: str, policies: tuple[str, ...] = ("policy.yaml",), clusters: str = "--all-clusters"
     ) -> int:
-        output = () if "-o" in argv else ("-o", "tree")
+        output = () if "--output-dir" in argv else ("--output-dir", "tree")
         return main(["render", *policies, *clusters.split(), *output, *argv])
 
     return command
@@ -58,9 +58,12 @@ def test_both_layouts_build_to_the_same_objects(
     run: Run, engine: str, tool: Callable[[str], Path]
 ) -> None:
     """And to what `render --cluster` writes: no suspended placeholder is left in any cluster."""
-    assert run() == run("--layout", "flat", "-o", "flat") == 0
+    assert run() == run("--layout", "flat", "--output-dir", "flat") == 0
     for cluster in CLUSTERS:
-        assert main(["render", "policy.yaml", "--cluster", cluster, "-o", f"one/{cluster}"]) == 0
+        assert (
+            main(["render", "policy.yaml", "--cluster", cluster, "--output-dir", f"one/{cluster}"])
+            == 0
+        )
         objects = built(tool(engine), window(Path("tree"), cluster))
         assert (
             objects
@@ -309,7 +312,7 @@ def test_a_base_that_is_no_policy_by_itself(run: Run, tool: Callable[[str], Path
         "    berlin:\n", "    berlin:\n      windows: {x: {opens: Mon 08:00, closes: Tue 09:00}}\n"
     )
     Path("policy.yaml").write_text(head + named)
-    assert run() == run("--layout", "flat", "-o", "flat") == 0
+    assert run() == run("--layout", "flat", "--output-dir", "flat") == 0
     for cluster in CLUSTERS:
         engine = tool("kustomize")
         assert built(engine, window(Path("tree"), cluster)) == built(
@@ -325,7 +328,11 @@ def test_several_policies(run: Run, tool: Callable[[str], Path]) -> None:
         POLICY.replace("namespace: flux-system", "namespace: tenants").replace("chicago", "dallas")
     )
     policies = ("policy.yaml", "second.yaml", "third.yaml")
-    assert run(policies=policies) == run("--layout", "flat", "-o", "flat", policies=policies) == 0
+    assert (
+        run(policies=policies)
+        == run("--layout", "flat", "--output-dir", "flat", policies=policies)
+        == 0
+    )
     for cluster in (*CLUSTERS, "dallas"):
         objects = built(tool("kustomize"), window(Path("tree"), cluster))
         assert objects == built(tool("kustomize"), window(Path("flat"), cluster))
@@ -363,14 +370,14 @@ def test_a_directory_of_policies_or_patches(run: Run, tool: Callable[[str], Path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(kind + found[2].replace("      ", "  "))
     Path("fleet/README.md").touch()
-    assert run("-o", "patched", clusters="--clusters fleet") == 0
+    assert run("--output-dir", "patched", clusters="--clusters fleet") == 0
     assert {
         cluster: built(tool("kustomize"), window(Path("patched"), cluster)) for cluster in CLUSTERS
     } == expected
     for cluster in CLUSTERS:
         Path("fleet", f"{cluster}-2.yaml").write_text(SECOND)
-    assert run("-o", "own", policies=(), clusters="--clusters fleet") == 1
-    assert run("-o", "own", "--strict", clusters="--clusters fleet") == 0
+    assert run("--output-dir", "own", policies=(), clusters="--clusters fleet") == 1
+    assert run("--output-dir", "own", "--strict", clusters="--clusters fleet") == 0
     assert len(list(Path("own/clusters").iterdir())) == 6
 
 
@@ -405,7 +412,7 @@ def test_parts_make_the_whole(run: Run, shards: int) -> None:
     whole = contents(Path("tree"))
     seen: dict[str, bytes] = {}
     for part in range(1, shards + 1):
-        assert run("--shard", f"{part}/{shards}", "-o", f"part{part}") == 0
+        assert run("--shard", f"{part}/{shards}", "--output-dir", f"part{part}") == 0
         assert not seen.keys() & contents(Path(f"part{part}")).keys()
         seen |= contents(Path(f"part{part}"))
         assert run("--shard", f"{part}/{shards}", "--check") == 0
@@ -418,10 +425,10 @@ def test_a_pod_of_an_indexed_job(
     """Kubernetes says which part it is; of how many is said in the manifest, or it is an error."""
     run("--shard", "2/3")
     monkeypatch.setenv("JOB_COMPLETION_INDEX", "1")
-    assert run("-o", "pod") == 1
+    assert run("--output-dir", "pod") == 1
     assert "COMPLETIONS must say of how many" in capsys.readouterr().err
     monkeypatch.setenv("COMPLETIONS", "3")
-    assert run("-o", "pod") == 0
+    assert run("--output-dir", "pod") == 0
     assert contents(Path("pod")) == contents(Path("tree"))
 
 
@@ -435,7 +442,7 @@ def test_no_such_part(run: Run, shard: str, capsys: pytest.CaptureFixture[str]) 
 def test_processes_write_the_same(run: Run) -> None:
     """However many there are, and nothing the second time."""
     run()
-    call = ["render", "policy.yaml", "--all-clusters", "-o", "shared", "-j", "3"]
+    call = ["render", "policy.yaml", "--all-clusters", "--output-dir", "shared", "-j", "3"]
     assert program("", *call).code == 0
     assert contents(Path("shared")) == contents(Path("tree"))
     written = {path: path.stat().st_mtime_ns for path in Path("shared").rglob("*")}
@@ -564,22 +571,22 @@ def test_clusters_that_cannot_be_read(
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["render", "-o", "x"], "takes one POLICY for one cluster, got 0"),
-        (["render", "second.yaml", "--all-clusters", "-o", "x"], "there is no cluster"),
+        (["render", "--output-dir", "x"], "takes one POLICY for one cluster, got 0"),
+        (["render", "second.yaml", "--all-clusters", "--output-dir", "x"], "there is no cluster"),
         (
-            ["render", "policy.yaml", "policy.yaml", "--all-clusters", "-o", "x"],
+            ["render", "policy.yaml", "policy.yaml", "--all-clusters", "--output-dir", "x"],
             "one policy is given twice",
         ),
         (
-            ["render", "policy.yaml", "--clusters", "nowhere", "-o", "x"],
+            ["render", "policy.yaml", "--clusters", "nowhere", "--output-dir", "x"],
             "nowhere: no such directory",
         ),
         (
-            ["render", "policy.yaml", "--clusters", "named", "-o", "x"],
+            ["render", "policy.yaml", "--clusters", "named", "--output-dir", "x"],
             "'Berlin' is not a name of a cluster",
         ),
         (
-            ["render", "policy.yaml", "--all-clusters", "-j", "0", "-o", "x"],
+            ["render", "policy.yaml", "--all-clusters", "-j", "0", "--output-dir", "x"],
             "must be a number of processes from 1 to 256, got '0'",
         ),
     ],

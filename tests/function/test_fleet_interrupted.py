@@ -55,7 +55,7 @@ def call(folder: Path, jobs: int = 1) -> list[str]:
         "render",
         str(folder / "policy.yaml"),
         "--all-clusters",
-        "-o",
+        "--output-dir",
         str(folder / "tree"),
         "-j",
         str(jobs),

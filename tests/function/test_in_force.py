@@ -57,7 +57,7 @@ def found(repository: Path, capsys: pytest.CaptureFixture[str]) -> Found:
 def rendered(*options: str) -> None:
     """Render the policy into a directory that the cluster may apply or not."""
     shutil.copy(RULES / LOCAL_CONFIG.id / "nearly.yaml", POLICY)
-    assert main(["render", POLICY, "-o", "windows/north", *options]) == 0
+    assert main(["render", POLICY, "--output-dir", "windows/north", *options]) == 0
 
 
 @pytest.mark.parametrize(("name", "wanted"), [("fires", [WINDOWS_UNAPPLIED.id]), ("nearly", [])])
@@ -124,7 +124,7 @@ def test_windows_of_a_cluster_have_to_be_applied_there(found: Found) -> None:
     shutil.copy(RULES / LOCAL_CONFIG.id / "nearly.yaml", POLICY)
     with Path(POLICY).open("a") as file:
         file.write("  clusters: {north: {}, south: {}}\n")
-    assert main(["render", POLICY, "--all-clusters", "-o", "tree"]) == 0
+    assert main(["render", POLICY, "--all-clusters", "--output-dir", "tree"]) == 0
     for cluster in ("north", "south"):
         assert sorted(found()).count((WINDOWS_UNAPPLIED.id, _window(cluster))) == 1
         resources = f"resources: [flux.yaml, ../../tree/clusters/{cluster}/reconciliation-window]\n"
@@ -153,7 +153,7 @@ def test_a_kustomization_of_a_policy_alone_is_a_transformer(repository: Path) ->
     folder.mkdir()
     shutil.copy(RULES / LOCAL_CONFIG.id / "fires.yaml", folder / "policy.yaml")
     (folder / "kustomization.yaml").write_text("resources:\n- policy.yaml\n")
-    assert main(["render", f"{CLUSTER}/policy/policy.yaml", "-o", "windows"]) == 0
+    assert main(["render", f"{CLUSTER}/policy/policy.yaml", "--output-dir", "windows"]) == 0
 
 
 def _is_found(policy: str, said: str) -> bool:
@@ -179,7 +179,7 @@ def test_render_and_verify_look_where_the_policy_lies(
         listing = (RULES / WINDOWS_UNAPPLIED.id / "fires.yaml").read_text()
         (repository / CLUSTER / "kustomization.yaml").write_text(f"{listing}- policy.yaml\n")
     policy = f"{CLUSTER}/policy.yaml"
-    code = main(["render", policy, "-o", "windows"])
+    code = main(["render", policy, "--output-dir", "windows"])
     said = capsys.readouterr().err
     assert code == (1 if name == "fires" else 0)
     assert _is_found(policy, said) is (name == "fires")
@@ -197,7 +197,7 @@ def test_a_plugin_needs_no_annotation(repository: Path) -> None:
     shutil.copy(RULES / LOCAL_CONFIG.id / "fires.yaml", CLUSTER / "policy.yaml")
     listing = (RULES / WINDOWS_UNAPPLIED.id / "fires.yaml").read_text()
     Path(CLUSTER, "kustomization.yaml").write_text(f"{listing}transformers:\n- policy.yaml\n")
-    assert main(["render", f"{CLUSTER}/policy.yaml", "-o", "windows"]) == 0
+    assert main(["render", f"{CLUSTER}/policy.yaml", "--output-dir", "windows"]) == 0
 
 
 def test_a_policy_in_what_a_build_printed_is_found(
@@ -219,8 +219,8 @@ def test_a_forgotten_cluster_is_said_with_its_line(
     """By each command that is given the policy's file."""
     shutil.copy(RULES / "cluster-null/fires.yaml", repository / "policy.yaml")
     calls = (
-        ["render", "policy.yaml", "--all-clusters", "-o", "tree"],
-        ["render", "policy.yaml", "--cluster", "edge-2", "-o", "tree"],
+        ["render", "policy.yaml", "--all-clusters", "--output-dir", "tree"],
+        ["render", "policy.yaml", "--cluster", "edge-2", "--output-dir", "tree"],
         ["check", "policy.yaml"],
         ["verify", "live", "--policy", "policy.yaml"],
     )

@@ -71,7 +71,7 @@ def test_a_fleet_of_two_is_refused(run: Run, layout: str) -> None:
         policy("a", more=NORTH),
         policy("b", "infra, apps", NORTH),
         "--all-clusters",
-        "-o",
+        "--output-dir",
         "tree",
     )
     said = run(*call, "--layout", layout)
@@ -89,7 +89,7 @@ def test_a_fleet_shares_a_target_in_no_cluster(run: Run) -> None:
         policy("a", more="  clusters: {north: {}}\n"),
         policy("b", more="  clusters: {south: {}}\n"),
     )
-    assert run("render", one, two, "--all-clusters", "-o", "tree") == "0 "
+    assert run("render", one, two, "--all-clusters", "--output-dir", "tree") == "0 "
 
 
 def test_only_the_cluster_that_shares_is_named(run: Run) -> None:
@@ -99,7 +99,7 @@ def test_only_the_cluster_that_shares_is_named(run: Run) -> None:
         policy("a", more=NORTH),
         policy("b", more=SOUTH_ELSE),
         "--all-clusters",
-        "-o",
+        "--output-dir",
         "tree",
     )
     assert said.startswith("1 ")
@@ -116,14 +116,14 @@ def test_what_was_rendered_for_a_cluster_counts_wherever_it_lies(run: Run, layou
             "render",
             policy("a", more=NORTH),
             "--all-clusters",
-            "-o",
+            "--output-dir",
             "some/tree",
             "--layout",
             layout,
         )
         == "0 "
     )
-    said = run("render", policy("b", more=NORTH), "--cluster", "north", "-o", "else")
+    said = run("render", policy("b", more=NORTH), "--cluster", "north", "--output-dir", "else")
     assert said.startswith("1 ")
     assert "gated by the policy flux-system/a too on north (some/tree/clusters/north/" in said
     assert (
@@ -132,27 +132,29 @@ def test_what_was_rendered_for_a_cluster_counts_wherever_it_lies(run: Run, layou
             policy("c", more="  clusters: {east: {}}\n"),
             "--cluster",
             "east",
-            "-o",
+            "--output-dir",
             "else",
         )
         == "0 "
     )
-    assert run("render", policy("d", more=NORTH), "--all-clusters", "-o", "other").startswith("1 ")
+    assert run(
+        "render", policy("d", more=NORTH), "--all-clusters", "--output-dir", "other"
+    ).startswith("1 ")
     assert not Path("other/clusters/north").exists()
 
 
 def test_a_fleet_is_no_overlap_of_itself(run: Run) -> None:
     """Rendered again, checked, and under a new name."""
-    call = ("render", policy("a", more=NORTH), "--all-clusters", "-o", "tree")
+    call = ("render", policy("a", more=NORTH), "--all-clusters", "--output-dir", "tree")
     assert run(*call) == run(*call) == run(*call, "--check") == "0 "
     renamed = policy("b", more=f"{NORTH}  formerNames: [flux-system/a]\n")
-    assert run("render", renamed, "--all-clusters", "-o", "tree") == "0 "
+    assert run("render", renamed, "--all-clusters", "--output-dir", "tree") == "0 "
 
 
 def test_one_directory_is_one_cluster(run: Run) -> None:
     """Two policies rendered into it are applied together, named or not."""
-    assert run("render", policy("a"), "-o", "windows") == "0 "
-    said = run("render", policy("b"), "-o", "windows")
+    assert run("render", policy("a"), "--output-dir", "windows") == "0 "
+    said = run("render", policy("b"), "--output-dir", "windows")
     assert said.startswith("1 ")
     assert "(two-policies)" in said
 
@@ -165,20 +167,20 @@ def test_one_kustomization_is_one_cluster(run: Run) -> None:
     )
     Path("sets").mkdir()
     Path("sets/kustomization.yaml").write_text(KUSTOMIZATION.format("../one/a/kustomization.yaml"))
-    assert run("render", policy("a"), "-o", "one/a") == "0 "
-    said = run("render", policy("b"), "-o", "two/b")
+    assert run("render", policy("a"), "--output-dir", "one/a") == "0 "
+    said = run("render", policy("b"), "--output-dir", "two/b")
     assert said.startswith("1 ")
     assert "(one/a/" in said
-    assert run("render", policy("c"), "-o", "three/c") == "0 "
+    assert run("render", policy("c"), "--output-dir", "three/c") == "0 "
 
 
 def test_the_actuator_kubectl_has_no_timetable(run: Run) -> None:
     """Its Roles say what it gates."""
     Path("kustomization.yaml").write_text(KUSTOMIZATION.format("one/a, two/b"))
     edges = "  actuator: {type: Kubectl}\n"
-    assert run("render", policy("a", more=edges), "-o", "one/a").startswith("0 ")
+    assert run("render", policy("a", more=edges), "--output-dir", "one/a").startswith("0 ")
     for more in ("", edges):
-        said = run("render", policy("b", more=more), "-o", "two/b")
+        said = run("render", policy("b", more=more), "--output-dir", "two/b")
         assert said.startswith("1 ")
         assert "gated by the policy flux-system/a too (one/a/role" in said
 
@@ -193,23 +195,23 @@ def test_siblings_without_a_cluster_are_unclear(run: Run, name: str, *, fires: b
     one, two = (FIXTURES / TWO_POLICIES_UNCLEAR.id / f"{name}.yaml").read_text().split("---\n")
     Path("week.yaml").write_text(one)
     Path("nights.yaml").write_text(two)
-    assert run("render", "week.yaml", "-o", "windows/week").startswith("0 ")
-    said = run("render", "nights.yaml", "-o", "windows/nights")
+    assert run("render", "week.yaml", "--output-dir", "windows/week").startswith("0 ")
+    said = run("render", "nights.yaml", "--output-dir", "windows/nights")
     assert said.startswith("0 ")
     assert ("(two-policies-unclear)" in said) is fires
 
 
 def test_siblings_in_a_repository_are_refused(run: Run) -> None:
     """Whatever leads to the directory above applies both; who has them for two clusters says so."""
-    assert run("render", policy("a"), "-o", "windows/a") == "0 "
-    said = run("render", policy("b"), "-o", "windows/b")
+    assert run("render", policy("a"), "--output-dir", "windows/a") == "0 "
+    said = run("render", policy("b"), "--output-dir", "windows/b")
     assert said.startswith("1 ")
     assert "gated by the policy flux-system/a too (windows/a/configmap" in said
     assert "name the cluster in each policy" in said
     assert not Path("windows/b").exists()
     for name, cluster in (("a", "north"), ("b", "south")):
         named = policy(name, more=f"  clusters: {{{cluster}: {{}}}}\n")
-        assert run("render", named, "--cluster", cluster, "-o", f"windows/{name}") == "0 "
+        assert run("render", named, "--cluster", cluster, "--output-dir", f"windows/{name}") == "0 "
 
 
 @pytest.mark.parametrize("first", ["a", "b"])
@@ -220,12 +222,12 @@ def test_a_sibling_that_names_no_cluster_is_unclear(run: Run, first: str) -> Non
         "b": ("render", policy("b")),
     }
     second = {"a": "b", "b": "a"}[first]
-    assert run(*calls[first], "-o", f"clusters/north/{first}") == "0 "
-    said = run(*calls[second], "-o", f"clusters/north/{second}")
+    assert run(*calls[first], "--output-dir", f"clusters/north/{first}") == "0 "
+    said = run(*calls[second], "--output-dir", f"clusters/north/{second}")
     assert said.startswith("0 ")
     assert "one of the two does not say for which cluster it is" in said
     assert "(two-policies-unclear)" in said
-    assert run(*calls[second], "-o", "clusters/south/windows") == "0 "
+    assert run(*calls[second], "--output-dir", "clusters/south/windows") == "0 "
 
 
 def test_siblings_that_are_built_apart_are_unclear(run: Run) -> None:
@@ -238,8 +240,8 @@ def test_siblings_that_are_built_apart_are_unclear(run: Run) -> None:
         Path("clusters", cluster, "kustomization.yaml").write_text(
             KUSTOMIZATION.format(f"../../windows/{cluster}")
         )
-    assert run("render", policy("a"), "-o", "windows/a") == "0 "
-    said = run("render", policy("b"), "-o", "windows/b")
+    assert run("render", policy("a"), "--output-dir", "windows/a") == "0 "
+    said = run("render", policy("b"), "--output-dir", "windows/b")
     assert said.startswith("0 ")
     assert "(two-policies-unclear)" in said
 
@@ -247,14 +249,14 @@ def test_siblings_that_are_built_apart_are_unclear(run: Run) -> None:
 def test_without_a_repository_siblings_are_seen(run: Run) -> None:
     """What lies right beside the output."""
     Path(".git").rmdir()
-    assert run("render", policy("a"), "-o", "windows/a") == "0 "
-    assert "(two-policies-unclear)" in run("render", policy("b"), "-o", "windows/b")
+    assert run("render", policy("a"), "--output-dir", "windows/a") == "0 "
+    assert "(two-policies-unclear)" in run("render", policy("b"), "--output-dir", "windows/b")
 
 
 def test_to_clean_up_is_no_overlap(run: Run) -> None:
     """`--uninstall` lifts what one policy closed, whoever closes it next."""
-    assert run("render", policy("a", more=NORTH), "--cluster", "north", "-o", "a") == "0 "
-    both = ("render", policy("b", more=NORTH), "--cluster", "north", "-o", "b")
+    assert run("render", policy("a", more=NORTH), "--cluster", "north", "--output-dir", "a") == "0 "
+    both = ("render", policy("b", more=NORTH), "--cluster", "north", "--output-dir", "b")
     assert run(*both).startswith("1 ")
     assert run(*both, "--uninstall") == "0 "
 
@@ -262,7 +264,7 @@ def test_to_clean_up_is_no_overlap(run: Run) -> None:
 def test_verify_compares_all_policies_of_a_stream(run: Run) -> None:
     """What one build prints is applied to one cluster."""
     for name in ("a", "b"):
-        assert run("render", policy(name), "-o", f"{name}/out") == "0 "
+        assert run("render", policy(name), "--output-dir", f"{name}/out") == "0 "
     Path("b/out").rename("a/out/b")
     with Path("a/out/kustomization.yaml").open("a") as kustomization:
         kustomization.write("- b\n")
@@ -270,7 +272,7 @@ def test_verify_compares_all_policies_of_a_stream(run: Run) -> None:
     assert said.startswith("1 ")
     assert "gated by the policy flux-system/b too" in said
     policy("b", "other")
-    assert run("render", "b.yaml", "-o", "c/out") == "0 "
+    assert run("render", "b.yaml", "--output-dir", "c/out") == "0 "
     shutil.rmtree("a/out/b")
     Path("c/out").rename("a/out/b")
     assert "(two-policies)" not in run("verify", "a/out", "--policy", "a.yaml")
@@ -295,7 +297,7 @@ def test_check_knows_what_was_rendered(run: Run) -> None:
 
     A policy that names none reaches all.
     """
-    assert run("render", policy("a", more=NORTH), "--all-clusters", "-o", "tree") == "0 "
+    assert run("render", policy("a", more=NORTH), "--all-clusters", "--output-dir", "tree") == "0 "
     assert "(two-policies)" not in run("check", "a.yaml")
     assert "flux-system/a too on north (tree/" in run(
         "check", policy("b", more=NORTH), "--all-clusters"

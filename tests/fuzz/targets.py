@@ -152,8 +152,8 @@ def policy(data: bytes) -> None:
         ("calendar", "POLICY", "--from", "2026-11-01", "--days", "3", "-o", "svg"),
         ("check", "POLICY", "--from", "2026-11-01", "-o", "json"),
         ("diff", "POLICY", "OLD", "--from", "2026-11-01", "--days", "3", "-o", "json"),
-        ("render", "POLICY", "-o", "OUT"),
-        ("split", "RESOURCES", "--classes", "POLICY", "--plan", "--json"),
+        ("render", "POLICY", "--output-dir", "OUT"),
+        ("split", "RESOURCES", "--classes", "POLICY", "--plan", "-o", "json"),
     ):
         command(arguments, data)
 
@@ -162,11 +162,11 @@ def resources(data: bytes) -> None:
     """Give the text as a file of resources, and as a directory with it."""
     for arguments in (
         ("verify", "TEXT", "--policy", "GOOD"),
-        ("render", "GOOD", "-o", "OUT", "--resources", "DIR"),
+        ("render", "GOOD", "--output-dir", "OUT", "--resources", "DIR"),
         ("split", "DIR", "--classes", "CLASSES", "--plan"),
         ("status", "GOOD", "-f", "TEXT", "--at", "2026-11-02T10:00Z", "-o", "json"),
         ("check", "--repo", "DIR", "-o", "json"),
-        ("migrate", "DIR", "-o", "OUT"),
+        ("migrate", "DIR", "--output-dir", "OUT"),
     ):
         command(arguments, data)
 
@@ -243,7 +243,7 @@ def _said(code: int, err: str, *, silent: bool = False) -> None:
 
 def _check_form(arguments: tuple[str, ...], out: bytes) -> None:
     text = out.decode()
-    if "json" in arguments or "--json" in arguments:
+    if "json" in arguments:
         json.loads(text)
     elif "svg" in arguments:
         ET.fromstring(text)  # noqa: S314 - our own output

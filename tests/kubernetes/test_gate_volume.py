@@ -31,7 +31,7 @@ MOMENTS = {
 def emitted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """One object of each emitted kind."""
     folder = tmp_path_factory.mktemp("rendered")
-    assert main(["render", str(POLICY), "-o", str(folder)]) == 0
+    assert main(["render", str(POLICY), "--output-dir", str(folder)]) == 0
     texts = [path.read_text() for path in sorted(folder.rglob("*.yaml"))]
     return {
         found["kind"]: found

@@ -40,7 +40,7 @@ def emitted(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, list[Object]
 def rendered(policy: Path, folder: Path) -> Iterator[Object]:
     """Yield what `krm-windows render` writes for a policy, its kustomization left out."""
     # What is printed does not matter here, so no program of its own is started for each policy.
-    assert main(["render", str(ROOT / policy), "-o", str(folder)]) == 0
+    assert main(["render", str(ROOT / policy), "--output-dir", str(folder)]) == 0
     for path in sorted(folder.rglob("*.yaml")):
         for found in yaml.load_all(path.read_text(), Loader=yaml.CSafeLoader):
             if found["kind"] != "Kustomization":

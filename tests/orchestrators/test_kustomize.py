@@ -402,7 +402,7 @@ def test_G09_one_result_in_every_slot(legacy: Engine, function: Path, tmp_path: 
     generator = legacy.build(repository(tmp_path / "generator", legacy, slot="generators"))
     from_component = legacy.build(component(tmp_path, legacy))
     policy = write(tmp_path, {"policy.yaml": POLICY}) / "policy.yaml"
-    rendered = run(function, "render", policy, "-o", tmp_path / "rendered")
+    rendered = run(function, "render", policy, "--output-dir", tmp_path / "rendered")
     assert rendered.returncode == 0, rendered.stderr
     from_render = legacy.build(tmp_path / "rendered")
     wanted = ours(transformer.stdout)

@@ -95,9 +95,14 @@ def test_the_schedules_are_those_of_the_original(
     """
     fixture, cluster, path = case
     original = FIXTURES / fixture / "repository"
-    assert program("", "migrate", original, "-o", tmp_path / "out").code == 0
+    assert program("", "migrate", original, "--output-dir", tmp_path / "out").code == 0
     [policy] = (tmp_path / "out").glob("*.yaml")
-    assert program("", "render", policy, "--cluster", cluster, "-o", tmp_path / "windows").code == 0
+    assert (
+        program(
+            "", "render", policy, "--cluster", cluster, "--output-dir", tmp_path / "windows"
+        ).code
+        == 0
+    )
     before = schedules(kustomize(original / path), "open", "close")
     assert before
     assert schedules(kustomize(tmp_path / "windows"), "open", "close") == before
@@ -145,7 +150,9 @@ def test_the_original_is_not_touched(case: tuple[str, str, str], tmp_path: Path)
     original = FIXTURES / case[0] / "repository"
     before = {path: path.read_bytes() for path in original.rglob("*") if path.is_file()}
     assert (
-        program("", "migrate", original, "-o", tmp_path / "out", "--adopt-until", ADOPT_UNTIL).code
+        program(
+            "", "migrate", original, "--output-dir", tmp_path / "out", "--adopt-until", ADOPT_UNTIL
+        ).code
         == 0
     )
     assert {path: path.read_bytes() for path in original.rglob("*") if path.is_file()} == before

@@ -444,24 +444,25 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
     target = ("--cluster", "north")
     return {
         "render": [
-            ("policy.yaml", "-o", "out", "--resources", "resources"),
-            ("policy.yaml", "-o", "out", "--check"),
-            *((each, "-o", "out", "--strict") for each in wrongs),
-            ("policy.yaml", "-o", f"out-{name}", "--cluster", argument),
-            ("policy.yaml", "-o", "all", "--all-clusters"),
-            ("policy.yaml", "-o", "all", "--all-clusters", "--check", "--resources", "resources"),
-            ("-o", "all", "--clusters", "fleet"),
-            ("-o", "all", "--clusters", argument),
-            ("-o", "all", "--all-clusters", "--shard", argument, "policy.yaml"),
-            (argument, "-o", "out"),
+            ("policy.yaml", "--output-dir", "out", "--resources", "resources"),
+            ("policy.yaml", "--output-dir", "out", "--check"),
+            *((each, "--output-dir", "out", "--strict") for each in wrongs),
+            ("policy.yaml", "--output-dir", f"out-{name}", "--cluster", argument),
+            ("policy.yaml", "--output-dir", "all", "--all-clusters"),
+            ("policy.yaml", "--output-dir", "all", "--all-clusters", "--check",
+             "--resources", "resources"),
+            ("--output-dir", "all", "--clusters", "fleet"),
+            ("--output-dir", "all", "--clusters", argument),
+            ("--output-dir", "all", "--all-clusters", "--shard", argument, "policy.yaml"),
+            (argument, "--output-dir", "out"),
         ],
         "split": [
             ("base", "--classes", "classes.yaml", "--plan"),
-            ("base", "--classes", "classes.yaml", "--plan", "--json"),
-            ("plain", "--classes", "classes.yaml", "-o", f"split-{name}"),
-            ("plain", "--classes", "classes.yaml", "-o", "split"),
-            ("plain", "--classes", "classes.yaml", "-o", "empty", "--check"),
-            ("plain", "--classes", "classes.yaml", "-o", "split",
+            ("base", "--classes", "classes.yaml", "--plan", "-o", "json"),
+            ("plain", "--classes", "classes.yaml", "--output-dir", f"split-{name}"),
+            ("plain", "--classes", "classes.yaml", "--output-dir", "split"),
+            ("plain", "--classes", "classes.yaml", "--output-dir", "empty", "--check"),
+            ("plain", "--classes", "classes.yaml", "--output-dir", "split",
              "--flux-kustomization", "kustomization.flux.yaml"),
             ("base", "--classes", "bad-classes.yaml", "--plan"),
             (argument, "--classes", argument, "--plan"),
@@ -591,9 +592,9 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             (argument, "--yes", "--opens", argument),
         ],
         "migrate": [
-            ("jobs", "-o", "migrated"),
-            ("jobs", "-o", f"migrated-{name}"),
-            (argument, "-o", "m", "--adopt-until", argument),
+            ("jobs", "--output-dir", "migrated"),
+            ("jobs", "--output-dir", f"migrated-{name}"),
+            (argument, "--output-dir", "m", "--adopt-until", argument),
         ],
         "schema": [(), ("--kind", argument)],
         "help": [(), ("help",), (argument,)],
@@ -649,7 +650,7 @@ def run(
 
 def reader(command: str, argv: tuple[str, ...], form: str) -> Callable[[str], object]:
     """Return the reader of what a call prints where it works."""
-    return READERS["json" if command == "split" and "--json" in argv else form]
+    return READERS["json" if command == "split" and "json" in argv else form]
 
 
 def judged(ended: Ended, read: Callable[[str], object], about: object) -> None:
@@ -711,7 +712,7 @@ def test_every_place_of_a_policy(path: tuple[object, ...], run: Run) -> None:
     for options, form in formats("calendar"):
         judged(run("calendar", "policy.yaml", *DAYS, *options), READERS[form], (path, form))
     judged(run("explain", "policy.yaml"), read_text, path)
-    judged(run("render", "policy.yaml", "-o", "out", "--check"), read_text, path)
+    judged(run("render", "policy.yaml", "--output-dir", "out", "--check"), read_text, path)
     function(config, path)
 
 

@@ -119,7 +119,7 @@ repos:
     files: ^windows/[^/]+\\.yaml$
   - id: krm-windows-render
     files: ^windows/
-    args: [windows/policy.yaml, --output=windows/rendered, --check]
+    args: [windows/policy.yaml, --output-dir=windows/rendered, --check]
   - id: krm-windows-check-repo
     args: [--source, flux-system/fleet=.]
 """
@@ -169,7 +169,7 @@ def test_pre_commit_runs_the_hooks(tmp_path: Path) -> None:
     )
     # Not rendered yet, so the cluster is built from a directory that is not there.
     assert run() == {check: "Passed", render: "Failed", repository: "Failed"}
-    rendering = ["krm-windows", "render", "windows/policy.yaml", "-o", "windows/rendered"]
+    rendering = ["krm-windows", "render", "windows/policy.yaml", "--output-dir", "windows/rendered"]
     subprocess.run(rendering, cwd=place, env=environment, check=True)
     assert run() == {check: "Passed", render: "Passed", repository: "Passed"}
     (place / "windows/policy.yaml").write_text(POLICY.replace("Thu 17:00", "Fri 17:00"))

@@ -197,7 +197,7 @@ def test_the_wheel_is_enough_for_a_bare_environment(tmp_path: Path) -> None:
     assert wheel.name.split("-")[1] == said["version"]
     (tmp_path / "policy.yaml").write_text(POLICY)
     assert "flux-system/week" in run("calendar", "policy.yaml", "-o", "html")
-    run("render", "policy.yaml", "-o", "rendered")
+    run("render", "policy.yaml", "--output-dir", "rendered")
     run("verify", "rendered", "--policy", "policy.yaml")
     assert "kind: CronJob" in run(stdin=wire(config=POLICY))
     for name in COMMANDS:

@@ -43,7 +43,9 @@ def split(root: Path, base: str, *arguments: str) -> int:
     """Split a base into `root/out`."""
     write(root, {"classes.yaml": ALL_WAIT})
     classes, output = str(root / "classes.yaml"), str(root / "out")
-    return main(["split", str(root / base), "--classes", classes, "-o", output, *arguments])
+    return main(
+        ["split", str(root / base), "--classes", classes, "--output-dir", output, *arguments]
+    )
 
 
 def written(root: Path) -> str:
@@ -355,7 +357,7 @@ def test_no_cluster_of_a_fleet_lies_elsewhere(
                     "render",
                     "--clusters",
                     str(fleet),
-                    "-o",
+                    "--output-dir",
                     str(tmp_path / "out"),
                     "--layout",
                     "flat",

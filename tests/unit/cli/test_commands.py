@@ -38,7 +38,7 @@ class Ended:
 
 RENDERED = Ended(0, "", f"krm-windows: 14 files written, zone rules {zones.release()}\n")
 UNCHANGED = Ended(0, "", f"krm-windows: no file changed, zone rules {zones.release()}\n")
-FRESH = Ended(0, "", f"krm-windows: no file stale, zone rules {zones.release()}\n")
+FRESH = Ended(0, "", f"krm-windows: all files up to date, zone rules {zones.release()}\n")
 Run = Callable[..., Ended]
 
 
@@ -63,14 +63,14 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     "call",
     [
-        "render policy.yaml -o a --cluster north --cluster south",
-        "render policy.yaml -o a -o b",
-        "render policy.yaml -o a --output b",
+        "render policy.yaml --output-dir a --cluster north --cluster south",
+        "render policy.yaml --output-dir a --output-dir b",
+        "calendar policy.yaml -o json --output text",
         "calendar policy.yaml --days 3 --days 4",
         "state policy.yaml --at 2026-12-01T00:00Z --at 2026-12-02T00:00Z",
         "check --repo . --repo resources",
         "check --repo . --clusters a/* --clusters b/*",
-        "migrate . -o out --clusters a --clusters b",
+        "migrate . --output-dir out --clusters a --clusters b",
     ],
 )
 def test_an_option_with_two_values_is_a_wrong_call(run: Run, call: str) -> None:
@@ -93,7 +93,7 @@ def test_an_option_with_two_values_is_a_wrong_call(run: Run, call: str) -> None:
     "call",
     [
         "check --repo .",
-        "migrate . -o out",
+        "migrate . --output-dir out",
         "init . --yes",
         "pending policy.yaml --repo . --from HEAD",
     ],
@@ -176,7 +176,7 @@ def test_version(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         ["frobnicate"],
         ["render"],
         ["render", "policy.yaml"],
-        ["render", "policy.yaml", "-o", "out", "--no-such-option"],
+        ["render", "policy.yaml", "--output-dir", "out", "--no-such-option"],
         ["calendar", "policy.yaml", "--from", "2026-02-30"],
         ["calendar", "policy.yaml", "--days", "0"],
         ["calendar", "policy.yaml", "--days", "9999"],
@@ -196,8 +196,8 @@ def test_a_wrong_call(run: Run, argv: list[str]) -> None:
 @pytest.mark.parametrize(
     "argv",
     [
-        ["render", "policy.yaml", "-o", "out", "--cluster", "north", "--all-clusters"],
-        ["render", "policy.yaml", "-o", "out", "--cluster", "north", "--clusters", "dir"],
+        ["render", "policy.yaml", "--output-dir", "out", "--cluster", "north", "--all-clusters"],
+        ["render", "policy.yaml", "--output-dir", "out", "--cluster", "north", "--clusters", "dir"],
         ["check", "policy.yaml", "--cluster", "north", "--all-clusters"],
         ["check", "--repo", ".", "--cluster", "north"],
         ["check", "--repo", ".", "--all-clusters"],
@@ -246,19 +246,19 @@ def test_nothing_to_do_in_a_terminal(argv: list[str]) -> None:
         (["calendar", "broken.yaml"], "broken.yaml:1:5: [error] "),
         (["calendar", "latin.yaml"], "latin.yaml:1:4: [error] the input is not UTF-8"),
         (
-            ["render", "policy.yaml", "-o", "policy.yaml"],
+            ["render", "policy.yaml", "--output-dir", "policy.yaml"],
             "policy.yaml is in the way: it is not a directory",
         ),
         (
-            ["render", "policy.yaml", "-o", "policy.yaml/out"],
+            ["render", "policy.yaml", "--output-dir", "policy.yaml/out"],
             "policy.yaml is in the way: it is not a directory",
         ),
         (
-            ["render", "policy.yaml", "-o", "out", "--resources", "nope"],
+            ["render", "policy.yaml", "--output-dir", "out", "--resources", "nope"],
             "nope: no such file or directory",
         ),
         (
-            ["render", "policy.yaml", "-o", "out", "--resources", "broken.yaml"],
+            ["render", "policy.yaml", "--output-dir", "out", "--resources", "broken.yaml"],
             "broken.yaml:1:5: [error] ",
         ),
         (["verify", "nope", "--policy", "policy.yaml"], "nope: no such file or directory"),
@@ -292,6 +292,26 @@ def test_files_that_are_not_as_they_should_be(run: Run, argv: list[str], said: s
         ("explain policy.yaml more", "'more' is one argument too many"),
         ("calendar policy.yaml -o htm", "got 'htm'; did you mean html?"),
         ("calendar policy.yaml -o pdf", "must be one of text, json, html, svg, ics, got 'pdf'"),
+        (
+            "render policy.yaml -o windows --check",
+            "no option -o, which is a format in other commands; did you mean --output-dir windows?",
+        ),
+        ("render policy.yaml --output=windows", "did you mean --output-dir windows?"),
+        ("render policy.yaml -o", "did you mean --output-dir DIR?"),
+        (
+            "split base --classes classes.yaml -o live",
+            "must be one of text, json, got 'live'; to name a directory, write --output-dir live",
+        ),
+        ("migrate fleet -o out", "to name a directory, write --output-dir out"),
+        (
+            "migrate fleet --format json --output-dir out",
+            "there is no option --format; did you mean --output?",
+        ),
+        ("split base --classes classes.yaml --plan --json", "did you mean --output json?"),
+        (
+            "split base --classes classes.yaml --output-dir out -o json",
+            "-o is the form of what --plan prints: give --plan, too",
+        ),
         ("--versio", "there is no option --versio; did you mean --version?"),
     ],
 )
@@ -300,6 +320,13 @@ def test_what_was_meant_is_proposed(run: Run, call: str, said: str) -> None:
     ended = run(*call.split())
     assert (ended.code, ended.out) == (2, "")
     assert said in ended.err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_o_is_a_format(run: Run, command: str) -> None:
+    """Wherever there is one: a path has a name of its own."""
+    usage = run(command, "--help").out.partition("\n\n")[0]
+    assert set(re.findall(r"-o \S", usage)) <= {"-o {"}
 
 
 def test_the_version_by_its_letter(run: Run) -> None:
@@ -353,12 +380,12 @@ def test_our_own_failure(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     Before or behind the command.
     """
     monkeypatch.delattr("krm_windows.render.files")
-    ended = run("render", "policy.yaml", "-o", "out")
+    ended = run("render", "policy.yaml", "--output-dir", "out")
     assert ended.code == 70
     assert ended.err.splitlines()[-1].startswith("krm-windows: internal error: AttributeError: ")
     assert "Traceback" not in ended.err
-    assert "Traceback" in run("--debug", "render", "policy.yaml", "-o", "out").err
-    assert "Traceback" in run("render", "policy.yaml", "-o", "out", "--debug").err
+    assert "Traceback" in run("--debug", "render", "policy.yaml", "--output-dir", "out").err
+    assert "Traceback" in run("render", "policy.yaml", "--output-dir", "out", "--debug").err
 
 
 # render
@@ -366,7 +393,7 @@ def test_our_own_failure(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_render(run: Run) -> None:
     """Every object has a file that says where it comes from, and a kustomization lists them all."""
-    ended = run("render", "policy.yaml", "-o", "out", "--resources", "resources")
+    ended = run("render", "policy.yaml", "--output-dir", "out", "--resources", "resources")
     assert ended == RENDERED
     assert names() == [
         "configmap_week-gate.yaml",
@@ -393,7 +420,7 @@ def test_render(run: Run) -> None:
 
 def test_render_yields_what_the_function_adds(run: Run) -> None:
     """The same objects, but for the annotations that say where an orchestrator shall write them."""
-    run("render", "policy.yaml", "-o", "out", "--resources", "resources")
+    run("render", "policy.yaml", "--output-dir", "out", "--resources", "resources")
     place = ("internal.config.kubernetes.io/path", "internal.config.kubernetes.io/index")
     added = yaml.safe_load(call(wire(APPS)).out)["items"][1:]
     for item in added:
@@ -408,23 +435,23 @@ def test_render_without_resources(run: Run) -> None:
 
     Before and behind the command.
     """
-    ended = run("render", "policy.yaml", "-o", "out")
+    ended = run("render", "policy.yaml", "--output-dir", "out")
     assert ended.code == 0
     assert "(target-unseen)" in ended.err
-    assert run("render", "policy.yaml", "-o", "strict", "--strict").code == 1
-    assert run("--strict", "render", "policy.yaml", "-o", "strict").code == 1
+    assert run("render", "policy.yaml", "--output-dir", "strict", "--strict").code == 1
+    assert run("--strict", "render", "policy.yaml", "--output-dir", "strict").code == 1
     assert not Path("strict").exists()
 
 
 def test_render_again(run: Run) -> None:
     """Nothing is written twice; what the policy no longer yields goes; what is not ours stays."""
-    run("render", "policy.yaml", "-o", "out", "--resources", "resources")
+    run("render", "policy.yaml", "--output-dir", "out", "--resources", "resources")
     Path("out/README.md").write_text("ours? no\n")
     before = {path: path.stat().st_ino for path in Path("out").iterdir()}
-    run("render", "policy.yaml", "-o", "out", "--resources", "resources")
+    run("render", "policy.yaml", "--output-dir", "out", "--resources", "resources")
     assert {path: path.stat().st_ino for path in Path("out").iterdir()} == before
     Path("policy.yaml").write_text(spec(windows="{night: {opens: 'daily 01:00', closes: '04:00'}}"))
-    run("render", "policy.yaml", "-o", "out", "--resources", "resources")
+    run("render", "policy.yaml", "--output-dir", "out", "--resources", "resources")
     assert not Path("out/cronjob_week-open-office.yaml").exists()
     assert Path("out/cronjob_week-open-night.yaml").exists()
     assert Path("out/README.md").read_text() == "ours? no\n"
@@ -432,7 +459,14 @@ def test_render_again(run: Run) -> None:
 
 def test_render_beside_the_resources(run: Run) -> None:
     """The folder may lie below the resources: what was rendered before is ours."""
-    render = ("render", "policy.yaml", "-o", "resources/windows", "--resources", "resources")
+    render = (
+        "render",
+        "policy.yaml",
+        "--output-dir",
+        "resources/windows",
+        "--resources",
+        "resources",
+    )
     assert run(*render) == RENDERED
     assert run(*render) == UNCHANGED
 
@@ -441,7 +475,7 @@ def test_render_over_files_of_others(run: Run) -> None:
     """A file that is in the way is named, and nothing is written."""
     Path("out").mkdir()
     Path("out/kustomization.yaml").write_text("resources: []\n")
-    ended = run("render", "policy.yaml", "-o", "out", "--resources", "resources")
+    ended = run("render", "policy.yaml", "--output-dir", "out", "--resources", "resources")
     assert ended.code == 1
     assert "out/kustomization.yaml is in the way" in ended.err
     assert [path.name for path in Path("out").iterdir()] == ["kustomization.yaml"]
@@ -449,7 +483,7 @@ def test_render_over_files_of_others(run: Run) -> None:
 
 def test_render_check(run: Run) -> None:
     """It writes nothing, and exits 1 with a diff if the committed files are stale."""
-    render = ("render", "policy.yaml", "-o", "out", "--resources", "resources")
+    render = ("render", "policy.yaml", "--output-dir", "out", "--resources", "resources")
     missing = run(*render, "--check")
     assert missing.code == 1
     assert "+++ b/cronjob_week-resync.yaml\n" in missing.out
@@ -465,7 +499,7 @@ def test_render_check(run: Run) -> None:
 def test_render_edits_nothing(run: Run) -> None:
     """`suspend: false` on a target is an error that names the file and the change."""
     Path("resources/apps.yaml").write_text(f"{APPS}  suspend: false\n")
-    ended = run("render", "policy.yaml", "-o", "out", "--resources", "resources")
+    ended = run("render", "policy.yaml", "--output-dir", "out", "--resources", "resources")
     assert ended.code == 1
     assert "remove this line in resources/apps.yaml" in ended.err
     assert "(render-read-only)" in ended.err
@@ -481,7 +515,7 @@ def test_render_adopts_nothing(run: Run) -> None:
     Path("resources/base.yaml").write_text(base)
     windows = "{w: {opens: Mon 08:00, closes: Thu 17:00, cronJobs: {open: open-window}}}"
     Path("policy.yaml").write_text(spec(windows=windows))
-    ended = run("render", "policy.yaml", "-o", "out", "--resources", "resources")
+    ended = run("render", "policy.yaml", "--output-dir", "out", "--resources", "resources")
     assert ended.code == 1
     assert "remove this CronJob in resources/base.yaml" in ended.err
 
@@ -491,11 +525,11 @@ def test_render_for_a_cluster(run: Run) -> None:
     Path("policy.yaml").write_text(
         spec(clusters="{north: {windows: {office: {opens: Mon 06:00}}}}")
     )
-    run("render", "policy.yaml", "-o", "out", "--cluster", "north")
+    run("render", "policy.yaml", "--output-dir", "out", "--cluster", "north")
     assert rendered()["cronjob_week-open-office.yaml"]["spec"]["schedule"] == "0 6 * * 1"
-    run("render", "policy.yaml", "-o", "out")
+    run("render", "policy.yaml", "--output-dir", "out")
     assert rendered()["cronjob_week-open-office.yaml"]["spec"]["schedule"] == "0 8 * * 1"
-    unknown = run("render", "policy.yaml", "-o", "out", "--cluster", "nroth")
+    unknown = run("render", "policy.yaml", "--output-dir", "out", "--cluster", "nroth")
     assert unknown.code == 1
     assert 'did you mean "north"' in unknown.err
 
@@ -505,8 +539,8 @@ def test_render_uninstall(run: Run) -> None:
 
     No CronJob, and every target released.
     """
-    run("render", "policy.yaml", "-o", "out")
-    ended = run("render", "policy.yaml", "-o", "out", "--uninstall", "--strict")
+    run("render", "policy.yaml", "--output-dir", "out")
+    ended = run("render", "policy.yaml", "--output-dir", "out", "--uninstall", "--strict")
     assert ended.code == 0
     kinds = sorted(item["kind"] for item in rendered().values())
     held = [*["ValidatingAdmissionPolicy"] * 2, *["ValidatingAdmissionPolicyBinding"] * 2]
@@ -529,7 +563,7 @@ def test_render_uninstall(run: Run) -> None:
 def test_render_a_policy_that_is_wrong(run: Run) -> None:
     """Its errors are those of the function, and nothing is written."""
     Path("policy.yaml").write_text(spec(timeZone="Mars"))
-    ended = run("render", "policy.yaml", "-o", "out")
+    ended = run("render", "policy.yaml", "--output-dir", "out")
     assert ended.code == 1
     assert "(time-zone)" in ended.err
     assert not Path("out").exists()
@@ -542,7 +576,7 @@ def test_render_from_standard_input(run: Run) -> None:
         APPS,
         "render",
         Path("policy.yaml").absolute(),
-        "-o",
+        "--output-dir",
         Path("out").absolute(),
         "--resources",
         "-",
@@ -558,7 +592,9 @@ def test_render_from_standard_input(run: Run) -> None:
 def test_values_of_a_chart_are_no_resources(run: Run) -> None:
     """A file of a repository that holds no object does not matter."""
     Path("resources/values.yaml").write_text("replicas: 3\n")
-    assert run("render", "policy.yaml", "-o", "out", "--resources", "resources") == RENDERED
+    assert (
+        run("render", "policy.yaml", "--output-dir", "out", "--resources", "resources") == RENDERED
+    )
 
 
 # verify
@@ -566,7 +602,7 @@ def test_values_of_a_chart_are_no_resources(run: Run) -> None:
 
 def test_verify(run: Run) -> None:
     """What was rendered, with what it gates, is in order."""
-    run("render", "policy.yaml", "-o", "resources/windows", "--resources", "resources")
+    run("render", "policy.yaml", "--output-dir", "resources/windows", "--resources", "resources")
     assert run("verify", "resources", "--policy", "policy.yaml") == Ended(
         0, "", "krm-windows: no findings\n"
     )
@@ -587,7 +623,7 @@ def test_verify_for_a_cluster(run: Run) -> None:
     run(
         "render",
         "policy.yaml",
-        "-o",
+        "--output-dir",
         "resources/windows",
         "--resources",
         "resources",
@@ -684,16 +720,16 @@ def test_render_a_renamed_policy(run: Run) -> None:
 
     What was closed under the old name would stay closed.
     """
-    run("render", "policy.yaml", "-o", "out")
+    run("render", "policy.yaml", "--output-dir", "out")
     renamed = Path("policy.yaml").read_text().replace("name: week", "name: working-week")
     Path("policy.yaml").write_text(renamed)
-    refused = run("render", "policy.yaml", "-o", "out")
+    refused = run("render", "policy.yaml", "--output-dir", "out")
     assert (refused.code, "(former-name)" in refused.err) == (1, True)
     assert "cronjob_week-resync.yaml" in names()
     Path("policy.yaml").write_text(
         renamed.replace("spec:\n", "spec:\n  formerNames: [flux-system/week]\n")
     )
-    assert run("render", "policy.yaml", "-o", "out").code == 0
+    assert run("render", "policy.yaml", "--output-dir", "out").code == 0
     assert all("working-week" in name for name in names() if name != "kustomization.yaml")
 
 
@@ -701,11 +737,11 @@ def test_render_without_a_target_that_was_gated(run: Run) -> None:
     """A target that is dropped while closed would stay closed, so it has to be released first."""
     two = [{"kind": "Kustomization", "names": ["apps", "infra"]}]
     Path("policy.yaml").write_text(spec(targets=json.dumps(two)))
-    run("render", "policy.yaml", "-o", "out")
+    run("render", "policy.yaml", "--output-dir", "out")
     Path("policy.yaml").write_text(spec())
-    dropped = run("render", "policy.yaml", "-o", "out")
+    dropped = run("render", "policy.yaml", "--output-dir", "out")
     assert (dropped.code, "(target-dropped)" in dropped.err) == (1, True)
     Path("policy.yaml").write_text(
         spec(released=json.dumps([{"kind": "Kustomization", "names": ["infra"]}]))
     )
-    assert run("render", "policy.yaml", "-o", "out").code == 0
+    assert run("render", "policy.yaml", "--output-dir", "out").code == 0

@@ -70,7 +70,7 @@ def test_what_a_value_is_called_says_what_it_is() -> None:
         [one] = [each for each in found[command] if name in each.names]
         return one.value
 
-    assert value("render", "--output") is Value.DIRECTORY
+    assert value("render", "--output-dir") is Value.DIRECTORY
     assert value("status", "-f") is Value.FILE
     assert value("calendar", "--days") is Value.TEXT
     assert value("calendar", "--output") is Value.CHOICE

@@ -35,18 +35,22 @@ spec:
 FLEET = ["--clusters", "fleet"]
 # Every option that names what is written, in a call that would write.
 WRITES = {
-    "render": ["render", "policy.yaml", "-o"],
-    "render --all-clusters": ["render", "policy.yaml", *FLEET, "-o"],
-    "render --shard": ["render", "policy.yaml", *FLEET, "--shard", "1/2", "-o"],
-    "split": ["split", "base.yaml", "--classes", "classes.yaml", "-o"],
-    "migrate": ["migrate", "by-hand", "-o"],
+    "render": ["render", "policy.yaml", "--output-dir"],
+    "render --all-clusters": ["render", "policy.yaml", *FLEET, "--output-dir"],
+    "render --shard": ["render", "policy.yaml", *FLEET, "--shard", "1/2", "--output-dir"],
+    "split": ["split", "base.yaml", "--classes", "classes.yaml", "--output-dir"],
+    "migrate": ["migrate", "by-hand", "--output-dir"],
     "install": ["install", "--plugin-home"],
 }
 # What only reads there must not be led elsewhere either.
 READS = {
-    "render --check": [*WRITES["render"][:-1], "--check", "-o"],
-    "render --all-clusters --check": [*WRITES["render --all-clusters"][:-1], "--check", "-o"],
-    "split --check": [*WRITES["split"][:-1], "--check", "-o"],
+    "render --check": [*WRITES["render"][:-1], "--check", "--output-dir"],
+    "render --all-clusters --check": [
+        *WRITES["render --all-clusters"][:-1],
+        "--check",
+        "--output-dir",
+    ],
+    "split --check": [*WRITES["split"][:-1], "--check", "--output-dir"],
 }
 
 
@@ -202,8 +206,8 @@ def test_two_runs_at_once(here: Path) -> None:
 
     Reading needs no lock.
     """
-    assert main(["render", "policy.yaml", "-o", "out"]) == 0
-    assert main(["render", "policy.yaml", *FLEET, "-o", "tree"]) == 0
+    assert main(["render", "policy.yaml", "--output-dir", "out"]) == 0
+    assert main(["render", "policy.yaml", *FLEET, "--output-dir", "tree"]) == 0
     before = everything(here)
     for folder in ("out", "tree"):
         program = f"""
@@ -227,7 +231,7 @@ with locks.alone(Path({folder!r})):
                 "render",
                 "policy.yaml",
                 *fleet,
-                "-o",
+                "--output-dir",
                 folder,
             ]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -245,10 +249,10 @@ def test_shards_at_once_make_what_one_run_makes(here: Path) -> None:
     for number in range(40):
         (here / f"fleet/c{number}.yaml").write_text(POLICY)
     call = [sys.executable, "-m", "krm_windows", "render", "policy.yaml", *FLEET]
-    assert subprocess.run([*call, "-o", "one"], check=False).returncode == 0
+    assert subprocess.run([*call, "--output-dir", "one"], check=False).returncode == 0
     for _ in range(2):  # from nothing, and over what is there
         shards = [
-            subprocess.Popen([*call, "-o", "many", "-j", "2", "--shard", f"{index}/4"])
+            subprocess.Popen([*call, "--output-dir", "many", "-j", "2", "--shard", f"{index}/4"])
             for index in range(1, 5)
         ]
         assert [shard.wait() for shard in shards] == [0, 0, 0, 0]
@@ -271,7 +275,7 @@ def test_clusters_that_are_gone_are_removed_by_shards_at_once(here: Path) -> Non
         "render",
         "policy.yaml",
         *FLEET,
-        "-o",
+        "--output-dir",
         "many",
         "--layout",
         "flat",

@@ -88,7 +88,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (place / name).write_text(text)
     (place / "deploy").chmod(0o755)
     monkeypatch.chdir(place)
-    assert main(["render", "windows/policy.yaml", "-o", "windows/rendered"]) == 0
+    assert main(["render", "windows/policy.yaml", "--output-dir", "windows/rendered"]) == 0
     (place / "objects.json").write_text("\n".join(map(json.dumps, objects())))
     for arguments in (
         ("init", "--quiet", "--initial-branch=main"),

@@ -344,7 +344,16 @@ def test_split_reads_nothing_of_the_host_and_asks_nobody(
             write(repository, f"attack-{number}", files)
             output = tmp_path / f"split-{number}"
             base = str(repository / f"attack-{number}")
-            main(["split", base, "--classes", str(repository / "classes.yaml"), "-o", str(output)])
+            main(
+                [
+                    "split",
+                    base,
+                    "--classes",
+                    str(repository / "classes.yaml"),
+                    "--output-dir",
+                    str(output),
+                ]
+            )
             written = "".join(
                 path.name + path.read_text() for path in output.rglob("*") if path.is_file()
             )

@@ -62,8 +62,8 @@ COMMANDS = (
     "status policy.yaml -f objects.json",
     "pending policy.yaml -f objects.json",
     "diff good.yaml policy.yaml",
-    "render policy.yaml -o out",
-    "render policy.yaml -o out --all-clusters --clusters clusters",
+    "render policy.yaml --output-dir out",
+    "render policy.yaml --output-dir out --all-clusters --clusters clusters",
     "verify resources --policy policy.yaml",
     'set policy.yaml --patch {"spec":{"interval":"30m"}}',
     "override policy.yaml open --for 2h --reason x",
@@ -104,8 +104,8 @@ def test_of_two_versions_each_mistake_is_in_its_own_file(
 @pytest.mark.parametrize(
     "call",
     [
-        "render good.yaml -o out --resources resources",
-        "render good.yaml -o out --resources resources --all-clusters --clusters clusters",
+        "render good.yaml --output-dir out --resources resources",
+        "render good.yaml --output-dir out --resources resources --clusters clusters",
     ],
 )
 def test_what_is_wrong_with_a_resource_is_in_its_file(
@@ -127,7 +127,7 @@ def test_a_file_that_a_stream_names_is_not_opened(
         'namespace: flux-system, annotations: {internal.config.kubernetes.io/path: "good.yaml"}}',
     )
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(named.encode())))
-    assert main(["render", "good.yaml", "-o", "out", "--resources", "-"]) == 1
+    assert main(["render", "good.yaml", "--output-dir", "out", "--resources", "-"]) == 1
     printed = capsys.readouterr().err
     assert "good.yaml:" not in printed
     assert "(suspend-true)" in printed
@@ -136,10 +136,10 @@ def test_a_file_that_a_stream_names_is_not_opened(
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        ("render good.yaml -o out", "1 warning, 14 files written, zone rules"),
-        ("render policy.yaml -o out", "1 error, nothing written"),
+        ("render good.yaml --output-dir out", "1 warning, 14 files written, zone rules"),
+        ("render policy.yaml --output-dir out", "1 error, nothing written"),
         (
-            "render good.yaml -o out --all-clusters --clusters clusters",
+            "render good.yaml --output-dir out --all-clusters --clusters clusters",
             "1 cluster, 15 files written, zone rules",
         ),
         ("verify resources --policy policy.yaml", "1 error"),
@@ -181,27 +181,27 @@ READERS = (
     "pending broken.yaml -f objects.json",
     "diff good.yaml broken.yaml",
     "diff broken.yaml good.yaml",
-    "render broken.yaml -o out",
-    "render broken.yaml -o out --all-clusters --clusters clusters",
+    "render broken.yaml --output-dir out",
+    "render broken.yaml --output-dir out --all-clusters --clusters clusters",
     "verify resources --policy broken.yaml",
     'set broken.yaml --patch {"spec":{"interval":"30m"}}',
     "override broken.yaml open --for 2h --reason x",
     "override broken.yaml --list",
     "merge-gate broken.yaml --print-schedule",
     "simulate broken.yaml --repo . --since 1y",
-    "split resources -o out --classes broken.yaml",
-    "split resources -o out --classes classes.yaml --flux-kustomization broken.yaml",
+    "split resources --output-dir out --classes broken.yaml",
+    "split resources --output-dir out --classes classes.yaml --flux-kustomization broken.yaml",
 )
 # Any objects may be in these, or none.
 OF_OBJECTS = (
     "check good.yaml --resources broken",
     "calendar good.yaml --resources broken",
-    "render good.yaml -o out --resources broken",
-    "render good.yaml -o out --all-clusters --clusters broken",
-    "render good.yaml -o out --clusters clusters --flux-kustomizations broken/north.yaml",
+    "render good.yaml --output-dir out --resources broken",
+    "render good.yaml --output-dir out --all-clusters --clusters broken",
+    "render good.yaml --output-dir out --clusters clusters --flux-kustomizations broken/north.yaml",
     "verify broken --policy good.yaml",
     "set good.yaml --patch @broken/north.yaml",
-    "split broken -o out --classes classes.yaml",
+    "split broken --output-dir out --classes classes.yaml",
 )
 
 
@@ -266,7 +266,7 @@ def test_a_resource_with_a_field_twice_is_in_its_file(capsys: pytest.CaptureFixt
     """Of the second document of a file, too."""
     twice = APPS + "  suspend: true\n"
     shown = read(
-        "render good.yaml -o out --resources broken",
+        "render good.yaml --output-dir out --resources broken",
         twice.replace("{", "{{").replace("}", "}}"),
         capsys,
     )
@@ -360,10 +360,10 @@ def test_a_rule_leads_to_its_entry() -> None:
         ("check good.yaml -q", 0, 0),
         ("check policy.yaml --quiet", 1, 1),
         ("check good.yaml policy.yaml -q", 1, 1),
-        ("render good.yaml -o out -q", 0, 0),
-        ("render good.yaml -o out -q --strict", 1, 1),
-        ("render good.yaml -o out -q --all-clusters --clusters clusters", 0, 0),
-        ("render policy.yaml -o out -q", 1, 1),
+        ("render good.yaml --output-dir out -q", 0, 0),
+        ("render good.yaml --output-dir out -q --strict", 1, 1),
+        ("render good.yaml --output-dir out -q --all-clusters --clusters clusters", 0, 0),
+        ("render policy.yaml --output-dir out -q", 1, 1),
         ("verify resources --policy good.yaml -q", 1, 1),
     ],
 )
@@ -375,5 +375,5 @@ def test_quiet_says_only_what_fails(
     printed = capsys.readouterr()
     assert printed.out == ""
     assert len(printed.err.splitlines()) == lines
-    main(["render", "good.yaml", "-o", "other"])
+    main(["render", "good.yaml", "--output-dir", "other"])
     assert "14 files written" in capsys.readouterr().err

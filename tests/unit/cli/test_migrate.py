@@ -27,7 +27,7 @@ def test_it_writes_a_policy_and_says_so(
 ) -> None:
     """Where nothing is wrong, it exits 0 even with --strict."""
     out = tmp_path / "deep/out"
-    assert main(["migrate", str(fleet), "-o", str(out), "--strict"]) == ExitCode.FINE
+    assert main(["migrate", str(fleet), "--output-dir", str(out), "--strict"]) == ExitCode.FINE
     assert [path.name for path in out.iterdir()] == ["shop.yaml"]
     assert capsys.readouterr().out.startswith("shop.yaml: WindowPolicy flux-system/shop\n")
 
@@ -36,8 +36,8 @@ def test_suspensions_are_taken_over_for_thirty_days_or_until_a_date(
     fleet: Path, tmp_path: Path
 ) -> None:
     """Only this depends on the day on which it runs."""
-    main(["migrate", str(fleet), "-o", str(tmp_path / "a")])
-    main(["migrate", str(fleet), "-o", str(tmp_path / "b"), "--adopt-until", ADOPT_UNTIL])
+    main(["migrate", str(fleet), "--output-dir", str(tmp_path / "a")])
+    main(["migrate", str(fleet), "--output-dir", str(tmp_path / "b"), "--adopt-until", ADOPT_UNTIL])
     dated, given = ((tmp_path / name / "shop.yaml").read_text() for name in "ab")
     assert f'  adoptUntil: "{ADOPT_UNTIL}"\n' in given
     without = [
@@ -49,7 +49,7 @@ def test_suspensions_are_taken_over_for_thirty_days_or_until_a_date(
 def test_a_report_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Policies with their clusters, files, and results as the functions specification has them."""
     assert (
-        main(["migrate", str(REPOSITORY), "-o", str(tmp_path / "out"), "--format", "json"])
+        main(["migrate", str(REPOSITORY), "--output-dir", str(tmp_path / "out"), "-o", "json"])
         == ExitCode.FINE
     )
     found = json.loads(capsys.readouterr().out)
@@ -70,7 +70,7 @@ def test_a_report_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_warnings_fail_under_strict(tmp_path: Path) -> None:
     """What is wrong with the original is a warning."""
     assert (
-        main(["migrate", str(REPOSITORY), "-o", str(tmp_path / "out"), "--strict"])
+        main(["migrate", str(REPOSITORY), "--output-dir", str(tmp_path / "out"), "--strict"])
         == ExitCode.ERROR
     )
 
@@ -80,7 +80,7 @@ def test_what_is_not_understood_fails(
 ) -> None:
     """The file and the line are named, and nothing is written."""
     (fleet / "other.yaml").write_text(job("third", "0 9 * * *", "flux suspend kustomization $APPS"))
-    assert main(["migrate", str(fleet), "-o", str(tmp_path / "out")]) == ExitCode.ERROR
+    assert main(["migrate", str(fleet), "--output-dir", str(tmp_path / "out")]) == ExitCode.ERROR
     assert capsys.readouterr().out.startswith(
         "other.yaml:20: [error] third: `flux suspend kustomization $APPS` "
     )
@@ -89,7 +89,7 @@ def test_what_is_not_understood_fails(
 
 def test_nothing_to_migrate_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever calls it expects windows."""
-    assert main(["migrate", str(tmp_path), "-o", str(tmp_path / "out")]) == ExitCode.ERROR
+    assert main(["migrate", str(tmp_path), "--output-dir", str(tmp_path / "out")]) == ExitCode.ERROR
     assert (
         capsys.readouterr().out
         == "no policy was made: there is no CronJob that suspends or resumes anything\n"
@@ -99,10 +99,10 @@ def test_nothing_to_migrate_fails(tmp_path: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere", "-o", "out"], "nowhere: no such directory"),
-        (["fleet", "-o", "fleet"], "fleet is in the way"),
+        (["nowhere", "--output-dir", "out"], "nowhere: no such directory"),
+        (["fleet", "--output-dir", "fleet"], "fleet is in the way"),
         (
-            ["fleet", "-o", "out", "--adopt-until", "soon"],
+            ["fleet", "--output-dir", "out", "--adopt-until", "soon"],
             "must be a date such as 2026-12-20, got 'soon'",
         ),
     ],

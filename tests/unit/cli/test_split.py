@@ -88,7 +88,7 @@ class Desk:
 
     def split(self, *arguments: str, classes: str = CLASSES, base: str | None = None) -> int:
         """Run `split`, into `plant-7/apps` where nothing else is asked for."""
-        where = () if "--plan" in arguments else ("-o", str(self.output))
+        where = () if "--plan" in arguments else ("--output-dir", str(self.output))
         file = self.put("classes.yaml", classes)
         return main(
             ["split", base or str(self.path / "base"), "--classes", file, *where, *arguments]
@@ -398,7 +398,7 @@ def test_the_plan_says_what_goes_where_and_why(
 
 def test_the_plan_as_json(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     """The same for programs, in the order of the base."""
-    assert desk.split("--plan", "--json") == 0
+    assert desk.split("--plan", "-o", "json") == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["classes"] == [
         {"name": "live", "policy": None},

@@ -33,7 +33,7 @@ def fleet(tmp_path: Path, tool: Callable[[str], Path], monkeypatch: pytest.Monke
                 "render",
                 str(tmp_path / "policy.yaml"),
                 "--all-clusters",
-                "-o",
+                "--output-dir",
                 str(tmp_path / "fleet"),
             ]
         )

@@ -40,7 +40,13 @@ def call(
     monkeypatch.chdir(tmp_path)
     several = ["--all-clusters", "--layout", str(request.param)]
     Path("policy.yaml").write_text(POLICY if request.param == "single" else CLUSTERS)
-    return ["render", "policy.yaml", "-o", "out", *([] if request.param == "single" else several)]
+    return [
+        "render",
+        "policy.yaml",
+        "--output-dir",
+        "out",
+        *([] if request.param == "single" else several),
+    ]
 
 
 @pytest.mark.parametrize("release", ["2025b", "2099a"])
@@ -104,7 +110,7 @@ def test_verify_takes_a_release_for_what_it_is(
     """Another release with the same rules is fine; other rules are stale, and it is said why."""
     monkeypatch.chdir(tmp_path)
     Path("policy.yaml").write_text(POLICY)
-    assert main(["render", "policy.yaml", "-o", "out"]) == 0
+    assert main(["render", "policy.yaml", "--output-dir", "out"]) == 0
     rewritten(Path("out"), (f'"release": "{zones.release()}"', '"release": "2025b"'))
     assert main(["verify", "out", "--policy", "policy.yaml"]) == 0
     assert "(stale)" not in capsys.readouterr().err
@@ -137,7 +143,7 @@ def test_a_zone_that_changed_is_a_finding_of_kubectl(
     kubectl = policy.replace("spec:\n", "spec:\n  actuator: {type: Kubectl}\n")
     for text, count in ((kubectl, 1), (policy, 0)):
         Path("policy.yaml").write_text(text)
-        for command in (["render", "policy.yaml", "-o", "out"], ["check", "policy.yaml"]):
+        for command in (["render", "policy.yaml", "--output-dir", "out"], ["check", "policy.yaml"]):
             main(command)
             printed = capsys.readouterr()
             assert (printed.out + printed.err).count("(kubectl-zone)") == count, command

@@ -35,7 +35,7 @@ def test_it_is_known_by_what_was_rendered(spec: str, follow: Followed, write: Wr
     """By the timetable of `Gate`, by the rights of `Kubectl`; its file counts no second time."""
     tree = write({"windows/policy.yaml": policy(spec=spec)})
     place = f"{tree.root}/clusters/north/windows"
-    assert main(["render", f"{tree.root}/windows/policy.yaml", "-o", place]) == 0
+    assert main(["render", f"{tree.root}/windows/policy.yaml", "--output-dir", place]) == 0
     assert gates(follow(REPOSITORY)) == [
         ("north", "flux-system/window", WINDOWED, "flux-system/flux-system")
     ]

@@ -28,7 +28,7 @@ def render(repository: Path, git: Git, function: Path) -> Any:  # noqa: ANN401
     (repository / "clusters/apps.yaml").write_text(APPS)
 
     def run(output: str, *options: str) -> None:
-        command = [function, "render", "clusters/week.yaml", "-o", output, *options]
+        command = [function, "render", "clusters/week.yaml", "--output-dir", output, *options]
         subprocess.run(command, cwd=repository, check=True, capture_output=True)
         git("add", ".")
         git("commit", "--quiet", "--allow-empty", "--message=render")
