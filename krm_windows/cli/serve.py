@@ -5,14 +5,16 @@ import ipaddress
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from krm_windows.cli import builds, output, times
 from krm_windows.cli.arguments import person
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
+from krm_windows.system.reading import SUFFIXES
 
 if TYPE_CHECKING:
     from krm_windows.service.access import Ways
@@ -21,7 +23,19 @@ if TYPE_CHECKING:
 
 _PORT = 8080
 _MOST_PORT = 65535
+_MOST_TOKEN = 1 << 20
 _LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
+# Options that say more about a way in, and the option that opens it. Without that they would be
+# left out without a word, and on loopback everybody be let in.
+_PARTS = {
+    "oidc_audience": "oidc_issuer",
+    "oidc_jwks": "oidc_issuer",
+    "oidc_claim": "oidc_issuer",
+    "proxy_from": "proxy_user",
+    "proxy_email": "proxy_user",
+    "proxy_groups": "proxy_user",
+    "propose_token": "propose",
+}
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -160,7 +174,7 @@ def _access(parser: argparse.ArgumentParser) -> None:
         "--oidc-jwks", metavar="URL|FILE", help="its keys (default: as it publishes them)"
     )
     group.add_argument(
-        "--oidc-claim", default="scope", metavar="NAME", help="what scopes come from (%(default)s)"
+        "--oidc-claim", metavar="NAME", help="what scopes come from (default: scope)"
     )
     group.add_argument(
         "--proxy-user", metavar="HEADER", help="take callers from this header of a proxy"
@@ -262,10 +276,19 @@ def _check_access(arguments: argparse.Namespace) -> None:
     """Refuse ways of access of which a half is missing."""
     if (arguments.tls_cert is None) is not (arguments.tls_key is None):
         raise UsageError("--tls-cert and --tls-key belong together")
+    for part, whole in _PARTS.items():
+        if getattr(arguments, part) and getattr(arguments, whole) is None:
+            raise UsageError(f"{_option(part)} says nothing without {_option(whole)}")
+    if arguments.grant and arguments.oidc_issuer is None and arguments.proxy_user is None:
+        raise UsageError("--grant says nothing without --oidc-issuer or --proxy-user")
     if arguments.oidc_issuer is not None and not arguments.oidc_audience:
         raise UsageError("--oidc-issuer needs --oidc-audience: a token for others is none for us")
     if arguments.proxy_user is not None and not arguments.proxy_from:
         raise UsageError("--proxy-user needs --proxy-from: anybody can send a header")
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _check_proposals(arguments: argparse.Namespace) -> None:
@@ -298,7 +321,7 @@ def _ways(arguments: argparse.Namespace) -> "Ways":
             arguments.oidc_issuer,
             arguments.oidc_audience,
             arguments.oidc_jwks,
-            arguments.oidc_claim,
+            arguments.oidc_claim or "scope",
         )
     proxy = None
     if arguments.proxy_user is not None:
@@ -333,10 +356,8 @@ def _settings(arguments: argparse.Namespace, ways: "Ways") -> "Settings":
 
     if not arguments.repo.is_dir():
         raise InputError(f"{arguments.repo}: no such directory")
-    try:
-        arguments.new_file.format(namespace="a", name="b")
-    except (KeyError, IndexError, ValueError):
-        raise InputError("--new-file takes {namespace} and {name}, and nothing else") from None
+    _check_new_file(arguments.new_file)
+    _check_public_url(arguments.public_url)
     # Where everybody is let in, no other name may lead here (DNS rebinding).
     hosts = None
     if ways.anonymous is not None:
@@ -356,6 +377,33 @@ def _settings(arguments: argparse.Namespace, ways: "Ways") -> "Settings":
         fetch_seconds=arguments.fetch_every,
         limits=Limits(writes_a_minute=arguments.rate),
     )
+
+
+def _check_new_file(template: str) -> None:
+    """Refuse a path at which no new policy could be put, or found again."""
+    try:
+        path = PurePosixPath(template.format(namespace="a", name="b"))
+    except (KeyError, IndexError, ValueError):
+        raise InputError("--new-file takes {namespace} and {name}, and nothing else") from None
+    if path.is_absolute() or ".." in path.parts or path.suffix not in SUFFIXES:
+        raise UsageError(
+            f"--new-file must be a path below DIR that ends in .yaml, got {template!r}"
+        )
+
+
+def _check_public_url(address: str | None) -> None:
+    """Refuse an address that no browser has as its origin: every form would be refused."""
+    if address is None:
+        return
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        parts = urlsplit("")
+    origin = f"{parts.scheme}://{parts.netloc}"
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"--public-url must be such as https://windows.example, got {address!r}")
+    if address.rstrip("/") != origin:
+        raise UsageError(f"--public-url must have no path: {origin}")
 
 
 def _clusters(arguments: argparse.Namespace) -> "Clusters | None":
@@ -392,10 +440,13 @@ def _rendered(arguments: argparse.Namespace) -> "Rendering | None":
 
 def _pull_requests(arguments: argparse.Namespace) -> "PullRequests | None":
     from krm_windows.service import proposals  # noqa: PLC0415 - the extra `server`
-    from krm_windows.system import programs  # noqa: PLC0415 - likewise
+    from krm_windows.system import bounded, programs  # noqa: PLC0415 - likewise
 
     if arguments.propose:
-        return proposals.forge(arguments.propose, arguments.propose_token)
+        forge = proposals.forge(arguments.propose, arguments.propose_token)
+        # Now, and not at the first change: it is read again for each, as it may be replaced.
+        bounded.read_file(arguments.propose_token, most=_MOST_TOKEN)
+        return forge
     if arguments.propose_command:
         program = arguments.propose_command
         if not Path(program).is_absolute():

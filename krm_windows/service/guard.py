@@ -34,7 +34,12 @@ _ALWAYS = ("/healthz", "/readyz", "/metrics")
 
 
 class Guard:
-    """Stands before an application."""
+    """Stands before an application: so many requests are worked on at once, and no more.
+
+    One that is waited for takes no place: whoever sends a body slowly, or reads an answer slowly,
+    stands in nobody's way. How long they may take, and how many connections there are, is limited
+    elsewhere.
+    """
 
     def __init__(self, application: ASGIApp, limits: Limits, *, secure: bool) -> None:
         """Guard an application; `secure` where callers come over TLS."""
@@ -50,6 +55,7 @@ class Guard:
             await self._application(scope, receive, send)
             return
         guarded = self._guarded(send)
+        # Of those that are refused here none has a place.
         if self._left <= 0 and scope["path"] not in _ALWAYS:
             await as_response(_BUSY)(scope, receive, guarded)
             return
@@ -62,7 +68,7 @@ class Guard:
         # On the event loop alone, so it needs no lock.
         self._left -= 1
         try:
-            await self._application(scope, receive, guarded)
+            await self._application(scope, self._received(receive), guarded)
         except TimeoutError:
             # The answer is not taken: uvicorn ends the connection of one that is not whole.
             return
@@ -79,10 +85,25 @@ class Guard:
                 headers.setdefault("Cache-Control", "no-store")
                 if self._secure:
                     headers.setdefault("Strict-Transport-Security", _LASTING)
-            async with asyncio.timeout(_SEND_SECONDS):
-                await send(message)
+            self._left += 1
+            try:
+                async with asyncio.timeout(_SEND_SECONDS):
+                    await send(message)
+            finally:
+                self._left -= 1
 
         return guarded
+
+    def _received(self, receive: Receive) -> Receive:
+        async def received() -> Message:
+            self._left += 1
+            try:
+                return await receive()
+            finally:
+                # Below nothing for a moment: what is here is worked on, and others are refused.
+                self._left -= 1
+
+        return received
 
 
 def _head(scope: Scope) -> int:

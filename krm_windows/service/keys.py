@@ -60,7 +60,11 @@ class Keys:
     """The keys of an issuer: from a file, from an address, or as its discovery document says."""
 
     def __init__(self, issuer: str, source: str | None) -> None:
-        """Take keys of an issuer; raises WorkspaceError for an address that is not safe."""
+        """Take keys of an issuer.
+
+        Raises WorkspaceError for an address that is not safe, and OSError for a file that cannot be
+        read.
+        """
         self._issuer = issuer
         self._source = source
         self._lock = threading.Lock()
@@ -75,6 +79,11 @@ class Keys:
         for address in (issuer, source):
             if address is not None and "://" in address:
                 addresses.confidential(address)
+        if source is None:
+            # They are found by its name.
+            addresses.confidential(issuer)
+        elif "://" not in source:
+            bounded.read_file(Path(source), most=_MOST)
 
     def awaited(self, token: str) -> "Future[None] | None":
         """Return what to wait for before `claims` is asked; None where that answers at once.

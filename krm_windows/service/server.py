@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from krm_windows.service.settings import Limits
+from krm_windows.system.errors import WorkspaceError
 
 # A request's line and headers have to be here after so long, at first and after each answer: who
 # sends a byte now and then would hold a connection for ever.
@@ -35,20 +36,24 @@ class Address:
 
 
 class Protocol(H11Protocol):
-    """HTTP/1.1 with a limit on how long a connection may wait for a request."""
+    """HTTP/1.1 with a limit on how long a connection may wait for a request.
+
+    Of so many connections that no more are taken, the one that has waited for a request for longest
+    makes room: else whoever opens connections and sends nothing keeps everybody out.
+    """
 
     most: ClassVar[int] = 512
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request; one connection too many is closed."""
+        """Begin to wait for a request; one connection too many is closed, this one or another."""
         super().connection_made(transport)
         # asyncio does so for sockets that it has made itself. Else the second part of an answer
         # waits for the caller to acknowledge the first, which takes 40 ms (tcp(7)).
         connection = transport.get_extra_info("socket")
         if connection is not None:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._timer: asyncio.TimerHandle | None = None
-        if len(self.connections) > self.most:
+        self.timer: asyncio.TimerHandle | None = None
+        if len(self.connections) > self.most and not self._has_room():
             transport.close()
             return
         self._wait(_HEADER_SECONDS)
@@ -59,7 +64,7 @@ class Protocol(H11Protocol):
         # None before the first request, which uvicorn's annotation does not say.
         cycle: RequestResponseCycle | None = getattr(self, "cycle", None)
         if cycle is not None and not cycle.response_complete:
-            self._stop_waiting()
+            self.stop_waiting()
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
@@ -68,17 +73,31 @@ class Protocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""
-        self._stop_waiting()
+        self.stop_waiting()
         super().connection_lost(exc)
 
-    def _wait(self, seconds: float) -> None:
-        self._stop_waiting()
-        self._timer = self.loop.call_later(seconds, self.transport.close)
+    def _has_room(self) -> bool:
+        """Close the connection whose time to send a request is up first, if there is any."""
+        timers: dict[Protocol, asyncio.TimerHandle] = {}
+        for each in self.connections:
+            if isinstance(each, Protocol) and each.timer is not None:
+                timers[each] = each.timer
+        if not timers:
+            return False
+        first = min(timers, key=lambda each: timers[each].when())
+        first.stop_waiting()
+        first.transport.close()
+        return True
 
-    def _stop_waiting(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    def _wait(self, seconds: float) -> None:
+        self.stop_waiting()
+        self.timer = self.loop.call_later(seconds, self.transport.close)
+
+    def stop_waiting(self) -> None:
+        """Take as long as it takes from now on."""
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
 
 
 class _Server(uvicorn.Server):
@@ -104,7 +123,10 @@ def run(
     connections: int,
     started: Callable[[str, int], None],
 ) -> None:
-    """Serve until a signal comes; `started` is called with host and port once it listens."""
+    """Serve until a signal comes; `started` is called with host and port once it listens.
+
+    Raises WorkspaceError where it cannot listen, or has no use for the certificate.
+    """
     Protocol.most = connections
     config = uvicorn.Config(
         application,
@@ -125,9 +147,31 @@ def run(
         server_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
-    bound = config.bind_socket()
+    # Both here, and not by uvicorn, which ends the process without a word, or fails later.
+    try:
+        config.load()
+    except OSError as error:
+        # A file that is not there, or `ssl.SSLError` for one that is something else.
+        raise WorkspaceError(f"the certificate or its key cannot be used: {error}") from None
+    bound = _bound(address)
     host, port = bound.getsockname()[:2]
     _Server(config, lambda: started(host, port)).run(sockets=[bound])
+
+
+def _bound(address: Address) -> socket.socket:
+    family = socket.AF_INET
+    if ":" in address.host:
+        family = socket.AF_INET6
+    bound = socket.socket(family)
+    # An address of which connections are still being closed (socket(7)).
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((address.host, address.port))
+    except OSError as error:
+        bound.close()
+        place = f"{address.host}, port {address.port}"
+        raise WorkspaceError(f"cannot listen at {place}: {error.strerror}") from None
+    return bound
 
 
 def _text(path: Path | None) -> str | None:

@@ -72,6 +72,7 @@ class Windows:
         self._reach = Reach.NONE
         if settings.remote is not None:
             self._reach = Reach.UNTRIED
+            self.branch.check_remote(settings.remote)
         self._recover()
         # Nothing is served before it can be read.
         tip = self._tip()
@@ -205,7 +206,8 @@ class Windows:
     def _recover(self) -> None:
         """Finish or forget what a run that was killed had begun."""
         with self.alone():
-            # The lock is held: what is pending here was begun by a run that ended.
+            # The lock is held: what is here was begun by a run that ended.
+            self.forward.clean()
             if self.forward.pending() is not None:
                 self._finish()
 

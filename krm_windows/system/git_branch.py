@@ -255,6 +255,15 @@ class Branch:
             f"the remote {_plain(remote)} did not take the change: {_refusal(printed, ended)}"
         )
 
+    def check_remote(self, remote: str) -> None:
+        """Refuse the name of a remote that there is none of; an address is taken as it is."""
+        # As Git tells them apart: a path has a slash, an address a colon (gitremotes, git-push(1)).
+        if "/" in remote or ":" in remote:
+            return
+        ended = self.run("remote", "get-url", "--", remote)
+        if ended.code != 0:
+            raise WorkspaceError(f"there is no remote {remote!r}: see git remote")
+
     def remove(self, remote: str, ref: str) -> None:
         """Remove a ref of a remote; what cannot be removed is left."""
         self.run("push", "--porcelain", "--", remote, f":{ref}")

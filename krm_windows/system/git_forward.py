@@ -9,6 +9,7 @@ change of a person is lost.
 import errno
 import json
 import os
+import re
 import shutil
 import stat
 import time
@@ -19,6 +20,7 @@ from pathlib import Path
 
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.files import LEFTOVER
 from krm_windows.system.git_branch import Branch, File
 from krm_windows.system.git_layout import blob_name
 
@@ -28,6 +30,8 @@ _JOURNAL = "journal.json"
 _INDEX = "index"
 # Not `index.lock`: that is how Git itself locks the copy of the index.
 _LOCK = "hold"
+# What is written here before it goes into the tree, or takes the place of the index.
+_COPY = re.compile(r"new-\d+|index")
 # Git holds its lock for milliseconds; an editor's plug-in may ask for the status all the time.
 _PATIENCE = 3.0
 _PAUSE = 0.02
@@ -64,6 +68,13 @@ class Forward:
         """Take it back: the branch did not move."""
         with suppress(FileNotFoundError):
             (self.folder / _JOURNAL).unlink()
+
+    def clean(self) -> None:
+        """Remove what a run that was killed has left half written; keep every other run out."""
+        with Directory.at(self.folder) as folder:
+            for name, is_directory in folder.entries():
+                if not is_directory and (LEFTOVER.fullmatch(name) or _COPY.fullmatch(name)):
+                    folder.remove(name)
 
     def move(self, old: str, new: str, contents: Sequence[bytes] = ()) -> None:
         """Move the branch, then the tree; raises MovedError where the branch is not at `old`.

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,8 @@ from krm_windows.system.git_branch import Person
 
 ROOT = Path(__file__).resolve().parents[3]
 LOCAL = "127.0.0.1"
+PROXY = ("--proxy-user", "X-User", "--proxy-from", "10.0.0.0/8")
+OIDC = ("--oidc-issuer", "https://id.example.com", "--oidc-audience", "a")
 PATH = "/policies/flux-system/no-deploy-friday"
 # Limits that a test can wait for.
 SERVED = """\
@@ -88,6 +90,11 @@ FOUND_LATER = (
     "no such program",
     "there is no branch",
     "must be https",
+    "an address must be https",
+    "no-such-keys",
+    "no-such-file",
+    "there is no remote 'nowhere'",
+    "the certificate or its key cannot",
 )
 
 
@@ -106,7 +113,27 @@ FOUND_LATER = (
         (["--proxy-user", "X-User", "--proxy-from", "10.0.0.1/8"], "must be addresses"),
         (["--propose", "https://forge.example.com/repos/a/b"], "--push REMOTE"),
         (["--propose", "https://f.example.com/repos/a/b", "--push", "origin"], "--propose-token"),
-        (["--grant", "ops=admin"], "--grant must be"),
+        (["--grant", "ops=admin", *PROXY], "--grant must be"),
+        (["--grant", "ops=read"], "--grant says nothing without"),
+        (["--grant", "ops=read", "--tokens", "t"], "--grant says nothing without"),
+        (["--oidc-audience", "a"], "--oidc-audience says nothing without --oidc-issuer"),
+        (["--oidc-jwks", "a"], "--oidc-jwks says nothing without"),
+        (["--oidc-claim", "a"], "--oidc-claim says nothing without"),
+        (["--proxy-from", "10.0.0.0/8"], "--proxy-from says nothing without --proxy-user"),
+        (["--proxy-email", "a"], "--proxy-email says nothing without"),
+        (["--proxy-groups", "a"], "--proxy-groups says nothing without"),
+        (["--propose-token", "a", "--push", "origin"], "--propose-token says nothing without"),
+        ([*OIDC, "--oidc-jwks", "no-such-keys"], "no-such-keys"),
+        (["--oidc-issuer", "id.example.com", "--oidc-audience", "a"], "an address must be https"),
+        (["--push", "nowhere"], "there is no remote 'nowhere'"),
+        (["--new-file", "../{name}.yaml"], "--new-file must be"),
+        (["--new-file", "/{name}.yaml"], "--new-file must be"),
+        (["--new-file", "a/{name}"], "--new-file must be"),
+        (["--public-url", "windows.example"], "--public-url must be"),
+        (["--public-url", "https://[windows.example"], "--public-url must be"),
+        (["--public-url", "https://windows.example/ui"], "--public-url must have no path"),
+        (["--tls-cert", "no-such-file", "--tls-key", "k"], "the certificate or its key cannot"),
+        (["--tls-cert", __file__, "--tls-key", __file__], "the certificate or its key cannot"),
         (["--new-file", "{a}.yaml"], "--new-file takes"),
         (["--port", "99999"], "from 1 to 65535"),
         (["--tokens", "none"], "none"),
@@ -116,6 +143,10 @@ FOUND_LATER = (
         (["--push", "o", "--propose-command", "no-such-program"], "no such program"),
         (["--push", "o", "--propose-command", "sh", "--propose", "https://f"], "two ways"),
         (["--branch", "none"], "there is no branch"),
+        (
+            ["--propose", "https://f", "--push", "https://f/a", "--propose-token", "no-such-file"],
+            "no-such-file",
+        ),
         (
             [
                 *("--push", "origin", "--propose-token", "t"),
@@ -135,6 +166,26 @@ def test_what_it_does_not_start_as(
     code = 1 if said in FOUND_LATER else 2
     assert main(["serve", *arguments]) == code
     assert said in capsys.readouterr().err
+
+
+def test_a_port_that_another_program_has(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Is told of, before anything is served."""
+    with socket.create_server((LOCAL, 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["serve", "--repo", str(repository), "--port", port]) == 1
+    assert f"cannot listen at {LOCAL}, port {port}: Address" in capsys.readouterr().err
+
+
+def test_connections_that_say_nothing_keep_nobody_out(repository: Path) -> None:
+    """However many there are: the one that has waited for longest makes room."""
+    with served("--repo", str(repository)) as (port, _), ExitStack() as stack:
+        for _ in range(server.Protocol.most + 20):
+            stack.enter_context(socket.create_connection((LOCAL, port), timeout=20))
+        for _ in range(3):
+            request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            assert b" 200 " in answered(port, request)[0].partition(b"\r\n")[0]
 
 
 @dataclass
@@ -214,12 +265,16 @@ def test_who_may_call(
 
 def test_without_grants_scopes_have_the_name_of_the_program(start: Callable[..., Started]) -> None:
     """As `krm-windows:read` in a token."""
-    granted = start("--tls-by-proxy", "--oidc-issuer", "i", "--oidc-audience", "w").ways.granted
+    granted = start("--tls-by-proxy", *OIDC[:2], "--oidc-audience", "w").ways.granted
     assert granted["krm-windows:write"] == {access.Scope.WRITE}
 
 
-def test_where_changes_go(start: Callable[..., Started], tmp_path: Path) -> None:
+def test_where_changes_go(
+    start: Callable[..., Started], repository: Path, tool: Callable[[str], Path], tmp_path: Path
+) -> None:
     """Into files, trees and pull requests as the options say."""
+    add = ("remote", "add", "origin", "https://forge.example.com/a/b")
+    subprocess.run([str(tool("git")), "-C", str(repository), *add], check=True)
     options = ("--push", "origin", "--committer", "Bot <bot@example.com>", "--fetch-every", "5")
     rendered = ("--render", "{directory}/windows", "--render-resources", "{directory}")
     command = ("--propose-command", "sh", "--public-url", "https://windows.example.com")
@@ -230,6 +285,7 @@ def test_where_changes_go(start: Callable[..., Started], tmp_path: Path) -> None
     assert isinstance(settings.pull_requests, Command)
     assert Path(settings.pull_requests.program).is_absolute()
     token = tmp_path / "token"
+    token.write_text("secret")
     forge = ("--propose", "https://forge.example.com/repos/a/b", "--propose-token", str(token))
     requests = start(*options, *forge).windows.settings.pull_requests
     assert isinstance(requests, Forge)

@@ -1,5 +1,6 @@
 """Who may call: tokens, JSON Web Tokens, a proxy; everybody else gets nothing, and is told of."""
 
+import asyncio
 import html
 import ipaddress
 import json
@@ -17,6 +18,7 @@ from starlette.requests import Request
 
 from krm_windows.service import access, application
 from krm_windows.service.access import Access, Provider, Proxy, Scope, Ways
+from krm_windows.service.guard import Guard
 from krm_windows.service.log import Log
 from krm_windows.service.problems import Problem
 from krm_windows.service.settings import Limits, Settings
@@ -336,6 +338,50 @@ def test_too_many_at_once(serve: Any) -> None:  # noqa: ANN401
     client = serve(limits=Limits(concurrency=0))
     assert client.ask("GET", POLICY).status == 503
     assert client.ask("GET", "/healthz").status == 200
+
+
+def test_who_is_waited_for_stands_in_nobodys_way() -> None:
+    """A body that comes slowly, and an answer that is read slowly, take no place of another's."""
+    comes, taken, worked = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    start = {"type": "http.response.start", "status": 200, "headers": []}
+
+    async def handle(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's
+        await receive()
+        if scope["path"] == "/works":
+            await worked.wait()
+        await send(dict(start))
+
+    guard = Guard(handle, Limits(concurrency=1), secure=False)
+
+    async def ask(path: str, *, received: Any = None, sent: Any = None) -> int:  # noqa: ANN401
+        statuses: list[int] = []
+
+        async def receive() -> Any:  # noqa: ANN401
+            await (received or asyncio.sleep)(0)
+            return {"type": "http.request", "body": b""}
+
+        async def send(message: Any) -> None:  # noqa: ANN401
+            statuses.append(message.get("status", 0))
+            await (sent or asyncio.sleep)(0)
+
+        scope: Any = {"type": "http", "path": path, "raw_path": b"/", "query_string": b""}
+        await guard({**scope, "headers": []}, receive, send)
+        return statuses[0]
+
+    async def asked() -> list[int]:
+        slow = asyncio.create_task(ask("/", received=lambda _: comes.wait()))
+        reader = asyncio.create_task(ask("/", sent=lambda _: taken.wait()))
+        await asyncio.sleep(0.01)
+        found = [await ask("/")]
+        working = asyncio.create_task(ask("/works"))
+        await asyncio.sleep(0.01)
+        # This one is worked on.
+        found.append(await ask("/"))
+        for event in (comes, taken, worked):
+            event.set()
+        return [*found, await slow, await reader, await working, await ask("/")]
+
+    assert asyncio.run(asked()) == [200, 503, 200, 200, 200, 200]
 
 
 def test_headers_for_browsers(client: Any) -> None:  # noqa: ANN401

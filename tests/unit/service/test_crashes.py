@@ -80,6 +80,9 @@ def test_killed_at_every_step(
         assert ("Fri 12:00" in text) is happened, step
         assert not list(repository.glob(".git/**/*.lock")), step
         assert client.windows.forward.pending() is None
+        # Nothing that was half written stays beside the journal, either.
+        left = {path.name for path in client.windows.forward.folder.iterdir()}
+        assert left <= {"hold"}, (step, left)
         if pushes:
             assert git("ls-remote", "origin", "main").split()[0] == git("rev-parse", "main").strip()
         git("reset", "--quiet", "--hard", before)
