@@ -5,15 +5,15 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from krm_windows import escape
+from krm_windows import escape, rules
 from krm_windows.cli import builds, output, progress, times
 from krm_windows.exit_codes import ExitCode
-from krm_windows.flux import Cluster, Object, Survey, entrances, survey
+from krm_windows.flux import Cluster, Notice, Survey, entrances, names, survey
 from krm_windows.flux.builds import Builds
 from krm_windows.function import catalogue
 from krm_windows.init import files as layout
@@ -36,6 +36,8 @@ CLOSES = "16:00"
 _LOCALTIME = Path("/etc/localtime")
 _ZONES = "zoneinfo/"
 _UTC = "Etc/UTC"
+# Of what could not be read, so many are named.
+_FEW = 3
 # What a cluster is called that is worth windows first, by a part of its name.
 _FIRST = ("production", "prod", "live", "main")
 # As in `plant-prod-01` and `kubernetes/main/flux`.
@@ -79,17 +81,19 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     tree = Checkout.at(arguments.directory)
     # In CI nobody answers, and a call that waits there for ever would help nobody.
     asks = not arguments.yes and _is_interactive()
-    found = _survey(tree, arguments)
-    cluster = _cluster(found, arguments, asks=asks)
+    by_name = _directories(tree, arguments)
+    name = _chosen(by_name, arguments, asks=asks)
+    found = _survey(tree, by_name[name], arguments)
+    cluster = replace(found.clusters[0], name=name)
     _log_unread(found)
-    proposed = propose(cluster)
+    proposed = propose(cluster, tree)
     if not proposed.targets:
         raise InputError(_nothing(cluster, proposed))
     place = Place(cluster.root, arguments.name)
     # What somebody edited is not written over; `set` and an editor change it.
     if tree.read(place.policy) is not None:
         raise InputError(f"{place.policy}: is there already; edit it, or take another --name")
-    _show(_described(cluster, proposed))
+    _show(_described(found, cluster, proposed))
     draft = _draft(cluster, place, arguments)
     if asks:
         draft = _asked(draft, proposed)
@@ -97,8 +101,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     wrong = _wrong(text)
     if wrong:
         raise InputError(wrong)
-    _write(tree, place, text)
-    _show(_next(place, arguments.directory))
+    written = _write(tree, place, proposed, text)
+    _show(_next(place, written, arguments.directory))
     return ExitCode.FINE
 
 
@@ -107,9 +111,8 @@ def _is_interactive() -> bool:
     return sys.stdin.isatty() and output.is_terminal()
 
 
-def _survey(tree: Checkout, arguments: argparse.Namespace) -> Survey:
-    """Return the clusters of a repository; raises InputError where there is none."""
-    hints = builds.hints(tree, arguments.source, arguments.directory)
+def _directories(tree: Checkout, arguments: argparse.Namespace) -> dict[str, str]:
+    """Return the directories of clusters by their names; raises InputError where there is none."""
     # What `flux bootstrap` wrote says it best, then the habits of Flux repositories.
     if arguments.clusters is None:
         directories = [each.directory for each in entrances.find(tree)]
@@ -120,35 +123,44 @@ def _survey(tree: Checkout, arguments: argparse.Namespace) -> Survey:
             f"{arguments.directory}: no cluster was found, as no file has a Flux Kustomization "
             "(kustomize.toolkit.fluxcd.io); --clusters GLOB says where they are"
         )
+    return {name: directory for directory, name in names(directories).items()}
+
+
+def _chosen(
+    by_name: Mapping[str, str],
+    arguments: argparse.Namespace,
+    *,
+    asks: bool,
+) -> str:
+    """Return the cluster that the policy is for; raises InputError for a name that is none."""
+    listed = ", ".join(by_name)
+    wanted: str | None = arguments.cluster
+    if wanted is None:
+        wanted = _default(by_name)
+        if asks and len(by_name) > 1:
+            wanted = _question(f"Which cluster of {listed}?", wanted, _one_of(by_name))
+    if wanted not in by_name:
+        raise InputError(f"there is no cluster {wanted}; there is: {listed}")
+    # Only one is written at a time: what is right for one may be wrong for another.
+    if len(by_name) > 1:
+        _show([f"cluster {wanted}, of {listed}; --cluster NAME takes another"])
+    return wanted
+
+
+def _survey(
+    tree: Checkout,
+    directory: str,
+    arguments: argparse.Namespace,
+) -> Survey:
+    """Return what a cluster comes to; the others are not built for it, which may take minutes."""
+    hints = builds.hints(tree, arguments.source, arguments.directory)
     cache = builds.cache(Path(tree.root), None)
     builder = Builder.find(cache)
     # Without kustomize most is known all the same: what cannot be built is told.
     with builder or nullcontext(), progress.meter("builds") as report:
         jobs = os.cpu_count() or 1
         made = Builds(tree, builder, jobs, report)
-        return survey(tree, directories, made, hints)
-
-
-def _cluster(
-    found: Survey,
-    arguments: argparse.Namespace,
-    *,
-    asks: bool,
-) -> Cluster:
-    """Return the cluster that the policy is for; raises InputError for a name that is none."""
-    by_name = {each.name: each for each in found.clusters}
-    names = ", ".join(by_name)
-    wanted = arguments.cluster
-    if wanted is None:
-        wanted = _default(by_name)
-        if asks and len(by_name) > 1:
-            wanted = _question(f"Which cluster of {names}?", wanted, _one_of(by_name))
-    if wanted not in by_name:
-        raise InputError(f"there is no cluster {wanted}; there is: {names}")
-    # Only one is written at a time: what is right for one may be wrong for another.
-    if len(by_name) > 1:
-        _show([f"cluster {wanted}, of {names}; --cluster NAME takes another"])
-    return by_name[wanted]
+        return survey(tree, [directory], made, hints)
 
 
 def _default(names: Collection[str]) -> str:
@@ -180,7 +192,7 @@ def _log_unread(found: Survey) -> None:
         output.log(line)
 
 
-def _one_of(by_name: dict[str, Cluster]) -> Callable[[str], str]:
+def _one_of(by_name: Mapping[str, str]) -> Callable[[str], str]:
     def judge(answer: str) -> str:
         if answer in by_name:
             return ""
@@ -194,6 +206,12 @@ def _nothing(cluster: Cluster, proposed: Proposed) -> str:
     # A second policy of the same targets would be refused by `check --repo`.
     if proposed.gated:
         return f"cluster {cluster.name}: every Kustomization in it is gated by a policy already"
+    if proposed.suspended:
+        places = ", ".join(f"{item} in {item.file}" for item in proposed.suspended)
+        return (
+            f"cluster {cluster.name}: all that could be gated has `suspend` in Git, which would "
+            f"undo a close; remove it from {places}"
+        )
     if not cluster.complete:
         return (
             f"cluster {cluster.name}: some of what {cluster.root} applies could not be built or is "
@@ -211,7 +229,11 @@ def _show(lines: Sequence[str]) -> None:
     output.show("".join(f"{line}\n" for line in shown))
 
 
-def _described(cluster: Cluster, proposed: Proposed) -> list[str]:
+def _described(
+    found: Survey,
+    cluster: Cluster,
+    proposed: Proposed,
+) -> list[str]:
     """Say what was found, a line for each fact."""
     lines = [f"to be closed outside the windows of cluster {cluster.name}:"]
     lines += [f"  {line}" for line in policy.kinds(proposed.targets)]
@@ -221,19 +243,35 @@ def _described(cluster: Cluster, proposed: Proposed) -> list[str]:
         lines.append(f"left out: {gated} that other policies gate")
     for _, kind, namespace, name in proposed.unnamed:
         lines.append(f"left out: {kind} {namespace}/{name}, whose name only the cluster knows")
-    # Of another repository, or of a build that nobody could make.
-    if not cluster.complete:
-        lines.append("some of what this cluster applies is not in this repository")
+    for each in proposed.freed:
+        field = ".".join(each.path)
+        lines.append(f"removed: `{field}: false` of {each.item}, as it would undo every close")
     for item in proposed.suspended:
-        lines.append(f"remove `suspend` of {item}{_in(item)}: it would undo every close")
+        where = item.file or "what builds it"
+        lines.append(f"left out: {item}, until `suspend` is gone from {where}: it undoes a close")
+    for _, kind, namespace, name in proposed.shared:
+        lines.append(
+            f"left out: {kind} {namespace}/{name}, as {cluster.first} applies the same objects"
+        )
+    lines += _unread(found)
     return lines
 
 
-def _in(item: Object) -> str:
-    """Say in which file an object is, where that is known."""
-    if item.file:
-        return f" in {item.file}"
-    return ""
+def _unread(found: Survey) -> Iterator[str]:
+    """Say what could not be read, and so is not proposed: some of it, and how much more."""
+    notices = [each for each in found.notices if each.rule is rules.NOT_FOLLOWED]
+    for notice in notices[:_FEW]:
+        yield f"not read: {_of(notice)}{notice.message}"
+    more = len(notices) - _FEW
+    if more > 0:
+        yield f"not read: {more} more, which `krm-windows check --repo` lists"
+
+
+def _of(notice: Notice) -> str:
+    """Say what a notice is about."""
+    if notice.about is not None:
+        return f"{notice.about}: "
+    return f"{notice.file}:{notice.line}: "
 
 
 def _draft(cluster: Cluster, place: Place, arguments: argparse.Namespace) -> Draft:
@@ -321,9 +359,18 @@ def _wrong(text: str) -> str:
     return "; ".join(str(each) for each in errors)
 
 
-def _write(tree: Checkout, place: Place, text: str) -> None:
-    """Write the policy, its schema, and the kustomization that lists what is rendered of it."""
+def _write(
+    tree: Checkout,
+    place: Place,
+    proposed: Proposed,
+    text: str,
+) -> Sequence[str]:
+    """Write the policy, its schema, and the kustomization that lists what is rendered of it.
+
+    And what had to lose `suspend: false`. Return their paths.
+    """
     # Read before anything is written: a kustomization that cannot be edited stops it all.
+    freed = layout.without_suspension(proposed.freed)
     kustomization = layout.listed(tree, place)
     schema = catalogue.KINDS["WindowPolicy"].json_schema().encode()
     # An editor shows by the schema what a field means, and what it may be.
@@ -331,13 +378,15 @@ def _write(tree: Checkout, place: Place, text: str) -> None:
         layout.SCHEMA: schema,
         place.policy: text.encode(),
         **kustomization,
+        **freed,
     }
     files.put(Path(tree.root), made)
+    return [place.policy, *kustomization, *freed, layout.SCHEMA]
 
 
-def _next(place: Place, directory: Path) -> list[str]:
+def _next(place: Place, written: Sequence[str], directory: Path) -> list[str]:
     """Say what was written, and the next two commands."""
-    lines = [f"written: {place.policy}", "next:"]
+    lines = [f"written: {', '.join(written)}", "next:"]
     # The commands name paths as the repository has them, so that they can be kept in CI.
     if directory != Path():
         quoted = shlex.quote(str(directory))

@@ -72,9 +72,9 @@ def survey(
     """
     known = hints or Hints()
     addresses = set(known.addresses)
-    names = _names(clusters)
+    named = names(clusters)
     # The addresses are one set for all clusters: what one learns, the others know.
-    states = [_begun(each, names[each], known, addresses) for each in clusters]
+    states = [_begun(each, named[each], known, addresses) for each in clusters]
     shared: Shared = {}
     _follow(tree, states, builds, shared)
     # Only where something leads nowhere yet: every file is looked at for it.
@@ -116,16 +116,16 @@ def _learn_instances(tree: Checkout, states: Sequence[_State]) -> bool:
     return any(state.sources.sync is not None for state in lost)
 
 
-def _names(clusters: Sequence[str]) -> dict[str, str]:
+def names(clusters: Sequence[str]) -> dict[str, str]:
     """Name each cluster by the last part of its directory, or by all of it if that is taken."""
     # `clusters/prod` and `sites/prod` are two: both are named by all of their directories.
     last = Counter(map(basename, clusters))
-    names = {}
+    found = {}
     for each in clusters:
-        names[each] = basename(each)
-        if last[names[each]] > 1:
-            names[each] = each
-    return names
+        found[each] = basename(each)
+        if last[found[each]] > 1:
+            found[each] = each
+    return found
 
 
 def _round(

@@ -1,13 +1,14 @@
 """The files of a first policy, and the kustomization that has to name what is rendered of it."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from posixpath import dirname, join, normpath, relpath
 
 from krm_windows.flux.closure import kustomization_file
+from krm_windows.init.targets import Freed
 from krm_windows.krm import InputError, KubeObject
-from krm_windows.krm.edits import set_value
+from krm_windows.krm.edits import remove, set_value
 from krm_windows.system.checkout import Checkout
 
 # At the top of the repository, where every policy of it finds the schema.
@@ -72,3 +73,22 @@ def listed(tree: Checkout, place: Place) -> Mapping[str, bytes]:
     else:
         edited = set_value(text, ("resources", len(entries)), place.name)
     return {path: edited.encode()}
+
+
+def without_suspension(found: Iterable[Freed]) -> Mapping[str, bytes]:
+    """Return files without the lines that would undo every close; all else stays as it is.
+
+    Raises InputError where one cannot be edited.
+    """
+    edited: dict[str, bytes] = {}
+    # From the last document of a file to its first: what is before one keeps its place.
+    for each in sorted(found, key=lambda one: one.document.start, reverse=True):
+        document = each.document
+        content = edited.get(each.file, document.source)
+        try:
+            text = content[document.start : document.end].decode()
+            changed = remove(text, each.path).encode()
+        except (InputError, UnicodeDecodeError) as error:
+            raise InputError(f"{each.file}: cannot be edited: {error}") from error
+        edited[each.file] = content[: document.start] + changed + content[document.end :]
+    return edited

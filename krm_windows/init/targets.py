@@ -4,15 +4,28 @@ Every Flux Kustomization but those that deliver the windows, and what would chan
 its Kustomization is closed: a chart that is a range of versions, a source that follows a tag.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from krm_windows import gateable, rules
 from krm_windows.checks.repository import movement
 from krm_windows.checks.repository.gated import GatedCluster, identity
-from krm_windows.flux import Cluster, Gate, Kustomization, Object, substitution
+from krm_windows.flux import Cluster, Gate, Kustomization, Object, objects, substitution
+from krm_windows.flux.locations import locate
 from krm_windows.flux.model import Identity
 from krm_windows.gate.timetable import Target
+from krm_windows.krm import InputError, KubeObject
+from krm_windows.system.checkout import Checkout
+
+
+@dataclass(frozen=True, slots=True)
+class Freed:
+    """An object whose field `path` says in a file what it is anyway, and its document there."""
+
+    item: Object
+    path: tuple[str, ...]
+    file: str
+    document: KubeObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +34,9 @@ class Proposed:
 
     `targets` are group, kind, namespace and name of each, in order. `beyond` are those of them
     that no file of the cluster's own directory has. Left out are `gated`, as another policy has
-    them, and `unnamed`, as only the cluster knows their whole names. `suspended` say in Git whether
-    they are, which would undo what a window does.
+    them, `unnamed`, as only the cluster knows their whole names, `suspended`, which say in Git
+    whether they are, and would undo what a window does, and `shared`, which apply what the root
+    applies as well, at any time. `freed` are targets that have to lose `suspend: false`.
     """
 
     targets: tuple[Identity, ...]
@@ -30,9 +44,11 @@ class Proposed:
     gated: tuple[Identity, ...]
     unnamed: tuple[Identity, ...]
     suspended: tuple[Object, ...]
+    shared: tuple[Identity, ...]
+    freed: tuple[Freed, ...]
 
 
-def propose(cluster: Cluster) -> Proposed:
+def propose(cluster: Cluster, tree: Checkout) -> Proposed:
     """Return what a policy in the directory of a cluster should gate.
 
     The root Kustomization is never among it: it delivers the windows, and closed it would deliver
@@ -41,27 +57,51 @@ def propose(cluster: Cluster) -> Proposed:
     existing = GatedCluster(cluster)
     wanted: set[Identity] = set()
     gated: set[Identity] = set()
+    shared: set[Identity] = set()
+    direct = {item.identity for item in cluster.first.objects}
     for each in _delivered(cluster):
         # No target has two policies: it would be open only while both are.
         own = identity(each)
         if existing.gates(own):
             gated.add(own)
-        else:
+        elif direct.isdisjoint(item.identity for item in each.objects):
             wanted.add(own)
+        else:
+            shared.add(own)
     # Of several releases that take one moving source each is found by itself.
     while moving := _moving(cluster, wanted):
         wanted |= moving
     unnamed = {each for each in wanted if any(map(substitution.applies, each))}
     wanted -= unnamed
-    # What the root applies itself; the rest comes by Kustomizations, from other directories.
-    direct = {item.identity for item in cluster.first.objects}
+    # What `--resources` of the directory reads; the rest comes from other directories.
+    own_files = frozenset(_written(tree, cluster.root))
+    suspended = list(_suspended(cluster, wanted))
+    freed = tuple(_freed(tree, suspended))
+    for one in freed:
+        suspended.remove(one.item)
+    wanted -= {item.identity for item in suspended}
     return Proposed(
         targets=tuple(sorted(wanted)),
-        beyond=frozenset(wanted - direct),
+        beyond=frozenset(wanted - own_files),
         gated=tuple(sorted(gated)),
         unnamed=tuple(sorted(unnamed)),
-        suspended=tuple(_suspended(cluster, wanted)),
+        suspended=tuple(suspended),
+        shared=tuple(sorted(shared)),
+        freed=freed,
     )
+
+
+def _written(tree: Checkout, directory: str) -> Iterator[Identity]:
+    """Yield the objects of the files below a directory, as they are written there."""
+    for path in tree.manifests():
+        if directory != "." and not path.startswith(f"{directory}/"):
+            continue
+        try:
+            for item in objects.written(tree.read(path) or b"", path):
+                yield item.identity
+        except InputError:
+            # It is reported where it is built.
+            continue
 
 
 def _delivered(cluster: Cluster) -> Iterator[Kustomization]:
@@ -79,6 +119,18 @@ def _suspended(cluster: Cluster, wanted: Collection[Identity]) -> Iterator[Objec
         row = gateable.find(item.kind, item.api_version)
         if row is not None and item.get(*row.field) is not None:
             yield item
+
+
+def _freed(tree: Checkout, suspended: Iterable[Object]) -> Iterator[Freed]:
+    """Yield those objects that say what holds without it, as far as a file has that line."""
+    for item in suspended:
+        row = gateable.find(item.kind, item.api_version)
+        # `suspend: true` is a decision, which nobody but its author takes back.
+        if row is None or item.get(*row.field) is not False:
+            continue
+        file, document = locate(tree, item)
+        if document is not None and document.get(*row.field) is False:
+            yield Freed(item, row.field, file, document)
 
 
 def _moving(cluster: Cluster, wanted: Collection[Identity]) -> frozenset[Identity]:

@@ -14,6 +14,9 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from krm_windows.cli import main
+from krm_windows.flux import Hints, Survey, survey
+from krm_windows.flux.builds import Builds
+from krm_windows.system.checkout import Checkout
 
 Capture = pytest.CaptureFixture[str]
 KUSTOMIZATION = """\
@@ -252,12 +255,136 @@ def test_a_second_run_keeps_the_policy(repository: Path, capsys: Capture) -> Non
     assert path.read_bytes() == edited
 
 
-def test_what_would_undo_a_close_is_named(repository: Path, capsys: Capture) -> None:
-    """`suspend: false` in Git is applied again and again."""
-    suspended = KUSTOMIZATION.format(name="apps", path="apps", more="  suspend: false")
+def test_what_would_undo_a_close_is_removed(repository: Path, capsys: Capture) -> None:
+    """`suspend: false` says what holds without it, and Flux would apply it again and again."""
+    path = repository / "clusters/production/apps.yaml"
+    jobs = KUSTOMIZATION.format(name="jobs", path="apps", more="  suspend: false # for now")
+    path.write_text(path.read_text() + "  suspend: false\n---\n# jobs\n" + jobs)
+    code, out, _ = called(capsys, "init", str(repository), "--yes")
+    assert code == 0
+    assert "removed: `spec.suspend: false` of Kustomization flux-system/apps" in out
+    assert "written: clusters/production/deploy-windows.yaml, clusters/production/apps.yaml" in out
+    text = path.read_text()
+    assert "suspend" not in text
+    assert "# jobs" in text
+    assert [each["metadata"]["name"] for each in yaml.safe_load_all(text)] == ["apps", "jobs"]
+    assert "apps" in str(policy_of(repository)["spec"]["targets"])
+
+
+def test_what_is_suspended_is_left_out(repository: Path, capsys: Capture) -> None:
+    """Somebody decided it; the rest is gated."""
+    suspended = KUSTOMIZATION.format(name="apps", path="apps", more="  suspend: true")
+    jobs = KUSTOMIZATION.format(name="jobs", path="jobs", more="")
+    below = "clusters/production"
+    write(
+        repository,
+        {f"{below}/apps.yaml": suspended, f"{below}/jobs.yaml": jobs, "jobs/config.yaml": CONFIG},
+    )
+    write(repository, {"apps/release.yaml": RELEASE.replace("VERSION", "6.0.1")})
+    code, out, _ = called(capsys, "init", str(repository), "--yes")
+    assert code == 0
+    assert "left out: Kustomization flux-system/apps, until `suspend` is gone from" in out
+    assert (repository / below / "apps.yaml").read_text() == suspended
+    found = policy_of(repository)["spec"]["targets"]
+    assert found == [{"kind": "Kustomization", "names": ["jobs"]}]
+
+
+def test_where_all_would_undo_a_close_nothing_is_written(repository: Path, capsys: Capture) -> None:
+    """And the files are named that have to be changed first."""
+    suspended = KUSTOMIZATION.format(name="apps", path="apps", more="  suspend: true")
     write(repository, {"clusters/production/apps.yaml": suspended})
+    write(repository, {"apps/release.yaml": RELEASE.replace("VERSION", "6.0.1")})
+    code, _, err = called(capsys, "init", str(repository), "--yes")
+    assert code == 1
+    assert "remove it from Kustomization flux-system/apps in clusters/production/apps.yaml" in err
+    assert not (repository / "clusters/production/deploy-windows.yaml").exists()
+
+
+def test_what_the_root_applies_as_well_is_left_out(repository: Path, capsys: Capture) -> None:
+    """Closed, it would hold an older version that the root overwrites."""
+    below = "clusters/production"
+    twice = KUSTOMIZATION.format(name="twice", path=f"{below}/shared", more="")
+    write(repository, {f"{below}/twice.yaml": twice, f"{below}/shared/config.yaml": CONFIG})
+    write(repository, {"apps/config.yaml": CONFIG.replace("shop", "other")})
+    code, out, _ = called(capsys, "init", str(repository), "--yes")
+    assert code == 0
+    assert (
+        "left out: Kustomization flux-system/twice, as Kustomization flux-system/flux-system "
+        "applies the same objects"
+    ) in out
+    assert "twice" not in str(policy_of(repository)["spec"]["targets"])
+
+
+def test_a_target_of_a_base_need_not_be_among_the_resources(
+    repository: Path, capsys: Capture
+) -> None:
+    """The root applies it, but no file of the directory that `--resources` names has it."""
+    below = "clusters/production"
+    apps = KUSTOMIZATION.format(name="apps", path="apps", more="")
+    (repository / below / "apps.yaml").unlink()
+    write(
+        repository,
+        {
+            f"{below}/kustomization.yaml": "resources: [flux-system, ../../base]\n",
+            "base/kustomization.yaml": "resources: [apps.yaml]\n",
+            "base/apps.yaml": apps,
+        },
+    )
+    write(repository, {"apps/release.yaml": RELEASE.replace("VERSION", "6.0.1")})
+    assert called(capsys, "init", str(repository), "--yes")[0] == 0
+    found = policy_of(repository)["spec"]["targets"]
+    assert found == [{"kind": "Kustomization", "names": ["apps"], "mustExist": False}]
+
+
+def test_only_the_cluster_that_is_chosen_is_built(
+    repository: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fleet has hundreds, and the policy is for one."""
+    followed: list[list[str]] = []
+
+    def noted(tree: Checkout, directories: list[str], builds: Builds, hints: Hints) -> Survey:
+        followed.append(directories)
+        return survey(tree, directories, builds, hints)
+
+    monkeypatch.setattr("krm_windows.cli.init.survey", noted)
+    assert called(capsys, "init", str(repository), "--yes")[0] == 0
+    assert followed == [["clusters/production"]]
+
+
+@pytest.mark.parametrize("name", ["plant-prod-01", "main", "k8s-live", "PROD"])
+def test_the_cluster_that_matters_is_the_default(
+    name: str, repository: Path, capsys: Capture
+) -> None:
+    """By a part of its name; `development` is none of `production`'s."""
+    shutil.move(repository / "clusters/production", repository / f"clusters/{name}")
+    shutil.move(repository / "clusters/staging", repository / "clusters/a-reproduction")
     _, out, _ = called(capsys, "init", str(repository), "--yes")
-    assert "remove `suspend` of Kustomization flux-system/apps" in out
+    assert out.startswith(f"cluster {name}, of ")
+
+
+def test_what_was_not_read_is_named(repository: Path, capsys: Capture) -> None:
+    """With what to do about it; of many the first, and how many more."""
+    other = "sourceRef: {kind: GitRepository, name: flux-system}"
+    for number in range(5):
+        text = KUSTOMIZATION.format(name=f"team-{number}", path="team", more="")
+        named = text.replace(other, other.replace("flux-system", f"team-{number}"))
+        write(repository, {f"clusters/production/team-{number}.yaml": named})
+    _, out, _ = called(capsys, "init", str(repository), "--yes")
+    assert "not read: Kustomization flux-system/team-0: it is not followed: " in out
+    assert "`--source flux-system/team-0=.`" in out
+    assert "not read: 2 more, which `krm-windows check --repo` lists" in out
+
+
+def test_every_file_that_it_writes_is_named(repository: Path, capsys: Capture) -> None:
+    """One that is not committed is missed later."""
+    explicit = "resources:\n- flux-system\n- apps.yaml\n"
+    below = "clusters/production"
+    write(repository, {f"{below}/kustomization.yaml": explicit})
+    _, out, _ = called(capsys, "init", str(repository), "--yes")
+    assert (
+        f"written: {below}/deploy-windows.yaml, {below}/kustomization.yaml, "
+        ".krm-windows/windowpolicy.json"
+    ) in out
 
 
 def test_a_repository_without_flux_is_said(tmp_path: Path, capsys: Capture) -> None:
