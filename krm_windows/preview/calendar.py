@@ -115,6 +115,8 @@ def rules_of(timetable: Timetable) -> Timetable:
     )
 
 
+# Calendars are asked for from today on, mostly.
+@lru_cache(maxsize=1024)
 def _midnight(day: date, zone: tzinfo) -> datetime:
     """Return the first instant of a day, which a clock change may move off 00:00."""
     return wallclock.instant(datetime.combine(day, time()), zone)

@@ -14,11 +14,18 @@ def stamp(at: datetime, zone: tzinfo) -> str:
 
     In UTC where that is no whole number of minutes, as RFC 3339 has no seconds in an offset.
     """
+    # Two readings of a repeated hour are equal in their own zone (PEP 495), and never in UTC.
+    return _stamp(at.astimezone(UTC), zone)
+
+
+# Calendars of a fleet begin, end and open at the same instants.
+@lru_cache(maxsize=4096)
+def _stamp(at: datetime, zone: tzinfo) -> str:
     local = at.astimezone(zone)
     # Local mean time of long ago: Berlin was 53 minutes and 28 seconds ahead until 1893.
     offset = local.utcoffset() or timedelta()
     if offset % _MINUTE:
-        local = at.astimezone(UTC)
+        local = at
     return local.isoformat()
 
 

@@ -1,9 +1,9 @@
 """What holds for every answer: headers for browsers, no more work at once than is allowed."""
 
 import asyncio
+from collections.abc import Iterable
 from http import HTTPStatus
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from krm_windows.service.problems import Problem, as_response
@@ -23,7 +23,8 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-_LASTING = "max-age=31536000"
+_NOT_KEPT = {"Cache-Control": "no-store"}
+_LASTING = {"Strict-Transport-Security": "max-age=31536000"}
 _BUSY = Problem(
     HTTPStatus.SERVICE_UNAVAILABLE, "too many requests at once", headers={"Retry-After": "1"}
 )
@@ -46,7 +47,11 @@ class Guard:
         self._application = application
         self._left = limits.concurrency
         self._head = limits.head
-        self._secure = secure
+        headers = HEADERS | _NOT_KEPT
+        if secure:
+            headers |= _LASTING
+        # As they are sent, and encoded once: there are many answers.
+        self._headers = [(name.lower().encode(), text.encode()) for name, text in headers.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand a request on, or say that there are too many."""
@@ -78,13 +83,7 @@ class Guard:
     def _guarded(self, send: Send) -> Send:
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                # An answer may have a header of its own, as a calendar has its policy.
-                for name, text in HEADERS.items():
-                    headers.setdefault(name, text)
-                headers.setdefault("Cache-Control", "no-store")
-                if self._secure:
-                    headers.setdefault("Strict-Transport-Security", _LASTING)
+                message["headers"] = self._with_headers(message["headers"])
             self._left += 1
             try:
                 async with asyncio.timeout(_SEND_SECONDS):
@@ -104,6 +103,13 @@ class Guard:
                 self._left -= 1
 
         return received
+
+    def _with_headers(self, own: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        # An answer may have a header of its own, as a calendar has its policy.
+        headers = list(own)
+        names = {name for name, _ in headers}
+        headers += [each for each in self._headers if each[0] not in names]
+        return headers
 
 
 def _head(scope: Scope) -> int:

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from krm_windows.preview.clock import changes, shown, words
+from krm_windows.preview.clock import changes, shown, stamp, words
 from krm_windows.schedule.zones import zone
 
 BERLIN = zone("Europe/Berlin")
@@ -51,6 +51,20 @@ def test_a_change_belongs_to_the_interval_that_begins_with_it() -> None:
     )
     assert change.at == datetime(2027, 3, 28, 1, tzinfo=UTC)
     assert changes(BERLIN, datetime(2027, 3, 27, tzinfo=UTC), change.at) == ()
+
+
+@pytest.mark.parametrize("hours", [(0, 1), (1, 0)])
+def test_both_readings_of_a_repeated_hour_are_written(hours: tuple[int, int]) -> None:
+    """In any order, and from UTC as from the zone itself, where the two are equal (PEP 495)."""
+    instants = [datetime(2027, 10, 31, hour, 30, tzinfo=UTC) for hour in hours]
+    wanted = [f"2027-10-31T02:30:00+0{2 - hour}:00" for hour in hours]
+    local = [at.astimezone(BERLIN) for at in instants]
+    assert local[0] == local[1]
+    assert [stamp(at, BERLIN) for at in local] == wanted
+    assert [stamp(at, BERLIN) for at in instants] == wanted
+    # Berlin was 53 minutes and 28 seconds ahead, which RFC 3339 cannot write.
+    long_ago = datetime(1890, 1, 1, tzinfo=UTC)
+    assert stamp(long_ago, ZoneInfo("Europe/Berlin")) == "1890-01-01T00:00:00+00:00"
 
 
 def test_a_repeated_hour_is_distinguished() -> None:

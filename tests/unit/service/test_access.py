@@ -391,6 +391,16 @@ def test_headers_for_browsers(client: Any) -> None:  # noqa: ANN401
         assert "default-src 'none'" in found["content-security-policy"]
         assert found["x-content-type-options"] == "nosniff"
         assert found["x-frame-options"] == "DENY"
+        assert found["cache-control"] == "no-store"
+
+
+def test_an_answer_keeps_a_header_of_its_own(client: Any) -> None:  # noqa: ANN401
+    """A calendar as a page has its own policy, once, and all the others."""
+    answer = client.ask("GET", f"{POLICY}/calendar?cluster=north", accept="text/html")
+    policies = answer.headers["content-security-policy"]
+    assert policies.endswith("sandbox allow-scripts")
+    assert policies.count("default-src") == 1
+    assert answer.headers["x-frame-options"] == "DENY"
 
 
 def signing_in(serve: Any, tmp_path: Path, secret: bytes | None = None) -> tuple[Any, str]:  # noqa: ANN401
