@@ -270,7 +270,8 @@ async def add_override(call: Call) -> Response:
     change = partial(overrides.made, wanted=replace(wanted, name=name), at=now)
     order = call.order(wanted.reason, urgent=True)
     # Path and body: the same key for another override is refused.
-    digest = hashlib.sha256(call.request.url.path.encode() + b"\n" + call.body).hexdigest()
+    url = call.request.url
+    digest = hashlib.sha256(f"{url.path}?{url.query}\n".encode() + call.body).hexdigest()
     key = call.text("Idempotency-Key")
     order = replace(order, key=key, digest=digest, override=name)
     outcome = await call.run(call.writer.change, call.place, change, order)
@@ -301,7 +302,7 @@ def written(
     """Answer with what became of a change."""
     call.note(outcome)
     headers: dict[str, str] = {}
-    if outcome.pull_request is not None:
+    if outcome.branch is not None:
         # It may be made one day, and is not made yet.
         status = HTTPStatus.ACCEPTED
     if outcome.stored is not None:

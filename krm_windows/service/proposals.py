@@ -63,7 +63,10 @@ class Forge:
         return address
 
     def _client(self) -> http.Client:
-        token = bounded.read_file(self.token, most=_MOST).decode(errors="replace").strip()
+        try:
+            token = bounded.read_file(self.token, most=_MOST).decode(errors="replace").strip()
+        except OSError as error:
+            raise WorkspaceError(f"its token cannot be read: {error.strerror}") from None
         # Gitea takes this form alone, GitHub both. Sent once: whether a request that failed has
         # opened one is not known, and a person waits for the answer.
         return http.Client(self.address, "Authorization", f"token {token}", tries=1)

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
@@ -76,7 +76,9 @@ class Order:
 class Outcome:
     """What became of a change; `commit` is None where there was nothing to write.
 
-    `stored` is the policy as it is now, None where it is gone.
+    `stored` is the policy as it is now, None where it is gone. `branch` is the one on which the
+    change is proposed, None where it is made; the address of the pull request is known until the
+    service ends.
     """
 
     place: Place
@@ -86,6 +88,7 @@ class Outcome:
     stored: Stored | None
     override: str | None = None
     is_replayed: bool = False
+    branch: str | None = None
     pull_request: str | None = None
 
     def record(self) -> Record:
@@ -93,7 +96,7 @@ class Outcome:
         return {
             "policy": self.place.title,
             "file": self.file,
-            "written": self.commit is not None and self.pull_request is None,
+            "written": self.commit is not None and self.branch is None,
             "commit": self.commit,
             **self._named(),
             **self._requested(),
@@ -101,9 +104,12 @@ class Outcome:
         }
 
     def _requested(self) -> Record:
-        if self.pull_request is None:
+        if self.branch is None:
             return {}
-        return {"pullRequest": self.pull_request}
+        found: Record = {"branch": self.branch}
+        if self.pull_request:
+            found["pullRequest"] = self.pull_request
+        return found
 
     def _named(self) -> Record:
         if self.override is None:
@@ -275,7 +281,12 @@ class Writer:
             )
         outcome = found.outcome
         if outcome is None:
-            outcome = Outcome(place, stored.file, None, found.commit, stored, found.override)
+            branch = None
+            if found.is_proposed:
+                branch = branch_name(place.namespace, place.name, found.commit)
+            outcome = Outcome(
+                place, stored.file, None, found.commit, stored, found.override, branch=branch
+            )
         return replace(outcome, is_replayed=True)
 
     def _remember(self, order: Order, outcome: Outcome) -> None:
@@ -283,7 +294,8 @@ class Writer:
             return
         # Beside the commit, so that the same answer can be given without reading it again.
         known = self._keys()
-        known[_key(order)] = _Keyed(order.digest, outcome.commit, outcome.override, outcome)
+        made = _Keyed(order.digest, outcome.commit, outcome.override, outcome)
+        known[_key(order)] = made
         # The oldest goes first.
         if len(known) > _MOST_KEYS:
             known.popitem(last=False)
@@ -291,25 +303,16 @@ class Writer:
     def _keys(self) -> "OrderedDict[str, _Keyed]":
         """Return what was asked for under keys: at first, as the branch's commits have it."""
         if self._known is None:
+            windows = self._windows
             self._known = OrderedDict()
-            for entry in reversed(self._history()):
-                found = _KEYED.search(entry.message)
-                if found:
-                    override = _OVERRIDE.search(entry.message)
-                    name = None
-                    if override:
-                        name = override[1]
-                    self._known[found[1]] = _Keyed(found[2], entry.commit, name, None)
+            remote = windows.settings.remote
+            if windows.settings.pull_requests is not None and remote is not None:
+                entries = windows.branch.proposed(remote, PREFIX)
+                self._known.update(_keyed(entries, is_proposed=True))
+            # What was proposed and then merged is made.
+            entries = windows.branch.log(windows.snapshot.commit, _MOST_KEYS)
+            self._known.update(_keyed(reversed(entries), is_proposed=False))
         return self._known
-
-    def _history(self) -> list[Entry]:
-        """Return the commits that may have keys: of the branch, or of what was proposed."""
-        windows = self._windows
-        found = windows.branch.log(windows.snapshot.commit, _MOST_KEYS)
-        remote = windows.settings.remote
-        if windows.settings.pull_requests is not None and remote is not None:
-            found += windows.branch.proposed(remote, PREFIX)
-        return found
 
     def _proposal(
         self,
@@ -369,8 +372,7 @@ class Writer:
         place = outcome.place
         # The branch stays where it is: whoever merges the pull request moves it.
         if windows.settings.pull_requests is not None:
-            commit, address = self._proposed(windows.settings.pull_requests, edits, order, place)
-            return replace(outcome, commit=commit, pull_request=address)
+            return self._proposed(windows.settings.pull_requests, edits, order, outcome)
         commit = self._publish(edits, order, place)
         found = windows.refresh().policies.get((place.namespace, place.name), ())
         now = None
@@ -384,10 +386,11 @@ class Writer:
         pull_requests: PullRequests,
         edits: Sequence[Edit],
         order: Order,
-        place: Place,
-    ) -> tuple[str, str]:
-        """Push a change to a branch of its own, and open a pull request; return both."""
+        outcome: Outcome,
+    ) -> Outcome:
+        """Push a change to a branch of its own, and open a pull request."""
         windows = self._windows
+        place = outcome.place
         remote = windows.settings.remote
         if remote is None:
             raise WorkspaceError("changes are proposed at a remote, and none is named")
@@ -403,13 +406,14 @@ class Writer:
             windows.branch.push(remote, commit, ref, expected="")
             try:
                 proposed = Proposed(name, windows.branch.name, title, body)
-                return commit, pull_requests.open(proposed)
-            except (RemoteError, WorkspaceError):
-                # Nobody would look at a branch without a pull request.
+                address = pull_requests.open(proposed)
+            except Exception:
+                # Whatever it is: nobody would look at a branch without a pull request.
                 windows.branch.remove(remote, ref)
                 raise
         except (RemoteError, MovedError) as error:
             raise Problem(HTTPStatus.BAD_GATEWAY, str(error)) from error
+        return replace(outcome, commit=commit, branch=name, pull_request=address)
 
     def _publish(
         self,
@@ -526,10 +530,26 @@ def _check_absent(snapshot: Snapshot, place: Place) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Keyed:
+    """What came of a request with a key; `outcome` is None for one of an earlier run."""
+
     digest: str
     commit: str
     override: str | None
     outcome: Outcome | None
+    is_proposed: bool = False
+
+
+def _keyed(entries: Iterable[Entry], *, is_proposed: bool) -> Iterator[tuple[str, _Keyed]]:
+    """Yield what commits say of the keys that they were asked for under."""
+    for entry in entries:
+        found = _KEYED.search(entry.message)
+        if not found:
+            continue
+        name = None
+        override = _OVERRIDE.search(entry.message)
+        if override:
+            name = override[1]
+        yield found[1], _Keyed(found[2], entry.commit, name, None, is_proposed)
 
 
 def _key(order: Order) -> str:

@@ -122,7 +122,7 @@ def try_change(call: Call, form: Form, change: Change, order: Order) -> Outcome 
 def done(call: Call, outcome: Outcome) -> Response:
     """Lead to the policy, which names the commit; or to the pull request, where it was proposed."""
     place = outcome.place
-    if outcome.pull_request is not None:
+    if outcome.branch is not None:
         return page(call, "proposed.html", {"outcome": outcome, "link": _link(outcome)})
     # Sent again as GET, so that a reload changes nothing twice (RFC 9110, 15.4.4).
     url = policy_url(place.namespace, place.name, file=place.file, saved=outcome.commit)

@@ -200,19 +200,44 @@ def test_a_pull_request_changes_nothing(
     assert git("status", "--porcelain") == ""
 
 
+class Fails:
+    """Opens no pull request."""
+
+    def __init__(self, error: Exception) -> None:
+        """Say why."""
+        self.error = error
+
+    def open(self, _: object) -> str:
+        """Fail."""
+        raise self.error
+
+
+@pytest.mark.parametrize("way", ["program", "token", "disk", "bug"])
 def test_a_pull_request_that_fails_leaves_no_branch(
+    way: str,
     serve: Any,  # noqa: ANN401
     git: Git,
     remote: Path,
     tool: Callable[[str], Path],
 ) -> None:
-    """Nobody would look at it."""
-    from krm_windows.service.proposals import Command  # noqa: PLC0415
+    """Whatever the reason is: nobody would look at it."""
+    from krm_windows.service.proposals import Command, Forge  # noqa: PLC0415
 
     assert git
-    client = serve(remote="origin", pull_requests=Command(str(tool("false"))))
-    assert patch(client, "Fri 12:00").status == 502
+    ways = {
+        "program": (Command(str(tool("false"))), 502),
+        "token": (Forge("http://127.0.0.1:9/repos/a/b", remote / "gone"), 502),
+        "disk": (Fails(OSError(28, "No space left on device")), 503),
+        "bug": (Fails(ValueError("odd")), 500),
+    }
+    requests, status = ways[way]
+    client = serve(remote="origin", pull_requests=requests)
+    done = patch(client, "Fri 12:00")
+    assert done.status == status
+    if way == "token":
+        assert "its token cannot be read: No such file" in done.json()["detail"]
     assert at(remote, "branch", "--list").split() == ["*", "main"]
+    assert git("status", "--porcelain") == ""
 
 
 def test_a_key_is_known_of_what_was_proposed(
@@ -221,18 +246,25 @@ def test_a_key_is_known_of_what_was_proposed(
     remote: Path,
     tool: Callable[[str], Path],
 ) -> None:
-    """After a restart, too: one pull request."""
+    """After a restart, too: one pull request, which is proposed until it is merged."""
     from krm_windows.service.proposals import Command  # noqa: PLC0415
 
     assert git
     body = {"state": "open", "for": "2h", "reason": "fix"}
-    commits = set()
-    for _ in range(2):
+    answers = []
+    for number in range(4):
         client = serve(remote="origin", pull_requests=Command(str(tool("true"))))
-        done = client.ask("POST", f"{POLICY}/overrides", body, idempotency_key="k1")
-        commits.add(done.json()["commit"])
-    assert len(commits) == 1
+        if number == 3:
+            at(remote, "branch", "--force", "main", answers[0].json()["commit"])
+            client.windows.fetch()
+        answers.append(client.ask("POST", f"{POLICY}/overrides", body, idempotency_key="k1"))
+    assert len({done.json()["commit"] for done in answers}) == 1
     assert len(at(remote, "branch", "--list").splitlines()) == 2
+    assert [done.status for done in answers] == [202, 202, 202, 201]
+    assert [done.json()["written"] for done in answers] == [False, False, False, True]
+    [name] = {done.json()["branch"] for done in answers[:3]}
+    assert at(remote, "rev-parse", name) == answers[0].json()["commit"]
+    assert "branch" not in answers[3].json()
 
 
 def test_a_forge_is_asked_for_a_pull_request(
