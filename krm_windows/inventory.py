@@ -9,12 +9,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 from krm_windows.gateable import group_of
-from krm_windows.krm import KubeObject
+from krm_windows.krm import InputError, KubeObject
 from krm_windows.results import File, ResourceRef, Result
 from krm_windows.rules import Rule
 
 PATH = "internal.config.kubernetes.io/path"
 INDEX = "internal.config.kubernetes.io/index"
+_OLDER = ("config.kubernetes.io/path", "config.kubernetes.io/index")
+ORIGIN = "config.kubernetes.io/origin"
 PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
 LOCAL_CONFIG = "config.kubernetes.io/local-config"
 CHANGE_CLASS = "krm-windows.dev/change-class"
@@ -119,10 +121,39 @@ def ref_of(item: KubeObject) -> ResourceRef:
 
 
 def file_of(item: KubeObject) -> File | None:
-    """Return the file that an item's annotations name, and its index in it."""
+    """Return the file that an item's annotations name, and its index in it.
+
+    As orchestrators note it (functions-spec), or as kustomize does where `buildMetadata` has
+    `originAnnotations`.
+    """
     annotations = item.annotations
-    path, index = annotations.get(PATH), annotations.get(INDEX, "0")
-    return File(path=path, index=int(index) if index.isdigit() else 0) if path else None
+    for path, index in ((PATH, INDEX), _OLDER):
+        # A person who writes the older path alone wants to narrow what kustomize hands over.
+        if annotations.get(path) and (path == PATH or index in annotations):
+            return File(path=annotations[path], index=_number(annotations.get(index, "")))
+    origin = _origin(annotations.get(ORIGIN, ""))
+    if origin:
+        return File(path=origin)
+    return None
+
+
+def _number(text: str) -> int:
+    if text.isascii() and text.isdigit():
+        return int(text)
+    return 0
+
+
+def _origin(note: str) -> str:
+    """Return the file that kustomize names in its note; empty for one of another repository."""
+    try:
+        fields = KubeObject.parse(note.encode()).get()
+    except InputError:
+        return ""
+    if not isinstance(fields, dict) or "repo" in fields:
+        return ""
+    # What a generator made has the kustomization in which it is configured.
+    path = fields.get("path") or fields.get("configuredIn")
+    return path if isinstance(path, str) else ""
 
 
 def about(config: KubeObject, results: Sequence[Result]) -> list[Result]:

@@ -93,9 +93,14 @@ class Result:
 
     @property
     def location(self) -> str:
-        """`path:line`, as compilers write it and editors find it; empty where it is not known."""
-        if self.file is None or "line" not in self.tags:
+        """`path:line`, as compilers write it and editors find it.
+
+        Without a line where only the file is known, as an orchestrator names it; else empty.
+        """
+        if self.file is None:
             return ""
+        if "line" not in self.tags:
+            return self.file.path
         return f"{self.file.path}:{self.tags['line']}"
 
     def __str__(self) -> str:
@@ -109,8 +114,7 @@ class Result:
     def _subject(self) -> str:
         """Give what it is about: in full where no location leads there."""
         if self.resource_ref is None:
-            # A location names the file already.
-            return "" if self.location or self.file is None else self.file.path
+            return ""
         return self.resource_ref.short if self.location else str(self.resource_ref)
 
     def value(self) -> dict[str, object]:

@@ -13,10 +13,10 @@ _STYLES = {
     Severity.INFO: "cyan",
 }
 _URLS = {rule.id: rule.url for rule in RULES}
-# `policy.yaml:12: [error] …`, of text that cannot be read `policy.yaml:12:3: …`, or without a
-# location.
+# `policy.yaml:12: [error] …`, of text that cannot be read `policy.yaml:12:3: …`, with a file alone
+# `policy.yaml: …`, or without a location.
 _HEAD = re.compile(
-    r"(?P<location>\S.*?:\d+(?::\d+)?: )?"
+    r"(?P<location>[^\[\s].*?: )?"
     rf"(?P<tag>\[(?P<severity>{'|'.join(Severity)})\])"
 )
 # `… (field-unknown)`, perhaps with clusters behind it in brackets, whose names have none.

@@ -15,8 +15,8 @@ from krm_windows.flux.builds import Builds, Request
 from krm_windows.flux.closure import close
 from krm_windows.flux.locations import locate
 from krm_windows.flux.model import Object
-from krm_windows.flux.objects import LOCAL, ORIGIN
-from krm_windows.inventory import INDEX, PATH
+from krm_windows.flux.objects import LOCAL
+from krm_windows.inventory import INDEX, ORIGIN, PATH
 from krm_windows.krm import KubeObject
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.kustomize import Builder

@@ -2,7 +2,8 @@
 
 from krm_windows.flux.closure import joined, kustomization_file
 from krm_windows.flux.model import Object
-from krm_windows.flux.objects import ORIGIN, parsed
+from krm_windows.flux.objects import parsed
+from krm_windows.inventory import ORIGIN
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.system.checkout import Checkout
 

@@ -14,8 +14,6 @@ from krm_windows.flux.substitution import Variables
 from krm_windows.krm import InputError, KubeObject, documents
 from krm_windows.krm.nodes import value
 
-# What kustomize notes on each object where `buildMetadata` asks for it: the file, or who made it.
-ORIGIN = "config.kubernetes.io/origin"
 LOCAL = "config.kubernetes.io/local-config"
 # kustomize writes a key a line, and text of any value further in: what begins a line is a key of
 # the root.

@@ -11,8 +11,8 @@ from enum import Enum
 from krm_windows import rules
 from krm_windows.flux import Hints, Survey, survey
 from krm_windows.flux.model import Cluster, Identity, Object
-from krm_windows.flux.objects import ORIGIN
 from krm_windows.gateable import KUSTOMIZE
+from krm_windows.inventory import ORIGIN
 from krm_windows.krm import Value
 from krm_windows.krm.nodes import value
 from krm_windows.migrate.cutover import Cutover

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from krm_windows.flux import Object
 from krm_windows.flux.model import Identity
-from krm_windows.flux.objects import ORIGIN
 from krm_windows.gateable import HELM
+from krm_windows.inventory import ORIGIN
 from krm_windows.krm import InputError, Value, value
 from krm_windows.pending.between import Change, Kind
 

@@ -193,3 +193,56 @@ def test_C07_a_path_on_the_policy(annotations: str, rules: list[str]) -> None:
     config = POLICY.replace("  name: week\n", f"  name: week\n  annotations: {annotations}\n")
     answer = call(wire(APPS, config=config))
     assert (answer.code, answer.rules) == (0, rules)
+
+
+NAMED = {
+    "functions-spec": (
+        "internal.config.kubernetes.io/path: a/b.yaml, internal.config.kubernetes.io/index: '2'",
+        {"path": "a/b.yaml", "index": "2"},
+    ),
+    "older orchestrators": (
+        "config.kubernetes.io/path: a/b.yaml, config.kubernetes.io/index: '1'",
+        {"path": "a/b.yaml", "index": "1"},
+    ),
+    "an index that is none": (
+        "internal.config.kubernetes.io/path: a/b.yaml, internal.config.kubernetes.io/index: '²'",
+        {"path": "a/b.yaml", "index": "0"},
+    ),
+    "originAnnotations": (
+        'config.kubernetes.io/origin: "path: ../a/b.yaml\\n"',
+        {"path": "../a/b.yaml", "index": "0"},
+    ),
+    "a generator": (
+        'config.kubernetes.io/origin: "configuredIn: a/kustomization.yaml\\n"',
+        {"path": "a/kustomization.yaml", "index": "0"},
+    ),
+    "another repository": (
+        'config.kubernetes.io/origin: "repo: https://example.com/a\\npath: b.yaml\\n"',
+        None,
+    ),
+    "no note": ('config.kubernetes.io/origin: "{"', None),
+    "a person": ("config.kubernetes.io/path: a", None),
+    "nobody": ("a: b", None),
+}
+
+
+@pytest.mark.parametrize("case", NAMED)
+@pytest.mark.parametrize("wrong", ["policy", "target"])
+def test_a_finding_names_the_file_that_the_orchestrator_read(case: str, wrong: str) -> None:
+    """In `results` and on standard error; no orchestrator says the lines."""
+    annotations, file = NAMED[case]
+    config, items = POLICY, APPS
+    if wrong == "policy":
+        config = POLICY.replace("Mon 08:00", "Mno 08:00").replace(
+            "  name: week\n", f"  name: week\n  annotations: {{{annotations}}}\n"
+        )
+        subject = "WindowPolicy flux-system/week spec.windows.office.opens: "
+    else:
+        items = APPS.replace("  name: apps\n", f"  name: apps\n  annotations: {{{annotations}}}\n")
+        items = items.replace("spec:\n", "spec:\n  suspend: true\n")
+        subject = "Kustomization flux-system/apps spec.suspend: "
+    answer = call(wire(items, config=config))
+    [result] = [each for each in answer.results if each["severity"] == "error"]
+    assert result.get("file") == file
+    prefix = f"{file['path']}: [error] {subject}" if file else "[error] "
+    assert any(line.startswith(prefix) for line in answer.err.splitlines())

@@ -106,6 +106,14 @@ def test_K02_failing_policy(engine: Engine, tmp_path: Path) -> None:
     assert "Traceback" not in built.stderr
 
 
+def test_K02_the_file_of_a_policy_that_fails(engine: Engine, tmp_path: Path) -> None:
+    """It is named where the kustomization asks kustomize to note it."""
+    place = repository(tmp_path, engine, FAILING)
+    with (place / "kustomization.yaml").open("a") as file:
+        file.write("buildMetadata: [originAnnotations]\n")
+    assert "policy.yaml: [error] WindowPolicy flux-system/" in engine.build(place).stderr
+
+
 VALIDATE = annotated(POLICY, "krm-windows.dev/mode", "Validate")
 
 
