@@ -14,9 +14,8 @@ _SHARED = "krm-windows.dev/"
 _PLACES = (("metadata", "annotations"), ("spec", "commonMetadata", "annotations"))
 
 MESSAGE = (
-    "is written by the gate alone, in the cluster: from Git it would claim that the gate "
-    "closed this, put back at every reconcile; remove it (krm-windows.dev/hold keeps a target "
-    "closed)"
+    "must not be set in Git: only the gate writes it, in the cluster, and every reconcile would "
+    "put this value back; remove it (to keep a target closed, use krm-windows.dev/hold)"
 )
 
 

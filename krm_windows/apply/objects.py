@@ -84,8 +84,8 @@ def check(
         if item.kind == "CronJob":
             adopt = ", or name it in the window's cronJobs to adopt it"
         yield rules.NAME_TAKEN.result(
-            "is among the resources already and is not ours; rename it or the policy "
-            f"{plan.policy}{adopt}",
+            "already exists among the resources and was not made by krm-windows; rename it or "
+            f"the policy {plan.policy}{adopt}",
             path="metadata.name",
             current=item.name,
             ref=ref_of(item),
@@ -100,8 +100,8 @@ def _own_targets(plan: Plan, wanted: Iterable[Manifest]) -> Iterator[Result]:
         # A policy may gate CronJobs by label, and its own have labels, too.
         if target.group == "batch" and (target.kind, target.namespace, target.name) in own:
             yield rules.SELF_LOCK.result(
-                f"must not gate {target}, one of its own: suspended at a close, it could not "
-                "start the gate to open it",
+                f"must not gate {target}, which belongs to this policy: once suspended, it "
+                "could not start the gate that opens it",
                 path="spec.targets",
                 current=target.name,
             )

@@ -71,17 +71,17 @@ def _suspension(
     suspended = resource.item.get(*target.field)
     waits = plan.timetable.first_apply == "Wait"
     if suspended is False:
-        message = f"removed: it would undo every close of {plan.policy} at the next reconcile"
+        message = f"removed: it would undo every close by {plan.policy} at the next reconcile"
         yield resource.result(rules.SUSPEND_FALSE, message, path=path, current="false")
     elif suspended is True and not waits:
         message = (
-            f"somebody suspended it in Git, so {plan.policy} could never open it; "
-            "remove the field, or set firstApply: Wait where it is meant for the first apply"
+            f"is true in Git, so {plan.policy} could never open this target; remove the field, "
+            "or set `firstApply: Wait` if it is meant only for the first apply"
         )
         yield resource.result(rules.SUSPEND_TRUE, message, path=path, current="true")
     if suspended is not True and waits:
         message = (
-            "must be true in Git for firstApply: Wait; without it the first apply does not wait"
+            "must be true in Git for `firstApply: Wait`; otherwise the first apply does not wait"
         )
         yield resource.result(rules.WAIT_NOT_SUSPENDED, message, path=path, proposed="true")
 
@@ -91,8 +91,8 @@ def _governor(plan: Plan, resource: Resource) -> Iterator[Result]:
     governor = resource.item.annotations.get(GOVERNED_BY)
     if governor not in (None, *plan.own_names):
         message = (
-            f"is already gated by the policy {governor}; two policies on one target close it for "
-            f"each other, so remove it from {governor} or from {plan.policy}"
+            f"is already gated by the policy {governor}; two policies must not gate the same "
+            f"target, so remove it from {governor} or from {plan.policy}"
         )
         yield resource.result(
             rules.TWO_POLICIES,

@@ -170,9 +170,9 @@ def _reported(
         fired = first.fired.astimezone(zone)
         instead = f" to {findings.moment(fired)}"
     message = (
-        f"cannot be kept: the CronJob controller {first.verb} the edge of "
+        f"cannot be kept: the CronJob controller {first.verb} the edge at "
         f"{findings.moment(when)}{instead}{findings.repeated(len(faults), until)}, where the "
-        f"clocks of {zone.key} change; take another time, or use the actuator Gate"
+        f"clocks of {zone.key} change; use another time, or the actuator Gate"
     )
     return findings.at(rules.KUBECTL_CLOCK_CHANGE, trigger.path, message, when)
 

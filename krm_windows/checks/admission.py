@@ -7,9 +7,9 @@ from krm_windows.plan.model import Plan
 from krm_windows.results import Result
 
 RISK = (
-    "who gets hold of its token can point a Kustomization at another path, source or "
-    "`serviceAccountName`, which is cluster-admin where kustomize-controller enforces no tenant "
-    "account"
+    "anyone who obtains its token can change a Kustomization's path, source or "
+    "`serviceAccountName`, which amounts to cluster-admin unless kustomize-controller enforces "
+    "a service account for tenants"
 )
 NARROW = (
     "remove `admissionPolicy: Disabled`, or start kustomize-controller with "

@@ -96,14 +96,15 @@ def _excesses(manifest: Manifest) -> Iterator[_Excess]:
     stored = size(manifest)
     kept = annotated(manifest, stored)
     if data > MOST_DATA:
-        yield _Excess(data, MOST_DATA, "the values of a ConfigMap may have")
+        yield _Excess(data, MOST_DATA, "a ConfigMap may hold")
     if stored > MOST_STORED:
-        yield _Excess(stored, MOST_STORED, "etcd takes in one request (--max-request-bytes)")
+        yield _Excess(stored, MOST_STORED, "etcd accepts in one request (--max-request-bytes)")
     if kept > MOST_ANNOTATED:
         yield _Excess(
             kept,
             MOST_ANNOTATED,
-            f"annotations may have, and `kubectl apply` keeps it all in {LAST_APPLIED}",
+            "annotations may hold, because `kubectl apply` stores the whole object in "
+            f"{LAST_APPLIED}",
         )
 
 
@@ -117,8 +118,8 @@ def _result(plan: Plan, manifest: Manifest, excess: _Excess) -> Result:
         name = f"{namespace}/{name}"
     fix = _fix(plan, field, taken, excess)
     message = (
-        f"cannot be applied: the {manifest['kind']} {name} would have {excess.size:,} bytes, "
-        f"more than the {excess.most:,} that {excess.whose}; {fix}"
+        f"cannot be applied: the {manifest['kind']} {name} would be {excess.size:,} bytes, more "
+        f"than the {excess.most:,} that {excess.whose}; {fix}"
     )
     return rules.TOO_LARGE.result(
         message,
@@ -176,7 +177,10 @@ def _fix(plan: Plan, field: str, taken: int, excess: _Excess) -> str:
     # Without targets it would be too large all the same: to split them does not help.
     rest = max(excess.size - taken, 0)
     if field != "targets" or rest >= excess.most:
-        return f"`{field}` takes {taken:,} of them: remove what is over, or write shorter texts"
+        return (
+            f"`{field}` accounts for {taken:,} of them: remove entries that are over, or "
+            "shorten their text"
+        )
     held = plan.timetable
     count = len(held.targets) + len(held.released)
     # What is not targets is in each of them again.

@@ -170,10 +170,10 @@ def _vanished(
     first = changes[0]
     last = changes[-1]
     message = (
-        "does not exist on "
-        f"{first.begins:%a %Y-%m-%d}{findings.repeated(len(changes), last.begins)}: the clocks of "
-        f"{facts.timetable.time_zone} skip {_span(first)}, in which it lies; move it, or make it "
-        "longer"
+        "is skipped on "
+        f"{first.begins:%a %Y-%m-%d}{findings.repeated(len(changes), last.begins)}: the clocks "
+        f"of {facts.timetable.time_zone} skip {_span(first)}, and it lies within that; move it, "
+        "or make it longer"
     )
     return findings.at(rules.VANISHES, rule.name, message, first.begins)
 
@@ -188,18 +188,18 @@ def _reported(hits: Iterable[_Hit], facts: Facts) -> Iterator[Result]:
         first = missing[0]
         day = f"{first.moment:%a %Y-%m-%d}"
         message = (
-            f"falls on {first.moment:%H:%M} of {day}{_more(missing)}, which "
-            f"the clocks of {zone} skip: there it happens at {first.change.ends:%H:%M}; take a "
-            f"time outside of {_span(first.change)}"
+            f"falls on {first.moment:%H:%M} of {day}{_more(missing)}, which the clocks of "
+            f"{zone} skip, so it happens at {first.change.ends:%H:%M} instead; use a time "
+            f"outside {_span(first.change)}"
         )
         yield findings.at(rules.EDGE_MISSING_HOUR, first.path, message, first.moment)
     if doubled:
         first = doubled[0]
         day = f"{first.moment:%a %Y-%m-%d}"
         message = (
-            f"falls on {first.moment:%H:%M} of {day}{_more(doubled)}, which "
-            f"the clocks of {zone} show twice: the first of the two counts; take a time outside "
-            f"of {_span(first.change)}"
+            f"falls on {first.moment:%H:%M} of {day}{_more(doubled)}, which the clocks of "
+            f"{zone} show twice, and the first one counts; use a time outside "
+            f"{_span(first.change)}"
         )
         yield findings.at(rules.EDGE_REPEATED_HOUR, first.path, message, first.moment)
 

@@ -45,7 +45,7 @@ def _over(
         ends = end_of(facts.timetable, rule)
         if ends <= facts.years.begins:
             when = facts.local(ends)
-            message = f"has been over since {findings.moment(when)}: remove it, or renew it"
+            message = f"ended at {findings.moment(when)}: remove it, or extend it"
             yield findings.at(check, rule.name, message, when)
 
 
@@ -117,8 +117,8 @@ def _cut(
         ends = facts.local(part.ends)
         parts.append(f"from {findings.moment(begins)} to {findings.moment(ends)}")
     message = (
-        f"cuts {', '.join(windows)}: the rest stays open, {' and '.join(parts)}; let the freeze "
-        "begin before the window and end after it, if none of it shall be open"
+        f"cuts {', '.join(windows)}: the rest stays open, {' and '.join(parts)}; if none of the "
+        "window should be open, start the freeze before it and end the freeze after it"
     )
     return findings.at(rules.FREEZE_CUTS, name, message, facts.local(closed.begins))
 
@@ -137,7 +137,7 @@ def _long(facts: Facts, longest: timedelta) -> Iterator[Result]:
         until = "on"
     others = ""
     if len(closures) > 1:
-        others = f"; it is one of {len(closures)} such times"
+        others = f"; this is one of {len(closures)} such periods"
     # Without windows it is open but for its freezes.
     path, verb, fix = _FREEZES
     if facts.timetable.windows:

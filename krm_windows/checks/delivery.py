@@ -30,20 +30,22 @@ def check(
 def _fields(resource: Resource) -> Iterator[Result]:
     """Yield an error for each field that keeps windows from arriving as rendered."""
     for name, wrong, reason in (
-        ("suspend", True, "while it is suspended, no edit of the windows arrives"),
+        ("suspend", True, "while it is suspended, no change to the windows is applied"),
         (
             "prune",
             False,
             (
-                "CronJobs of windows that are gone would go on, and every edit would leave a Job "
-                "behind"
+                "CronJobs of removed windows would keep running, and every change would leave a "
+                "Job behind"
             ),
         ),
     ):
         if resource.item.get("spec", name) is wrong:
             # As YAML has it.
             current = str(wrong).lower()
-            message = f"must not be {current} where windows are delivered: {reason}"
+            message = (
+                f"must not be {current} on the Kustomization that delivers the windows: {reason}"
+            )
             yield resource.result(
                 rules.DELIVERY_FIELD,
                 message,
@@ -52,7 +54,7 @@ def _fields(resource: Resource) -> Iterator[Result]:
             )
     # A Role in another namespace than its targets grants nothing on them.
     if resource.text("spec", "targetNamespace"):
-        message = "must be absent: it would move the Roles away from the targets"
+        message = "must not be set: it would move the Roles out of the namespaces of the targets"
         current = resource.text("spec", "targetNamespace")
         yield resource.result(
             rules.DELIVERY_FIELD, message, path="spec.targetNamespace", current=current
@@ -68,19 +70,19 @@ def _locks(
     seen = {(found.namespace, found.name): found for found in _kustomizations(items)}
     own = ("Kustomization", resource.namespace, resource.name)
     chain: list[tuple[Address, str, str]] = [
-        (own, "metadata.name", "is what delivers them"),
-        (_source(resource), "spec.sourceRef", "is the source that they are delivered from"),
+        (own, "metadata.name", "delivers them"),
+        (_source(resource), "spec.sourceRef", "is the source they are delivered from"),
     ]
     for address in _chain(resource, seen):
         # What is waited for must not be gated either, nor what that waits for in its turn.
         waited = ("Kustomization", *address)
-        chain.append((waited, "spec.dependsOn", "is what their delivery waits for"))
+        chain.append((waited, "spec.dependsOn", "is a dependency of their delivery"))
     for key, path, reason in chain:
         if key in gated:
             message = (
-                f"the windows must not gate {gated[key]}, which {reason}: while closed, no "
-                "edit of them would arrive; what is gated may depend on the windows, never the "
-                "other way round"
+                f"the windows must not gate {gated[key]}, which {reason}: while it is closed, "
+                "no change to the windows would be applied; targets may depend on the windows, "
+                "but not the other way round"
             )
             yield resource.result(rules.SELF_LOCK, message, path=path, current=key[2])
 

@@ -27,12 +27,12 @@ def text(reports: Reports) -> str:
         repeated = results.again(report.results)
         lines.extend(escape.line(report.written(result)) for result in report.results)
         if repeated:
-            lines.append(f"the first {counted(len(repeated), 'error')} again:")
+            lines.append(f"the first {counted(len(repeated), 'error')}, repeated:")
         lines.extend(escape.line(report.written(result)) for result in repeated)
         lines.append(_count(report))
     if len(reports) > 1:
         every = chain.from_iterable(report.results for report in reports)
-        lines.append(f"in all: {results.tally(every)}")
+        lines.append(f"total: {results.tally(every)}")
     return "".join(f"{line}\n" for line in lines)
 
 

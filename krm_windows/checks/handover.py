@@ -47,9 +47,9 @@ def _kept(item: KubeObject) -> bool:
 
 def _result(item: KubeObject, origin: str, goal: str) -> Result:
     message = (
-        f"must not move from {origin} to {goal} at once: {origin} prunes it, unless {goal} has "
-        f"applied it before; first annotate it {PRUNE}: disabled where it is, and move it when "
-        "that has reached the cluster"
+        f"must not move from {origin} to {goal} in one step: {origin} would prune it unless "
+        f"{goal} applies it first; first annotate it with {PRUNE}: disabled in its current "
+        "place, and move it once that has been applied to the cluster"
     )
     return resource_of(item).result(
         rules.CLASS_MOVED, message, path="metadata", proposed=f"{PRUNE}: disabled"

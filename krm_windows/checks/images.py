@@ -20,8 +20,8 @@ def check(plan: Plan) -> Iterator[Result]:
         # A digest stands behind an at sign: `image@sha256:…`.
         if "@" not in image:
             message = (
-                f"{image} is a tag, which whoever may push to its registry can move to another "
-                f"program; name its digest too: {image}@sha256:…"
+                f"{image} is a tag, which anyone with push access to the registry can move to "
+                f"another image; add the digest: {image}@sha256:…"
             )
             yield rules.IMAGE_TAG.result(message, path=path, current=image)
 

@@ -10,8 +10,9 @@ from krm_windows.krm import KubeObject
 GROUP = "krm-windows.dev/"
 PATH = "metadata.annotations"
 MESSAGE = (
-    f'must have the annotation `{LOCAL_CONFIG}: "true"`: the policy is among what is applied, no '
-    "cluster knows its kind, and the whole Kustomization would fail"
+    f'must have the annotation `{LOCAL_CONFIG}: "true"`: the policy is among the applied '
+    "resources, no cluster has a CRD for its kind, and the whole Kustomization would fail to "
+    "apply"
 )
 
 

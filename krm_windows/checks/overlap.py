@@ -61,7 +61,9 @@ def check(own: Claim, others: Iterable[Claim]) -> Iterator[Result]:
     """Yield what a policy has in common with others of its cluster, one result for each of them."""
     for other in others:
         if shared := own.shares(other):
-            yield _result(rules.TWO_POLICIES, own, other, shared, "leave it to one of them")
+            yield _result(
+                rules.TWO_POLICIES, own, other, shared, "remove it from all but one of them"
+            )
 
 
 def doubt(
@@ -77,9 +79,9 @@ def doubt(
             if own.cluster != other.cluster:
                 who = "one of the two does not say"
             must = (
-                f"{who} for which cluster it is: if both are for one, leave it to one of "
-                "them, and if not, name the cluster in each policy (`clusters: {NAME: {}}`) and "
-                "render with --cluster"
+                f"{who} which cluster it is for: if both are for the same cluster, remove it "
+                "from one of them; otherwise name the cluster in each policy "
+                "(`clusters: {NAME: {}}`) and render with --cluster"
             )
             yield _result(rule, own, other, shared, must)
 
@@ -107,7 +109,7 @@ def _result(
     verb = "are"
     if len(shared) == 1:
         verb = "is"
-    gated = f"gated by the policy {other.policy} too"
+    gated = f"also gated by the policy {other.policy}"
     if own.cluster:
         gated += f" on {own.cluster}"
     if other.file:

@@ -7,7 +7,8 @@ from krm_windows.inventory import Resource
 from krm_windows.results import File, Result
 
 ADVICE = (
-    "these files are not edited here: make the change by hand, or run the function as a transformer"
+    "this command does not edit these files: make the change by hand, or run the function "
+    "as a transformer"
 )
 
 
@@ -37,8 +38,8 @@ def _edits(result: Result) -> Result:
 def _adopts(resource: Resource) -> Result:
     where = _in(resource.file)
     return rules.RENDER_READ_ONLY.result(
-        f"remove this CronJob{where}: the policy's cronJobs adopts it, and it is rendered anew; "
-        f"{ADVICE}",
+        f"remove this CronJob{where}: the policy adopts it in `cronJobs`, and it is rendered "
+        f"again; {ADVICE}",
         path="metadata.name",
         current=resource.name,
         ref=resource.ref,

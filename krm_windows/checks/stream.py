@@ -86,8 +86,9 @@ def verify(
     ours = tuple(_emitted(plan, items))
     if not ours:
         message = (
-            f"the resources hold nothing of the policy {plan.policy}: the function was not run on "
-            "them (kustomize skips an exec function without --enable-exec, and kubectl always does)"
+            f"the resources contain nothing of the policy {plan.policy}: the function did not "
+            "run on them (kustomize skips an exec function without --enable-exec, and kubectl "
+            "always skips it)"
         )
         return [*found, rules.NOT_RUN.result(message)]
     own = Claim.of(plan.timetable)
@@ -162,7 +163,7 @@ def _targets(plan: Plan, stream: Inventory) -> Iterator[Result]:
         if governor not in (None, plan.policy):
             yield resource.result(
                 rules.TWO_POLICIES,
-                f"is gated by the policy {governor} too",
+                f"is also gated by the policy {governor}",
                 path=f"metadata.annotations.{GOVERNED_BY}",
                 current=governor,
             )
@@ -185,7 +186,7 @@ def _suspension(
         return
     yield resource.result(
         rules.TARGET_SUSPEND,
-        "must not be in what is applied: the parent's next reconcile would bring it back",
+        "must not be set in applied manifests: the parent would restore it at its next reconcile",
         path=".".join(target.field),
         current=str(value).lower(),
     )
@@ -207,7 +208,7 @@ def _timetable(emitted: Emitted) -> Iterator[Result]:
             if isinstance(found, str) and _parsed(found) == _parsed(wanted):
                 continue
             yield rules.STALE.result(
-                "is not what the policy compiles to: run the function again",
+                "does not match the policy: run the function again",
                 path=f"data.{key}",
                 ref=ref_of(item),
             )
@@ -223,7 +224,8 @@ def _program(plan: Plan, item: KubeObject) -> Iterator[Result]:
             other.append(key)
     if other:
         message = (
-            f"is the gate of another release ({', '.join(other)} differ): run the function again"
+            f"contains the gate of another release ({', '.join(other)} differ): run the "
+            "function again"
         )
         yield rules.STALE.result(message, path="data", ref=ref_of(item))
 
@@ -313,7 +315,7 @@ def _references(emitted: Emitted) -> Iterator[Result]:
         for kind, name in _needed(emitted.plan, item):
             if (kind, item.namespace, name) not in present:
                 yield rules.REFERENCE_BROKEN.result(
-                    f'refers to the {kind} "{name}", which is not in {item.namespace}',
+                    f'refers to the {kind} "{name}", which does not exist in {item.namespace}',
                     ref=ref_of(item),
                 )
 
@@ -341,8 +343,8 @@ def _beside(emitted: Emitted) -> Iterator[Result]:
         found = emitted.of(manifest["kind"])
         if not any(_says(item, manifest) for item in found):
             message = (
-                f"the {manifest['kind']} of the policy {emitted.plan.policy} is missing, or not "
-                "what it yields"
+                f"the {manifest['kind']} of the policy {emitted.plan.policy} is missing or "
+                "differs from the policy"
             )
             yield rules.EMITTED_MISSING.result(message)
     # The names as they are now: texts still have those that were emitted.
@@ -360,18 +362,20 @@ def _named(plan: Plan) -> Iterator[tuple[str, str, str]]:
     if plan.admission:
         account = names.gate(plan)
         message = (
-            f'the admission policies name the ServiceAccount "{account}" in {plan.namespace} '
-            "where no layer above can rename or move it, and there is none: nothing would hold "
-            "the gate to its field, and one that was moved could close nothing, as its annotations "
-            "would be refused; run the function in the outermost layer"
+            f'the admission policies name the ServiceAccount "{account}" in {plan.namespace}, '
+            "which was not found there (a layer above renamed or moved it, and cannot change "
+            "the name in the policies): nothing would limit the gate, or, if it was moved, its "
+            "annotations would be rejected and it could not close anything; run the function in "
+            "the outermost layer"
         )
         yield "ServiceAccount", account, message
     if "PrometheusRule" in plan.extras:
         for trigger in plan.triggers:
             cron_job = names.cron_job(plan, trigger)
             message = (
-                f'the PrometheusRule names the CronJob "{cron_job}" where no layer above can '
-                "rename it, and there is none; run the function in the outermost layer"
+                f'the PrometheusRule names the CronJob "{cron_job}", which was not found (a '
+                "layer above renamed it, and cannot change the name in the expression); run the "
+                "function in the outermost layer"
             )
             yield "CronJob", cron_job, message
 
@@ -456,8 +460,8 @@ def _lacking_reads(reads: Iterable[Source], bound: Sequence[KubeObject]) -> Iter
         # One that is not seen may have a name in the Role, which was made where it is seen.
         if source.name != ALL and named not in given:
             message = (
-                f"no bound Role in {source.namespace} lets the gate read {source}, so hooks would "
-                "run whether or not something has to be applied"
+                f"no bound Role in {source.namespace} lets the gate read {source}, so hooks "
+                "would run even if there is nothing to apply"
             )
             yield rules.RIGHTS_MISSING.result(message)
 
@@ -576,8 +580,8 @@ def _misplaced(emitted: Emitted, target: Target) -> Result:
     # A kustomization's `namespace:` moves every Role into one namespace.
     if elsewhere:
         namespaces = ", ".join(sorted(elsewhere))
-        found = f"; the Role for it lies in {namespaces}, moved there by a layer above"
+        found = f"; its Role is in {namespaces}, moved there by a layer above"
     return rules.RIGHTS_MISSING.result(
-        f"no bound Role in {target.namespace} lets the gate turn {target}{found}; run the function "
-        "in the outermost layer, or put no `namespace:` over its output"
+        f"no bound Role in {target.namespace} lets the gate suspend and resume {target}{found}; "
+        "run the function in the outermost layer, or set no `namespace:` on its output"
     )

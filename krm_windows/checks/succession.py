@@ -34,9 +34,9 @@ def abandoned(rendered: Iterable[bytes], cluster: str) -> list[Result]:
         namespace, _, name = old.policy.partition("/")
         policy = ResourceRef(api_version=API_VERSION, kind=KIND, name=name, namespace=namespace)
         message = (
-            f"is for {cluster} no more, so its windows there are removed: what they have closed "
-            "stays closed, and nothing closes it again; if the cluster is still there, name it "
-            "again, and open it first (`state: Open`)"
+            f"no longer names {cluster}, so its windows there are removed: targets that are "
+            "closed stay closed, and nothing closes or opens them again; if the cluster still "
+            "exists, add it again, and open it first (`state: Open`)"
         )
         found.append(rules.CLUSTER_DROPPED.result(message, path="spec.clusters", ref=policy))
     return found
@@ -64,8 +64,8 @@ def check(old: Timetable, new: Timetable) -> Iterator[Result]:
         return
     if old.policy not in (new.policy, *new.former_names):
         message = (
-            f'must have "{old.policy}", as the policy was called: what was closed under that name '
-            "would stay closed"
+            f'must list "{old.policy}", the policy\'s former name; otherwise targets closed '
+            "under that name stay closed"
         )
         yield rules.FORMER_NAME.result(message, path="spec.formerNames", proposed=old.policy)
     # What is in `released` is opened once and for all.
@@ -73,7 +73,7 @@ def check(old: Timetable, new: Timetable) -> Iterator[Result]:
     for target in old.targets:
         if _address(target) not in kept:
             message = (
-                f"must have {target}, which is gated no longer: if it is closed now, it would "
+                f"must list {target}, which is no longer gated; if it is closed now, it would "
                 "stay closed"
             )
             yield rules.TARGET_DROPPED.result(message, path="spec.released", proposed=target.name)

@@ -16,8 +16,8 @@ def check(plan: Plan) -> Iterator[Result]:
     for name in intervals(plan.timetable).lost:
         # Such as what begins on a fifth Sunday, and ends on a day that depends on the leap year.
         message = (
-            "cannot be said in full in the time intervals of Alertmanager, which know no leap "
-            "years and no longer past than a day: there it is closed on some days on which the "
-            "policy is open"
+            "cannot be expressed exactly as Alertmanager time intervals, which have no leap "
+            "years and span at most a day: Alertmanager treats it as closed on some days when "
+            "the policy is open"
         )
         yield rules.INTERVALS_LOST.result(message, path=f"spec.{name}")

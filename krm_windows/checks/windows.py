@@ -46,8 +46,8 @@ class Delays:
         parts: list[str] = []
         if self.interval:
             parts.append(
-                "if the run at its beginning is lost, the next one comes at most "
-                f"{duration(self.interval)} later and takes up to a minute to start"
+                "if the run at the opening fails, the next one follows within "
+                f"{duration(self.interval)} and takes up to a minute to start"
             )
         if self.before_open:
             parts.append(f"`beforeOpen` may take {duration(self.before_open)}")
@@ -121,16 +121,15 @@ def check(facts: Facts, delays: Delays) -> Iterator[Result]:
     # One by one none is endless, but together they may be.
     if windows and not endless and facts.is_endless(*windows):
         message = (
-            "leave no minute closed between them: shorten one, or remove the policy if it is to "
-            "hold nothing back"
+            "together are never closed: shorten one, or remove the policy if nothing should wait"
         )
         yield findings.at(rules.WINDOW_ALWAYS_OPEN, "windows", message, facts.first)
 
 
 def _always(facts: Facts, window: Rule) -> Iterator[Result]:
     message = (
-        f"is open from {facts.first} on without an end: each occurrence lasts until the next; let "
-        "it end earlier, or remove the policy if it shall hold nothing back"
+        f"is open without end from {facts.first} on: each occurrence lasts until the next; end "
+        "it earlier, or remove the policy if nothing should wait"
     )
     yield findings.at(rules.WINDOW_ALWAYS_OPEN, window.name, message, facts.first)
 
@@ -142,7 +141,8 @@ def _absent(facts: Facts, window: Rule) -> Iterator[Result]:
     """
     if isinstance(window.begins, Recurrence) and not facts.is_opening(window.name):
         message = (
-            f"never comes from {facts.first} to {facts.last}: change `opens`, or audit more years"
+            f"never occurs from {facts.first} to {facts.last}: change `opens`, or check "
+            "more years (--years)"
         )
         yield findings.at(rules.WINDOW_NEVER_OPENS, window.name, message, facts.first)
 
@@ -164,8 +164,8 @@ def _never(
     begins = span_of(lengths.first).begins
     shut = _shut(facts, window) or "a clock change"
     message = (
-        f"is never open from {facts.first} to {facts.last}; on {findings.moment(begins)} "
-        f"{shut} keeps it shut: move it, or remove it"
+        f"is never open from {facts.first} to {facts.last}; on {findings.moment(begins)} {shut} "
+        "keeps it closed: move it, or remove it"
     )
     yield findings.at(rules.WINDOW_NEVER_OPENS, window.name, message, begins)
 
@@ -221,9 +221,9 @@ def _is_prolonged(
 
 def _early(window: Rule, shortest: Span, early: timedelta) -> Result:
     message = (
-        f"is {duration(shortest.length)} long on {findings.moment(shortest.begins)}, and "
-        f"closesEarly, {duration(early)}, leaves nothing of it: make the window longer, or "
-        "closesEarly shorter"
+        f"is {duration(shortest.length)} long on {findings.moment(shortest.begins)}, so "
+        f"`closesEarly` ({duration(early)}) leaves no time in it: make the window longer, or "
+        "`closesEarly` shorter"
     )
     return findings.at(rules.WINDOW_CLOSES_EARLY, window.name, message, shortest.begins)
 
@@ -235,7 +235,7 @@ def _short(
     delays: Delays,
 ) -> Result:
     message = (
-        f"is open for {duration(shortest.length - early)} only, on "
+        f"is open for only {duration(shortest.length - early)} on "
         f"{findings.moment(shortest.begins)}: {delays}; make the window at least "
         f"{duration(early + delays.longest)} long, or `interval` shorter"
     )
@@ -250,7 +250,7 @@ def _unequal(
 ) -> Result:
     message = (
         f"is open for {duration(length)} from {findings.moment(begins)} on, more than twice the "
-        f"{duration(shortest)} of its shortest occurrence; if that is not intended, end it by a "
-        "time of day or a duration, which count from its own beginning"
+        f"{duration(shortest)} of its shortest occurrence; if that is not intended, end it with "
+        "a time of day or a duration, which count from its own beginning"
     )
     return findings.at(rules.WINDOW_UNEQUAL, window.name, message, begins)

@@ -71,9 +71,9 @@ def check(plan: Plan) -> Iterator[Result]:
     # With `Gate` the triggers in UTC need no zone data of the controller.
     if not plan.runs_gate and zone in CHANGED:
         yield rules.KUBECTL_ZONE.result(
-            "has had other rules since 2022: a CronJob controller whose zone data is older than "
-            f"{_release(plan)} fires at other times than these, and with the actuator Kubectl "
-            "nothing corrects it; use Gate, or see that the control plane is newer",
+            "has different rules since 2022: a CronJob controller with zone data older than "
+            f"{_release(plan)} runs Jobs at other times, and the actuator Kubectl does not "
+            "correct that; use Gate, or make sure that the control plane is newer",
             path="spec.timeZone",
             current=zone,
         )

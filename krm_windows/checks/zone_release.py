@@ -50,21 +50,21 @@ def check(plan: Plan, found: ZoneRules | None) -> Iterator[Result]:
     # Releases are a year and a letter, such as 2026b, so texts are in their order.
     if _agree(found, ours):
         message = (
-            f"was built with release {found.release} of the zone data, and {ours.release} says "
-            f"the same of {zone}: nothing changes"
+            f"was built with zone data release {found.release}, and {ours.release} has the same "
+            f"rules for {zone}: nothing changes"
         )
         yield rules.ZONE_RELEASE.result(message, path=_ZONE, current=zone)
     elif found.release > ours.release:
         message = (
-            f"was built with release {found.release} of the zone data, which says other things of "
-            f"{zone} than {ours.release} of this builder: renew its package tzdata, or old rules "
-            "would come back"
+            f"was built with zone data release {found.release}, which has other rules for "
+            f"{zone} than release {ours.release} here: upgrade the package tzdata, or this "
+            "build would bring back old rules"
         )
         yield rules.ZONE_RULES_OLDER.result(message, path=_ZONE, current=zone)
     else:
         message = (
-            f"has other rules in release {ours.release} of the zone data than in {found.release}, "
-            f"with which it was built: {_first_difference(found, ours)}"
+            f"has other rules in zone data release {ours.release} than in {found.release}, "
+            f"which it was built with: {_first_difference(found, ours)}"
         )
         yield rules.ZONE_RULES_CHANGED.result(message, path=_ZONE, current=zone)
 

@@ -94,7 +94,7 @@ def _unreachable(trees: list[Tree]) -> Iterator[Finding]:
         if selection.selectors(rule):
             selecting[i] = rule
             continue
-        must = "must have a selector; the class of everything that no rule matches is `default`"
+        must = "must have a selector; resources that no rule matches get the class `default`"
         yield Finding(rules.RULE_EMPTY, must, path=f"spec.rules[{i}]")
     # Each is compared with all before it, which takes too long where there are so many.
     globs = sum(map(_globs, read.values()))
@@ -104,7 +104,8 @@ def _unreachable(trees: list[Tree]) -> Iterator[Finding]:
         before = _covering(selecting, i, rule)
         if before is not None:
             must = (
-                f"must match something that spec.rules[{before}] does not, which decides before it"
+                f"never applies: spec.rules[{before}] comes first and matches everything "
+                "that it matches"
             )
             yield Finding(rules.RULE_UNREACHABLE, must, path=f"spec.rules[{i}]")
 

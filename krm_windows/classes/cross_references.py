@@ -169,22 +169,22 @@ def _result(reference: CrossReference, *, lost: bool) -> Result:
     if lost:
         rule = rules.REFERENCE_PARTED
         why = (
-            "which kustomize renames (a prefix, a suffix, a hash), and in the reference too, "
-            "but only after this function has dropped it here; leave its name as it is, "
-            "or run `krm-windows split` on what is built"
+            "which kustomize renames (prefix, suffix or hash) here and in the reference, but "
+            "only after this function has removed it here; keep its name, or run `krm-windows "
+            "split` on the built output"
         )
     elif generated.will_have_hash(to.resource) or generated.has_hash(to.resource):
         rule = rules.REFERENCE_PARTED
         why = (
-            "which gets a new name with every change: until both classes have applied that, "
-            "one refers to what is not there; put both into one class, or give it a fixed "
+            "which gets a new name with every change: until both classes have applied it, one "
+            "refers to an object that does not exist; put both in one class, or give it a fixed "
             "name (disableNameSuffixHash) and acknowledge this"
         )
     # A class relies on those before it; the other way round it may come too early.
     elif referrer.rank < to.rank:
-        rule, why = rules.REFERENCE_AHEAD, "which is applied later and may not be there yet"
+        rule, why = rules.REFERENCE_AHEAD, "which is applied later and may not exist yet"
     else:
-        rule, why = rules.REFERENCE_BENEATH, "which changes beneath it"
+        rule, why = rules.REFERENCE_BENEATH, "which may change before it does"
     message = f"{between}, {why}"
     return referrer.resource.result(
         rule,
@@ -210,8 +210,8 @@ def _unused(
         # One function may see one base only: an object that is not here may be in the next.
         if _is_here(known.referrer, resources) or _is_here(known.to, resources):
             must = (
-                f"names no reference across classes: {known.referrer} to {known.to}; "
-                "remove it, or correct the names"
+                f"matches no reference between classes: {known.referrer} to {known.to}; remove "
+                "it, or correct the names"
             )
             yield Finding(rules.ACKNOWLEDGE_UNUSED, must, path=f"spec.acknowledge[{i}]")
 

@@ -17,14 +17,14 @@ _KIND = rf"[A-Z][A-Za-z0-9]*(\.{fields.NAME})?"
 # RBAC allows colons in names: `system:node`.
 _GLOB = r"[A-Za-z0-9._:*-]+"
 
-_MUST_BE_KIND = "must be a kind as objects have it: ConfigMap, Service.serving.knative.dev"
+_MUST_BE_KIND = "must be a kind such as ConfigMap or Service.serving.knative.dev"
 _MUST_BE_ADDRESS = (
-    "must be kind, namespace and name, such as Deployment/shop/api; * matches any characters"
+    "must be Kind/namespace/name, such as Deployment/shop/api; * matches any characters"
 )
 
 # A kind has 63 characters, a group 253, and there is a dot.
 KindName = Annotated[str, fields.named(_KIND, 317, _MUST_BE_KIND, ("string",))]
-Glob = Annotated[str, fields.named(_GLOB, 253, "must be a name, in which * matches any characters")]
+Glob = Annotated[str, fields.named(_GLOB, 253, "must be a name; * matches any characters")]
 Address = Annotated[
     str,
     fields.named(f"{_KIND}/({_GLOB}/)?{_GLOB}", 600, _MUST_BE_ADDRESS, ("string",)),
@@ -47,7 +47,7 @@ class ChangeClass(Part):
     )
     policy: fields.PolicyName | None = field(
         default=None,
-        description="The WindowPolicy that gates the class, as namespace/name; default: none does.",
+        description="The WindowPolicy that gates the class, as namespace/name; default: none.",
     )
 
 
@@ -69,7 +69,7 @@ class ClassRule(Part):
     kinds: tuple[KindName, ...] | None = field(
         default=None,
         filled=True,
-        description="Any of these kinds, with the group behind a dot where two share one.",
+        description="Any of these kinds, with the group after a dot if two groups share the kind.",
     )
     names: tuple[Glob, ...] | None = field(
         default=None,
@@ -85,10 +85,10 @@ class ClassRule(Part):
         description="Any of these namespaces; `*` matches any characters.",
     )
     match_labels: dict[fields.Text, fields.AnyText] = field(
-        default_factory=dict, description="Labels, all of which it must have."
+        default_factory=dict, description="Labels that it must have, all of them."
     )
     match_annotations: dict[fields.Text, fields.AnyText] = field(
-        default_factory=dict, description="Annotations, all of which it must have."
+        default_factory=dict, description="Annotations that it must have, all of them."
     )
 
 
@@ -97,11 +97,12 @@ class Acknowledgement(Part):
 
     # `from` is a word of Python.
     referrer: Address = field(
-        alias="from", description="What refers, as `Kind/namespace/name`; `*` may be in both."
+        alias="from",
+        description="The object that refers, as `Kind/namespace/name`; `*` matches any characters.",
     )
-    to: Address = field(description="What it refers to, likewise.")
+    to: Address = field(description="The object it refers to, in the same form.")
     reason: fields.Text = field(
-        description="Why nothing breaks when one of the two changes without the other."
+        description="Why nothing breaks if one of the two changes without the other."
     )
 
 
@@ -110,14 +111,14 @@ class Spec(Part):
 
     classes: tuple[ChangeClass, ...] = field(
         filled=True,
-        description="The classes, the earliest first: one may rely on those before it.",
+        description="The classes, in order: a class may depend on those before it.",
     )
     default: fields.Label = field(description="The class of every resource that no rule matches.")
     rules: tuple[ClassRule, ...] = field(
-        default=(), description="The first that matches a resource says its class."
+        default=(), description="Rules; the first one that matches a resource sets its class."
     )
     acknowledge: tuple[Acknowledgement, ...] = field(
-        default=(), description="References across classes that are intended."
+        default=(), description="References between classes that are intended."
     )
     keep: fields.Label | None = field(
         default=None,
@@ -133,4 +134,4 @@ class ChangeClasses(Part):
     api_version: Literal["krm-windows.dev/v1alpha1"] = field(description="The version of this API.")
     kind: Literal["ChangeClasses"] = field(description="The kind of this object.")
     metadata: Metadata = field(description="The name.")
-    spec: Spec = field(description="What is in which class.")
+    spec: Spec = field(description="Which resources are in which class.")

@@ -173,7 +173,8 @@ def _unknown(spec: Spec, resources: Iterable[Resource]) -> Iterator[Result]:
 def _lists(resources: Iterable[Resource]) -> Iterator[Result]:
     """Yield every `…List`, whose objects nobody can put into classes of their own."""
     message = (
-        "must be written as one document for each object in it: they may be of several classes"
+        "must be written as one document per object, because the objects may be in "
+        "different classes"
     )
     for resource in resources:
         if not resource.kind.endswith("List"):
@@ -186,8 +187,8 @@ def _lists(resources: Iterable[Resource]) -> Iterator[Result]:
 def _doubled(resources: Iterable[Resource]) -> Iterator[Result]:
     """Yield every object that is there again, in whichever version of its API."""
     message = (
-        "must be among the resources only once: two classes would manage it, or one the wrong "
-        "version"
+        "must occur only once among the resources: otherwise two classes would manage it, or "
+        "one the wrong version"
     )
     seen = set()
     for resource in resources:
@@ -212,7 +213,9 @@ def _too_late(placements: Iterable[Placement]) -> Iterator[Result]:
         if placement.reason is not Reason.ANNOTATION or user is None:
             continue
         resource, change_class = placement.resource, placement.change_class
-        message = f"must be {change_class}, the class of {title(user)}, which cannot be without it"
+        message = (
+            f"must be {change_class}, the class of {title(user)}, which cannot exist without it"
+        )
         yield resource.result(
             rules.CLASS_TOO_LATE,
             message,

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from krm_windows.system.git_branch import Person
 
 DESCRIPTION = """\
-A KRM function: without a command it reads a ResourceList on standard input and writes it back with
-what opens and closes the reconciliation windows of the WindowPolicy in functionConfig: CronJobs,
-what they run, and its rights; or, with ChangeClasses there, with every resource's class, or those
-of one class alone. With the path of a configuration file as its only argument it is an exec plugin
-of kustomize."""
+A KRM function: without a command it reads a ResourceList on standard input and writes it back.
+With a WindowPolicy in functionConfig it adds what opens and closes its windows: CronJobs, the
+program that they run, and RBAC. With ChangeClasses it annotates every resource with its class, or
+keeps only those of one class. With the path of a configuration file as its only argument it is a
+kustomize exec plugin."""
 
 
 _DIRECTORY = "--output-dir"
@@ -44,7 +44,7 @@ class Once(argparse.Action):
     ) -> None:
         """Store it. Raises ArgumentError where another value was given before."""
         if self._given and option_string and values != getattr(namespace, self.dest):
-            raise argparse.ArgumentError(self, "takes one value, and is given two")
+            raise argparse.ArgumentError(self, "takes only one value, but was given two")
         self._given = True
         setattr(namespace, self.dest, values)
 
@@ -86,10 +86,10 @@ class Parser(argparse.ArgumentParser):
         """Say what an option is called here, with the value that was given to it."""
         meant = self.moved[name]
         if meant != _DIRECTORY:
-            return f"there is no option {name}; did you mean {meant}?"
+            return f"unknown option {name}; did you mean {meant}?"
         return (
-            f"there is no option {name}, which is a format in other commands; "
-            f"did you mean {meant} {value or 'DIR'}?"
+            f"unknown option {name}, which is the output format in other commands; did you mean "
+            f"{meant} {value or 'DIR'}?"
         )
 
     def error(self, message: str) -> NoReturn:
@@ -116,9 +116,9 @@ class Parser(argparse.ArgumentParser):
         advice = f"; did you mean {meant}?" if meant else ""
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - it has no other name
             listed = "`krm-windows help` lists the commands"
-            self.error(f"there is no command {value!r}{advice or f'; {listed}'}")
+            self.error(f"unknown command {value!r}{advice or f'; {listed}'}")
         if not meant and "-o" in action.option_strings and _DIRECTORY in self.known():
-            advice = f"; to name a directory, write {_DIRECTORY} {value}"
+            advice = f"; to write to a directory, use {_DIRECTORY} {value}"
         must = f"must be one of {', '.join(choices)}, got {value!r}{advice}"
         raise argparse.ArgumentError(action, must)
 
@@ -136,12 +136,12 @@ def _unknown(argument: str, options: Sequence[str]) -> str:
     """Say that there is no such option, or that an argument is one too many."""
     name = argument.partition("=")[0]
     if not name.startswith("-"):
-        return f"{argument!r} is one argument too many"
+        return f"unexpected argument {argument!r}"
     from krm_windows.policy.findings import closest  # noqa: PLC0415 - as above
 
     meant = closest(name, options)
     advice = f"; did you mean {meant}?" if meant else ""
-    return f"there is no option {name}{advice}"
+    return f"unknown option {name}{advice}"
 
 
 def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> Parser:
@@ -159,7 +159,9 @@ def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> Parser:
     _debug(made, default=False)
     made.add_argument("--strict", action="store_true", help="as a function: exit 1 on warnings too")
     # The commands are listed below the options, under headings.
-    listed = made.add_subparsers(title="command", metavar="COMMAND", help="one of those below")
+    listed = made.add_subparsers(
+        title="command", metavar="COMMAND", help="one of the commands below"
+    )
     # Behind a command nothing lists the others, each of which takes as long as all of its options.
     declared = commands
     if arguments and arguments[0] in commands:
@@ -246,9 +248,7 @@ def check_cluster(arguments: argparse.Namespace, *others: str) -> None:
     for option in ("--all-clusters", *others):
         # As argparse names it in the namespace: `--all-clusters` is `all_clusters`.
         if getattr(arguments, option.removeprefix("--").replace("-", "_")):
-            raise UsageError(
-                f"--cluster is about one cluster, {option} about more: give one of the two"
-            )
+            raise UsageError(f"--cluster and {option} cannot be used together")
 
 
 def _version(arguments: Sequence[str]) -> str:
@@ -269,7 +269,7 @@ def _debug(parser: argparse.ArgumentParser, *, default: object) -> None:
         "--debug",
         action="store_true",
         default=default,
-        help="show a traceback for our own failures",
+        help="show a traceback when the program itself fails",
     )
 
 

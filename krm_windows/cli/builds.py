@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 # As Flux's own example repository has it (fluxcd/flux2-kustomize-helm-example).
 CLUSTERS = "clusters/*"
-CLUSTERS_HELP = f"the clusters' directories in it (default: {CLUSTERS}, or else what Flux syncs)"
+CLUSTERS_HELP = (
+    f"the directories of the clusters in it (default: {CLUSTERS}, or else what Flux syncs)"
+)
 
 _GIT = ".git"
 _NAME = "krm-windows"
@@ -50,10 +52,10 @@ def add_build_options(group: argparse._ActionsContainer) -> None:
         "--cache",
         type=Path,
         metavar="DIR",
-        help="where builds are kept (default: in the user's cache folder)",
+        help="where builds are cached (default: the user's cache directory)",
     )
     group.add_argument(
-        "--no-cache", action="store_true", help="keep no builds, and use none that were kept"
+        "--no-cache", action="store_true", help="do not use or write the build cache"
     )
 
 
@@ -66,8 +68,8 @@ def add_source_option(parser: argparse._ActionsContainer) -> None:
         type=source,
         metavar="NAME=DIR",
         help=(
-            "this source is that directory of the repository, `.` for all of it; NAME or "
-            "NAMESPACE/NAME (repeatable)"
+            "map a Flux source, NAME or NAMESPACE/NAME, to a directory of the repository; `.` "
+            "is the whole repository (repeatable)"
         ),
     )
 
@@ -128,11 +130,13 @@ def check_sources(tree: "Checkout", given: "Iterable[Given]") -> None:
     for each in given:
         if not tree.is_directory(each.directory):
             raise UsageError(
-                f"--source {each.name}={each.directory}: there is no such directory in {tree.root}"
+                f"--source {each.name}={each.directory}: directory not found in {tree.root}"
             )
         directory = known.setdefault((each.namespace, each.name), each.directory)
         if directory != each.directory:
-            raise UsageError(f"--source {each.name}: is both {directory} and {each.directory}")
+            raise UsageError(
+                f"--source {each.name}: is given twice, as {directory} and {each.directory}"
+            )
 
 
 def _builds(text: str) -> int:
@@ -178,8 +182,8 @@ def cache(checked: Path, given: Path | None) -> Cache | None:
         # build.
         if path.resolve().is_relative_to(top):
             raise InputError(
-                f"{path}: {what} must not lie in {top}, whose authors could fill it; or use "
-                "--no-cache"
+                f"{path}: {what} must not be inside {top}, whose authors could write to it; use "
+                "another directory, or --no-cache"
             )
     # A cache that was asked for must work; that of the user is a help only (HOME may be read-only).
     if given is not None:

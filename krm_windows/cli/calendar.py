@@ -15,14 +15,17 @@ from krm_windows.preview.versions import Choice
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument(
-        "policy", metavar="POLICY", nargs="+", help="a file with a WindowPolicy, or - for stdin"
+        "policy",
+        metavar="POLICY",
+        nargs="+",
+        help="the file of a WindowPolicy, or - for standard input",
     )
     times.options(parser, days=7)
     parser.add_argument(
-        "--all-clusters", action="store_true", help="every cluster that a policy names"
+        "--all-clusters", action="store_true", help="every cluster that the policy names"
     )
     parser.add_argument(
-        "-o", "--output", choices=FORMATS, default="text", help="the form (default: text)"
+        "-o", "--output", choices=FORMATS, default="text", help="the output format (default: text)"
     )
     previews.options(parser)
 

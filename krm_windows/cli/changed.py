@@ -29,17 +29,23 @@ _DAYS = 28
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the options of every command that changes a policy's file."""
     parser.add_argument(
-        "--dry-run", action="store_true", help="show what would be written, and write nothing"
+        "--dry-run", action="store_true", help="show what would be written, but write nothing"
     )
     times.options(parser, days=_DAYS)
     parser.add_argument(
-        "--resources", metavar="DIR", help="where `closesEarly: auto` finds the targets' timeouts"
+        "--resources",
+        metavar="DIR",
+        help="where to read the targets' timeouts for `closesEarly: auto`",
     )
     parser.add_argument(
-        "-o", "--output", choices=("text", "json"), default="text", help="the form (default: text)"
+        "-o",
+        "--output",
+        choices=("text", "json"),
+        default="text",
+        help="the output format (default: text)",
     )
     parser.add_argument(
-        "--commit", action="store_true", help="commit the file, and nothing else, with --reason"
+        "--commit", action="store_true", help="commit the file, and only this file; needs --reason"
     )
     parser.add_argument(
         "--author",
@@ -133,10 +139,10 @@ def _period(
 
 def _check(arguments: argparse.Namespace) -> None:
     if arguments.commit and not arguments.reason:
-        raise UsageError("--commit needs --reason TEXT: it is the message of the commit")
+        raise UsageError("--commit needs --reason TEXT, which becomes the commit message")
     for option in ("author", "branch"):
         if getattr(arguments, option) is not None and not arguments.commit:
-            raise UsageError(f"--{option} is about the commit: give --commit, too")
+            raise UsageError(f"--{option} needs --commit")
 
 
 def _file(given: str) -> Path:
@@ -229,7 +235,7 @@ def _outcome(
     if written:
         return f"{file}: written\n"
     if not proposal.changes_text:
-        return f"{file}: already says so, nothing to write\n"
+        return f"{file}: already up to date, nothing to write\n"
     if arguments.dry_run:
         return f"{file}: not written (--dry-run)\n"
-    return f"{file}: not written, because of the errors above\n"
+    return f"{file}: not written because of the errors above\n"

@@ -40,14 +40,14 @@ def options(parser: argparse.ArgumentParser) -> None:
         type=_years,
         default=YEARS,
         metavar="N",
-        help=f"how many years are audited (default: {YEARS})",
+        help=f"how many years to check (default: {YEARS})",
     )
     parser.add_argument(
         "--max-closed",
         type=_days,
         default=MAX_CLOSED,
         metavar="DAYS",
-        help=f"how many days in a row may be closed (default: {MAX_CLOSED // _DAY})",
+        help=f"how many days in a row the policy may be closed (default: {MAX_CLOSED // _DAY})",
     )
     parser.add_argument(
         "--cluster", metavar="NAME", help="the cluster (default: the policy's buildFor)"
@@ -56,10 +56,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--all-clusters", action="store_true", help="every cluster that the policy names"
     )
     parser.add_argument(
-        "--resources", metavar="DIR", help="where `closesEarly: auto` finds the targets' timeouts"
+        "--resources",
+        metavar="DIR",
+        help="where to read the targets' timeouts for `closesEarly: auto`",
     )
     parser.add_argument(
-        "-o", "--output", choices=FORMATS, default="text", help="the form (default: text)"
+        "-o", "--output", choices=FORMATS, default="text", help="the output format (default: text)"
     )
     repository.options(parser)
     report.options(parser)
@@ -69,13 +71,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the findings."""
     # Exactly one of the two: neither has nothing to look at, both have two different subjects.
     if bool(arguments.policies) == (arguments.repo is not None):
-        raise UsageError("check takes a POLICY, or --repo DIR")
+        raise UsageError("check needs either a POLICY or --repo DIR")
     check_cluster(arguments)
     if arguments.repo is None:
         return _policies(arguments)
     if arguments.cluster is not None or arguments.all_clusters:
         raise UsageError(
-            "--cluster, like --all-clusters, is about a POLICY; with --repo use --clusters GLOB"
+            "--cluster and --all-clusters need a POLICY; with --repo use --clusters GLOB"
         )
     return repository.run(arguments)
 

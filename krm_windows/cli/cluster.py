@@ -24,15 +24,15 @@ from krm_windows.system.kubectl import Kubectl, Query
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare which cluster is asked, and for which instant."""
-    parser.add_argument("--kubeconfig", type=_given, metavar="FILE", help="as kubectl takes it")
-    parser.add_argument("--context", type=_given, metavar="NAME", help="as kubectl takes it")
+    parser.add_argument("--kubeconfig", type=_given, metavar="FILE", help="as for kubectl")
+    parser.add_argument("--context", type=_given, metavar="NAME", help="as for kubectl")
     parser.add_argument(
         "--at",
         type=times.moment,
         metavar="TIME",
         help=(
-            "the time to judge for, in the policy's zone or with an offset (default: now, by the "
-            "API server's clock)"
+            "the time to check for, in the policy's time zone or with an offset (default: now, "
+            "by the API server's clock)"
         ),
     )
 
@@ -44,8 +44,7 @@ def add_filename(source: argparse._ActionsContainer) -> None:
         "--filename",
         metavar="FILE",
         help=(
-            "what `kubectl get … -o json` printed, or - for standard input (default: kubectl is "
-            "asked)"
+            "the output of `kubectl get … -o json`, or - for standard input (default: run kubectl)"
         ),
     )
 
@@ -87,7 +86,9 @@ class Asked:
         """Read the policy; raises InputError where it cannot be read."""
         # The same stream cannot be read twice: the second reader would find it empty.
         if arguments.policy == arguments.filename == inputs.STDIN:
-            raise UsageError("standard input can hold the policy or the objects, not both")
+            raise UsageError(
+                "standard input can be used for the policy or the objects, but not for both"
+            )
         source = Source(inputs.policy(arguments.policy), previews.resources(arguments))
         return cls(source, arguments)
 
@@ -186,7 +187,7 @@ class Asked:
 
 
 _KUBECTL = "kubectl"
-_NOT_PRINTED = "is not what `kubectl get -o json` prints"
+_NOT_PRINTED = "is not the output of `kubectl get -o json`"
 
 
 def _read(name: str, text: str) -> list[Thing]:

@@ -70,7 +70,7 @@ class Command(NamedTuple):
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("shell", choices=SHELLS, help="the shell that reads it")
+    parser.add_argument("shell", choices=SHELLS, help="the shell")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

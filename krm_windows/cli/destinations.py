@@ -33,6 +33,6 @@ def directory(text: str) -> Path:
     # `--output-dir "$OUT"` with OUT unset is an empty argument for a shell.
     if not text.strip():
         raise argparse.ArgumentTypeError(
-            f"must name a directory, got {text!r}; . is the one you are in"
+            f"must be a directory, got {text!r}; . is the current directory"
         )
     return Path(text)

@@ -16,24 +16,26 @@ from krm_windows.results import Result, sort
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument(
-        "old", metavar="OLD", help="the file of the WindowPolicy as it was, or - for standard input"
+        "old", metavar="OLD", help="the file of the old WindowPolicy, or - for standard input"
     )
-    parser.add_argument("new", metavar="NEW", help="the file of the WindowPolicy as it will be")
+    parser.add_argument("new", metavar="NEW", help="the file of the new WindowPolicy")
     times.options(parser, days=28)
     parser.add_argument(
         "-o",
         "--output",
         choices=("text", "json", "markdown"),
         default="text",
-        help="the form (default: text)",
+        help="the output format (default: text)",
     )
     previews.options(parser, cluster="default: every cluster that either policy names")
-    comment = parser.add_argument_group("as a comment, which is edited when it is run again")
+    comment = parser.add_argument_group(
+        "post as a comment, which is edited when the command runs again"
+    )
     comment.add_argument(
         "--comment",
         type=_number,
         metavar="NUMBER",
-        help="say it on that pull request or merge request, too",
+        help="also post it on this pull request or merge request",
     )
     forges.options(comment)
 
@@ -107,7 +109,7 @@ def _comment(
     is_news = bool(results) or any(one.changes for one in every)
     comments = Comments.of(forge, arguments.comment)
     if comments.put(name, changes.markdown(every, sort(results)), is_news=is_news):
-        output.log(f"said on #{arguments.comment}")
+        output.log(f"commented on #{arguments.comment}")
 
 
 def _number(text: str) -> int:

@@ -65,22 +65,20 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--clusters",
         type=Path,
         metavar="DIR",
-        help="render for each file or directory in DIR, of policies or patches",
+        help="render for each file or directory in DIR, which contain policies or patches",
     )
     group.add_argument(
         "--layout",
         choices=("overlays", "flat"),
         default="overlays",
-        help="a base and patches, or complete objects",
+        help="write a base and patches, or complete objects",
     )
     group.add_argument(
         "--flux-kustomizations",
         metavar="FILE",
-        help="also write the Kustomization that delivers each, made from this one",
+        help="also write a Flux Kustomization per cluster, using FILE as the template",
     )
-    group.add_argument(
-        "-j", "--jobs", type=_count, default=1, metavar="N", help="share the work among N processes"
-    )
+    group.add_argument("-j", "--jobs", type=_count, default=1, metavar="N", help="use N processes")
     group.add_argument(
         "--shard", type=shards.parse, metavar="I/N", help="render the I-th of N parts"
     )
@@ -249,9 +247,7 @@ def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet
             named.update(policy.named)
     clusters = _reached(policies, named)
     if not clusters:
-        raise NoClusterError(
-            "there is no cluster: the policies name none, and there is none in --clusters"
-        )
+        raise NoClusterError("no cluster found: the policies name none, and --clusters has none")
     return Fleet(
         policies=policies,
         clusters=clusters,
@@ -318,11 +314,12 @@ def _refuse(folder: Path, path: Path, name: str) -> None:
     """Refuse what leads out of the directory, and what no cluster can be called."""
     # A link `prod.yaml -> /etc/passwd` in a pull request must show nobody that file.
     if not path.resolve().is_relative_to(folder.resolve()):
-        raise InputError(f"{path}: leads out of {folder}, whose files alone are read")
+        raise InputError(f"{path}: leads out of {folder}, and only files inside it are read")
     # A name becomes a directory of the output and a label (RFC 1123).
     if not re.fullmatch(fields.LABEL, name):
         raise InputError(
-            f"{path}: {name!r} is not a name of a cluster, which is a-z, 0-9 and, between them, -"
+            f"{path}: {name!r} is not a valid cluster name: a-z, 0-9 and -, starting and "
+            "ending with a letter or digit"
         )
 
 
@@ -333,7 +330,7 @@ def _policies(
     policies = {_address(policy): policy for policy in shared}
     # A dict has taken one of the two for the other.
     if len(policies) < len(shared):
-        raise InputError("one policy is given twice")
+        raise InputError("a policy is given twice")
     documents: dict[tuple[str, str], dict[str, KubeObject]] = {address: {} for address in policies}
     for cluster, found in own.items():
         for document in found:

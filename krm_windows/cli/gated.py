@@ -29,8 +29,8 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--paths",
         action="append",
         metavar="GLOB",
-        help="what the policies gate: `apps/*` is all below it (repeatable; default: what they "
-        "gate in --tree)",
+        help="the paths that the policies gate; `apps/*` includes all below apps (repeatable; "
+        "default: what they gate in --tree)",
     )
     parser.add_argument(
         "--tree",
@@ -41,8 +41,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since",
         metavar="REF",
-        help="read the policies and the tree at that commit: what a change is based on, so that "
-        "no change judges itself",
+        help="read the policies and the tree at this commit, the base of a change, so that a "
+        "change cannot alter the rules that apply to it",
     )
     parser.add_argument(
         "--clusters",
@@ -83,7 +83,7 @@ def _at(older: Path, path: str, tree: str) -> str:
     """
     place = Path(os.path.relpath(path, tree))
     if place.is_absolute() or ".." in place.parts:
-        raise InputError(f"{path}: lies outside of {tree}, so --since cannot say what it was")
+        raise InputError(f"{path}: is outside {tree}, so --since cannot read its earlier version")
     return str(older / place)
 
 
@@ -113,8 +113,8 @@ def _refuse_ungated(names: Collection[str], arguments: argparse.Namespace) -> No
     for name in sorted(names):
         raise InputError(
             f"{name} gates nothing in {arguments.tree} (clusters: "
-            f"{arguments.clusters or builds.CLUSTERS}): give --tree and --clusters, or say by "
-            "--paths what it gates"
+            f"{arguments.clusters or builds.CLUSTERS}): give --tree and --clusters, or use "
+            "--paths to say what it gates"
         )
 
 

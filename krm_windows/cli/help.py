@@ -15,7 +15,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         choices=COMMANDS,
         metavar="COMMAND",
-        help="the command (default: all commands are listed)",
+        help="the command (default: list all commands)",
     )
 
 

@@ -26,7 +26,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "policy",
         metavar="POLICY",
-        help="the file of a WindowPolicy in the repository, also one that is there no more",
+        help="the file of a WindowPolicy in the repository, which may have been deleted since",
     )
     past.options(parser)
     past.add_period(parser, "--from", default="90d")
@@ -36,10 +36,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all-clusters",
         action="store_true",
-        help="every cluster that a version names, and was there in this time",
+        help="every cluster that a version in this period names",
     )
     parser.add_argument(
-        "-o", "--output", choices=FORMATS, default="text", help="the form (default: text)"
+        "-o", "--output", choices=FORMATS, default="text", help="the output format (default: text)"
     )
 
 
@@ -74,7 +74,7 @@ def _path(history: History, given: str) -> str:
             return path
     path = _below(history, history.directory / given)
     if path is None:
-        raise InputError(f"{given}: lies outside of the repository {history.top}")
+        raise InputError(f"{given}: is outside the repository {history.top}")
     return path
 
 
@@ -101,7 +101,7 @@ def _accounts(
     for cluster in progress.bar(clusters, len(clusters)):
         found = list(versions.revisions(cluster))
         if not found:
-            raise InputError(f"{arguments.policy}: no commit of {arguments.ref} has it")
+            raise InputError(f"{arguments.policy}: not found in any commit of {arguments.ref}")
         period = _period(found, arguments, now)
         if period is None:
             continue
@@ -147,20 +147,20 @@ def _period(
 def _unknown(arguments: argparse.Namespace, known: Sequence[str]) -> str:
     wanted = f"{arguments.policy}: no version names the cluster {arguments.cluster!r}"
     if not known:
-        return f"{wanted}, nor any: leave out --cluster"
+        return f"{wanted} or any other: remove --cluster"
     # Those of a large fleet would be a page.
     names = ", ".join(known[:_NAMED])
     if len(known) > _NAMED:
         names += f" and {len(known) - _NAMED} more"
-    return f"{wanted}: they name {names}"
+    return f"{wanted}; found: {names}"
 
 
 def _warn_where_ahead(ends: datetime, now: datetime) -> None:
     # Whoever signs it signs what may still be changed.
     if ends > now:
         output.log(
-            f"--until: what is from {now:%Y-%m-%d %H:%M}Z on is still to come, and is told by the "
-            "last version"
+            f"--until: the time after {now:%Y-%m-%d %H:%M}Z is in the future, and is shown by "
+            "the latest version"
         )
 
 
@@ -172,7 +172,7 @@ def _nothing(found: list[Revision], arguments: argparse.Namespace) -> str:
         return f"{policy}: is a directory in the repository: give the file of the policy"
     # From the most to the least that could be read.
     if any(each.timetable is not None for each in found):
-        return f"{policy}: no version of it was in force in this time"
+        return f"{policy}: no version of it was in force in this period"
     problems: list[str] = []
     for each in found:
         problems += each.problems

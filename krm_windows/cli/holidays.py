@@ -18,7 +18,10 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--subdivision", metavar="S", help="a state, province or canton, such as BY"
     )
     parser.add_argument(
-        "--language", metavar="L", default="en_US", help="of the reasons (default: en_US)"
+        "--language",
+        metavar="L",
+        default="en_US",
+        help="the language of the reasons (default: en_US)",
     )
     years.options(parser)
 

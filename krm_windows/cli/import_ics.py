@@ -32,6 +32,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     except ValueError as error:
         raise InputError(f"{arguments.file}: is not a calendar: {error}") from error
     if not found:
-        output.log(f"{arguments.file}: no event is in these years, so there is nothing to print")
+        output.log(f"{arguments.file}: no events in these years, so there is nothing to print")
     output.show(found)
     return ExitCode.FINE

@@ -54,24 +54,32 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="the repository that Flux applies (default: this directory)",
     )
-    parser.add_argument("--yes", action="store_true", help="ask nothing, take the defaults")
+    parser.add_argument("--yes", action="store_true", help="ask no questions and use the defaults")
     parser.add_argument(
-        "--cluster", metavar="NAME", help="the cluster (default: production, else the first)"
+        "--cluster",
+        metavar="NAME",
+        help="the cluster (default: production if it exists, else the first)",
     )
     parser.add_argument(
         "--clusters",
         metavar="GLOB",
-        help="the clusters' directories (default: they are searched for)",
+        help="the directories of the clusters (default: search for them)",
     )
     builds.add_source_option(parser)
     parser.add_argument(
         "--name", default=NAME, metavar="NAME", help=f"the policy's name (default: {NAME})"
     )
     parser.add_argument(
-        "--time-zone", metavar="ZONE", help="such as Europe/Berlin (default: this machine's)"
+        "--time-zone",
+        metavar="ZONE",
+        help="the time zone, such as Europe/Berlin (default: that of this machine)",
     )
-    parser.add_argument("--opens", metavar="MOMENT", help=f"when it opens (default: {OPENS})")
-    parser.add_argument("--closes", metavar="MOMENT", help=f"when it closes (default: {CLOSES})")
+    parser.add_argument(
+        "--opens", metavar="MOMENT", help=f"when the window opens (default: {OPENS})"
+    )
+    parser.add_argument(
+        "--closes", metavar="MOMENT", help=f"when the window closes (default: {CLOSES})"
+    )
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -92,7 +100,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     place = Place(cluster.root, arguments.name)
     # What somebody edited is not written over; `set` and an editor change it.
     if tree.read(place.policy) is not None:
-        raise InputError(f"{place.policy}: is there already; edit it, or take another --name")
+        raise InputError(f"{place.policy}: already exists; edit it, or use another --name")
     _show(_described(found, cluster, proposed))
     draft = _draft(cluster, place, arguments)
     if asks:
@@ -120,8 +128,9 @@ def _directories(tree: Checkout, arguments: argparse.Namespace) -> dict[str, str
         directories = tree.directories(arguments.clusters)
     if not directories:
         raise InputError(
-            f"{arguments.directory}: no cluster was found, as no file has a Flux Kustomization "
-            "(kustomize.toolkit.fluxcd.io); --clusters GLOB says where they are"
+            f"{arguments.directory}: no cluster found, because no file contains a Flux "
+            "Kustomization (kustomize.toolkit.fluxcd.io); use --clusters GLOB to say where the "
+            "clusters are"
         )
     return {name: directory for directory, name in names(directories).items()}
 
@@ -140,10 +149,10 @@ def _chosen(
         if asks and len(by_name) > 1:
             wanted = _question(f"Which cluster of {listed}?", wanted, _one_of(by_name))
     if wanted not in by_name:
-        raise InputError(f"there is no cluster {wanted}; there is: {listed}")
+        raise InputError(f"cluster {wanted} not found; found: {listed}")
     # Only one is written at a time: what is right for one may be wrong for another.
     if len(by_name) > 1:
-        _show([f"cluster {wanted}, of {listed}; --cluster NAME takes another"])
+        _show([f"using cluster {wanted} of {listed}; use --cluster NAME for another"])
     return wanted
 
 
@@ -196,7 +205,7 @@ def _one_of(by_name: Mapping[str, str]) -> Callable[[str], str]:
     def judge(answer: str) -> str:
         if answer in by_name:
             return ""
-        return f"there is no cluster {answer}"
+        return f"cluster {answer} not found"
 
     return judge
 
@@ -205,21 +214,22 @@ def _nothing(cluster: Cluster, proposed: Proposed) -> str:
     """Say why a cluster has nothing that a policy could gate."""
     # A second policy of the same targets would be refused by `check --repo`.
     if proposed.gated:
-        return f"cluster {cluster.name}: every Kustomization in it is gated by a policy already"
+        return f"cluster {cluster.name}: every Kustomization in it is already gated by a policy"
     if proposed.suspended:
         places = ", ".join(f"{item} in {item.file}" for item in proposed.suspended)
         return (
-            f"cluster {cluster.name}: all that could be gated has `suspend` in Git, which would "
-            f"undo a close; remove it from {places}"
+            f"cluster {cluster.name}: all Kustomizations that could be gated have `suspend` in "
+            f"Git, which would undo every close; remove it from {places}"
         )
     if not cluster.complete:
         return (
-            f"cluster {cluster.name}: some of what {cluster.root} applies could not be built or is "
-            "elsewhere, and the rest has no Flux Kustomization that can be gated"
+            f"cluster {cluster.name}: part of what {cluster.root} applies could not be built or "
+            "is in another repository, and the rest has no Flux Kustomization that can be gated"
         )
     return (
-        f"cluster {cluster.name}: {cluster.root} applies no Flux Kustomization, and only what "
-        "another one delivers can be gated; --clusters GLOB says where clusters are"
+        f"cluster {cluster.name}: {cluster.root} applies no Flux Kustomization, and only those "
+        "delivered by another one can be gated; use --clusters GLOB to say where the clusters "
+        "are"
     )
 
 
@@ -235,23 +245,27 @@ def _described(
     proposed: Proposed,
 ) -> list[str]:
     """Say what was found, a line for each fact."""
-    lines = [f"to be closed outside the windows of cluster {cluster.name}:"]
+    lines = [f"targets in cluster {cluster.name}, closed outside the windows:"]
     lines += [f"  {line}" for line in policy.kinds(proposed.targets)]
     lines.append(f"left out: Kustomization {cluster.first.key}, which delivers the windows")
     gated = len(proposed.gated)
     if gated:
-        lines.append(f"left out: {gated} that other policies gate")
+        lines.append(f"left out: {gated} already gated by other policies")
     for _, kind, namespace, name in proposed.unnamed:
-        lines.append(f"left out: {kind} {namespace}/{name}, whose name only the cluster knows")
+        lines.append(
+            f"left out: {kind} {namespace}/{name}, whose name is known only in the cluster"
+        )
     for each in proposed.freed:
         field = ".".join(each.path)
-        lines.append(f"removed: `{field}: false` of {each.item}, as it would undo every close")
+        lines.append(f"removed: `{field}: false` of {each.item}, because it would undo every close")
     for item in proposed.suspended:
         where = item.file or "what builds it"
-        lines.append(f"left out: {item}, until `suspend` is gone from {where}: it undoes a close")
+        lines.append(
+            f"left out: {item}, until `suspend` is removed from {where}: it would undo every close"
+        )
     for _, kind, namespace, name in proposed.shared:
         lines.append(
-            f"left out: {kind} {namespace}/{name}, as {cluster.first} applies the same objects"
+            f"left out: {kind} {namespace}/{name}, because {cluster.first} applies the same objects"
         )
     lines += _unread(found)
     return lines
@@ -264,7 +278,7 @@ def _unread(found: Survey) -> Iterator[str]:
         yield f"not read: {_of(notice)}{notice.message}"
     more = len(notices) - _FEW
     if more > 0:
-        yield f"not read: {more} more, which `krm-windows check --repo` lists"
+        yield f"not read: {more} more; `krm-windows check --repo` lists them"
 
 
 def _of(notice: Notice) -> str:

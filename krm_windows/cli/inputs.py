@@ -35,25 +35,25 @@ def only(path: str, kind: str) -> KubeObject:
 
 def _not_one(kind: str, every: list[KubeObject], found: list[KubeObject]) -> InputError:
     """Say what a file holds instead of one object of a kind, and on which line."""
-    must = f"must hold one {kind}"
+    must = f"must contain exactly one {kind}"
     if found:
         names = ", ".join(f"{item.namespace}/{item.name}".lstrip("/") for item in found)
-        message = f"{must}, and holds {len(found)}: {names}; put each into its own file"
+        message = f"{must}, found {len(found)}: {names}; put each in its own file"
         # The first is in place; it is the second that is one too many.
         return _at(found[1], message)
     if not every:
-        return InputError(f"{must}, and is empty", 1, 1)
+        return InputError(f"{must}, but is empty", 1, 1)
     first = every[0]
     kinds = {item.kind: item for item in every if item.kind}
     if not kinds:
-        return _at(first, f"{must}, and nothing in it has a kind: begin with `kind: {kind}`")
+        return _at(first, f"{must}, but has no `kind`: add `kind: {kind}`")
     from krm_windows.policy.findings import closest  # noqa: PLC0415 - slow, and only for a mistake
 
     for one, item in sorted(kinds.items()):
         if closest(one, [kind]) == kind:
-            message = f'{must}, and its kind is "{one}"; did you mean "{kind}"?'
+            message = f'{must}, but its kind is "{one}"; did you mean "{kind}"?'
             return _at(item, message, "kind")
-    return _at(first, f"{must}, and holds {', '.join(sorted(kinds))}", "kind")
+    return _at(first, f"{must}, found {', '.join(sorted(kinds))}", "kind")
 
 
 def _at(item: KubeObject, message: str, key: str = "") -> InputError:
@@ -123,7 +123,7 @@ def in_file(error: InputError, path: str, read: bytes) -> InputError:
     """Return the error of a file with its name, and what may be behind it."""
     advice = ""
     if b"{{" in read:
-        advice = "; it looks like a template ({{ … }}): render it first"
+        advice = "; it looks like an unrendered template ({{ … }}): render it first"
     return error.in_file(path, advice)
 
 

@@ -23,8 +23,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         required=True,
         metavar="DIR",
         help=(
-            "what KUSTOMIZE_PLUGIN_HOME points at; kustomize's own default is "
-            "~/.config/kustomize/plugin"
+            "the value of KUSTOMIZE_PLUGIN_HOME; kustomize's default is ~/.config/kustomize/plugin"
         ),
     )
 

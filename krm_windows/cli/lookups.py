@@ -68,7 +68,7 @@ class Lookup:
         new = offer.offered.commit
         # Of an OCI artifact whose origin nobody noted, or of a chart, whose revision is a version.
         if not new or (offer.applied is not None and not old):
-            return Between(gaps=("its revisions name no commit to look for",))
+            return Between(gaps=("its revisions contain no commit",))
         # Another branch or tag of the same commit brings nothing.
         if old == new:
             return None

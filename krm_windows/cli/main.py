@@ -13,44 +13,42 @@ from krm_windows.exit_codes import ExitCode
 HEADINGS: dict[str, dict[str, str]] = {
     "Start": {
         "init": "write a first policy for a cluster of a Flux repository",
-        "migrate": "turn CronJobs that suspend and resume Flux objects into policies",
+        "migrate": "convert CronJobs that suspend and resume Flux objects into policies",
     },
     "Write": {
-        "set": "change a policy's file by a patch, unless something is wrong with the result",
-        "override": (
-            "open or close at once until a moment, and list, end and prune what was made so"
-        ),
+        "set": "change a policy's file with a patch, unless the result is invalid",
+        "override": ("open or close a policy for a while; list, end and prune overrides"),
         "holidays": "print a country's public holidays as freezes",
-        "import-ics": "print the events of a company calendar as freezes, or as windows",
+        "import-ics": "print the events of an iCalendar file as freezes or windows",
     },
     "Check": {
-        "check": "audit a policy over the coming years, or check a whole repository",
-        "diff": "show which hours a change of a policy opens and closes",
-        "verify": "prove that a build's output holds the windows, rights and targets of a policy",
+        "check": "check a policy over the coming years, or a whole repository",
+        "diff": "show which hours a change to a policy opens and closes",
+        "verify": "verify that a build's output contains the windows, RBAC and targets of a policy",
     },
     "Look": {
         "calendar": "show when policies will be open",
-        "explain": "say in plain words what a policy means",
-        "state": "say whether a policy is open, by which rule, since when and until when",
-        "status": "show what the targets of a policy are in a cluster, and what they should be",
+        "explain": "explain a policy in plain words",
+        "state": "show whether a policy is open, by which rule, since when and until when",
+        "status": "show the state of a policy's targets in a cluster, and what it should be",
         "pending": "show what waits for a policy to open: revisions, commits, objects, images",
         "simulate": (
-            "say which commits of a repository would have waited for a policy, and how long"
+            "show which commits of a repository would have waited for a policy, and how long"
         ),
-        "history": "say what was open when, by the versions of a policy in Git",
+        "history": "show when a policy was open, from its versions in Git",
     },
     "Deliver": {
         "render": "write the windows of a policy as plain files",
-        "split": "write a base as one plain tree for each change class",
+        "split": "write a base as one directory of plain files per change class",
         "install": "install the legacy exec plugin of kustomize",
         "wait": "wait until a policy is open, or closed",
-        "merge-gate": "say on every open pull request whether it may land now, by a policy",
-        "serve": "serve the policies of a Git repository over HTTP, to be read and changed",
+        "merge-gate": "set a status on open pull requests: whether a policy allows merging now",
+        "serve": "serve the policies of a Git repository over HTTP, for reading and changing",
     },
     "About krm-windows": {
         "help": "show the options and examples of a command",
-        "version": "print the version, the commit it was built from, and the zone release",
-        "completion": "print a script with which bash, zsh or fish completes commands and options",
+        "version": "print the version, its commit, and the time zone data release",
+        "completion": "print a completion script for bash, zsh or fish",
         "schema": "print the JSON Schema, the KRMFunctionDefinition or the field reference",
     },
 }

@@ -37,7 +37,10 @@ def options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="BRANCH",
-        help="a branch whose changes are gated (repeatable; default: that of the repository)",
+        help=(
+            "a branch whose changes are gated (repeatable; default: the repository's default "
+            "branch)"
+        ),
     )
     parser.add_argument(
         "--context",
@@ -45,45 +48,49 @@ def options(parser: argparse.ArgumentParser) -> None:
         default="krm-windows",
         help="the name of the status (default: %(default)s)",
     )
-    parser.add_argument("--link", metavar="URL", default="", help="where the status leads to")
+    parser.add_argument(
+        "--link", metavar="URL", default="", help="the URL that the status links to"
+    )
     parser.add_argument(
         "--exempt-by",
         action="append",
         default=[],
         metavar="LOGIN",
-        help="who may let a change through by the label window:exempt (repeatable)",
+        help="a user who may exempt a change with the label window:exempt (repeatable)",
     )
     parser.add_argument(
         "--exempt-file",
         metavar="PATH",
         default=".github/window-exempt",
-        help="the file of the base branch that names who else may (default: %(default)s)",
+        help="the file in the base branch that lists other users who may (default: %(default)s)",
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
-        "--print-schedule", action="store_true", help="print when to run it, as cron in UTC"
+        "--print-schedule",
+        action="store_true",
+        help="print when to run it, as cron schedules in UTC",
     )
     how.add_argument(
         "--watch",
         action="store_true",
-        help="run until it is ended: every five minutes and at edges",
+        help="keep running: every five minutes and at edges",
     )
     how.add_argument(
         "--sha",
         metavar="SHA",
-        help="answer for that commit alone, with exit code 10 where it may not be merged now",
+        help="check only this commit, with exit code 10 if it may not be merged now",
     )
     # Not in the group, which argparse shows in one line.
     parser.add_argument(
         "--event",
         metavar="FILE",
-        help="answer for the commit of GitHub's event merge_group",
+        help="check the commit of GitHub's merge_group event",
     )
     parser.add_argument(
         "--change",
         type=int,
         metavar="NUMBER",
-        help="the change that --sha is of, whose labels then count",
+        help="the pull request that --sha belongs to, whose labels then count",
     )
     parser.add_argument("--dry-run", action="store_true", help="change nothing on the forge")
     parser.add_argument(
@@ -92,7 +99,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         choices=range(1, _MOST_JOBS + 1),
         default=16,
         metavar="N",
-        help="how many requests go to the forge at the same time (default: %(default)s)",
+        help="how many requests to send to the forge at the same time (default: %(default)s)",
     )
     _merge_options(parser)
     previews.options(parser)
@@ -103,7 +110,7 @@ def _merge_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--merge",
         action="store_true",
-        help="merge open changes with the label window:NAME of a policy, one after the other",
+        help="merge open changes that have the label window:NAME of a policy, one after the other",
     )
     parser.add_argument(
         "--approve-only", action="store_true", help="approve them, and leave merging to the forge"
@@ -111,14 +118,14 @@ def _merge_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--merge-method",
         choices=METHODS,
-        help="how to merge (default: what the forge takes itself)",
+        help="how to merge (default: the forge's own default)",
     )
     parser.add_argument(
         "--timeout",
         type=times.length,
         default=timedelta(hours=1),
         metavar="1h",
-        help="how long the checks of a change to be merged may take (default: 1h)",
+        help="how long to wait for the checks of a change (default: 1h)",
     )
 
 
@@ -171,14 +178,14 @@ def _of_event(arguments: argparse.Namespace) -> argparse.Namespace:
 
         # Two answers to one question: nobody could say which is meant.
         if arguments.since is not None or arguments.sha is not None:
-            raise UsageError("--event says itself what --sha and --since would say")
+            raise UsageError("--event cannot be used with --sha or --since")
         group = queue.event(inputs.content(arguments.event))
         found.sha = group.sha
         found.since = group.base
         found.change = group.number
     # What a commit is merged onto is what judges it: its own tree may open its own window.
     if found.sha is not None and found.since is None:
-        raise UsageError("--sha needs --since REF: the commit that it is to be merged onto")
+        raise UsageError("--sha needs --since REF, the commit that it will be merged onto")
     return found
 
 
@@ -239,13 +246,16 @@ def _merger(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -> "
     for policy in gate.policies:
         # One label would ask for a merge, and for one outside the windows as well.
         if policy.label == LABEL:
-            raise InputError(f"{policy.timetable.policy}: the label {LABEL} means an exemption")
+            raise InputError(
+                f"{policy.timetable.policy}: a policy must not have this name, because the "
+                f"label {LABEL} means an exemption"
+            )
     method = None
     if arguments.merge_method is not None:
         method = Method(arguments.merge_method)
     # Whether a merge request is rebased is a setting of the project.
     if method is Method.REBASE and arguments.forge == "gitlab":
-        raise InputError("GitLab rebases by a setting of the project: leave --merge-method out")
+        raise InputError("GitLab takes rebase from the project's settings: remove --merge-method")
     return merging.Merger(
         gate,
         clock.now,

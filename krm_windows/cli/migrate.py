@@ -27,18 +27,18 @@ MOVED = {"--format": "--output"}
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument(
-        "directory", type=Path, metavar="DIR", help="the repository, which stays as it is"
+        "directory", type=Path, metavar="DIR", help="the repository, which is not changed"
     )
     destinations.add(
-        parser, required=True, metavar="OUT", help="the directory to make, which must not exist"
+        parser, required=True, metavar="OUT", help="the directory to create, which must not exist"
     )
     parser.add_argument(
         "--adopt-until",
         type=_date,
         metavar="DATE",
         help=(
-            f"until then what the CronJobs suspended counts as ours (default: in {_TAKEOVER.days} "
-            "days)"
+            "until then suspensions by the old CronJobs count as the policy's own (default: in "
+            f"{_TAKEOVER.days} days)"
         ),
     )
     parser.add_argument(
@@ -46,12 +46,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--output",
         choices=FORMATS,
         default="text",
-        help="the form of the report (default: text)",
+        help="the format of the report (default: text)",
     )
     parser.add_argument(
         "--clusters",
         metavar="GLOB",
-        help="the clusters' directories (default: they are searched for)",
+        help="the directories of the clusters (default: search for them)",
     )
     builds.add_source_option(parser)
     builds.add_build_options(parser)

@@ -80,7 +80,7 @@ def ask(question: str) -> str:
     answer = sys.stdin.readline()
     if not answer:
         sys.stdout.write("\n")
-        raise InputError("no answer: nothing was written; --yes takes the defaults")
+        raise InputError("no answer: nothing was written; use --yes for the defaults")
     return answer.strip()
 
 
@@ -175,7 +175,7 @@ def cannot_be_written(error: OSError) -> None:
     """
     # `krm-windows calendar … | head -1`: head has read enough and closed the pipe (EPIPE).
     if not isinstance(error, BrokenPipeError):
-        log(f"the output cannot be written: {error.strerror}")
+        log(f"cannot write the output: {error.strerror}")
     # What is left would be written again when Python ends, and fail again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

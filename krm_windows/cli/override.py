@@ -28,29 +28,31 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument("policy", metavar="FILE", help="the file of a WindowPolicy")
     state = parser.add_argument(
-        "state", choices=tuple(overrides.STATES), help="what holds, whatever windows say"
+        "state", choices=tuple(overrides.STATES), help="the state, whatever the windows say"
     )
     # With `nargs="?"` it would only be found right behind FILE (argparse before Python 3.13).
     state.required = False
     ends = parser.add_mutually_exclusive_group()
     ends.add_argument(
-        "--for", dest="length", type=times.length, metavar="2h", help="how long, from now on"
+        "--for", dest="length", type=times.length, metavar="2h", help="how long, from now"
     )
     ends.add_argument(
         "--until",
         metavar="MOMENT",
         help="until when: 18:00, 2026-12-24, 2026-12-24T20:00, or an instant with an offset",
     )
-    parser.add_argument("--reason", metavar="TEXT", help="why; it is the message of a commit, too")
+    parser.add_argument("--reason", metavar="TEXT", help="why; also used as the commit message")
     parser.add_argument("--ticket", metavar="TEXT", help="where it was asked for")
     parser.add_argument("--requested-by", metavar="TEXT", help="who asked for it")
-    parser.add_argument("--name", metavar="NAME", help="its name (default: from state and time)")
-    parser.add_argument("--cluster", metavar="NAME", help="on this cluster alone (default: on all)")
+    parser.add_argument(
+        "--name", metavar="NAME", help="its name (default: made from state and time)"
+    )
+    parser.add_argument("--cluster", metavar="NAME", help="only on this cluster (default: on all)")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--list", action="store_true", help="print the overrides of the file")
-    what.add_argument("--end", metavar="NAME", help="take an override out of the file")
+    what.add_argument("--list", action="store_true", help="list the overrides in the file")
+    what.add_argument("--end", metavar="NAME", help="remove an override from the file")
     what.add_argument(
-        "--prune", action="store_true", help="take those that are over out of the file"
+        "--prune", action="store_true", help="remove overrides that are over from the file"
     )
     changed.options(parser)
 
@@ -87,9 +89,11 @@ def _check(arguments: argparse.Namespace) -> None:
     """Refuse a call that says two things, or none."""
     others = [name for name in _ACTIONS if getattr(arguments, name)]
     if arguments.state is None and not others:
-        raise UsageError("say `open` or `closed`, or --list, --end NAME or --prune")
+        raise UsageError("give `open` or `closed`, or --list, --end NAME or --prune")
     if arguments.state is not None and others:
-        raise UsageError(f"`{arguments.state}` makes an override, --{others[0]} makes none")
+        raise UsageError(
+            f"`{arguments.state}` creates an override, so it cannot be used with --{others[0]}"
+        )
     if arguments.state is not None:
         _check_new(arguments)
 
@@ -98,9 +102,9 @@ def _check_new(arguments: argparse.Namespace) -> None:
     """Refuse an override without an end or a reason."""
     # Without an end, an override would be a policy that nobody decided on.
     if arguments.length is None and arguments.until is None:
-        raise UsageError("an override has an end: give --for 2h, or --until MOMENT")
+        raise UsageError("an override needs an end: give --for 2h, or --until MOMENT")
     if not arguments.reason:
-        raise UsageError("an override has a reason: give --reason TEXT")
+        raise UsageError("an override needs a reason: give --reason TEXT")
 
 
 def _wanted(arguments: argparse.Namespace, now: datetime) -> Wanted:

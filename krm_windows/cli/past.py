@@ -60,7 +60,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--ref",
         default="HEAD",
         metavar="REF",
-        help="the branch, tag or commit whose history it is (default: %(default)s)",
+        help="the branch, tag or commit whose history is read (default: %(default)s)",
     )
 
 
@@ -76,14 +76,14 @@ def add_period(
         type=since,
         default=since(default),
         metavar="TIME",
-        help="a DATE or INSTANT, or days, weeks or years before the end such as 90d, 12w or 1y "
-        f"(default: {default})",
+        help="the beginning: a DATE or INSTANT, or days, weeks or years before the end such as "
+        f"90d, 12w or 1y (default: {default})",
     )
     parser.add_argument(
         "--until",
         type=moment,
         metavar="DATE|INSTANT",
-        help="the end, which is not included any more (default: now)",
+        help="the end, not included (default: now)",
     )
 
 
@@ -92,7 +92,7 @@ def _repository(text: str) -> str:
     if _ADDRESS.match(text) and not Path(text).exists():
         # Not repeated: there may be a password in it.
         raise argparse.ArgumentTypeError(
-            "must be a directory, not an address: git clone it, and give the clone"
+            "must be a directory, not a URL: git clone it, and give the clone"
         )
     return text
 
@@ -142,12 +142,12 @@ def period(
             begins = at(beginning, zone)
     except (AskedError, ValueError, OverflowError):
         raise InputError(
-            f"{option} must be in {asked.YEARS[0]} or later, where zone rules begin"
+            f"{option} must be in {asked.YEARS[0]} or later, where the time zone rules begin"
         ) from None
     # Nothing can lie in between, and a table of zeros would look like an answer.
     if begins >= ends:
         raise InputError(
-            f"{option}, {begins:%Y-%m-%d %H:%M}Z, is not before the end, {ends:%Y-%m-%d %H:%M}Z"
+            f"{option}, {begins:%Y-%m-%d %H:%M}Z, must be before the end, {ends:%Y-%m-%d %H:%M}Z"
         )
     return begins, ends
 
@@ -164,8 +164,8 @@ def warn_where_cut(history: History, seconds: int) -> None:
     """Say where a shallow clone lacks a part of a period that begins at seconds since 1970."""
     if history.is_cut and history.commits[-1].committed > seconds:
         output.log(
-            f"{history.directory}: the clone is shallow, and what came before "
-            f"{history.commits[-1].name[:12]} is missing: git fetch --unshallow"
+            f"{history.directory}: the clone is shallow, and the history before "
+            f"{history.commits[-1].name[:12]} is missing: run git fetch --unshallow"
         )
 
 

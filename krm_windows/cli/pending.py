@@ -29,27 +29,27 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--output",
         choices=("text", "json", "markdown"),
         default="text",
-        help="the form (default: text)",
+        help="the output format (default: text)",
     )
     previews.options(parser)
     group = parser.add_argument_group("a repository")
     group.add_argument(
-        "--repo", metavar="DIR", help="a checkout of what Flux applies: show the commits that wait"
+        "--repo",
+        metavar="DIR",
+        help="a checkout of what Flux applies, to show the commits that wait",
     )
     group.add_argument(
-        "--diff", action="store_true", help="build both revisions, and show what changes"
+        "--diff", action="store_true", help="build both revisions, and show which objects change"
     )
-    group.add_argument(
-        "--images", action="store_true", help="print the images that are new, and nothing else"
-    )
+    group.add_argument("--images", action="store_true", help="print only the new images")
     group.add_argument(
         "--from",
         dest="old",
         metavar="REF",
-        help="ask no cluster: this commit is what is applied",
+        help="do not read a cluster: assume that this commit is applied",
     )
     group.add_argument(
-        "--to", dest="new", metavar="REF", help="with --from: what is offered (default: HEAD)"
+        "--to", dest="new", metavar="REF", help="with --from: the new commit (default: HEAD)"
     )
     builds.add_options(group)
 
@@ -80,15 +80,17 @@ def _check(arguments: argparse.Namespace) -> None:
         if getattr(arguments, option) and arguments.repo is None:
             # `from` is a word of Python, and so no name of an attribute.
             name = {"old": "from", "new": "to"}.get(option, option)
-            raise UsageError(f"--{name} reads a repository: give --repo DIR, too")
+            raise UsageError(f"--{name} needs --repo DIR")
     if arguments.old is None:
         if arguments.new is not None:
-            raise UsageError("--to is what --from is compared with: give both")
+            raise UsageError("--to needs --from")
         return
     # A cluster would be asked for nothing, and whoever gave it expects an answer of it.
     for option in ("filename", "kubeconfig", "context"):
         if getattr(arguments, option) is not None:
-            raise UsageError(f"--from asks no cluster: leave out --{option}")
+            raise UsageError(
+                f"--from does not read a cluster, so it cannot be used with --{option}"
+            )
 
 
 def _of_cluster(

@@ -19,7 +19,9 @@ def options(
     """Declare the options of every command that looks at a policy."""
     parser.add_argument("--cluster", metavar="NAME", help=f"the cluster ({cluster})")
     parser.add_argument(
-        "--resources", metavar="DIR", help="where `closesEarly: auto` finds the targets' timeouts"
+        "--resources",
+        metavar="DIR",
+        help="where to read the targets' timeouts for `closesEarly: auto`",
     )
     report.options(parser)
 

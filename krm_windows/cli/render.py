@@ -42,8 +42,8 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--resources",
         metavar="DIR",
         help=(
-            "what a transformer would see: a directory of YAML, in which {cluster} is its name, "
-            "or - for a stream"
+            "the resources that a transformer would see: a directory of YAML, in whose path "
+            "{cluster} stands for the cluster's name, or - for a stream"
         ),
     )
     parser.add_argument(
@@ -52,7 +52,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--uninstall",
         action="store_true",
-        help="render one Job that lifts our suspensions and their annotations",
+        help=(
+            "render a Job that resumes all targets that the policy closed, and removes its "
+            "annotations"
+        ),
     )
     report.options(parser)
     fleet.options(parser)
@@ -66,7 +69,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return fleet.run(arguments)
     if len(arguments.policies) != 1:
         raise UsageError(
-            f"takes one POLICY for one cluster, got {len(arguments.policies)}; or give "
+            f"takes one POLICY for one cluster, got {len(arguments.policies)}; for more, use "
             "--all-clusters"
         )
     file = arguments.policies[0]

@@ -26,7 +26,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "-q",
         "--quiet",
         action="store_true",
-        help="report only what makes the command fail, and how far it is not at all",
+        help="report only what makes the command fail, and no progress",
     )
 
 

@@ -34,13 +34,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Declare the options for a repository."""
     group = parser.add_argument_group("a repository")
     group.add_argument(
-        "--repo", metavar="DIR", help="the repository that Flux applies, in place of a policy"
+        "--repo", metavar="DIR", help="the repository that Flux applies, instead of a policy"
     )
     builds.add_options(group)
     group.add_argument(
         "--since",
         metavar="REF",
-        help="the commit that the clusters have: what moved since is judged",
+        help="the commit that the clusters run, to check objects that moved since",
     )
     group.add_argument(
         "--allow-cross-namespace",
@@ -48,8 +48,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAMESPACE",
         help=(
-            "policies in this namespace may gate targets in others, though it is a tenant's "
-            "(repeatable)"
+            "let policies in this tenant's namespace gate targets in other namespaces (repeatable)"
         ),
     )
 
@@ -97,7 +96,7 @@ def _log_roots(found: Survey, pattern: str | None) -> None:
     if pattern is None and not usual.intersection(roots):
         output.log(
             f"nothing matches {builds.CLUSTERS}, so what Flux syncs was checked: "
-            f"{', '.join(roots)} (--clusters GLOB says otherwise)"
+            f"{', '.join(roots)} (use --clusters GLOB to change this)"
         )
 
 
@@ -111,8 +110,8 @@ def _unlisted(found: Survey, pattern: str | None) -> Iterator[repository.Finding
         directory = entrance.directory
         inside = (path for path in found.tree.manifests() if path.startswith(f"{directory}/"))
         message = (
-            f"Flux seems to apply {directory} to a cluster that is not among those found, so "
-            f"it was not checked: if it is one, check it with `--clusters '{directory}'`"
+            f"Flux seems to apply {directory} to a cluster that was not found, so it was not "
+            f"checked: if it is a cluster's directory, check it with `--clusters '{directory}'`"
         )
         file = entrance.file or next(inside, directory)
         yield repository.Finding(rules.CLUSTER_UNLISTED, message, file=file)
@@ -152,7 +151,10 @@ def advice(tree: Checkout) -> str:
     """Say where clusters may lie, and how to name them."""
     found = [each.directory for each in entrances.find(tree)]
     if not found:
-        return "--clusters says where they are, and no Flux Kustomization was found that says it"
+        return (
+            "use --clusters to say where they are, because no Flux Kustomization that shows "
+            "it was found"
+        )
     # Example: `clusters/dev, clusters/prod, clusters/test and 2 more`.
     some = ", ".join(found[:_FEW])
     if len(found) > _FEW:
@@ -162,4 +164,4 @@ def advice(tree: Checkout) -> str:
     pattern = found[0]
     if len(parents) == 1 and len(found) > 1:
         pattern = f"{parents.pop()}/*"
-    return f"clusters seem to start from {some}: say so with `--clusters '{pattern}'`"
+    return f"the clusters seem to be {some}: try `--clusters '{pattern}'`"

@@ -60,7 +60,7 @@ def of(environ: Mapping[str, str]) -> Shard:
         return parse(f"{int(index) + 1}/{count}")
     except (ValueError, argparse.ArgumentTypeError):
         message = (
-            f"{INDEX} is {index!r}, so {COUNT} must say of how many, got {count!r}; or give "
-            "--shard, 1/1 for all"
+            f"{INDEX} is {index!r}, so {COUNT} must be the number of parts, got {count!r}; or "
+            "use --shard (1/1 for everything)"
         )
         raise InputError(message) from None

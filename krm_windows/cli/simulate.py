@@ -40,14 +40,14 @@ def options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="GLOB",
-        help="only commits that change such a path, or what is below it (repeatable; "
-        "default: every commit)",
+        help="only commits that change such a path or anything below it (repeatable; default: "
+        "every commit)",
     )
     parser.add_argument(
-        "--classes", metavar="FILE", help="the file of ChangeClasses: which of them waited"
+        "--classes", metavar="FILE", help="the file of ChangeClasses, to count per class"
     )
     parser.add_argument(
-        "-o", "--output", choices=FORMATS, default="text", help="the form (default: text)"
+        "-o", "--output", choices=FORMATS, default="text", help="the output format (default: text)"
     )
     previews.options(parser)
 
@@ -66,7 +66,7 @@ def _pattern(text: str) -> str:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print what would have waited."""
     if len(arguments.policies) > _POLICIES:
-        raise UsageError(f"give one policy, or two to compare, got {len(arguments.policies)}")
+        raise UsageError(f"give one policy, or two to compare; got {len(arguments.policies)}")
     classes = _classes(arguments)
     choice = Choice(arguments.cluster)
     versions, code = previews.load(arguments.policies, choice, arguments)
@@ -86,7 +86,7 @@ def _classes(arguments: argparse.Namespace) -> Spec | None:
     results = report.located(results, {arguments.classes: config})
     report.show(results, strict=arguments.strict)
     if found is None or fails(results, strict=arguments.strict):
-        raise InputError(f"{arguments.classes}: the ChangeClasses are wrong")
+        raise InputError(f"{arguments.classes}: the ChangeClasses are invalid")
     return found.spec
 
 
@@ -117,7 +117,7 @@ def _simulations(
         found: list[Change] = list(coming)
     # Zeros would look like an answer where a name is mistyped.
     if arguments.paths and not found:
-        output.log("--paths: no commit of this time changes such a path")
+        output.log("--paths: no commit in this period changes such a path")
     names = _names(versions, arguments)
     every = []
     for version, name in zip(versions, names, strict=True):

@@ -44,17 +44,20 @@ def options(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     destinations.add(what)
     what.add_argument(
-        "--plan", action="store_true", help="print what goes where and why, and write nothing"
+        "--plan", action="store_true", help="print what goes where and why, but write nothing"
     )
     parser.add_argument(
-        "-o", "--output", choices=tuple(_FORMATS), help="the form of the plan (default: text)"
+        "-o",
+        "--output",
+        choices=tuple(_FORMATS),
+        help="the output format of the plan (default: text)",
     )
     parser.add_argument(
         "--flux-kustomization",
         metavar="FILE",
         help=(
-            "a Flux Kustomization with the path of DIR: written once for each class, with its "
-            "name and path"
+            "a Flux Kustomization with the path of DIR, used as the template for one per class, "
+            "with its own name and path"
         ),
     )
     parser.add_argument(
@@ -65,16 +68,16 @@ def options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="DIR",
         help=(
-            "what the base may read files of (default: the Git repository around it, else the "
-            "base itself)"
+            "the directory whose files the base may read (default: the Git repository around "
+            "it, else the base itself)"
         ),
     )
     parser.add_argument(
         "--allow-network",
         action="store_true",
         help=(
-            "fetch the base's remote parts: kustomize and git then run unconfined, so do it for "
-            "bases you trust only"
+            "fetch the base's remote parts; kustomize and git then run unconfined, so use this "
+            "only for bases you trust"
         ),
     )
     report.options(parser)
@@ -83,7 +86,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Split, or compare with what was split before, or show what would go where."""
     if arguments.output is not None and not arguments.plan:
-        raise UsageError("-o is the form of what --plan prints: give --plan, too")
+        raise UsageError("-o needs --plan")
     config = inputs.only(arguments.classes, "ChangeClasses")
     if arguments.output_dir is not None:
         # Before anything is built, as a build takes long.
@@ -147,8 +150,8 @@ def _base(arguments: argparse.Namespace) -> list[KubeObject]:
     # `kustomize build` would make other objects of these files than lie in them.
     for inner in sorted(kustomizations(Path(path))):
         raise InputError(
-            f"{path}: is not a kustomization, but holds {inner}, which has to be built: name its "
-            "directory"
+            f"{path}: is not a kustomization, but contains {inner}, which must be built: give "
+            "its directory"
         )
     return inputs.resources(path)
 
@@ -158,7 +161,7 @@ def _built(base: Path, root: Path | None, *, fetches: bool) -> bytes:
     tree = Checkout.at(builds.repository(base) if root is None else root)
     place = base.resolve()
     if not place.is_relative_to(tree.root):
-        raise InputError(f"{base}: must lie in {tree.root}, as only its files are read")
+        raise InputError(f"{base}: must be inside {tree.root}, because only files there are read")
     builder = Builder.find()
     if builder is None:
         # Unlike `verify`, this writes files that are applied: files read as they lie would be a
@@ -173,8 +176,8 @@ def _built(base: Path, root: Path | None, *, fetches: bool) -> bytes:
         except LeftOutError as error:
             advice = ""
             if error.remote and not fetches:
-                advice = "; --allow-network fetches what is remote, for a base that you trust"
-            raise InputError(f"{base}: cannot be split as a whole: {error}{advice}") from error
+                advice = "; use --allow-network to fetch remote parts of a base that you trust"
+            raise InputError(f"{base}: cannot be split: {error}{advice}") from error
 
 
 def _apart(base: str, output: Path) -> None:
@@ -186,7 +189,7 @@ def _apart(base: str, output: Path) -> None:
     if base == inputs.STDIN or is_kustomization(Path(base)):
         return
     if output.resolve().is_relative_to(Path(base).resolve()):
-        raise InputError(f"{output}: must not lie in {base}, whose files are all read")
+        raise InputError(f"{output}: must not be inside {base}, whose files are all read")
 
 
 def _template(path: str | None) -> KubeObject | None:
@@ -207,14 +210,16 @@ def _kept(spec: Spec) -> Iterator[Result]:
     # `keep` is for the function, which returns one class: `spec.keep: routine`.
     if spec.keep is not None:
         yield rules.FIELD_VALUE.result(
-            "must be left out here: every class is written", path="spec.keep"
+            "must not be set here: every class is written", path="spec.keep"
         )
 
 
 def _nameless(partition: Partition) -> Iterator[Result]:
     for placed in partition.placements:
         if not placed.resource.name:
-            message = "must be given: a file is named after it, and Flux takes no generateName"
+            message = (
+                "is required: a file is named after it, and Flux does not support generateName"
+            )
             yield placed.resource.result(rules.FIELD_REQUIRED, message, path="metadata.name")
 
 

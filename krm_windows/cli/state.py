@@ -18,10 +18,14 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--at",
         type=times.moment,
         metavar="TIME",
-        help="the time to decide for, in the policy's zone or with an offset (default: now)",
+        help="the time to decide for, in the policy's time zone or with an offset (default: now)",
     )
     parser.add_argument(
-        "-o", "--output", choices=("text", "json"), default="text", help="the form (default: text)"
+        "-o",
+        "--output",
+        choices=("text", "json"),
+        default="text",
+        help="the output format (default: text)",
     )
     parser.add_argument("--exit-code", action="store_true", help="exit 0 if open, 10 if closed")
     previews.options(parser)

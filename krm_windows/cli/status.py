@@ -36,10 +36,14 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     cluster.options(parser)
     parser.add_argument(
-        "--pending", action="store_true", help="show what waits for each target, too"
+        "--pending", action="store_true", help="also show what waits for each target"
     )
     parser.add_argument(
-        "-o", "--output", choices=("text", "json"), default="text", help="the form (default: text)"
+        "-o",
+        "--output",
+        choices=("text", "json"),
+        default="text",
+        help="the output format (default: text)",
     )
     previews.options(parser)
 

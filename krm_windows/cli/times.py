@@ -26,7 +26,7 @@ def options(parser: argparse.ArgumentParser, *, days: int) -> None:
         dest="start",
         type=day_or_moment,
         metavar="DATE|TIME",
-        help="the first day, or a time from which on a day is 24 hours (default: today)",
+        help="the first day, or an instant, from which days are 24 hours long (default: today)",
     )
     parser.add_argument(
         "--days",
@@ -85,7 +85,7 @@ def length(text: str) -> timedelta:
     except RefusedError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     if not found:
-        raise argparse.ArgumentTypeError("must be longer than nothing")
+        raise argparse.ArgumentTypeError("must be longer than zero")
     return found
 
 

@@ -19,7 +19,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "rendered",
         metavar="RENDERED",
-        help="a build's output: a file, a directory, or - for a stream; a kustomization is built",
+        help=(
+            "a build's output: a file, a directory, or - for a stream; a kustomization is built "
+            "first"
+        ),
     )
     parser.add_argument(
         "--policy",
@@ -36,8 +39,8 @@ def options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="DIR",
         help=(
-            "what a kustomization may read files of (default: the Git repository around it, else "
-            "itself)"
+            "the directory whose files a kustomization may read (default: the Git repository "
+            "around it, else its own)"
         ),
     )
     report.options(parser)
@@ -83,7 +86,7 @@ def _applied(path: str, root: Path | None) -> list[KubeObject]:
         return inputs.resources(path)
     tree = Checkout.at(builds.repository(place) if root is None else root)
     if not place.resolve().is_relative_to(tree.root):
-        raise InputError(f"{path}: must lie in {tree.root}, as only its files are read")
+        raise InputError(f"{path}: must be inside {tree.root}, because only files there are read")
     # As kustomize wants paths: with slashes, below the root of the copy.
     directory = place.resolve().relative_to(tree.root).as_posix()
     with builder:
@@ -93,5 +96,5 @@ def _applied(path: str, root: Path | None) -> list[KubeObject]:
         except LeftOutError as error:
             # What is left out of a build (a remote base, say) could hold the very object that is to
             # be proved.
-            advice = f"pipe what `kustomize build {path}` prints into `krm-windows verify -`"
-            raise InputError(f"{path}: cannot be verified as a whole: {error}; {advice}") from error
+            advice = f"pipe the output of `kustomize build {path}` into `krm-windows verify -`"
+            raise InputError(f"{path}: cannot be verified: {error}; {advice}") from error

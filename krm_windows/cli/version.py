@@ -15,7 +15,11 @@ _NOT_ARCHIVED = "$Format:"
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument(
-        "-o", "--output", choices=("text", "json"), default="text", help="the form (default: text)"
+        "-o",
+        "--output",
+        choices=("text", "json"),
+        default="text",
+        help="the output format (default: text)",
     )
 
 
@@ -30,7 +34,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.output == "json":
         output.show_json(said)
         return ExitCode.FINE
-    built_from = said["commit"] or "unknown, as it was not built from a commit"
+    built_from = said["commit"] or "unknown, because it was not built from a commit"
     output.show(
         f"krm-windows {__version__}\n"
         f"commit      {built_from}\n"

@@ -25,7 +25,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--timeout",
         type=times.length,
         metavar="2h",
-        help="exit 124 where it takes longer (default: wait as long as it takes)",
+        help="exit 124 if it takes longer (default: no limit)",
     )
     previews.options(parser)
 
@@ -63,8 +63,8 @@ def wait(
         # The policy is not read again, so what it does not say now it will not say later.
         if decision.until is None and deadline is None:
             raise InputError(
-                f"{timetable.policy} stays as it is for more than 400 days ({decision.reason}): "
-                f"give --timeout to wait nevertheless"
+                f"{timetable.policy} does not change for more than 400 days "
+                f"({decision.reason}): use --timeout to wait anyway"
             )
         output.show(sentences.waiting(timetable, decision, deadline))
     while decision.open is not until_open:

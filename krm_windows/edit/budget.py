@@ -29,7 +29,7 @@ def limited(most: int = MOST_CALLS) -> Iterator[None]:
             left -= 1
             if left < 0:
                 raise ExhaustedError(
-                    f"it takes more than {most} steps to read: it repeats too often, or never"
+                    f"reading it takes more than {most} steps: it repeats too often, or never"
                 )
 
     # `sys.setprofile` takes one function: a measurement of speed may be under way.

@@ -34,7 +34,7 @@ def render(content: bytes, years: Sequence[int]) -> str:
         said = _text(calendar, _TYPE).upper()
     if said not in _TYPES:
         known = " and ".join(name for name in _TYPES if name)
-        raise ValueError(f"{_TYPE} is {said[:80]!r}, and known are {known}")
+        raise ValueError(f"{_TYPE} is {said[:80]!r}; supported: {known}")
     field = _TYPES[said]
     return entries.render(_events(calendar, years, field), field)
 
@@ -49,11 +49,11 @@ def read(content: bytes, years: Sequence[int]) -> Iterator[Entry]:
 
 def _parsed(content: bytes) -> icalendar.Calendar:
     if len(content) > LARGEST:
-        raise ValueError(f"it has {len(content)} bytes, and at most {LARGEST} are allowed")
+        raise ValueError(f"it has {len(content)} bytes; at most {LARGEST} are allowed")
     with _stumbling():
         calendars = icalendar.Calendar.from_ical(content, multiple=True)
     if len(calendars) != 1:
-        raise ValueError(f"it holds {len(calendars)} calendars: give each a file of its own")
+        raise ValueError(f"it contains {len(calendars)} calendars: put each in its own file")
     (calendar,) = calendars
     recurrences.check(calendar)
     return calendar

@@ -57,7 +57,7 @@ def render(entries: Iterable[Entry], field: Field = Field.FREEZES) -> str:
     # One more than is allowed is enough to know.
     joined = _joined(islice(entries, MOST_EVENTS + 1))
     if len(joined) > MOST:
-        raise ValueError(f"it yields more than {MOST} {field.value}")
+        raise ValueError(f"it produces more than {MOST} {field.value}")
     starts, ends, reason = field.keys
     for entry in joined:
         name = _free(entry, named, counted)

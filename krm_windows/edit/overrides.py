@@ -179,7 +179,7 @@ def added(
     _check_cluster(config, cluster)
     path = _path(name, cluster)
     if config.get(*path) is not None:
-        raise InputError(f"there is an override {name!r} already: give another --name, or --end it")
+        raise InputError(f"override {name!r} already exists: use another --name, or --end it")
     changed = config.as_read()
     changed.set(entry, *path)
     return changed
@@ -194,8 +194,8 @@ def ended(
     _check_cluster(config, cluster)
     path = _path(name, cluster)
     if config.get(*path) is None:
-        known = ", ".join(_names(config, cluster)) or "there is none"
-        raise InputError(f"there is no override {name!r} here: {known}")
+        known = ", ".join(_names(config, cluster)) or "the policy has none"
+        raise InputError(f"override {name!r} not found: {known}")
     return _without(config, [path])
 
 
@@ -298,4 +298,4 @@ def _check_cluster(config: KubeObject, cluster: str | None) -> None:
     if cluster in clusters:
         return
     named = ", ".join(clusters) or "none"
-    raise InputError(f"the policy names no cluster {cluster!r} (it names {named})")
+    raise InputError(f"cluster {cluster!r} not found in the policy (it has {named})")

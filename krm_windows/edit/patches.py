@@ -14,8 +14,8 @@ def patched(config: KubeObject, patch: Value) -> KubeObject:
     # Another name is another object, for the cluster: the old one would stay behind there.
     if _identity(changed) != _identity(config):
         raise InputError(
-            "a patch must not make another object of the policy: apiVersion, kind, name and "
-            "namespace stay (to rename a policy, edit its file and add `formerNames`)"
+            "a patch must not change apiVersion, kind, name or namespace (to rename a policy, "
+            "edit its file and add `formerNames`)"
         )
     return changed
 
@@ -33,8 +33,8 @@ def patched_cluster(config: KubeObject, cluster: str, patch: Value) -> KubeObjec
     if cluster not in clusters:
         named = ", ".join(clusters) or "none"
         raise InputError(
-            f"the policy names no cluster {cluster!r} (it names {named}): add it with a patch of "
-            f'the whole object first, {{"spec": {{"clusters": {{"{cluster}": {{}}}}}}}}'
+            f"cluster {cluster!r} not found in the policy (it has {named}): first add it with a "
+            f'patch of the whole object, {{"spec": {{"clusters": {{"{cluster}": {{}}}}}}}}'
         )
     spec = config.get("spec")
     # A cluster that changes nothing may be written as `test:` alone.

@@ -23,13 +23,11 @@ def entries(
     """
     known = holidays.list_supported_countries()
     if country not in known:
-        raise UnknownPlaceError(
-            f'there is no country "{country}"; it must be a code of ISO 3166, such as DE'
-        )
+        raise UnknownPlaceError(f'unknown country "{country}"; must be an ISO 3166 code such as DE')
     if subdivision is not None and subdivision not in known[country]:
         subdivisions = ", ".join(known[country])
         raise UnknownPlaceError(
-            f'{country} has no subdivision "{subdivision}"; known are {subdivisions}'
+            f'unknown subdivision "{subdivision}" of {country}; must be one of {subdivisions}'
         )
     found = holidays.country_holidays(
         country,

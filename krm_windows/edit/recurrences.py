@@ -45,7 +45,7 @@ def _check(component: icalendar.Component, rule: icalendar.vRecur) -> None:
     frequency = str(next(iter(rule.get("FREQ", [])), ""))
     if frequency not in _FREQUENCIES:
         raise ValueError(
-            f"{title} repeats {frequency}, which is not a freeze; understood are "
+            f"{title} repeats {frequency}, which is not supported in a freeze; supported: "
             f"{', '.join(_FREQUENCIES)}"
         )
     # `BYHOUR=1,2;BYMINUTE=0,30` is four times a day.

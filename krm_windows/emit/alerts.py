@@ -25,17 +25,17 @@ _FAILURE = "krm_windows:last_failed_run:timestamp_seconds"
 _EDGES = {
     Edge.OPENING: (
         "KrmWindowsNotOpened",
-        "a window of {policy} opened, and no run has succeeded since",
+        "a window of {policy} opened, but no run has succeeded since",
     ),
     Edge.CLOSING: (
         "KrmWindowsNotClosed",
-        "a window of {policy} closed, and no run has succeeded since",
+        "a window of {policy} closed, but no run has succeeded since",
     ),
     # One of the triggers in UTC may be an hour beside the edge (ADR 24).
     Edge.EITHER: (
         "KrmWindowsEdgeMissed",
         (
-            "a window, freeze or override of {policy} may have begun or ended, and no run has "
+            "a window, freeze or override of {policy} may have begun or ended, but no run has "
             "succeeded since"
         ),
     ),
@@ -111,8 +111,8 @@ def _overdue(plan: Plan) -> Rule:
         f"time() - max by (namespace) ({_succeeded(plan)} or {edited}) > {seconds}",
         # Not before a run may have ended that began just in time.
         gate.deadline(plan),
-        "no run of {policy} has succeeded for two intervals: a target is not in its wanted state, "
-        "or nothing runs",
+        "no run of {policy} has succeeded for two intervals: a target is not in the expected "
+        "state, or no Job runs",
     )
 
 
@@ -125,7 +125,7 @@ def _failing(plan: Plan) -> Rule:
         "KrmWindowsGateFailing",
         f"{failed} unless on (namespace) ({succeeded} > on (namespace) {failed})",
         0,
-        "a Job of {policy} failed, and none has succeeded since: its log names the targets",
+        "a Job of {policy} failed, and none has succeeded since: see its log for the targets",
     )
 
 
@@ -162,7 +162,7 @@ def _reopened(plan: Plan) -> Rule:
         # Joined by the target: the two series have their other labels in common anyhow.
         f"max by ({_KINDS}) ({state_metrics.SUSPENDED} == 0 and on ({_KINDS}) {marked})",
         int((2 * plan.interval).total_seconds()),
-        "{policy} has closed a target, somebody resumed it, and it was not closed again for two "
+        "{policy} closed a target, someone resumed it, and it was not closed again within two "
         "intervals",
     )
 
@@ -193,8 +193,8 @@ def _hook_failed(plan: Plan) -> Rule:
         "KrmWindowsHookFailed",
         f"max by (policy) ({marked})",
         0,
-        "a hook of {policy} failed, and keeps its targets closed while their window is open: the "
-        "closed-by annotation on them names its Job",
+        "a hook of {policy} failed and keeps the targets closed although their window is open: "
+        "their closed-by annotation names its Job",
     )
 
 
@@ -212,8 +212,8 @@ def _zone_data(plan: Plan) -> Rule:
         "KrmWindowsZoneDataDiffers",
         f"max by (policy) ({marked})",
         0,
-        "the image of {policy} has other zone data for the coming year than its timetable, which "
-        "decides",
+        "the image of {policy} has different zone data for the coming year than its timetable, "
+        "which is used",
     )
 
 

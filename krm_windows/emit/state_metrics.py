@@ -80,7 +80,7 @@ def _resource(plan: Plan, target: Target) -> dict[str, object]:
 def _suspended(target: Target) -> dict[str, object]:
     return {
         "name": SUSPENDED.removeprefix(f"{_PREFIX}_"),
-        "help": "Whether the object is suspended, by anybody.",
+        "help": "Whether the object is suspended, by anyone.",
         # Without the field an object is not suspended, so that nothing is zero.
         "each": {"type": "Gauge", "gauge": {"path": list(target.field), "nilIsZero": True}},
     }

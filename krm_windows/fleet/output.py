@@ -153,7 +153,7 @@ class FleetOutput:
         if not (folder / "flux-system").is_dir() or is_kustomization(folder):
             return
         raise InputError(
-            f"{folder}: Flux was bootstrapped here and applies all that lies in it, so the windows "
-            "would be delivered twice; render into another directory, or leave "
-            "--flux-kustomizations out"
+            f"{folder}: Flux was bootstrapped here and applies everything in it, so the windows "
+            "would be delivered twice; render into another directory, or remove "
+            "--flux-kustomizations"
         )

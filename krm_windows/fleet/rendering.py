@@ -252,7 +252,7 @@ class Fleet:
         # It is wrong without a cluster, or has documents of clusters only.
         first = next(filter(policy.reaches, self.clusters), None)
         if first is None:
-            raise InputError(f"the policy {policy.name} reaches none of the clusters")
+            raise InputError(f"the policy {policy.name} applies to none of the clusters")
         return self._compiled(policy, policy.at(first), first)
 
     def _holds_for_all(self, result: Result) -> bool:

@@ -244,7 +244,7 @@ def whole(
     closure = close(tree, directory, {}, fetches=fetches)
     found = list(closure.notices)
     if closure.unrun:
-        message = "a WindowPolicy among the plugins is not run here"
+        message = "a WindowPolicy among the transformers or generators is not run here"
         found.append(Notice(rules.NOT_FOLLOWED, message, directory))
     refused = _unchecked(closure, builder)
     if refused is not None:
@@ -269,8 +269,8 @@ def _unchecked(closure: Closure, builder: Builder) -> Notice | None:
     for file, wanted in closure.kustomizations.items():
         for text in unchecked(closure, file, wanted):
             message = (
-                f"cannot be built here, as no program is confined ({builder.unconfined}): {text} "
-                "may lead anywhere"
+                "cannot be built here, because programs cannot be confined "
+                f"({builder.unconfined}) and {text} may lead anywhere"
             )
             return Notice(rules.BUILD_FAILED, message, file)
         # What was read here is what is built, however kustomize would have read it.

@@ -215,7 +215,7 @@ def _is_manifest(tree: Checkout, closure: Closure, path: str) -> bool:
         return False
     # kustomize-controller decodes every document, and refuses one without a kind.
     if not all(item.kind and item.api_version for item in items):
-        message = "cannot be applied: it holds something without kind or apiVersion"
+        message = "cannot be applied: it contains an object without kind or apiVersion"
         closure.notices.append(Notice(rules.BUILD_FAILED, message, path))
         return False
     return True
@@ -266,7 +266,9 @@ class _Walk:
             self._break(f"cannot be read: {error.message}", file, error.line or 1)
             return
         if self.depth >= _MOST_BASES:
-            self._break(f"is not built: its bases have bases, more than {_MOST_BASES} deep", file)
+            self._break(
+                f"is not built: its bases are nested more than {_MOST_BASES} levels deep", file
+            )
             return
         self.closure.notices += dropped.check(self.tree, file, content)
         self.depth += 1
@@ -435,7 +437,7 @@ class _Walk:
             fields = value(item.node)
             # A plugin without a part of its files would do something else.
             if self._kept(written, place, fields, PLUGIN, "") != fields:
-                message = "a plugin is left out, as it names what is not read"
+                message = "a plugin is skipped, because it refers to something that is not read"
                 self._leave(file, basename(written), message)
                 return False
             self._named(place, [fields])
@@ -477,7 +479,7 @@ class _Walk:
 
     def _leave_remote(self, file: str, entry: str, where: str) -> None:
         """Name what would have to be fetched."""
-        message = f"{entry} is {where}: nothing is fetched, so what it brings is not checked"
+        message = f"{entry} is {where}: nothing is fetched, so its content is not checked"
         self._leave(file, entry, message)
         self.closure.remote = True
 

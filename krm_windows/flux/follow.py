@@ -257,7 +257,7 @@ def _expanded(state: _State, kustomization: Kustomization) -> Kustomization:
         objects += found.objects
         for reason in found.reasons:
             complete = False
-            message = f"not all that it creates is known: {reason}"
+            message = f"part of what it creates is unknown: {reason}"
             state.notices.append(Notice(rules.NOT_FOLLOWED, message, about=item))
     return replace(kustomization, objects=tuple(objects), complete=complete)
 
@@ -417,14 +417,14 @@ def _lost(
     found = _directory(tree, state, kustomization)
     if found is None:
         reason = _reason(state, source)
-        message = f"it is not followed: {reason}"
+        message = f"it is not read: {reason}"
         return Notice(rules.NOT_FOLLOWED, message, about=own, fact=reason, of=str(kustomization))
     if tree.real(found) is None:
         return Notice(rules.NOT_FOLLOWED, f"its path {path} leads out of the repository", about=own)
     # An artifact may hold a part of the repository only.
     if source[1] != "GitRepository":
         named = f"{source[1]} {source[2]}/{source[3]}"
-        message = f"there is no {found} here, and {named} may hold another part"
+        message = f"{found} not found here, and {named} may be another part"
         return Notice(rules.NOT_FOLLOWED, message, about=own)
     return Notice(rules.BUILD_FAILED, f"its path {path} does not exist", about=own)
 
@@ -443,7 +443,7 @@ _CHANGING = {
 def _reason(state: _State, source: Identity) -> str:
     if source[1] != artifacts.KIND:
         return state.sources.foreign(source)
-    return f"no directory of this repository is known to be in {source[1]} {source[2]}/{source[3]}"
+    return f"no directory of this repository is known for {source[1]} {source[2]}/{source[3]}"
 
 
 def _changes(own: Object | None) -> dict[str, Value]:
@@ -507,7 +507,7 @@ def _unbuilt(state: _State) -> Iterator[tuple[Notice, Notice]]:
     # The root was built first, and a dict keeps that order.
     root = next(iter(state.built.values()))
     if root.unbuilt is not None:
-        message = f"{state.root} {root.unbuilt.message}; so nothing is known of this cluster"
+        message = f"{state.root} {root.unbuilt.message}; so this cluster was not checked"
         yield root.unbuilt, replace(root.unbuilt, rule=rules.CLUSTER_UNBUILT, message=message)
 
 
@@ -521,9 +521,8 @@ def _assumed(tree: Checkout, states: Sequence[_State]) -> Iterator[Notice]:
     if len(found) > 1:
         clusters = f" (in {len(found)} clusters)"
     message = (
-        f"nothing here says which source this directory is{clusters}: it is taken for {ROOT}, "
-        "as `flux bootstrap` and the Flux Operator name it; "
-        f"`--source {ROOT}=.` confirms it"
+        f"the Flux source of this directory is unknown{clusters}: {ROOT} is assumed, as created "
+        f"by `flux bootstrap` and the Flux Operator; confirm it with `--source {ROOT}=.`"
     )
     yield Notice(rules.SOURCE_ASSUMED, message, _entrance(tree, found[0].root))
 

@@ -67,8 +67,8 @@ class WrittenPolicy:
     def faulty(self) -> Notice:
         """Say that it is wrong."""
         message = (
-            "the policy is wrong, so what it gates is not known: `krm-windows check "
-            f"{self.manifest.file}` says why"
+            "the policy is invalid, so what it gates is unknown: run `krm-windows check "
+            f"{self.manifest.file}`"
         )
         return Notice(rules.BUILD_FAILED, message, about=self.manifest)
 

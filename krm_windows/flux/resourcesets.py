@@ -62,12 +62,12 @@ def expand(item: Object) -> Expansion:
     Of objects with one name the first counts.
     """
     if item.note(_RECONCILE) == _DISABLED:
-        return Expansion((), ("its annotation says that it is not reconciled",))
+        return Expansion((), ("its annotation disables reconciliation",))
     making = _Making(item)
     try:
         inputs = _inputs(item)
         if item.get("spec", "inputsFrom"):
-            making.reasons.append("`inputsFrom` takes more inputs from providers in the cluster")
+            making.reasons.append("`inputsFrom` adds inputs from providers in the cluster")
         # The resources at the top are made before those of the steps.
         for part in (("spec",), *_steps(item)):
             for each in inputs:
@@ -203,7 +203,7 @@ class _Making:
         while begin >= 0:
             end = text.find(_CLOSES, begin)
             if end < 0:
-                raise UncoveredError(f"the template {text[begin : begin + _SHOWN]} has no end")
+                raise UncoveredError(f"the template {text[begin : begin + _SHOWN]} is not closed")
             expression = text[begin + len(_OPENS) : end]
             meant = _scalar(expression, inputs)
             # An input may be long, and a template may repeat it as often as it likes.
@@ -217,7 +217,7 @@ class _Making:
     def _spend(self, size: int) -> None:
         self._left -= size
         if self._left < 0:
-            raise ExceededError(f"it yields more than {LARGEST} characters")
+            raise ExceededError(f"it expands to more than {LARGEST} characters")
 
 
 def _scalar(expression: str, inputs: Inputs) -> str:
@@ -235,7 +235,7 @@ def _scalar(expression: str, inputs: Inputs) -> str:
     # `.tenant.name`: the first step is empty.
     text = _known(inputs, found[1].split(".")[1:])
     if text is None:
-        raise UncoveredError(f"the template {shown} names no input that is known as a text")
+        raise UncoveredError(f"the template {shown} names no known string input")
     return function(text)
 
 

@@ -49,7 +49,7 @@ class Given:
         namespace, _, name = source.rpartition("/")
         is_complete = bool(equals and name and directory)
         if not is_complete or "/" in namespace or directory.startswith("/"):
-            raise InputError(f"{text!r} is not a source such as flux-system=. or apps/team=deploy")
+            raise InputError(f"{text!r} must be a source such as flux-system=. or apps/team=deploy")
         return cls(name, namespace, below("", directory))
 
     def means(self, source: Identity) -> bool:
@@ -186,11 +186,13 @@ class Sources:
             return f"{named} is another repository, {address}"
         if address in self.addresses:
             branch = _branch(self.known.get(source))
-            return f"{named} is the branch {branch} of this repository, and this is another"
+            return (
+                f"{named} is the branch {branch} of this repository, but another one is checked out"
+            )
         if address:
             named = f"{named}, {address},"
-        advice = f"if it is, say so with `--source {source[2]}/{source[3]}=.`"
-        return f"nothing says that {named} is this repository; {advice}"
+        advice = f"if it is, add `--source {source[2]}/{source[3]}=.`"
+        return f"it is unknown whether {named} is this repository; {advice}"
 
 
 def below(directory: str, path: str) -> str:

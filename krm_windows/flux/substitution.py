@@ -158,7 +158,8 @@ class _Replacement:
         self.left -= len(text)
         if self.left < 0:
             raise InputError(
-                f"its variables yield more than {LARGEST} characters, which no cluster takes"
+                f"its variables expand to more than {LARGEST} characters, more than a "
+                "cluster accepts"
             )
         self._add(text)
 

@@ -117,4 +117,4 @@ def _cut(text: str) -> str:
         return text
     whole, _, _ = text[:_MOST].rpartition("\n")
     left = text.count("\n") - whole.count("\n")
-    return f"{whole}\n\n… and {left} lines more, in the log"
+    return f"{whole}\n\n… and {left} more lines in the log"

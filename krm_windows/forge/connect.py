@@ -65,10 +65,10 @@ def connect(
     if address is None and kind.here is not None:
         where = environment.get(kind.here) or kind.address
     if where is None:
-        raise WorkspaceError(f"{name} has no address of its own: give --url https://…/api/v1")
+        raise WorkspaceError(f"{name} has no default URL: give --url https://…/api/v1")
     # A file of secrets often ends in a line end.
     token = environment.get(kind.variable, "").strip()
     if not token:
-        raise WorkspaceError(f"the environment has no token: set {kind.variable}")
+        raise WorkspaceError(f"no token: set the environment variable {kind.variable}")
     client = Client(where, kind.header, f"{kind.scheme}{token}", sleep)
     return kind.make(client, repository)

@@ -40,10 +40,10 @@ class Exemptions:
         who = ", ".join(sorted(setters)) or "nobody known"
         by = self._allowed(forge, change, setters, files)
         if by is None:
-            return Answer(granted=False, words=f"{LABEL} was set by {who}, who may not")
+            return Answer(granted=False, words=f"{LABEL} was set by {who}, who is not allowed to")
         reason = _REASON.search(change.text)
         if reason is None:
-            words = f"{LABEL} needs a line `Window-Exempt: reason` in the text"
+            words = f"{LABEL} needs a line `Window-Exempt: reason` in the description"
             return Answer(granted=False, words=words)
         said = reason[1].rstrip()[:_MOST_REASON]
         return Answer(granted=True, words=f"exempt by {who}{by}: {said}")

@@ -189,7 +189,7 @@ class MergeGate:
         read_again = self.forge.change(change.number)
         if read_again.head != change.head:
             self._files.pop(change.head, None)
-            return Verdict(State.PENDING, "its head has moved: look again", stale=True)
+            return Verdict(State.PENDING, "its head has moved: check again", stale=True)
         return verdict
 
     def _decide_files(

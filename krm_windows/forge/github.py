@@ -25,7 +25,8 @@ _STATES = {
     "behind": Readiness(Progress.BLOCKED, "it is behind its base branch"),
     # For a moment this is what was so before our status; a check may not have begun, too.
     "blocked": Readiness(
-        Progress.UNKNOWN, "the branch demands what is missing: a review, or a check that never ran"
+        Progress.UNKNOWN,
+        "a requirement of the branch is not met: a review, or a check that never ran",
     ),
     "unknown": Readiness(Progress.UNKNOWN, "GitHub does not say whether it can be merged"),
 }
@@ -91,7 +92,7 @@ class GitHub(Pulls):
         if checks.progress is not Progress.READY:
             return checks
         # `blocked` counts, although the token of somebody who may bypass rules could merge it.
-        other = Readiness(Progress.UNKNOWN, f"GitHub says {state or 'nothing'}")
+        other = Readiness(Progress.UNKNOWN, f"GitHub reports {state or 'no state'}")
         return _STATES.get(state, other)
 
     def merge(self, change: Change, method: Method | None = None) -> None:

@@ -48,13 +48,13 @@ _DETAILS = {
     "approvals_syncing": _ASKED,
     "ci_still_running": _RUNS,
     # Or there is none yet.
-    "ci_must_pass": Readiness(Progress.UNKNOWN, "it has no pipeline that has succeeded"),
+    "ci_must_pass": Readiness(Progress.UNKNOWN, "it has no successful pipeline"),
     "status_checks_must_pass": Readiness(Progress.PENDING, "an external check has not finished"),
     "conflict": Readiness(Progress.BLOCKED, "it conflicts with its target branch"),
     "need_rebase": Readiness(Progress.BLOCKED, "it is behind its target branch: rebase it"),
     "not_approved": Readiness(Progress.BLOCKED, "an approval is missing"),
     "requested_changes": Readiness(Progress.BLOCKED, "a reviewer has asked for changes"),
-    "discussions_not_resolved": Readiness(Progress.BLOCKED, "a discussion is not resolved"),
+    "discussions_not_resolved": Readiness(Progress.BLOCKED, "a thread is not resolved"),
     "draft_status": Readiness(Progress.BLOCKED, "it is a draft"),
 }
 
@@ -183,7 +183,7 @@ class GitLab:
         pipeline = _PIPELINES.get(ran, _READY)
         if found in _OF_PIPELINES and pipeline is not _READY:
             return pipeline
-        other = Readiness(Progress.BLOCKED, f"GitLab says {found or 'nothing'}")
+        other = Readiness(Progress.BLOCKED, f"GitLab reports {found or 'no state'}")
         return _DETAILS.get(found, other)
 
     def merge(self, change: Change, method: Method | None = None) -> None:

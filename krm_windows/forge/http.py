@@ -71,7 +71,7 @@ class Client:
         """Check the address; raises WorkspaceError where the token would go in the clear."""
         addresses.confidential(self.address)
         if not self.token.isascii() or not self.token.isprintable():
-            raise WorkspaceError("the token holds what no HTTP header can")
+            raise WorkspaceError("the token contains characters that an HTTP header cannot have")
         self._pool = proxies.manager(self.address, MOST_THREADS)
 
     def get(self, path: str, **query: str | int) -> Json:
@@ -139,7 +139,9 @@ class Client:
             self.sleep(2.0**number)
             return
         if asked > _LONGEST_PAUSE:
-            raise ForgeError(f"{what}: the forge asks to wait for {asked:.0f} seconds")
+            raise ForgeError(
+                f"{what}: rate limited; the forge asks to wait for {asked:.0f} seconds"
+            )
         with self._limited:
             # Another thread has waited for the same limit meanwhile.
             if self._waits == waits:
@@ -205,9 +207,9 @@ class Client:
             said += f": {words}"
         # GitHub and GitLab answer so, too, where a token may not know that there is anything.
         if answer.status == 404:  # noqa: PLR2004 - RFC 9110, 15.5.5
-            raise AbsentError(f"{said} (does the token have the right?)")
+            raise AbsentError(f"{said} (does the token have the permission?)")
         if answer.status in (401, 403):
-            raise RefusedError(f"{said} (does the token have the right?)")
+            raise RefusedError(f"{said} (does the token have the permission?)")
         # 405: GitHub and GitLab say so of what cannot be merged; 422: of what is not valid.
         if answer.status in (400, 405, 406, 409, 412, 422):
             raise ConflictError(said)
@@ -239,10 +241,10 @@ def _pieces(response: urllib3.BaseHTTPResponse, most: int, deadline: float) -> b
     while piece := response.read1(_PIECE):
         found += piece
         if len(found) > most:
-            raise UnfitError(f"the answer has more than {most} bytes")
+            raise UnfitError(f"the response has more than {most} bytes")
         # One byte a second would never reach the time limit of a read.
         if time.monotonic() > deadline:
-            raise UnfitError("the answer takes too long")
+            raise UnfitError("the response took too long")
     return bytes(found)
 
 
@@ -258,14 +260,14 @@ def parsed(content: bytes) -> Json:
 def record(value: Json) -> Record:
     """Give back a JSON object; raises ForgeError for anything else."""
     if not isinstance(value, dict):
-        raise ForgeError("the answer of the forge is not what its interface says")
+        raise ForgeError("unexpected response from the forge")
     return value
 
 
 def records(value: Json) -> list[Record]:
     """Give back a list of JSON objects; raises ForgeError for anything else."""
     if not isinstance(value, list):
-        raise ForgeError("the answer of the forge is not what its interface says")
+        raise ForgeError("unexpected response from the forge")
     return [record(each) for each in value]
 
 
@@ -286,18 +288,18 @@ def content(value: Record) -> bytes:
     # GitHub and GitLab break the lines of a long one.
     encoded = "".join(text(value, "content").split())
     if text(value, "encoding") != "base64":
-        raise ForgeError("the answer of the forge is not what its interface says")
+        raise ForgeError("unexpected response from the forge")
     try:
         return base64.b64decode(encoded, validate=True)
     except ValueError:
-        raise ForgeError("the answer of the forge is not what its interface says") from None
+        raise ForgeError("unexpected response from the forge") from None
 
 
 def number(value: Record, name: str) -> int:
     """Return a number of an object; raises ForgeError where there is none."""
     found = value.get(name)
     if not isinstance(found, int):
-        raise ForgeError("the answer of the forge is not what its interface says")
+        raise ForgeError("unexpected response from the forge")
     return found
 
 

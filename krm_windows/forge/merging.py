@@ -74,7 +74,7 @@ class Merger:
         for change in changes:
             # What comes behind may need it, as its author has put it behind.
             if failed is not None:
-                words = f"not tried, as #{failed.number} has failed"
+                words = f"not tried, because #{failed.number} failed"
                 landing = Landing(change, Result.WAITS, words)
             else:
                 landing = self._landing(change)
@@ -89,7 +89,7 @@ class Merger:
         try:
             return self._land(change)
         except RefusedError as error:
-            return Landing(change, Result.FAILED, f"the token may not: {error}")
+            return Landing(change, Result.FAILED, f"the token has no permission: {error}")
         except ConflictError as error:
             return Landing(change, Result.FAILED, self._refusal(change, error))
         except ForgeError as error:
@@ -136,7 +136,7 @@ class Merger:
     ) -> Landing | None:
         """Give up a change that cannot be merged; None where it is to be waited for."""
         if readiness.progress is Progress.MERGED:
-            return Landing(change, Result.MERGED, "by somebody else")
+            return Landing(change, Result.MERGED, "by someone else")
         if self._is_hopeless(readiness, waiting):
             return Landing(change, Result.FAILED, readiness.words)
         if self.gate.dry_run:

@@ -154,7 +154,7 @@ class Forge(Protocol):
 
 def moved(sha: str) -> Readiness:
     """Say that somebody has pushed: what is merged would be a commit that nobody judged."""
-    return Readiness(Progress.BLOCKED, f"its head has moved to {sha[:12]}: look again")
+    return Readiness(Progress.BLOCKED, f"its head has moved to {sha[:12]}: check again")
 
 
 def checked(states: Mapping[str, State]) -> Readiness:

@@ -42,7 +42,7 @@ def event(content: bytes) -> Group:
         raise ForgeError("the event is not JSON") from None
     merged = record(payload).get("merge_group")
     if not isinstance(merged, dict):
-        raise ForgeError("the event is none of a merge queue: it has no merge_group")
+        raise ForgeError("the event is not a merge queue event: it has no merge_group")
     ref = text(merged, "head_ref")
     found = group(ref, text(merged, "head_sha"))
     # With others ahead in the queue this is the last of them, and not the tip of the branch.

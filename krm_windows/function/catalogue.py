@@ -19,7 +19,7 @@ from krm_windows.policy.parts import Part
 
 SUMMARY = (
     "Reconciliation windows for GitOps: when changes may reach a cluster, as plain CronJobs and "
-    "rights."
+    "RBAC."
 )
 # `krm-windows.dev` and `v1alpha1`.
 GROUP, _, VERSION = API_VERSION.partition("/")
@@ -110,7 +110,10 @@ CHANGE_CLASSES = Kind(
         "Change classes for GitOps: which resources may change at once, and which wait for a "
         "window."
     ),
-    note="The annotation `krm-windows.dev/change-class` on a resource wins over every rule.",
+    note=(
+        "The annotation `krm-windows.dev/change-class` on a resource takes precedence over all "
+        "rules."
+    ),
     example="change-classes",
     tags=("gitops", "flux", "change window", "change class"),
 )
@@ -179,7 +182,7 @@ def main() -> int:
     )
     mode = parser.add_mutually_exclusive_group(required=True)
     mode.add_argument("--write", action="store_true", help="write the files")
-    mode.add_argument("--check", action="store_true", help="name the files that are stale")
+    mode.add_argument("--check", action="store_true", help="list the files that are stale")
     parser.add_argument(
         "--root", type=Path, default=Path.cwd(), help="the checkout (default: here)"
     )

@@ -19,7 +19,8 @@ def narrowed(config: KubeObject) -> list[Result]:
     if CONFIG_PATH not in annotations or inventory.PATH in annotations:
         return []
     found = rules.CONFIG_PATH.result(
-        "narrows what kustomize hands to the function to the files below it; remove the annotation",
+        "limits the resources that kustomize passes to the function to the files below it; "
+        "remove the annotation",
         path=f"metadata.annotations.{CONFIG_PATH}",
         current=annotations[CONFIG_PATH],
     )

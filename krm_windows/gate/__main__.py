@@ -209,7 +209,7 @@ class Gate:
                 reports.append(due._replace(observed=observed))
             due = self._due(cluster, target, observed)
         if due.change.patch:
-            raise ApiError(REFUSED, f"not as it should be after {_TRIES} tries")
+            raise ApiError(REFUSED, f"still not in the expected state after {_TRIES} attempts")
         if due.change.words:
             reports.append(due)
         if due.change.action is Action.NOT_OPENED:
@@ -343,11 +343,11 @@ def _await_files(digest: str, patience: float) -> None:
     """
     if _digest() == digest:
         return
-    _log(waits="for the ConfigMap that this Job was made with")
+    _log(waits="for the ConfigMap that this Job was created with")
     end = monotonic() + patience
     while _digest() != digest:
         if monotonic() >= end:
-            _log(runs="with another ConfigMap than this Job was made with")
+            _log(runs="with another ConfigMap than the one this Job was created with")
             return
         sleep(_POLL)
     # The program may be another one, too: nothing of the old one stays in memory.
@@ -365,18 +365,23 @@ def _digest() -> str:
 def _options() -> Namespace:
     parser = ArgumentParser(prog="gate", description=__doc__)
     parser.add_argument(
-        "--at", type=_instant, metavar="INSTANT", help="decide for it, change nothing"
+        "--at",
+        type=_instant,
+        metavar="INSTANT",
+        help="show the decision for this instant, and change nothing",
     )
     parser.add_argument(
-        "--allow-missing", action="store_true", help="a target that does not exist is no failure"
+        "--allow-missing", action="store_true", help="a missing target is not a failure"
     )
     parser.add_argument(
-        "--leave-to-next", action="store_true", help="what could not be done is no failure either"
+        "--leave-to-next",
+        action="store_true",
+        help="leave to the next run what could not be done, which is then not a failure",
     )
     parser.add_argument("--digest", help="wait for the files of this digest")
-    parser.add_argument("--backwards", action="store_true", help="begin with the last target")
+    parser.add_argument("--backwards", action="store_true", help="start with the last target")
     parser.add_argument(
-        "--account", type=Path, default=_ACCOUNT, help="the folder with token and ca.crt"
+        "--account", type=Path, default=_ACCOUNT, help="the directory with token and ca.crt"
     )
     return parser.parse_args()
 
@@ -389,13 +394,13 @@ def _instant(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError as error:
-        message = f"{text!r} is no instant, such as 2026-11-20T09:00:00+01:00"
+        message = f"{text!r} is not an instant such as 2026-11-20T09:00:00+01:00"
         raise ArgumentTypeError(message) from error
     if found.tzinfo is None:
-        message = "has no offset from UTC, as 2026-11-20T09:00:00+01:00 and …T08:00:00Z have"
+        message = "has no UTC offset, such as in 2026-11-20T09:00:00+01:00 or …T08:00:00Z"
         raise ArgumentTypeError(f"{text!r} {message}")
     if found.year not in _YEARS:
-        raise ArgumentTypeError(f"{text!r} is not of the years {_YEARS[0]} to {_YEARS[-1]}")
+        raise ArgumentTypeError(f"{text!r} must be in the years {_YEARS[0]} to {_YEARS[-1]}")
     return found.astimezone(UTC)
 
 

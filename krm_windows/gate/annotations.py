@@ -29,7 +29,7 @@ _JOINED = ("ancient-changes", "before-first-apply")
 UNREADABLE = (LookupError, TypeError, ValueError, OverflowError, RecursionError)
 
 # The reason where they are: `clocks` compares them.
-APART = "the clocks of a node and of the API server are more than 60 s apart"
+APART = "the clocks of a node and the API server differ by more than 60 s"
 Writer = Enum("Writer", ["GATE", "OTHER", "UNKNOWN"])
 
 
@@ -87,7 +87,7 @@ def read(text: str) -> ClosedBy | None:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not a string")
     value.encode()  # a half of a surrogate pair is a ValueError
     return value
 
@@ -108,7 +108,7 @@ def instant(value: object) -> datetime | None:
         return None
     found = datetime.fromisoformat(_text(value))
     if found.tzinfo is None:
-        raise ValueError(f"{found} is of no time zone")
+        raise ValueError(f"{found} has no time zone")
     return found
 
 

@@ -34,7 +34,7 @@ class Request(NamedTuple):
         if self.body is not None:
             lines.append(f"Content-Length: {len(self.body)}")
         if " " in self.path or not all(map(str.isprintable, lines)):
-            raise ValueError("a path or a header cannot be sent")
+            raise ValueError("a path or header cannot be sent")
         return "\r\n".join([*lines, "", self.body or ""]).encode("ascii")
 
 
@@ -80,7 +80,7 @@ def _head(reader: BufferedReader) -> _Head:
     line = _line(reader)
     said = _STATUS.fullmatch(line)
     if said is None or said[2] == _SWITCHING:
-        raise ValueError(f"{line[:100]!r} is no status")
+        raise ValueError(f"{line[:100]!r} is not a status line")
     return _Head(int(said[1]), int(said[2]), _headers(reader))
 
 
@@ -93,7 +93,7 @@ def _headers(reader: BufferedReader) -> dict[bytes, str]:
     while line := _line(reader):
         name, colon, value = line.partition(b":")
         if not colon:
-            raise ValueError(f"{line[:100]!r} is no header")
+            raise ValueError(f"{line[:100]!r} is not a header")
         key = name.lower()
         if key in _READ:
             text = value.strip().decode("latin-1")
@@ -105,7 +105,7 @@ def _headers(reader: BufferedReader) -> dict[bytes, str]:
 
 def _sized(reader: BufferedReader, length: str) -> bytes:
     if not _LENGTH.fullmatch(length):
-        raise ValueError(f"a length of {length[:100]!r}")
+        raise ValueError(f"invalid Content-Length {length[:100]!r}")
     return _exactly(reader, int(length))
 
 
@@ -113,7 +113,7 @@ def _chunks(reader: BufferedReader, headers: dict[bytes, str]) -> bytes:
     """Read a content that comes in chunks, and the headers behind it (RFC 9112, 7.1)."""
     # With both, proxies have been made to take a part of one answer for another one.
     if headers[b"transfer-encoding"].lower() != "chunked" or b"content-length" in headers:
-        raise ValueError("a coding that is not chunked alone")
+        raise ValueError("unsupported Transfer-Encoding")
     pieces = []
     while size := _size(_line(reader)):
         pieces.append(_exactly(reader, size))
@@ -126,14 +126,14 @@ def _chunks(reader: BufferedReader, headers: dict[bytes, str]) -> bytes:
 def _size(line: bytes) -> int:
     said = _CHUNK.fullmatch(line)
     if said is None:
-        raise ValueError(f"{line[:100]!r} is no size of a chunk")
+        raise ValueError(f"{line[:100]!r} is not a chunk size")
     return int(said[1], 16)
 
 
 def _line(reader: BufferedReader) -> bytes:
     line = reader.readline(_LONGEST)
     if not line.endswith(b"\n"):
-        raise ValueError("cut off, or too long a line")
+        raise ValueError("truncated, or a line is too long")
     return line.rstrip(b"\r\n")
 
 
@@ -143,5 +143,5 @@ def _exactly(reader: BufferedReader, size: int) -> bytes:
         raise ValueError(f"more than {LARGEST} bytes")
     content = reader.read(size)
     if len(content) < size:
-        raise ValueError(f"cut off, {size - len(content)} bytes before its end")
+        raise ValueError(f"truncated, {size - len(content)} bytes missing")
     return content

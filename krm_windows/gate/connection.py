@@ -213,4 +213,4 @@ class _Stream(RawIOBase):
         waiting = poll()
         waiting.register(self._plain, event)
         if left <= 0 or not waiting.poll(1000 * left):
-            raise TimeoutError("no end in time")
+            raise TimeoutError("timed out")

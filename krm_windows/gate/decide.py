@@ -58,7 +58,7 @@ class Decider:
         Raises `ValueError` for a naive one.
         """
         if at.tzinfo is None:
-            raise ValueError(f"{at.isoformat()} is no instant: it has no offset from UTC")
+            raise ValueError(f"{at.isoformat()} is not an instant: it has no UTC offset")
         now = coverage.minute(at)
         # Read once, and not again: another thread may set it for another minute meanwhile.
         last = self._last

@@ -27,7 +27,7 @@ _CALM = 2  # times in a row that nothing reconciles
 _FINAL = {400, 401, 403, 404, 413, 422}
 _AT_REST = (None, "ProgressingWithRetry")  # what has failed stays so while it is suspended
 _DUE = "hooks.beforeOpen is due"
-_UNNOTED = "hooks: no target takes a note, or another run has taken it back"
+_UNNOTED = "hooks: no target accepts the annotation, or another run has removed it"
 _FAILURES = (Stage.FAILING, Stage.FAILED)  # of the hook that checks
 # What is begun in these has to be ended, whichever occurrence it is of.
 _UNENDED = (Stage.BREAKING, Stage.CHECKING, Stage.FAILING, Stage.CLOSING)
@@ -237,7 +237,7 @@ class Hooks:
         """Read every target; raise `ApiError` where nobody knows what time it is."""
         found = self.notes.find()
         if self.cluster.clocks.are_apart:
-            raise ApiError(REFUSED, f"none is begun: {APART}")
+            raise ApiError(REFUSED, f"not started: {APART}")
         return found
 
     def _has_failed(self, note: Note) -> bool:
@@ -267,7 +267,7 @@ class Hooks:
         is_open = self._any_closes(found)
         was_closed = bool(waiting) and not is_open
         if self._has_to_end(last, is_this=is_this, was_closed=was_closed):
-            return Permission(May.SHUT, "hooks: what was open before has to be ended first")
+            return Permission(May.SHUT, "hooks: the previous occurrence must be finished first")
         skipped = self._is_skipped(last, waiting)
         due = self._due(last, waits=bool(waiting), is_open=is_open, skipped=skipped)
         if due is None:
@@ -387,7 +387,7 @@ class Hooks:
             return self._open(note, decision)
         if stage is Stage.PASSED:
             if skipped:
-                self.gate.log(hooks="left out: nothing has to be applied")
+                self.gate.log(hooks="skipped: nothing to apply")
             return Permission(May.OPEN)
         return Permission(May.KEEP)
 
@@ -573,7 +573,7 @@ class Hooks:
                 break
             sleep(self.pause)
             if monotonic() > over:
-                failure = f"no end within {hook.seconds} s"
+                failure = f"not finished within {hook.seconds} s"
         self.gate.log(hook=kind, job=f"{self.namespace}/{name}", failure=failure)
         if not failure:
             return End.WELL

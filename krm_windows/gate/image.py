@@ -35,8 +35,8 @@ class Difference:
         if self.at:
             since = f"from {self.at:%Y-%m-%dT%H:%MZ} on"
         return (
-            f"the image's zone data ({self.image}) differs {since} "
-            f"from the timetable's ({self.timetable}), which decides"
+            f"the image's zone data ({self.image}) differs {since} from the timetable's "
+            f"({self.timetable}), which is used"
         )
 
 

@@ -152,7 +152,7 @@ class Cluster:
         It becomes a part of paths, so it has to be one.
         """
         if not self._discovering.acquire(timeout=max(0, self._end - monotonic())):
-            raise ApiError(UNANSWERED, f"no time left to ask for the version of {group}")
+            raise ApiError(UNANSWERED, f"no time left to query the version of {group}")
         try:
             if group not in self._versions:
                 self._versions[group] = self._preferred(group)
@@ -164,7 +164,9 @@ class Cluster:
         found = self.ask("GET", f"/apis/{group}")
         version = dig(found, "preferredVersion", "version")
         if not isinstance(version, str) or not _VERSION.fullmatch(version):
-            message = f"the API server prefers no version of {group}, but {version!r}"
+            message = (
+                f"the API server returned an invalid preferredVersion for {group}: {version!r}"
+            )
             raise ApiError(REFUSED, message)
         return version
 
@@ -247,5 +249,5 @@ def _object(status: int, content: bytes, request: str) -> dict[str, object]:
     if status not in _DONE:
         raise ApiError(status, f"{status} to {request}: {dig(answer, 'message')}")
     if not isinstance(answer, dict):
-        raise ApiError(REFUSED, f"no object to {request}")
+        raise ApiError(REFUSED, f"the response to {request} is not an object")
     return answer

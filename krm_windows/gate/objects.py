@@ -17,19 +17,19 @@ def parse(text: str) -> object:
     """
     # To count takes a while, and few texts are so long.
     if len(text) > _NESTED and text.count("[") + text.count("{") > _NESTED:
-        raise ValueError("too many maps and lists")
+        raise ValueError("nested too deeply")
     return _DECODER.decode(text)
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key is given twice")
+        raise ValueError("duplicate key")
     return found
 
 
 def _refused(constant: str) -> object:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a number")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refused)

@@ -26,12 +26,12 @@ def reasons(cluster: Cluster, targets: Sequence[Target]) -> Iterator[tuple[Targe
 
 def _reason(cluster: Cluster, target: Target) -> str:
     if (target.group, target.kind) not in revisions.KINDS:
-        return f"not known: a {target.kind} notes no revision that waits"
+        return f"unknown: the status of a {target.kind} has no pending revision"
     try:
         thing = cluster.get(target, _same)
         return _unread(thing) or _edited(target, thing) or _newer(cluster, target, thing)
     except Exception as error:  # noqa: BLE001 - whatever it is, nothing is known then
-        return f"not known: {words_of(error)}"
+        return f"unknown: {words_of(error)}"
 
 
 def _unread(thing: object) -> str:
@@ -39,7 +39,7 @@ def _unread(thing: object) -> str:
     if "Ready" not in true_of(thing):
         return "it is not ready"
     for field in revisions.taken_from_elsewhere(thing):
-        return f"not known: it takes values from objects that are not read ({field})"
+        return f"unknown: it takes values from objects that are not read ({field})"
     return ""
 
 
@@ -48,7 +48,7 @@ def _edited(target: Target, thing: object) -> str:
     if target.kind == "HelmRelease":
         changes = revisions.since_attempted(thing)
     if changes is None:
-        return "not known: its status does not say of which generation it is"
+        return "unknown: its status has no observed generation"
     if changes not in _UNEDITED:
         return "its spec has changed since it was reconciled"
     return ""
@@ -62,18 +62,18 @@ def _newer(cluster: Cluster, target: Target, thing: object) -> str:
     offered, why = _offered(cluster, source)
     applied = text(thing, "status", "lastAppliedRevision")
     if not why and not revisions.is_same(applied, offered):
-        return f"{source} has {offered}, applied is {applied or 'nothing'}"
+        return f"{source} has {offered}, but {applied or 'nothing'} is applied"
     return why
 
 
 def _newer_chart(cluster: Cluster, target: Target, thing: object) -> str:
     source = revisions.chart(thing, target.namespace)
     if source is None:
-        return "not known: it has no chart yet"
+        return "unknown: it has no chart yet"
     offered, why = _offered(cluster, source)
     version, digest = revisions.deployed(thing)
     if not why and not revisions.is_installed(version, digest, offered):
-        return f"{source} has {offered}, installed is {version or 'nothing'}"
+        return f"{source} has {offered}, but {version or 'nothing'} is installed"
     return why
 
 
@@ -83,7 +83,7 @@ def _offered(cluster: Cluster, source: Source) -> tuple[str, str]:
     why = _unsure(source, thing)
     revision = text(thing, "status", "artifact", "revision")
     if not why and not revision:
-        why = f"not known: {source} has no artifact"
+        why = f"unknown: {source} has no artifact"
     # A chart is as new as what it comes from, which may be suspended.
     if not why and source.kind == "HelmChart":
         origin = revisions.source(thing, source.namespace, "spec", "sourceRef")
@@ -95,7 +95,7 @@ def _read(cluster: Cluster, source: Source) -> object:
     """Return the object of a source; raise `ValueError` for what can be none, or `ApiError`."""
     target = source.target
     if target is None:
-        raise ValueError(f"{source} is no source of Flux")
+        raise ValueError(f"{source} is not a Flux source")
     return cluster.get(target, _same)
 
 
@@ -109,13 +109,13 @@ def _same(target: Target, thing: object) -> object:
 def _unsure(source: Source, thing: object) -> str:
     """Say why a source may come to have something newer than it has, empty where it may not."""
     if dig(thing, "spec", "suspend") is True:
-        return f"not known: {source} is suspended"
+        return f"unknown: {source} is suspended"
     is_oci = source.kind == "HelmRepository" and text(thing, "spec", "type") == "oci"
     if is_oci or source.kind == "ExternalArtifact":
         return ""  # source-controller does not reconcile these, so nothing says how far it is
     if "Ready" not in true_of(thing):
-        return f"not known: {source} is not ready"
+        return f"unknown: {source} is not ready"
     generation = dig(thing, "metadata", "generation")
     if generation is None or dig(thing, "status", "observedGeneration") != generation:
-        return f"not known: {source} has changed since it was reconciled"
+        return f"unknown: {source} has changed since it was reconciled"
     return ""

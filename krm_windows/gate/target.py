@@ -140,7 +140,7 @@ def _annotations(thing: object) -> dict[str, str]:
     for key, text in every.items():
         if key == HOLD or key.startswith((CLOSED_BY, HOOKS)):  # of any policy
             if not isinstance(text, str):
-                raise ValueError("has annotations that are no texts")
+                raise ValueError("has annotations that are not strings")
             found[key] = text
     return found
 
@@ -286,7 +286,7 @@ class _Case:
         words = "left closed by a person"
         keys = map(annotation, self.timetable.own_names)
         if not self.observed.annotations.keys().isdisjoint(keys):
-            words += ", as the closed-by annotation on it is not the gate's"
+            words += ", because its closed-by annotation was not written by the gate"
         return Change({}, Action.LEFT_TO_PERSON, words)
 
     def change(self) -> Change:

@@ -107,7 +107,7 @@ class Timetable(NamedTuple):
         Raises `LookupError` where it has no rules, `ValueError` where they cannot be read.
         """
         if self.zone_rules is None:
-            raise LookupError(f'no rules of the time zone "{self.time_zone}"')
+            raise LookupError(f'no rules for the time zone "{self.time_zone}"')
         return zone(self.time_zone, self.zone_rules)
 
 
@@ -153,7 +153,7 @@ def salvage(text: str) -> Timetable:
 def _check_version(data: dict[str, object]) -> None:
     version = data["formatVersion"]
     if version != FORMAT_VERSION:
-        raise ValueError(f"of formatVersion {version!r}, not {FORMAT_VERSION}")
+        raise ValueError(f"has formatVersion {version!r}, expected {FORMAT_VERSION}")
 
 
 def _revive(data: dict[str, object]) -> object:

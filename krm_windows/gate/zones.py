@@ -60,7 +60,7 @@ class Clock(NamedTuple):
         """Read `+02:00 CEST`; raise `ValueError` for anything else."""
         offset, _, name = text.partition(" ")
         if not _OFFSET.fullmatch(offset) or not name:
-            raise ValueError(f"{text!r} is no offset with its abbreviation")
+            raise ValueError(f"{text!r} is not an offset with an abbreviation")
         return cls(_time(offset), name)
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ class Transition(NamedTuple):
         at, _, clock = text.partition(" ")
         moment = datetime.fromisoformat(at)
         if moment.utcoffset() != timedelta():
-            raise ValueError(f"{at!r} is no moment in the format of UTC, such as 2027-03-28T01:00Z")
+            raise ValueError(f"{at!r} is not a UTC time such as 2027-03-28T01:00Z")
         return cls(moment.replace(tzinfo=None), Clock.parse(clock))
 
     def __str__(self) -> str:
@@ -113,7 +113,7 @@ class Yearly(NamedTuple):
         """Read `M3.5.0/1`, `J60` or `59/2`; raise `ValueError` for anything else."""
         found = _DATE.fullmatch(text)
         if not found:
-            raise ValueError(f"{text!r} is no day of a POSIX rule")
+            raise ValueError(f"{text!r} is not a day of a POSIX rule")
         parts = found.groupdict(default="0")
         return cls(
             month=int(parts["month"]),
@@ -159,7 +159,7 @@ class Posix(NamedTuple):
         """Read `CET-1CEST,M3.5.0,M10.5.0/3`; raise `ValueError` for anything else."""
         found = _POSIX.fullmatch(text)
         if not found:
-            raise ValueError(f"{text!r} is no POSIX rule of a time zone")
+            raise ValueError(f"{text!r} is not a POSIX time zone rule")
         # POSIX counts what is added to the clock to get UTC; everybody else, what clocks are ahead.
         standard = Clock(-_time(found["offset"]), found["standard"].strip("<>"))
         if found["summer"] is None:

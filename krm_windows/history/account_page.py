@@ -54,7 +54,7 @@ def _facts(account: Account, heading: str) -> Iterator[Child]:
     yield element(heading, "Versions")
     yield element(
         "p",
-        "Each counts from its commit on, by the committer's time of first parents.",
+        "Each version applies from its commit on (committer time, first parents only).",
         class_="note",
     )
     yield table(
@@ -93,7 +93,7 @@ def _versions(account: Account) -> Iterator[list[Child]]:
         state = STATES[each.state]
         words = "; ".join((state, *each.problems))
         if each.behind:
-            words += "; its clock is behind the version before"
+            words += "; its commit time is before that of the previous version"
         yield [
             _time(account, each.at),
             _name(each),
@@ -153,7 +153,7 @@ def _who(account: Account, revision: Revision | None) -> Iterator[Child]:
 
 def _spans(account: Account, override: Override) -> Child:
     if not override.spans:
-        return "never in this time"
+        return "never in this period"
     found = []
     for begins, ends in override.spans:
         first = shown(begins, account.zone)

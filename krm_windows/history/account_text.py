@@ -12,7 +12,7 @@ from krm_windows.preview.text import span
 
 STATES = {
     State.READ: "in force",
-    State.UNREADABLE: "cannot be read: the version before stays in force",
+    State.UNREADABLE: "cannot be read: the previous version stays in force",
     State.GONE: "removes the policy: nothing is gated",
     State.ELSEWHERE: "is not for this cluster: nothing is gated",
 }
@@ -64,7 +64,7 @@ def _lines(account: Account, width: int) -> Iterator[str]:
     yield f"{path} of commit {account.head[:COMMIT]}"
     yield totals(account)
     yield ""
-    yield "versions, by the committer's time of first parents"
+    yield "versions (committer time, first parents only)"
     for revision in account.revisions:
         line = _version(account, revision)
         yield from _wrapped(line, width, _EDGE)
@@ -101,7 +101,7 @@ def _version(account: Account, revision: Revision) -> str:
     if revision.path != account.path:
         found += f" (as {word(revision.path)})"
     if revision.behind:
-        found += " (its clock is behind the version before: it counts from then)"
+        found += " (its commit time is before that of the previous version, whose time is used)"
     return found
 
 
@@ -156,7 +156,7 @@ def _override(account: Account, override: Override, width: int) -> Iterator[str]
         yield f"{below}in force {first} to {last}, {length}"
     # Made for later, say, and taken back before.
     if not override.spans:
-        yield f"{below}never in force in this time"
+        yield f"{below}never in force in this period"
 
 
 def asked(override: Override) -> str:
@@ -164,7 +164,7 @@ def asked(override: Override) -> str:
     request = override.request
     parts = []
     if request.requested_by:
-        parts.append(f"asked for by {request.requested_by}")
+        parts.append(f"requested by {request.requested_by}")
     if request.ticket:
         parts.append(f"see {request.ticket}")
     return ", ".join(parts)

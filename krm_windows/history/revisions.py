@@ -136,7 +136,7 @@ def _read(content: bytes) -> _Policy | str:
         found = [item for item in documents(content) if item.kind == KIND]
         # Two policies in a file are rendered as two: which one is meant could not be said.
         if len(found) != 1:
-            return f"must hold exactly one {KIND}, found {len(found)}"
+            return f"must contain exactly one {KIND}, found {len(found)}"
         # The targets of that time are not read, so `closesEarly: auto` takes nothing off.
         source = Source(found[0], [])
         return _Policy(source, source.load())

@@ -25,8 +25,8 @@ def render(every: Sequence[Simulation]) -> str:
 def _main(every: Sequence[Simulation]) -> Iterator[Child]:
     yield element(
         "p",
-        "Every change is offered when its commit came onto the branch, by the committer's time of "
-        "first parents, and waits until the policy opens next.",
+        "Every change is offered when its commit reached the branch (committer time, first "
+        "parents only), and waits until the policy next opens.",
     )
     # Each by its own clock: two policies may be of two zones.
     for simulation in every:
@@ -46,7 +46,7 @@ def _figures(every: Sequence[Simulation]) -> Iterator[list[Child]]:
     # The changes are the same for all of them.
     skewed = every[0].skewed
     if skewed:
-        heading = _label("  with a clock behind the commit before")
+        heading = _label("  with a commit time before that of the previous commit")
         figures = [str(skewed)] * len(every)
         yield [heading, *figures]
 
@@ -89,10 +89,10 @@ def _details(simulation: Simulation) -> Iterator[Child]:
     )
     # Where nothing waited there is nothing to list.
     if simulation.openings:
-        yield element("h3", "Openings at which most went in")
+        yield element("h3", "Openings with the most changes")
         yield table(
-            f"{name}: openings at which most went in",
-            ("opened", "changes", "of which the first waited"),
+            f"{name}: openings with the most changes",
+            ("opened", "changes", "the first of which waited"),
             _openings(simulation),
         )
         yield element("h3", "Longest waits")

@@ -33,8 +33,8 @@ COMMIT = 12
 _WAITED = "#"
 _AT_ONCE = "."
 _NOTES = (
-    "offered: when its commit came onto the branch (the committer's time of first parents)",
-    "waits: from then until the policy opens next",
+    "offered: when its commit reached the branch (committer time, first parents only)",
+    "waits: from then until the policy next opens",
 )
 
 
@@ -116,7 +116,7 @@ def _skewed(simulation: Simulation) -> Iterator[str]:
     """Say where clocks have gone backwards: each commit counts at its own time."""
     # It is of the branch, and so the same for every policy.
     if simulation.skewed:
-        yield f"of them with a clock behind {simulation.skewed}"
+        yield f"of them with a commit time before the previous {simulation.skewed}"
 
 
 def length(waited: timedelta | None) -> str:
@@ -183,8 +183,8 @@ FIGURES: tuple[Figure, ...] = (
     ("  waited", _waited),
     ("    still at the end", lambda each: str(len(each.pending))),
     ("    for ever", lambda each: str(len(each.never))),
-    ("waited for, median", lambda each: length(each.median)),
-    ("  95 of 100 at most", lambda each: length(each.percentile(95))),
+    ("waiting time, median", lambda each: length(each.median)),
+    ("  95th percentile", lambda each: length(each.percentile(95))),
     ("  longest", _longest_length),
     ("openings with changes", lambda each: str(len(each.openings))),
     ("  most at one", _largest),

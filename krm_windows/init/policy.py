@@ -20,15 +20,15 @@ _HEAD = """\
 #   {render}
 """
 _LOCAL = """\
-    # Read at build time only: kustomize and Flux leave it out of what is applied.
+    # Read only at build time: kustomize and Flux do not apply it.
 """
 _TARGETS = """\
   # What is closed outside the windows: {count} of this cluster.
   # {root} is left out, as it delivers the windows.
 """
 _WINDOWS = """\
-  # When it is open, on the clock of timeZone. `Mon-Fri 22:00`, `2nd Tue 20:00` and cron schedules
-  # are possible, and several windows, each under a name.
+  # When it is open, in timeZone. `Mon-Fri 22:00`, `2nd Tue 20:00` and cron schedules are
+  # possible, and several windows, each with its own name.
 """
 _MORE = """\
   # Closed whatever the windows say, for example over the holidays:

@@ -53,7 +53,7 @@ def _replaced(old: Value, path: Path, content: Value) -> Value:
         # A mapping that is missing on the way is made.
         return {step: _replaced(None, rest, content)}
     if not isinstance(old, dict):
-        raise EditError(f"{step!r} cannot be set in what is not a mapping")
+        raise EditError(f"{step!r} cannot be set: it is not in a mapping")
     return {**old, step: _replaced(old.get(step), rest, content)}
 
 
@@ -65,7 +65,7 @@ def _replaced_item(
 ) -> Value:
     """Give a list with another item, or with one more behind its last."""
     if not isinstance(old, list) or not 0 <= index <= len(old):
-        raise EditError(f"{index!r} cannot be set in what is not a list of that length")
+        raise EditError(f"{index!r} cannot be set: it is not in a list of that length")
     items = list(old)
     # An index right behind the last item adds one.
     if index == len(items):
@@ -92,7 +92,7 @@ def _without(old: Value, path: Path) -> Value:
         else:
             del entries[step]
         return entries
-    raise EditError(f"there is no {step!r} to remove")
+    raise EditError(f"{step!r} not found, so it cannot be removed")
 
 
 def _rewritten(text: str, root: Spot, wanted: Value) -> str:
@@ -116,7 +116,7 @@ def _rewritten(text: str, root: Spot, wanted: Value) -> str:
         # Nothing is believed that was not read again.
         if _means(edited, sought):
             return edited
-    raise EditError("the object is laid out in a way that cannot be edited")
+    raise EditError("the layout of this object cannot be edited")
 
 
 def _patches(

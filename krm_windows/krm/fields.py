@@ -67,7 +67,7 @@ class Outline(NamedTuple):
         """Give the field of that name; raises InputError if it is there twice."""
         found = [field for field in self.fields if field.name == name]
         if len(found) > 1:
-            raise InputError(f"the field {name!r} occurs twice in the ResourceList")
+            raise InputError(f"the ResourceList has a duplicate field {name!r}")
         if found:
             return found[0]
         return None

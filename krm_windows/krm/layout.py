@@ -154,7 +154,7 @@ def _no_token(text: str | bytes, index: int) -> str:
 
 def too_deep(event: yaml.Event) -> ExcessError:
     """Say that an event is nested too deep."""
-    return _at(event, f"is nested more than {limits.DEPTH} deep")
+    return _at(event, f"is nested more than {limits.DEPTH} levels deep")
 
 
 def read(text: str) -> Spot:
@@ -273,7 +273,7 @@ class _Reader:
         if target is not None:
             return target
         if name in self.anchors:
-            missing = "refers to a node that it is part of"
+            missing = "refers to a node that contains it"
         else:
             missing = "has no anchor in this object"
         start = starts(event)
@@ -287,7 +287,7 @@ class _Reader:
         most = limits.GROWTH * len(self.text) + limits.ALLOWANCE
         if self.nodes > limits.NODES or self.length > most:
             times = f"more than {limits.GROWTH} times as long as it is"
-            raise _at(event, f"repeats too much: aliases make it {times}")
+            raise _at(event, f"is too large: aliases make it {times}")
 
     def _leaf(self, event: yaml.ScalarEvent) -> Spot:
         start = starts(event)

@@ -30,5 +30,5 @@ ALLOWANCE = 10_000
 def check_length(text: str) -> None:
     """Refuse a text that is too long to be looked into; raises ExcessError."""
     if len(text) > LENGTH:
-        message = f"the text has {len(text)} characters, where at most {LENGTH} are read"
+        message = f"the text has {len(text)} characters; at most {LENGTH} are read"
         raise ExcessError(message, 1, 1)

@@ -167,4 +167,4 @@ def _number(text: str) -> int | float | str:
 
 
 def _duplicate(key: Scalar) -> InputError:
-    return InputError(f"the key {key.text!r} occurs twice in one mapping", key.line, key.column)
+    return InputError(f"duplicate key {key.text!r} in a mapping", key.line, key.column)

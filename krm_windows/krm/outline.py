@@ -98,7 +98,7 @@ def _refuse_bare(data: bytes, shape: boundaries.Shape) -> None:
     """Refuse a list that has a key and no colon (`? items`): nothing can be put behind it."""
     for name, colon in zip(shape.names, shape.colons, strict=True):
         if name in _LISTS and data[colon - 1 : colon] != b":":
-            raise InputError(f"the field {name!r} has no value, and no colon behind it")
+            raise InputError(f"the field {name!r} has no colon and no value")
 
 
 def _parsed_fields(shape: boundaries.Shape) -> tuple[Field, ...]:

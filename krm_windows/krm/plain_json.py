@@ -22,7 +22,7 @@ def read(text: str) -> object:
     begin = _next(text, 0)
     value, end = _decoded(_DECODER.raw_decode, text, begin)
     if _next(text, end) < len(text):
-        raise ValueError("there is something behind the JSON")
+        raise ValueError("unexpected content after the JSON")
     return value
 
 
@@ -83,4 +83,4 @@ def _next(text: str, place: int) -> int:
 
 
 def _too_deep() -> ExcessError:
-    return ExcessError(f"the JSON is nested more than {limits.DEPTH} deep")
+    return ExcessError(f"the JSON is nested more than {limits.DEPTH} levels deep")

@@ -130,7 +130,7 @@ class ResourceList:
         """Read a ResourceList; raises InputError where `data` is anything else."""
         check_encoding(data)
         if not data or data.isspace():
-            raise InputError("the input is empty, where a ResourceList was expected")
+            raise InputError("the input is empty; expected a ResourceList")
         ending = endings.of(data)
         data = ending.close(data)
         # So that more can follow the last line, whatever block scalar it ends.
@@ -160,7 +160,7 @@ def check_encoding(data: bytes) -> None:
     """Refuse what is not UTF-8; raises InputError with the line."""
     # A byte order mark of UTF-16, of either order (RFC 2781).
     if data.startswith(_UTF_16):
-        raise InputError("the input is UTF-16, where UTF-8 was expected", 1, 1)
+        raise InputError("the input is UTF-16; expected UTF-8", 1, 1)
     # The fast way: most inputs are ASCII.
     if data.isascii():
         return
@@ -181,8 +181,8 @@ def _check_kind(data: bytes, found: Outline) -> None:
     version = _word(data, found.find("apiVersion"))
     if kind == "ResourceList" and version in API_VERSIONS:
         return
-    what = f"{version or 'of no apiVersion'}, {kind or 'of no kind'}"
-    raise InputError(f"the input is {what}, where {API_VERSIONS[0]}, ResourceList was expected")
+    what = f"{version or 'no apiVersion'}, {kind or 'no kind'}"
+    raise InputError(f"the input is {what}; expected {API_VERSIONS[0]}, ResourceList")
 
 
 def _word(data: bytes, place: Field | None) -> str:

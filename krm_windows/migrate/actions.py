@@ -165,7 +165,7 @@ class _Reader:
         """Take a command that neither suspends nor resumes anything."""
         harmless = _is_harmless(command)
         if not harmless and _may_suspend(command):
-            raise CommandError(f"`{command}` is not understood")
+            raise CommandError(f"`{command}` is not supported")
         if not harmless:
             self.left_out.append(str(command))
         # `kubectl get` is harmless, and fails where there is nothing.
@@ -275,14 +275,14 @@ def _flux(call: _Call, command: Command) -> Iterator[Action]:
         return
     kind = _flux_kind(words)
     if kind in _EVENTS:
-        raise CommandError(f"`{command}` drops events, it holds nothing back")
+        raise CommandError(f"`{command}` drops events instead of delaying them")
     row = gateable.find(_FLUX.get(kind, ""))
     if row is None:
-        raise CommandError(f"`{command}`: there is no kind {kind!r}")
+        raise CommandError(f"`{command}`: unknown kind {kind!r}")
     everything = call.flags.get("--all") == "true"
     # With both, or with neither, the Flux CLI prints an error.
     if bool(words) == everything:
-        raise CommandError(f"`{command}` needs either names or --all, and fails as it is")
+        raise CommandError(f"`{command}` needs either names or --all, so it always fails")
     names = None
     if words:
         names = tuple(words)
@@ -307,7 +307,7 @@ def _kubectl(
     """Read `kubectl patch KIND NAME`, or `kubectl patch KIND/NAME`."""
     # A flag with a value may be between them, so flags are taken out first.
     if call.words[:1] != ("patch",) or not call.words[1:]:
-        raise CommandError(f"`{command}` is not understood")
+        raise CommandError(f"`{command}` is not supported")
     kind, _, name = call.words[1].partition("/")
     names = [_name(word) for word in call.words[2:]]
     if name:
@@ -333,11 +333,11 @@ def _check_runs(
     # The API server takes no strategic merge patches of custom resources.
     if call.is_strategic and row.group != "batch":
         raise CommandError(
-            f"`{command}` always fails: a custom resource takes no strategic patch, "
-            "so --type=merge is needed"
+            f"`{command}` always fails: a custom resource does not support strategic merge "
+            "patches, so --type=merge is needed"
         )
     if not names:
-        raise CommandError(f"`{command}` names no object, and fails as it is")
+        raise CommandError(f"`{command}` names no object, so it always fails")
 
 
 def _sets(
@@ -373,9 +373,7 @@ def _check_other(
 
 
 def _not_the_field(kind: str, command: Command) -> CommandError:
-    return CommandError(
-        f"`{command}` patches another field than the one by which {kind} is suspended"
-    )
+    return CommandError(f"`{command}` patches another field than the one that suspends {kind}")
 
 
 def _row(word: str) -> Gateable | None:
@@ -397,8 +395,8 @@ class _Effect(Enum):
 
     SUSPENDS = "suspends"
     RESUMES = "resumes"
-    NONE = "leaves it alone"
-    UNKNOWN = "is not understood"
+    NONE = "does not change it"
+    UNKNOWN = "is not supported"
 
 
 def _effect(content: str, field: tuple[str, ...]) -> _Effect:

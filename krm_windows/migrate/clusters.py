@@ -54,7 +54,7 @@ class ClusterObjects:
     """A cluster, and all that is applied to it."""
 
     name: str | None
-    """None where the repository is for one cluster only."""
+    """None the forge of the repository for one cluster only."""
 
     directories: tuple[AppliedDirectory, ...]
 
@@ -176,7 +176,7 @@ def _twice(directories: Iterable[AppliedDirectory]) -> Iterator[Result]:
             if trees.plain(other.tree) == trees.plain(each.tree):
                 continue
             where = other.location
-            message = f"{each} is applied twice, and not alike: the other one is in {where}"
+            message = f"{each} is applied twice with different content: the other one is in {where}"
             yield found_at(rules.MIGRATE_UNTRANSLATED, each.location, message)
 
 
@@ -190,5 +190,7 @@ def all_suspended(cluster: ClusterObjects) -> Iterator[Result]:
         return
     names = ", ".join(sorted({job.name for job in found}))
     where = cluster.where
-    message = f"{names} stay suspended {where}: no window, and the policy gates nothing there"
+    message = (
+        f"{names} stay suspended {where}: there is no window, and the policy gates nothing there"
+    )
     yield found_at(rules.MIGRATE_SUSPENDED, locations[0], message)

@@ -306,7 +306,9 @@ class Cutover:
         for path in sorted(self._concerned - self._removed_files):
             for found in self.repository.documents(path):
                 if found.location in self._locations:
-                    message = f"{found} has to be removed by hand: its file holds other objects too"
+                    message = (
+                        f"{found} must be removed by hand: its file contains other objects too"
+                    )
                     yield found_at(rules.MIGRATE_BY_HAND, found.location, message)
 
     @property
@@ -323,8 +325,7 @@ class Cutover:
         for path in sorted(self._emptied & applied):
             location = self.repository.kustomizations[path].location
             message = (
-                f"has nothing left without the windows: what applies {path or '.'} must be "
-                "removed too"
+                f"is empty without the windows: what applies {path or '.'} must be removed too"
             )
             yield found_at(rules.MIGRATE_BY_HAND, location, message)
 
@@ -340,8 +341,8 @@ class Cutover:
                 continue
             if self._is_left_empty(path):
                 message = (
-                    f"{applier} has nothing left to apply without the windows in {path}, "
-                    "and must be removed too"
+                    f"{applier} applies nothing without the windows in {path}, and must be "
+                    "removed too"
                 )
                 yield found_at(rules.MIGRATE_BY_HAND, applier.location, message)
 

@@ -30,10 +30,10 @@ _DEAD = (
     ),
     (
         re.compile(r"(?:[^/]*/)*flux-cli:v0\."),
-        "it knows v1beta2 of the Kustomization at most, and Flux serves v1 only",
+        "it supports only Kustomization v1beta2 and older, and Flux serves only v1",
     ),
 )
-ADVICE = "`--clusters` says where clusters lie"
+ADVICE = "use `--clusters` to say where the clusters are"
 # Roles that may change much more than a field.
 _ROLES_FOR_ALL = ("cluster-admin", "admin", "edit")
 _BINDINGS = ("ClusterRoleBinding", "RoleBinding")
@@ -70,13 +70,13 @@ def _self_lock(
             continue
         if directory.kustomization:
             message = (
-                f"{job.name} suspends {directory.kustomization}, which applies it: "
-                "while closed, an edit of the times has to wait"
+                f"{job.name} suspends {directory.kustomization}, which applies it: while that "
+                "is closed, a change to the times has to wait"
             )
         else:
             message = (
                 f"{job.name} suspends {held}, and is applied from {directory.path}: if this "
-                "Kustomization applies that, an edit of the times has to wait while closed"
+                "Kustomization applies it, a change to the times has to wait while it is closed"
             )
         yield found_at(rules.MIGRATE_SELF_LOCK, job.location, message)
 
@@ -107,7 +107,7 @@ def _images(job: Job) -> Iterator[Result]:
         if dead:
             message = f"{job.name} runs on {image.text}: {dead}"
         elif not _PINNED.fullmatch(image.text):
-            message = f"{job.name} runs on {image.text}, which may be another image tomorrow"
+            message = f"{job.name} runs on {image.text}, which is not pinned and can change"
         else:
             continue
         yield found_at(rules.MIGRATE_IMAGE, image.location, message)
@@ -122,7 +122,7 @@ def _rights(job: Job, cluster: ClusterObjects) -> Iterator[Result]:
         if (job.namespace, account) not in subjects(binding):
             continue
         if binding.kind == "ClusterRoleBinding":
-            message = f"{account} has its rights in every namespace, by {binding}"
+            message = f"{account} has its permissions in every namespace, through {binding}"
             # Its role may be too large as well, so both are said.
             yield found_at(rules.MIGRATE_RIGHTS, binding.location, message)
         role = _role(binding, cluster)
@@ -165,7 +165,7 @@ def _excess(role: Document) -> Iterator[Result]:
         # A rule without names is about every object (rbac/v1, PolicyRule).
         if not trees.items(rule, "resourceNames"):
             resources = ", ".join(each.text for each in trees.leaves(trees.at(rule, "resources")))
-            message = f"{role} names no objects: it grants every one of {resources}"
+            message = f"{role} has no resourceNames: it grants access to all {resources}"
             yield found_at(rules.MIGRATE_RIGHTS, location, message)
 
 
@@ -196,7 +196,7 @@ def _suspended(cluster: ClusterObjects, gated: Iterable[Target]) -> Iterator[Res
         if held.value:
             does = "closes"
         message = (
-            f"{target} says `suspend: {held.text}` in Git, which {does} it whenever its parent "
+            f"{target} has `suspend: {held.text}` in Git, which {does} it whenever its parent "
             "reconciles; remove the line"
         )
         yield found_at(rules.MIGRATE_SUSPEND, held.location, message)
@@ -218,8 +218,8 @@ def unused(
         for found in repository.documents(path):
             if jobs.is_one(found):
                 message = (
-                    f"{found} is applied to no cluster that was found, so no policy has it; "
-                    f"{ADVICE}"
+                    f"{found} is not applied to any cluster that was found, so it is in no "
+                    f"policy; {ADVICE}"
                 )
                 yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, found.location, message)
             elif found.kind == "CronJob" and found.name in names and path not in repository.named:
@@ -238,5 +238,5 @@ def unreadable(repository: Repository) -> Iterator[Result]:
         if b"CronJob" not in content:
             continue
         if heuristics.mentions(content.decode(errors="replace")):
-            message = f"is not YAML, so windows in it are not found: {why}"
+            message = f"is not valid YAML, so windows in it are not found: {why}"
             yield found_at(rules.MIGRATE_UNREAD, location, message)

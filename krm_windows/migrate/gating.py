@@ -167,8 +167,8 @@ def _unseen(
         job = next(iter(acts[target].values()))
         message = (
             f"{job.name} acts on {target}, which nothing in the repository applies "
-            f"{cluster.where}: the policy names it with `mustExist: false`, "
-            "and only the cluster knows whether it is there"
+            f"{cluster.where}: the policy lists it with `mustExist: false`; check that it "
+            "exists in the cluster"
         )
         yield found_at(rules.MIGRATE_TARGET_UNSEEN, job.location, message)
 
@@ -197,10 +197,10 @@ def _everything(
     found = ", ".join(target.name for target in targets(action, cluster))
     what = f"{job.name} acts on every {action.row.kind} of {action.namespace}"
     if found:
-        message = f"{what}; the policy names those in the repository: {found}"
+        message = f"{what}; the policy lists those in the repository: {found}"
         yield found_at(rules.MIGRATE_ALL, job.location, message)
     else:
-        message = f"{what}, and the repository has none: name them"
+        message = f"{what}, and the repository has none: list them in the policy"
         yield found_at(rules.MIGRATE_UNTRANSLATED, job.location, message)
 
 
@@ -211,6 +211,6 @@ def _both(acts: _Acts) -> Iterator[Result]:
             # The same CronJob with the opposite action.
             if act.suspends and replace(act, suspends=False) in does:
                 message = (
-                    f"{job.name} suspends and resumes {target} in one run, so it makes no window"
+                    f"{job.name} suspends and resumes {target} in one run, which is not a window"
                 )
                 yield found_at(rules.MIGRATE_UNTRANSLATED, job.location, message)

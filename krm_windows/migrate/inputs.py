@@ -123,8 +123,8 @@ class BuildInputs:
             if document.location.file in self.kustomizations:
                 continue
             message = (
-                f"{directory} has windows, and is applied to no cluster that was found, "
-                f"so no policy has them; {faults.ADVICE}"
+                f"{directory} has windows but is not applied to any cluster that was found, so "
+                f"no policy has them; {faults.ADVICE}"
             )
             yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, document.location, message)
 

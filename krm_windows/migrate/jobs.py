@@ -125,7 +125,7 @@ def read(document: Document) -> Job:
         found += _elsewhere(document)
     suspend = leaf(document.tree, "spec", "suspend")
     if suspend and not isinstance(suspend.value, bool):
-        message = f"`suspend` is {suspend.text}, neither true nor false"
+        message = f"`suspend` must be true or false, got {suspend.text}"
         found.append(found_at(rules.MIGRATE_UNTRANSLATED, suspend.location, message))
     # Half of what it does would be a window that nobody made.
     done: tuple[Action, ...] = ()
@@ -167,7 +167,7 @@ def _schedule(written: Leaf) -> _Schedule:
     try:
         parsed = cron.parse(written.text)
     except cron.CronError as error:
-        message = f"the schedule {written.text!r} is not one that Kubernetes accepts: {error}"
+        message = f"the schedule {written.text!r} is not accepted by Kubernetes: {error}"
         wrong = found_at(rules.MIGRATE_UNTRANSLATED, written.location, message)
         return _Schedule(None, results=(wrong,))
     # robfig/cron: `Local` is the zone of the controller, as if none were given.
@@ -271,7 +271,7 @@ def _variables(container: Map) -> dict[str, str]:
         else:
             known[name] = given.text
     if elsewhere:
-        raise CommandError(f"the variable `{min(elsewhere)}` says where it acts")
+        raise CommandError(f"the variable `{min(elsewhere)}` decides where it acts")
     return known
 
 
@@ -321,8 +321,8 @@ def _chain(document: Document, script: Script) -> Iterator[Result]:
     if not script.chained:
         return
     message = (
-        f"{document.name}: behind `&&` nothing runs once a command has failed, "
-        "so the rest stays as it is"
+        f"{document.name}: after `&&` nothing runs once a command has failed, so the remaining "
+        "targets are not changed"
     )
     yield found_at(rules.MIGRATE_CHAIN, _location(document), message)
 
@@ -337,8 +337,8 @@ def scripts(document: Document) -> Iterator[Result]:
             continue
         line = _decisive_line(found.text)
         message = (
-            f"{document} has a script that suspends or resumes, which is not read: `{line}`; "
-            "write the commands into a CronJob"
+            f"{document} has a script that suspends or resumes, which is not supported: "
+            f"`{line}`; put the commands in a CronJob"
         )
         yield found_at(rules.MIGRATE_UNREAD, found.location, message)
 
@@ -388,7 +388,7 @@ def _elsewhere(document: Document) -> Iterator[Result]:
     for container in containers(document):
         said = " ".join(_said(container))
         if heuristics.is_script(said):
-            message = f"{document.name}: `{_decisive_line(said)}` is not understood"
+            message = f"{document.name}: `{_decisive_line(said)}` is not supported"
             yield found_at(rules.MIGRATE_UNREAD, _location(document), message)
     yield from unseen(document)
 
@@ -402,13 +402,13 @@ def _files(document: Document, container: Map) -> Iterator[Result]:
     words = [word for word in _words(container) if word.rpartition("/")[2] not in _SHELLS]
     if words and _SCRIPT.fullmatch(words[0]):
         message = (
-            f"{document.name} runs {words[0]}, which is not read: "
-            "if it opens or closes anything, no policy does"
+            f"{document.name} runs {words[0]}, which is not analyzed: if it opens or closes "
+            "anything, no policy does so"
         )
         yield found_at(rules.MIGRATE_LEFT_OUT, _location(document), message)
 
 
 def _left_out(document: Document, script: Script) -> Iterator[Result]:
     for command in script.left_out:
-        message = f"{document.name} also runs `{command}`, which the policy does not"
+        message = f"{document.name} also runs `{command}`, which the policy does not do"
         yield found_at(rules.MIGRATE_LEFT_OUT, _location(document), message)

@@ -138,7 +138,9 @@ def _directories(
         return discovery.find(builds.tree, repository)
     found = builds.tree.directories(pattern)
     if not found:
-        raise InputError(f"no directory matches {pattern}; --clusters says where clusters lie")
+        raise InputError(
+            f"no directory matches {pattern}; use --clusters to say where the clusters are"
+        )
     directories = tuple(map(discovery.relative, found))
     return ClusterDirectories(directories, named=found != ["."])
 
@@ -180,7 +182,7 @@ def _unnamed(found: Iterable[ClusterObjects]) -> Iterator[Result]:
     for cluster in found:
         for each in cluster.jobs:
             message = (
-                f"{each} is one of several sets of windows, and nothing says to which cluster "
+                f"{each} is one of several sets of windows, and it is unknown to which cluster "
                 f"each is applied; {faults.ADVICE}"
             )
             yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, each.location, message)

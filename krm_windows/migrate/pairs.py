@@ -145,10 +145,10 @@ def _lonely(
     about: str,
 ) -> Iterator[Result]:
     if opens and not closes:
-        message = f"{opens[0].job} opens {about}, and no CronJob at work closes it again"
+        message = f"{opens[0].job} opens {about}, and no active CronJob closes it again"
         yield found_at(rules.MIGRATE_NEVER_CLOSES, opens[0].location, message)
     if closes and not opens:
-        message = f"{closes[0].job} closes {about}, and no CronJob at work opens it again"
+        message = f"{closes[0].job} closes {about}, and no active CronJob opens it again"
         yield found_at(rules.MIGRATE_NEVER_OPENS, closes[0].location, message)
 
 
@@ -159,7 +159,7 @@ def _zones(edges: list[Edge]) -> Iterator[Result]:
         return
     named = " and ".join(zone or "none" for zone in zones)
     jobs = ", ".join(edge.job for edge in edges)
-    message = f"{jobs} have different time zones ({named}), and a policy has one"
+    message = f"{jobs} have different time zones ({named}), but a policy has only one"
     yield found_at(rules.MIGRATE_UNTRANSLATED, edges[0].location, message)
 
 
@@ -243,8 +243,8 @@ def _meeting(
         if at is None:
             continue
         message = (
-            f"{edge.job} opens {about} at a minute at which {shut[at].job} closes it, "
-            f"such as {at:%a %H:%M}, and chance decides which is last"
+            f"{edge.job} opens {about} in the same minute in which {shut[at].job} closes it, "
+            f"such as {at:%a %H:%M}, so the result is random"
         )
         yield found_at(rules.MIGRATE_RACE, edge.location, message)
 
@@ -283,12 +283,12 @@ def _field(days: list[int]) -> str:
 def _split(edge: Edge, closings: _Closings) -> Result:
     names = ", ".join(sorted(closing.job for closing in closings)) or "nothing"
     message = (
-        f"what {edge.job} opens is closed sometimes by one and sometimes by another of {names}, "
-        "which no window of a policy expresses"
+        f"what {edge.job} opens is closed by different CronJobs of {names} at different times, "
+        "which a policy's window cannot express"
     )
     return found_at(rules.MIGRATE_UNTRANSLATED, edge.location, message)
 
 
 def _idle(edge: Edge, about: str) -> Result:
-    message = f"{edge.job} only ever closes {about} when it is closed already, and is left out"
+    message = f"{edge.job} only closes {about} when it is already closed, so it is left out"
     return found_at(rules.MIGRATE_LEFT_OUT, edge.location, message)

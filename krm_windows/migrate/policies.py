@@ -145,11 +145,11 @@ def _homeless(group: Group) -> Iterator[Result]:
     edges = (*group.opens, *group.closes)
     for edge in edges:
         if not edge.namespace:
-            message = f"{edge.job} has no namespace, so it is not known where it runs"
+            message = f"{edge.job} has no namespace, so it is unknown where it runs"
             yield found_at(rules.MIGRATE_UNTRANSLATED, edge.location, message)
     if len({edge.namespace for edge in edges}) > 1:
         names = ", ".join(edge.job for edge in edges)
-        message = f"{names} run in different namespaces, and a policy has one"
+        message = f"{names} run in different namespaces, but a policy has only one"
         yield found_at(rules.MIGRATE_UNTRANSLATED, edges[0].location, message)
 
 
@@ -158,8 +158,8 @@ def _zoneless(group: Group) -> Iterator[Result]:
     for edge in (*group.opens, *group.closes):
         if edge.zone is None:
             message = (
-                f"{edge.job} has no timeZone: its clock is the controller's, mostly UTC; "
-                f"taken for {ASSUMED}"
+                f"{edge.job} has no timeZone, so it uses that of the controller, usually UTC; "
+                f"{ASSUMED} is assumed"
             )
             yield found_at(rules.MIGRATE_TIME_ZONE, edge.home, message)
 

@@ -103,8 +103,8 @@ def _compared(
 class _Difference(Enum):
     """What a cluster would have otherwise, as the end of a sentence about an object."""
 
-    ADDED = "would be applied, which it is not now"
-    LOST = "would be applied no more"
+    ADDED = "would be applied, but is not applied now"
+    LOST = "would no longer be applied"
     KEPT = "would still be applied"
     CHANGED = "would be changed"
 

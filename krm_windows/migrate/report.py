@@ -22,7 +22,7 @@ def _lines(migration: Migration) -> Iterator[str]:
         if "/" in path:
             yield f"{path}: without the old windows"
     for path in migration.obsolete:
-        yield f"{path}: not used any more"
+        yield f"{path}: no longer used"
     for result in migration.results:
         yield findings.line(result)
     if not migration.policies:
@@ -34,12 +34,12 @@ def _why_nothing(migration: Migration) -> str:
     found = {result.tags["rule"] for result in migration.results}
     if fails(migration.results):
         # The most important first: an error may be the reason for all that follows.
-        return "the errors above must be corrected first"
+        return "fix the errors above first"
     if rules.MIGRATE_CLUSTER_UNKNOWN.id in found:
-        return "the CronJobs above are applied to no cluster that was found"
+        return "the CronJobs above are not applied to any cluster that was found"
     if rules.MIGRATE_SUSPENDED.id in found:
-        return "all CronJobs that suspend or resume anything are suspended themselves"
-    return "there is no CronJob that suspends or resumes anything"
+        return "all CronJobs that suspend or resume anything are themselves suspended"
+    return "no CronJob suspends or resumes anything"
 
 
 def _paragraph(policy: Policy) -> Iterator[str]:

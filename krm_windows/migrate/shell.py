@@ -155,7 +155,7 @@ def split(
     """
     if len(script) > LONGEST:
         raise ShellError(
-            f"a script of {len(script)} characters, where {LONGEST} are read, is not understood"
+            f"a script of {len(script)} characters, where {LONGEST} are read, is not supported"
         )
     run = _Run(dict(environment or {}), stops)
     run.all(_parse(script))
@@ -280,7 +280,7 @@ def _tokens(script: str) -> Iterator[tuple[str, str]]:
 
 def _refused(words: Sequence[str]) -> ShellError:
     shown = " ".join(words)[:_SHOWN]
-    return ShellError(f"`{shown}` uses more of the shell than is understood")
+    return ShellError(f"`{shown}` uses shell features that are not supported")
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,7 +406,7 @@ class _Run:
         self.left -= length
         if self.left < 0:
             raise ShellError(
-                f"a script whose loops yield more than {LONGEST} characters is not understood"
+                f"a script whose loops yield more than {LONGEST} characters is not supported"
             )
 
     def _expanded(self, raw: Iterable[str]) -> tuple[list[str], bool]:

@@ -118,7 +118,7 @@ def of_mapping(node: Mapping, path: str, above: int = 0) -> Map:
     for key, entry in node.entries:
         # YAML forbids it (1.2.2, 3.2.1.1), and readers differ in which one they take.
         if key.text in found:
-            raise InputError("a mapping has one key twice", node.line)
+            raise InputError("a mapping has a duplicate key", node.line)
         found[key.text] = of(entry, path, above)
     return found
 

@@ -49,7 +49,7 @@ class _Builder:
 
     def add(self, state: _State) -> int:
         if len(self.states) == MOST_STATES:
-            raise PatternError(f"is too large: it yields more than {MOST_STATES} states")
+            raise PatternError(f"is too large: it needs more than {MOST_STATES} states")
         self.states.append(state)
         return len(self.states) - 1
 
@@ -122,7 +122,9 @@ class Pattern:
         Raises PatternError where the budget is spent.
         """
         if len(text) > LONGEST:
-            raise PatternError(f"is for a text of {len(text)} characters, which no name has")
+            raise PatternError(
+                f"is matched against a string of {len(text)} characters, longer than any name"
+            )
         active: _States = frozenset({self.start})
         before = ""
         for char in text:
@@ -216,7 +218,7 @@ def compile(text: str) -> Pattern:  # noqa: A001 - as the package calls it
     """Compile a pattern; raises PatternError for what Go refuses, and for what is too large."""
     if len(text) > LONGEST:
         raise PatternError(
-            f"is too long: it has {len(text)} characters, and at most {LONGEST} are allowed"
+            f"is too long: it has {len(text)} characters; at most {LONGEST} are allowed"
         )
     tree = go_syntax.parse(text)
     builder = _Builder()

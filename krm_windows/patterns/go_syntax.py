@@ -82,7 +82,7 @@ class _Flags:
             case "U":
                 return self
             case _:
-                raise PatternError(f"has the flag {letter!r}, which Go does not know")
+                raise PatternError(f"has the flag {letter!r}, which Go does not support")
 
 
 # ---- characters
@@ -224,7 +224,7 @@ class _Parser:
         """Read the whole; raises PatternError."""
         node, _ = self._choice(_Flags())
         if self.position < len(self.text):
-            raise PatternError("has a `)` too many")
+            raise PatternError("has an unmatched `)`")
         return node
 
     def _rest(self, sign: str) -> bool:
@@ -447,7 +447,7 @@ class _Parser:
                 return _none
             return _any
         if name not in _CATEGORIES:
-            raise PatternError(f"has the category {name!r}, which is not known")
+            raise PatternError(f"has the category {name!r}, which is unknown")
 
         def test(char: str) -> bool:
             return unicodedata.category(char).startswith(name)
@@ -466,7 +466,7 @@ class _Parser:
             return self._octal(sign)
         if sign.isascii() and not sign.isalnum():
             return sign
-        raise PatternError(f"has the escape \\{sign}, which Go does not know")
+        raise PatternError(f"has the escape \\{sign}, which Go does not support")
 
     def _octal(self, first: str) -> str:
         digits = first
@@ -525,14 +525,14 @@ class _Parser:
             high = self._end()
         if high < low:
             range_ = self.text[start : self.position]
-            raise PatternError(f"has the range {range_}, which runs backwards")
+            raise PatternError(f"has the range {range_}, which is in the wrong order")
         return _turned(_between(low, high), flags, negated=False)
 
     def _named(self, flags: _Flags) -> Test:
         name = self._until(":]", "a class")
         test = _POSIX.get(name.removeprefix("^"))
         if test is None:
-            raise PatternError(f"has the class [:{name}:], which Go does not know")
+            raise PatternError(f"has the class [:{name}:], which Go does not support")
         return _turned(test, flags, negated=name.startswith("^"))
 
     def _end(self) -> str:

@@ -28,7 +28,7 @@ def render(pending: Pending) -> str:
     if rest:
         lines.append(f"- nothing waits for {rest}")
     if not pending.entries:
-        lines.append("no targets: nothing has the labels that they are selected by")
+        lines.append("no targets: no object matches the policy's `matchLabels`")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -48,7 +48,7 @@ def _title(pending: Pending) -> str:
     # The gate looks no further ahead than that.
     if decision.until is None:
         reason = code(decision.reason)
-        return f"{verb} not for more than 400 days ({reason})"
+        return f"{verb} in more than 400 days ({reason})"
     at = shown(decision.until, zone)
     return f"{verb} {at} ({zone.key})"
 

@@ -65,7 +65,7 @@ def read(target: Target, thing: Thing, sources: Sources) -> Offer:
         return _release(target, thing, sources)
     if target.group == SOURCE:
         return _source(target, thing, sources)
-    note = f"a {target.kind} notes no revision that waits"
+    note = f"the status of a {target.kind} has no pending revision"
     return Offer(Waits.UNKNOWN, notes=(note,))
 
 
@@ -117,7 +117,7 @@ def _tried(
         return
     # Only a condition that is True is no reason: `Ready` is what failed.
     if "Ready" not in true_of(thing):
-        yield "it was tried, and could not be applied"
+        yield "it was tried, but could not be applied"
 
 
 def _release(target: Target, thing: Thing, sources: Sources) -> Offer:
@@ -125,7 +125,7 @@ def _release(target: Target, thing: Thing, sources: Sources) -> Offer:
     applied = _revision(version)
     chart = revisions.chart(thing, target.namespace)
     if chart is None:
-        note = "it has no chart yet: helm-controller makes one when it reconciles it first"
+        note = "it has no HelmChart yet: helm-controller creates it at the first reconcile"
         return Offer(Waits.UNKNOWN, "", applied, notes=(note,))
     address = _address(chart)
     source, offered, note = _offered(address, sources)
@@ -161,9 +161,9 @@ def _edited(thing: Thing, chart: Thing) -> Iterator[str]:
         had = text(chart, "spec", "chart")
         had_version = text(chart, "spec", "version") or _ANY
         if asked != had or version != had_version:
-            yield f"it asks for chart {asked} {version} now, which is fetched when it opens"
+            yield f"it now asks for chart {asked} {version}, which is fetched when it opens"
     if _has_changed(thing, revisions.since_attempted(thing)):
-        yield "its spec has changed since it was reconciled: values, say"
+        yield "its spec has changed since it was reconciled (for example its values)"
 
 
 def _has_changed(thing: Thing, changes: int | None) -> bool:
@@ -210,11 +210,11 @@ def _found_here(
     if head:
         found = Revision(f"{branch}@sha1:{head}")
         waits = _compared(applied, found)
-        return waits, found, "is suspended: the repository here says what is new"
+        return waits, found, "is suspended: new commits are read from the repository here"
     # What is newer than its last artifact the cluster does not know.
     if waits is Waits.NO:
         waits = Waits.UNKNOWN
-    return waits, offered, "is suspended, and looks for nothing newer"
+    return waits, offered, "is suspended, so it does not look for newer revisions"
 
 
 def _is_suspended(thing: Thing) -> bool:

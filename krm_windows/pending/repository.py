@@ -81,7 +81,7 @@ class Repository:
         gaps = before.gaps + after.gaps
         # A glob that leaves its cluster out would otherwise be a target without changes.
         if was is None and will is None:
-            gaps = ("no cluster of this repository has it",)
+            gaps = ("not found in any cluster of this repository",)
         files = before.files | after.files
         commits, undone = self._commits(old, new, files)
         # The trees were built to know the files, and still nobody asked for what is in them.
@@ -153,7 +153,7 @@ class Repository:
             roots = [each.root for each in having]
             names = ", ".join(roots)
             raise InputError(
-                f"{target} is in several clusters: {names}; say which, as in "
+                f"{target} is in several clusters: {names}; select one with --clusters, such as "
                 f"`--clusters {roots[0]}`"
             )
         # A target that is new has no cluster at the commit before it.
@@ -180,10 +180,10 @@ def _image_gaps(before: Applied, after: Applied, fresh: Iterable[str]) -> Iterat
     """Say why images may be missing in a list of them."""
     # Helm renders a chart in the cluster, with values that may be there only.
     for release in objects.charts(before.objects, after.objects):
-        yield f"what the chart of {release} runs on is not known"
+        yield f"the images of the chart of {release} are unknown"
     for name in fresh:
         if not objects.is_image(name):
-            yield f"{name!r} is no name of an image"
+            yield f"{name!r} is not a valid image name"
 
 
 def is_in(cluster: Cluster, target: Target) -> bool:
@@ -213,7 +213,7 @@ def _together(kustomizations: Iterable[Kustomization]) -> Applied:
             # The first one counts where two Kustomizations apply one object.
             every.setdefault(item.identity, item)
         if not kustomization.complete:
-            gaps.append(f"not all that {kustomization} applies is known: see `check --repo`")
+            gaps.append(f"part of what {kustomization} applies is unknown: see `check --repo`")
     return Applied(every, frozenset(files), tuple(gaps))
 
 

@@ -67,7 +67,7 @@ class Sources:
 
     def missing(self, address: Address) -> str:
         """Say in words why nothing is known of a source."""
-        return self.unread.get(address, f"{named(address)} is not among the objects")
+        return self.unread.get(address, f"{named(address)} not found among the objects")
 
 
 def named(address: Address) -> str:

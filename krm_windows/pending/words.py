@@ -26,7 +26,7 @@ _HEXADECIMAL = frozenset("0123456789abcdef")
 _WAITS = {
     Waits.YES: "waits",
     Waits.NO: "nothing waits",
-    Waits.UNKNOWN: "not known",
+    Waits.UNKNOWN: "unknown",
 }
 _KINDS = {
     Kind.ADDED: "added",
@@ -53,10 +53,10 @@ def opening(of: Opening, zone: Zone) -> str:
         return "it is open"
     if of.kept_by:
         reason = " ".join(of.kept_by.split())
-        return f"not with the window: {reason}"
+        return f"not at the next opening: {reason}"
     # The gate looks no further ahead than that.
     if of.at is None:
-        return "not for more than 400 days"
+        return "in more than 400 days"
     return shown(of.at, zone)
 
 
@@ -66,7 +66,7 @@ def revision(of: Revision | None) -> str:
         return ""
     origin = ""
     if of.origin:
-        origin = f", made of {of.origin}"
+        origin = f", generated from {of.origin}"
     whole = f"{of.text}{origin}"
     return _WORD.sub(_shortened, whole)
 
@@ -120,12 +120,12 @@ def commits(between: Between) -> Iterator[tuple[str, Sequence[Commit]]]:
     """Yield the commits that come and those that go, each list with its title."""
     if between.undone:
         number = counted(len(between.undone), "commit")
-        yield f"{number} taken back", between.undone
+        yield f"{number} reverted", between.undone
     if between.commits:
         yield counted(len(between.commits), "commit"), between.commits
     # Where not all files are known, a commit may touch one of the others.
     elif not between.undone and not between.gaps:
-        yield "no commit touches what it reads", ()
+        yield "no commit changes the files that it reads", ()
 
 
 def sums(changes: Sequence[Change]) -> str:

@@ -180,7 +180,7 @@ def _check(
     # window.
     if spec.first_apply == "Wait" and not selection.row.applied:
         yield rules.WAIT_UNKNOWN.result(
-            f"cannot be Wait for {selection.row.kind}: its status does not say whether it was "
+            f"cannot be Wait for {selection.row.kind}: its status does not show whether it was "
             "ever applied",
             path="spec.firstApply",
             current="Wait",
@@ -199,7 +199,7 @@ def _check_released(
         for target in selection.targets():
             if _address(target) in gated:
                 message = (
-                    f"must not release {target}, which `targets` gates: name it in one of the two"
+                    f"must not list {target}, which `targets` gates: list it in only one of the two"
                 )
                 yield rules.TARGET_DUPLICATE.result(
                     message, path=selection.path, current=target.name

@@ -74,9 +74,9 @@ def edges(timetable: Timetable, wording: Wording) -> Edges:
     They are worth something only where no result is an error.
     """
     lifts = rules.KUBECTL_LIFTS.result(
-        "opens whatever is suspended, a person's suspension too, and does nothing between two "
-        "edges, so an edit of the windows has to wait for the next one; Gate lifts only its own "
-        "suspensions, and runs at once",
+        "resumes every suspended target, including those that a person suspended, and does "
+        "nothing between two edges, so a change to the windows takes effect only at the next "
+        "edge; Gate resumes only what it suspended, and runs at once",
         path="spec.actuator.type",
         current="Kubectl",
     )
@@ -104,19 +104,19 @@ def _refused(window: Rule) -> Iterator[Result]:
     for name, value in (("opens", window.begins), ("closes", window.ends)):
         path = f"{window.name}.{name}"
         if isinstance(value, datetime):
-            yield _error(path, f"happens once, and a schedule has no year: {GATE}")
+            yield _error(path, f"happens once, and a cron schedule has no year: {GATE}")
         elif isinstance(value, Recurrence) and (value.nth is not None or value.shift):
             yield _error(
                 path,
-                "is an nth weekday, and a schedule with both day fields means either of them: "
-                f"{GATE}",
+                "is an nth weekday, and a cron schedule with both day fields matches either of "
+                f"them: {GATE}",
             )
 
 
 def _weekly(timetable: Timetable, wording: Wording) -> Edges:
     found = weekly.union(timetable.windows)
     if not found.opens:
-        message = "leave no minute closed between them, so there is no edge to act at"
+        message = "together are never closed, so there is no edge to act at"
         return Edges(results=(_error("windows", message),))
     opening = _Writer(OPENS, timetable, wording, _begins)
     closing = _Writer(CLOSES, timetable, wording, _ends)
@@ -124,7 +124,7 @@ def _weekly(timetable: Timetable, wording: Wording) -> Edges:
     triggers, results = _parted(both)
     # Window `a` with several CronJobs has an `open-a-2200`, and a window `a-2200` has one, too.
     if len({each.slug for each in triggers}) < len(triggers):
-        message = "have names by which their CronJobs cannot be distinguished: rename one"
+        message = "would have CronJobs with the same name: rename one"
         results.append(_error("windows", message))
     return _patient(triggers, found.shortest, results)
 
@@ -180,8 +180,8 @@ class _Writer(NamedTuple):
         # The policy names one CronJob; of two with that name only one would be applied.
         if given and len(lines) != 1:
             message = (
-                "must be left out: the edges of this window are not one CronJob beside the "
-                f"others; or {GATE}"
+                "must not be set: the edges of this window are not CronJobs of their own; or "
+                f"{GATE}"
             )
             yield _error(f"{window.name}.cronJobs.{self.edge.verb}", message, given)
         for first, schedule in lines:
@@ -253,7 +253,8 @@ def _proven(timetable: Timetable, triggers: tuple[Trigger, ...]) -> Edges:
         if odd:
             at = _SPAN.at(minutes.lowest(odd))
             message = (
-                f"overlap or leave no time between them, as on {at:%Y-%m-%d} at {at:%H:%M}: {GATE}"
+                f"overlap or leave no time between them, as on {at:%Y-%m-%d} at "
+                f"{at:%Y-%m-%d}: {GATE}"
             )
             return Edges(results=(_error("windows", message),))
     gap = minutes.shortest(opened | closed, _LONG_GAP)
@@ -289,8 +290,8 @@ def _own(
             schedule = _exact(window, edge)
         if schedule is None:
             message = (
-                "is not on the day of its beginning, and the days of the month do not say on "
-                f"which: {GATE}"
+                "is on another day than its beginning, which days of the month cannot express: "
+                f"{GATE}"
             )
             yield _error(edge.path(window), message)
             continue
@@ -336,8 +337,8 @@ def _patient(
     patience = min(MOST_PATIENCE, (gap - LEAST_PATIENCE) // 2)
     if patience < LEAST_PATIENCE:
         message = (
-            f"come within {gap // LEAST_PATIENCE} minutes, and a Job that starts late would undo "
-            f"the next: {GATE}"
+            f"are within {gap // LEAST_PATIENCE} minutes of each other, so a Job that starts "
+            f"late would undo the next: {GATE}"
         )
         found = rules.KUBECTL_DEADLINE.result(f"have edges that {message}", path="spec.windows")
         results = [*results, found]

@@ -37,7 +37,7 @@ def check_applied(selection: Selection) -> Iterator[Result]:
     """Yield a warning for targets of which `afterApply` never learns what they have applied."""
     kind = selection.row.kind
     if (selection.row.group, kind) not in KINDS:
-        message = f"is not what `afterApply` checks: a {kind} notes no revision that it has applied"
+        message = f"is not checked by `afterApply`: the status of a {kind} has no applied revision"
         yield rules.PENDING_UNKNOWN.result(message, path=selection.path, current=kind)
 
 
@@ -45,7 +45,7 @@ def check(selection: Selection, inventory: Inventory) -> Iterator[Result]:
     """Yield a warning for each target for which hooks run in spite of `onlyIf: Pending`."""
     kind = selection.row.kind
     if (selection.row.group, kind) not in KINDS:
-        message = f"cannot be told for a {kind}, which notes no revision that waits: hooks run"
+        message = f"is unknown for a {kind}, whose status has no pending revision: hooks run"
         yield rules.PENDING_UNKNOWN.result(message, path=selection.path, current=kind)
         return
     for resource in selection.seen(inventory):
@@ -54,8 +54,8 @@ def check(selection: Selection, inventory: Inventory) -> Iterator[Result]:
                 words = ".".join(field)
                 yield resource.result(
                     rules.PENDING_UNKNOWN,
-                    "takes values from ConfigMaps or Secrets, which the gate of a policy with "
-                    "`onlyIf: Pending` does not read: hooks run, as they may have changed",
+                    "takes values from ConfigMaps or Secrets, which the gate does not read with "
+                    "`onlyIf: Pending`: hooks run, because they may have changed",
                     path=f"spec.{words}",
                 )
 

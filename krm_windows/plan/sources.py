@@ -19,9 +19,9 @@ def check(selection: Selection, inventory: Inventory) -> Iterator[Result]:
         for name in selection.names:
             yield from _source(selection, name, inventory)
         yield rules.SOURCE_UPLINK.result(
-            "gates a source: the cluster needs its uplink while the window is open to fetch what "
-            f"{selection.row.kind} names, and after a restart of source-controller there is no "
-            "drift correction until the window opens",
+            f"gates a source: the cluster must be able to fetch the {selection.row.kind} while "
+            "the window is open, and after a restart of source-controller there is no drift "
+            "correction until the window opens",
             path=selection.path,
         )
     elif selection.row.kind == "Kustomization" and selection.row.group == gateable.KUSTOMIZE:
@@ -67,21 +67,21 @@ def _source(
     # A suspended source still serves what it has fetched, but never an edited policy.
     if selection.row.kind == "GitRepository" and (selection.namespace, name) == ROOT:
         yield _shared(
-            selection, name, "it delivers the cluster's own directory, the policy with it"
+            selection, name, "it delivers the cluster's own directory, including the policy"
         )
         # One that many share would hold back their live Kustomizations too.
         return
     for user in users(selection, name, inventory):
         if (user.namespace, user.name) == ROOT or user.item.annotations.get(CHANGE_CLASS) == LIVE:
             yield _shared(
-                selection, name, f"the live {user.kind} {user.namespace}/{user.name} uses it"
+                selection, name, f"the ungated {user.kind} {user.namespace}/{user.name} uses it"
             )
 
 
 def _shared(selection: Selection, name: str, reason: str) -> Result:
     return rules.SOURCE_SHARED.result(
-        f"must not gate {selection.row.kind} {selection.namespace}/{name}: {reason}; "
-        f"declare a second {selection.row.kind} for the windowed class and gate that one",
+        f"must not gate {selection.row.kind} {selection.namespace}/{name}: {reason}; create a "
+        f"second {selection.row.kind} for the gated workloads, and gate that one",
         path=selection.path,
         current=name,
     )
@@ -89,9 +89,9 @@ def _shared(selection: Selection, name: str, reason: str) -> Result:
 
 def _self_lock(selection: Selection, name: str) -> Result:
     return rules.SELF_LOCK.result(
-        f"must not gate Kustomization {selection.namespace}/{name}: it delivers the cluster's own "
-        "directory, so while closed no edit of the windows would arrive; gate the Kustomizations "
-        "of apps and infrastructure instead",
+        f"must not gate Kustomization {selection.namespace}/{name}: it delivers the cluster's "
+        "own directory, so no change to the windows would be applied while it is closed; gate "
+        "the Kustomizations of apps and infrastructure instead",
         path=selection.path,
         current=name,
     )

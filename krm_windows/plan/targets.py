@@ -132,9 +132,9 @@ def _missing(selection: Selection, inventory: Inventory) -> Iterator[Result]:
     for i, name in enumerate(selection.names):
         if not inventory.find(row.group, row.kind, selection.namespace, name):
             target = f"{row.kind} {selection.namespace}/{name}"
-            message = f"there is no {target} in the resources{advice}"
+            message = f"{target} not found in the resources{advice}"
             if not inventory.visible:
-                message = f"no resources were given, so {target} was not looked for{advice}"
+                message = f"no resources were given, so {target} was not checked{advice}"
             yield rule.result(
                 message,
                 path=f"{selection.path}.names[{i}]",
@@ -145,9 +145,9 @@ def _missing(selection: Selection, inventory: Inventory) -> Iterator[Result]:
 def _advice(others: Sequence[Resource], selector: TargetSelector) -> str:
     advice = ""
     if others:
-        advice += f"; there are: {', '.join(sorted(each.name for each in others))}"
+        advice += f"; found: {', '.join(sorted(each.name for each in others))}"
     if not selector.must_exist:
-        advice += "; mustExist says whether it has to be"
+        advice += "; set `mustExist` to say whether it must exist"
     return advice
 
 
@@ -160,8 +160,8 @@ def _unmatched(selection: Selection, inventory: Inventory) -> Iterator[Result]:
     if not inventory.visible:
         seen = "no resources are visible here"
     yield rules.TARGET_UNMATCHED.result(
-        f"must match at least one {selection.row.kind} in {selection.namespace}, and {seen}; "
-        "name the targets in `names`, or run the function where it sees them",
+        f"must match at least one {selection.row.kind} in {selection.namespace}, but {seen}; "
+        "list the targets in `names`, or run the function where it sees them",
         path=f"{selection.path}.matchLabels",
         current=", ".join(f"{key}={value}" for key, value in labels),
     )
@@ -173,24 +173,21 @@ def _cautions(selection: Selection, resource: Resource) -> Iterator[Result]:
     renamed = [name for name in resource.previous_names if name != resource.name]
     if renamed:
         message = (
-            f'was renamed from "{renamed[-1]}" by the kustomization; a rename in a layer above '
-            "does not reach the names in the Role and the timetable, so run the function in the "
-            "outermost layer"
+            f'was renamed from "{renamed[-1]}" by the kustomization; the Role and the timetable '
+            "do not follow a rename in a layer above, so run the function in the outermost layer"
         )
         yield resource.result(
             rules.TARGET_RENAMED, message, path="metadata.name", current=resource.name
         )
     if selection.row.kind == "HelmRepository" and resource.text("spec", "type") == "oci":
         message = (
-            "must not be of type oci: such a HelmRepository is never reconciled, so there is "
-            "nothing to hold back; gate the HelmRelease or an OCIRepository"
+            "must not be of type oci: such a HelmRepository is never reconciled, so gating it "
+            "has no effect; gate the HelmRelease or an OCIRepository"
         )
         yield resource.result(rules.TARGET_REFUSED, message, path="spec.type", current="oci")
     deadline = resource.item.get("spec", "startingDeadlineSeconds")
     if selection.row.group == "batch" and deadline is None:
-        message = (
-            "has no starting deadline: a run missed while the window was closed fires when it opens"
-        )
+        message = "is not set: a run missed while the window was closed starts when it opens"
         yield resource.result(
             rules.CRONJOB_NO_DEADLINE, message, path="spec.startingDeadlineSeconds", proposed="300"
         )

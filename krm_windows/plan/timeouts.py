@@ -85,7 +85,8 @@ def go_duration(text: str) -> timedelta | None:
 def _unknown(selection: Selection, name: str) -> Result:
     return rules.TIMEOUT_UNKNOWN.result(
         f"cannot be `auto`: the timeout of {selection.row.kind} {selection.namespace}/{name} is "
-        "not visible here; write the longest timeout of the targets, such as 10m",
+        "unknown, because it is not among the resources; set the longest timeout of the "
+        "targets, such as 10m",
         path="spec.closesEarly",
         current="auto",
     )

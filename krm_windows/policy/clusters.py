@@ -68,8 +68,8 @@ def why_dropped(path: str) -> str:
     below = path.split(".", 3)[3]
     return (
         f"must not be null in a patch: the merge drops it, so the cluster would keep {below}; "
-        "write it into the policy's own file, "
-        "or have the patch of that cluster's build alone remove it from spec itself"
+        "write it in the policy's own file, or remove it from spec itself with a patch in that "
+        "cluster's build only"
     )
 
 

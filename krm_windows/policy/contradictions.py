@@ -86,15 +86,15 @@ def _outside(spec: dict[str, Tree]) -> Iterator[Finding]:
     # A policy of freezes only, written without saying so.
     if outside == "Closed" and windows == {}:
         must = (
-            "must be Open for a policy of freezes only, or `windows` must have an entry: "
-            "this would be closed forever"
+            "must be Open for a policy with only freezes, or `windows` must have an entry: "
+            "otherwise the policy is always closed"
         )
         yield Finding(rules.OUTSIDE_WINDOWS, must, path=path)
     # Both say "open": one of them was not meant.
     if outside == "Open" and windows != {}:
         must = (
-            "must be Closed, or `windows` must have no entry: "
-            "outside of them this would be open anyway"
+            "must be Closed, or `windows` must have no entry: otherwise the policy is open "
+            "outside its windows too"
         )
         yield Finding(rules.OUTSIDE_WINDOWS, must, "Open", path=path)
 
@@ -104,8 +104,8 @@ def _beyond_edges(spec: dict[str, Tree]) -> Iterator[Finding]:
     if _map(spec.get("actuator")).get("type") != "Kubectl":
         return
     must = (
-        "must be left out with the actuator Kubectl, which knows only edges; "
-        "or use the actuator Gate"
+        "must not be set with the actuator Kubectl, which acts only at edges; or use the "
+        "actuator Gate"
     )
     for name in _BEYOND_EDGES:
         # An absent field and an empty one are as if nobody had asked.
@@ -123,8 +123,8 @@ def _elsewhere(spec: dict[str, Tree], home: Tree) -> Iterator[Finding]:
         return
     # As Flux has it with `--no-cross-namespace-refs`: a reference that leaves is a decision.
     must = (
-        f"must be the policy's own namespace, {home}; write `crossNamespaceTargets: Allow` "
-        "into the policy if it is meant to reach into others"
+        f"must be the policy's own namespace, {home}; set `crossNamespaceTargets: Allow` in the "
+        "policy to gate targets in other namespaces"
     )
     for path, target in _targets(spec):
         # Without one it is the policy's own.
@@ -135,7 +135,7 @@ def _elsewhere(spec: dict[str, Tree], home: Tree) -> Iterator[Finding]:
 
 def _network(spec: dict[str, Tree]) -> Iterator[Finding]:
     if "networkPolicy" in spec and "NetworkPolicy" not in _list(spec.get("extras")):
-        must = "needs `extras: [NetworkPolicy]` beside it, or nothing would be emitted"
+        must = "has no effect without `extras: [NetworkPolicy]`"
         yield Finding(rules.NETWORK_POLICY, must, path="spec.networkPolicy")
 
 
@@ -152,8 +152,8 @@ def _hooks(spec: dict[str, Tree], home: Tree) -> Iterator[Finding]:
         # A failure that is ignored leaves nothing to roll back.
         if "rollback" in hook and hook.get("onFailure") == "Continue":
             must = (
-                "must be left out with `onFailure: Continue`, "
-                "which aborts nothing that could be rolled back"
+                "must not be set with `onFailure: Continue`, which never aborts, so there is "
+                "nothing to roll back"
             )
             yield Finding(rules.HOOK_ROLLBACK, must, path=f"spec.hooks.{name}.rollback")
     for path, hook in _every_hook(hooks):
@@ -186,8 +186,8 @@ def _hook_namespace(namespace: Tree, taken: dict[str, str]) -> Iterator[Finding]
     else:
         return
     must = (
-        f"must be a namespace of their own, not {whose}: "
-        "whoever may create Jobs may use every account there"
+        f"must be a separate namespace, not {whose}: anyone who may create Jobs can use every "
+        "service account in it"
     )
     yield Finding(rules.HOOK_NAMESPACE, must, namespace, path="spec.hooks.namespace")
 
@@ -248,7 +248,9 @@ def _target(target: Tree, path: str) -> Iterator[Finding]:
         listed = "a known kind"
         if proposed is None:
             listed = f"one of {', '.join(known)}"
-        must = f"must be {listed}, or have `apiVersion`, `resource` and `suspendField` beside it"
+        must = (
+            f"must be {listed}, or have `apiVersion`, `resource` and `suspendField` set next to it"
+        )
         yield Finding(rules.TARGET_KIND, must, kind, proposed, f"{path}.kind")
 
 
@@ -276,10 +278,7 @@ def _other_field(field: str, row: gateable.Gateable) -> str | None:
     known = ".".join(row.field)
     if field == known:
         return None
-    return (
-        f"must be left out: {row.kind} is closed by {known}, "
-        "and true in another field does not stop it"
-    )
+    return f"must not be set: {row.kind} is closed by {known}, and no other field stops it"
 
 
 def _other_meaning(field: str, *, says_closed: bool) -> str | None:
@@ -289,13 +288,13 @@ def _other_meaning(field: str, *, says_closed: bool) -> str | None:
     if means is Meaning.OPENS:
         return (
             "must be a field that stops reconciliation when it is true: closing writes true, "
-            "which would let this one go on; a kind without such a field cannot be gated"
+            "which would keep this one running; a kind without such a field cannot be gated"
         )
     if means is Meaning.UNKNOWN and not says_closed:
         return (
-            "must say what true means, as its name does not say it: write `trueMeans: Closed` "
-            "beside it if true stops reconciliation; if true lets it go on, the kind cannot be "
-            "gated by it"
+            "must have `trueMeans` next to it, because its name does not show what true means: "
+            "set `trueMeans: Closed` if true stops reconciliation; if true lets it continue, "
+            "this field cannot gate the kind"
         )
     return None
 

@@ -92,7 +92,7 @@ def doubled(node: Node, path: str = "") -> Iterator[Finding]:
         place = f"{path}.{key.text}".removeprefix(".")
         # YAML forbids it, JSON leaves it open, and readers take the first or the last.
         if key.text in seen:
-            must = f"must occur only once, and occurs again in line {key.line}"
+            must = f"is a duplicate key: it occurs again on line {key.line}"
             yield Finding(rules.KEY_DUPLICATE, must, path=place)
         seen.add(key.text)
         yield from doubled(entry, place)

@@ -61,7 +61,7 @@ def text_of(value: object) -> str:
     # YAML makes a list of `- a`, and a map of `a: b`, where a text was meant.
     elif isinstance(value, list):
         kind = "a list"
-    raise RefusedError(Finding(rules.FIELD_TYPE, f"must be a text, not {kind}"))
+    raise RefusedError(Finding(rules.FIELD_TYPE, f"must be a string, not {kind}"))
 
 
 def _text(value: object) -> str:
@@ -117,7 +117,7 @@ def _duration(value: object) -> timedelta:
     length = moments.duration(text)
     # `0m` is a margin, and no duration of anything.
     if not length:
-        raise RefusedError(Finding(rules.DURATION_SYNTAX, "must be longer than nothing", text))
+        raise RefusedError(Finding(rules.DURATION_SYNTAX, "must be longer than zero", text))
     return length
 
 
@@ -132,7 +132,7 @@ def _interval(value: object) -> timedelta:
     # The nearest ones are named, whatever was written: 25m is between 20m and 30m.
     if text in INTERVALS:
         return INTERVALS[text]
-    must = f"must be one of {', '.join(INTERVALS)}, which divide an hour or a day"
+    must = f"must be one of {', '.join(INTERVALS)}, which divide an hour or a day evenly"
     try:
         length = moments.duration(text)
     except RefusedError:
@@ -170,8 +170,8 @@ def _image(value: object) -> str:
     text = text_of(value)
     if not re.fullmatch(_PINNED, text):
         must = (
-            "must be pinned by a digest, or by a tag other than latest, "
-            "so that every run is the same program"
+            "must be pinned by a digest, or by a tag other than latest, so that every run uses "
+            "the same image"
         )
         raise RefusedError(Finding(rules.IMAGE_PINNED, must, text))
     return text
@@ -224,17 +224,27 @@ Text = Annotated[str, Leaf(_text, {**_TEXT, "pattern": r"\S"})]
 AnyText = Annotated[str, Leaf(text_of, _TEXT)]
 Label = Annotated[
     str,
-    named(LABEL, 63, "must be a DNS label: a-z, 0-9 and, between them, -, at most 63 characters"),
+    named(
+        LABEL,
+        63,
+        "must be a DNS label: a-z, 0-9 and -, starting and ending with a letter or digit, at "
+        "most 63 characters",
+    ),
 ]
-Name = Annotated[str, named(NAME, 253, "must be a name as Kubernetes takes it: a-z, 0-9, - and .")]
+Name = Annotated[str, named(NAME, 253, "must be a valid Kubernetes name: a-z, 0-9, - and .")]
 VariableName = Annotated[
-    str, named("[A-Za-z_][A-Za-z0-9_]*", 253, "must be a name of letters, digits and _")
+    str, named("[A-Za-z_][A-Za-z0-9_]*", 253, "must consist of letters, digits and _")
 ]
 CronJobName = Annotated[
-    str, named(NAME, 52, "must be a name as a CronJob has it: at most 52 of a-z, 0-9, - and .")
+    str, named(NAME, 52, "must be a valid CronJob name: at most 52 characters, a-z, 0-9, - and .")
 ]
 PolicyName = Annotated[
-    str, named(f"{LABEL}/{NAME}", 317, "must be the namespace and name of a policy, as a/b")
+    str,
+    named(
+        f"{LABEL}/{NAME}",
+        317,
+        "must be the namespace and name of a policy, such as flux-system/office-hours",
+    ),
 ]
 Begin = Annotated[Moment[Recurrence | datetime], _at(Role.BEGIN, "Mon 08:00")]
 End = Annotated[Moment[Value], _at(Role.END, "Thu 17:00")]

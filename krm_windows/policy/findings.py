@@ -35,7 +35,7 @@ class Finding(NamedTuple):
             message += f', got "{self.current}"'
             # What Helm and others would have put in the place of it.
             if "{{" in self.current:
-                message += ", which is a template that was not rendered"
+                message += ", which is an unrendered template"
         if self.proposed is not None:
             message += f'; did you mean "{self.proposed}"?'
         return message

@@ -13,7 +13,7 @@ class KeyRef(Part):
     """A key of a Secret or a ConfigMap in the namespace of the hooks."""
 
     name: fields.Name = field(description="The object's name.")
-    key: fields.Text = field(description="The key in it.")
+    key: fields.Text = field(description="The key in the object.")
 
 
 class ValueFrom(Part):
@@ -34,23 +34,22 @@ class Variable(Part):
     name: fields.VariableName = field(description="The variable's name.")
     value: fields.AnyText | None = field(default=None, description="Its value.")
     value_from: ValueFrom | None = field(
-        default=None, description="Where its value comes from, instead of `value`."
+        default=None, description="Where the value comes from, instead of `value`."
     )
 
 
 class Hook(Part):
     """A Job around an occurrence."""
 
-    image: fields.Image = field(
-        description="The image, pinned; it runs as a user that is not root."
-    )
+    image: fields.Image = field(description="The image, pinned; it runs as a non-root user.")
     command: tuple[fields.AnyText, ...] = field(
         default=(), description="The program; default: the image's."
     )
     args: tuple[fields.AnyText, ...] = field(default=(), description="The program's arguments.")
     env: tuple[Variable, ...] = field(default=(), description="Environment variables.")
     service_account_name: fields.Name | None = field(
-        default=None, description="The account it runs as; default: none that it could use."
+        default=None,
+        description="The service account it runs as; default: none, and no token is mounted.",
     )
     resources: Resources = field(
         default_factory=Resources,
@@ -61,7 +60,7 @@ class Hook(Part):
     timeout: fields.Duration = field(
         default=timedelta(minutes=10),
         shown="10m",
-        description="How long it may take, from its Job's creation on.",
+        description="How long it may take, from the creation of its Job.",
     )
 
 
@@ -70,9 +69,9 @@ class BeforeOpen(Hook):
 
     on_failure: Literal["Abort", "Continue"] = field(
         default="Abort",
-        description="Whether its failure keeps the targets closed, for all of this occurrence.",
+        description="Whether its failure keeps the targets closed for the whole occurrence.",
     )
-    rollback: Hook | None = field(default=None, description="What runs once when it aborted.")
+    rollback: Hook | None = field(default=None, description="What runs once after it aborted.")
 
 
 class AfterApply(Hook):
@@ -80,9 +79,11 @@ class AfterApply(Hook):
 
     on_failure: Literal["Close", "Continue"] = field(
         default="Close",
-        description="Whether its failure closes the targets, for the rest of this occurrence.",
+        description="Whether its failure closes the targets for the rest of this occurrence.",
     )
-    rollback: Hook | None = field(default=None, description="What runs once when it has closed.")
+    rollback: Hook | None = field(
+        default=None, description="What runs once after it closed the targets."
+    )
 
 
 class AfterClose(Hook):
@@ -99,16 +100,16 @@ class Hooks(Part):
 
     namespace: fields.Label = field(
         description=(
-            "Where they run: a namespace of their own, not the policy's, a target's, Flux's or "
-            "Kubernetes'."
+            "Where they run: a separate namespace, not that of the policy, a target, Flux or "
+            "Kubernetes."
         )
     )
     only_if: Literal["Always", "Pending"] = field(
         default="Always",
         description=(
-            "`Pending`: `beforeOpen` and `afterClose` are left out of an occurrence in which no "
-            "target that waits to be opened has something to apply, or may have. That is asked "
-            "when it opens: what arrives later is applied without them."
+            "`Pending`: `beforeOpen` and `afterClose` are skipped for an occurrence if no "
+            "closed target has, or may have, something to apply. This is checked when the "
+            "window opens: what arrives later is applied without them."
         ),
     )
     before_open: BeforeOpen | None = field(
@@ -116,10 +117,10 @@ class Hooks(Part):
     )
     after_apply: AfterApply | None = field(
         default=None,
-        description="What checks the system once targets have applied a new revision.",
+        description="What checks the system after targets have applied a new revision.",
     )
     after_close: AfterClose | None = field(
-        default=None, description="What runs after they were closed."
+        default=None, description="What runs after the targets were closed."
     )
 
     def each(self) -> Iterator[tuple[str, Hook]]:

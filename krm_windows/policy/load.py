@@ -282,7 +282,7 @@ def _cautions(policy: WindowPolicy) -> Iterator[Finding]:
     """Yield what is doubtful about a policy that can be read."""
     spec = policy.spec
     if spec.state != "Scheduled":
-        must = "overrides the whole policy: no window, freeze or override has an effect"
+        must = "overrides the whole policy: windows, freezes and overrides have no effect"
         yield Finding(rules.STATE_HELD, must, spec.state, path="spec.state")
     for path, moment in _edges(spec):
         if moment is None or not isinstance(moment.value, Recurrence):
@@ -359,14 +359,14 @@ def _misplaced(patch: dict[str, Tree], path: str) -> Iterator[Finding]:
     for name in ("clusters", "buildFor"):
         if name in patch:
             # A patch is for one cluster, and cannot name others or another one.
-            must = "is not a field of a cluster's patch"
+            must = "is not allowed in a cluster's patch"
             yield Finding(rules.FIELD_UNKNOWN, must, path=f"{path}.{name}")
 
 
 def _unsaid(name: str) -> Finding:
     must = (
-        f"must be a map: {name} would have no windows at all, and so always be open; write "
-        f"`{name}: {{}}` for a cluster that takes the policy unchanged, or remove the line"
+        f"must be a map: {name} would have no windows at all and always be open; write "
+        f"`{name}: {{}}` for a cluster without changes, or remove the line"
     )
     return Finding(rules.CLUSTER_NULL, must, path=f"spec.clusters.{name}")
 
@@ -374,7 +374,7 @@ def _unsaid(name: str) -> Finding:
 def _emptied(path: str) -> Finding:
     must = (
         "must not be an empty map, which changes nothing; kustomize drops a null that a patch "
-        "adds, so write what is to be removed as null into the policy's own file"
+        "adds, so to remove something write the null in the policy's own file"
     )
     return Finding(rules.CLUSTER_EMPTY_MAP, must, path=path)
 
@@ -393,7 +393,7 @@ def _attributed(finding: Finding, patch: Tree, path: str) -> Finding:
     if clusters.touches(patch, entry):
         return finding._replace(path=f"{path}.{below}")
     # The patch has nothing there, and so is not where a reader would look.
-    must = f"makes a policy that is wrong at {finding.path}: {finding.must}"
+    must = f"results in an invalid policy: {finding.path} {finding.must}"
     return finding._replace(must=must, path=path)
 
 

@@ -30,8 +30,10 @@ class Metadata(Part):
 
     ignores_others = True
 
-    name: fields.Name = field(description="The policy's name; what is emitted is named after it.")
-    namespace: fields.Label = field(description="Where the Jobs and the ServiceAccount live.")
+    name: fields.Name = field(
+        description="The policy's name; all generated objects are named after it."
+    )
+    namespace: fields.Label = field(description="The namespace of the Jobs and the ServiceAccount.")
 
 
 # What the table says something of, good or bad; the rest has to say it itself.
@@ -66,7 +68,7 @@ class TargetSelector(Part):
     match_labels: dict[fields.Text, fields.AnyText] | None = field(
         default=None,
         filled=True,
-        description="Labels, all of which an object among the resources must have.",
+        description="Labels that an object among the resources must have, all of them.",
     )
     namespace: fields.Label | None = field(
         default=None, description="The objects' namespace; default: the policy's."
@@ -74,12 +76,12 @@ class TargetSelector(Part):
     api_version: fields.ApiVersion | None = field(
         default=None,
         description=(
-            "Group and version, where two groups share a kind or the kind is not in the table."
+            "Group and version, if two groups share the kind or the kind is not in the table."
         ),
     )
     resource: fields.Label | None = field(
         default=None,
-        description="The plural in the API's path, for a kind that is not in the table.",
+        description="The plural name in the API path, for a kind that is not in the table.",
     )
     suspend_field: fields.FieldPath | None = field(
         default=None,
@@ -91,15 +93,15 @@ class TargetSelector(Part):
     true_means: Literal["Closed"] | None = field(
         default=None,
         description=(
-            "What true in `suspendField` means, where its name does not say it; a field whose true "
-            "opens cannot be gated."
+            "What true in `suspendField` means, if its name does not show it; a field that "
+            "opens when it is true cannot be used."
         ),
     )
     must_exist: fields.Flag | None = field(
         default=None,
         description=(
-            "Whether a missing object is an error; default: if another of its kind and namespace "
-            "is visible."
+            "Whether a missing object is an error; default: only if another object of its kind "
+            "and namespace is visible."
         ),
     )
 
@@ -122,12 +124,12 @@ class Window(Part):
 
     opens: fields.Begin = field(description="The moment at which it opens.")
     closes: fields.End | None = field(
-        default=None, description="The moment at which it closes; a date is included."
+        default=None, description="The moment at which it closes; a date includes that day."
     )
     duration: fields.Duration | None = field(
         default=None, description="How long it is open, instead of `closes`."
     )
-    description: fields.AnyText = field(default="", description="What the window is for, in words.")
+    description: fields.AnyText = field(default="", description="What the window is for.")
     cron_jobs: CronJobNames | None = field(
         default=None, description="Names of the CronJobs to emit or adopt."
     )
@@ -153,13 +155,13 @@ class Freeze(Part):
 
     starts: fields.Begin = field(description="The moment at which it begins.")
     ends: fields.End | None = field(
-        default=None, description="The moment at which it ends; a date is included."
+        default=None, description="The moment at which it ends; a date includes that day."
     )
     duration: fields.Duration | None = field(
         default=None, description="How long it lasts, instead of `ends`."
     )
     reason: fields.Text = field(
-        description="Why; it is written into the annotation of everything that is kept closed."
+        description="Why; it is written into the annotation of every target that is kept closed."
     )
 
     @property
@@ -180,13 +182,15 @@ class Override(Part):
     """An exception to everything but `state`: in Git, explained, and with an end."""
 
     state: Literal["Open", "Closed"] = field(
-        description="What holds while it lasts; `Closed` wins over `Open`."
+        description="The state while it lasts; `Closed` takes precedence over `Open`."
     )
     starts: fields.Once | None = field(
         default=None, description="The moment at which it begins; default: it has already begun."
     )
     ends: fields.OnceEnd = field(
-        description="The moment at which it ends; a date is included, a time of day needs `starts`."
+        description=(
+            "The moment at which it ends; a date includes that day, a time of day needs `starts`."
+        )
     )
     reason: fields.Text = field(description="Why.")
     requested_by: fields.Text | None = field(default=None, description="Who asked for it.")
@@ -209,7 +213,7 @@ class Override(Part):
         # A date begins with four digits, a time of day has a colon among its first three
         # characters.
         elif ":" in self.ends.text[:3]:
-            must = "must have a date, because without `starts` a time of day is relative to nothing"
+            must = "must have a date: a time of day needs `starts`"
             yield Finding(rules.MOMENT_ROLE, must, self.ends.text, path="ends")
 
 
@@ -223,17 +227,16 @@ class Actuator(Part):
     type: Literal["Gate", "Kubectl"] = field(
         default="Gate",
         description=(
-            "`Gate`: a small program that works out what should hold. `Kubectl`: CronJobs that "
-            "act at each edge, and no program."
+            "`Gate`: a small program that decides what should be open. `Kubectl`: CronJobs that "
+            "run kubectl at each edge, and no program."
         ),
     )
     image: fields.Image | None = field(
         default=None,
         description=(
-            "The image it runs on, pinned, best by digest (`name:tag@sha256:…`): "
-            "any Python from 3.11 on, for `Kubectl` any with kubectl; "
-            f"default: `{DEFAULTS['Gate'].reference}`, for `Kubectl` "
-            f"`{DEFAULTS['Kubectl'].reference}`."
+            "The image it runs on, pinned, preferably by digest (`name:tag@sha256:…`): any with "
+            "Python 3.11 or later, for `Kubectl` any with kubectl; default: "
+            f"`{DEFAULTS['Gate'].reference}`, for `Kubectl` `{DEFAULTS['Kubectl'].reference}`."
         ),
     )
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = field(
@@ -245,9 +248,9 @@ class Actuator(Part):
     resources: Resources = field(
         default_factory=Resources,
         description=(
-            "Requests and limits of the gate's Pods, as the ResourceQuota and LimitRange of the "
-            "namespace want it; default: requests of 10m cpu, 64Mi memory and no disk, limits of "
-            "1 cpu, 128Mi memory and 64Mi disk."
+            "Requests and limits of the gate's Pods, to fit the ResourceQuota and LimitRange of "
+            "the namespace; default: requests of 10m cpu, 64Mi memory and no disk, limits of 1 "
+            "cpu, 128Mi memory and 64Mi disk."
         ),
     )
 
@@ -256,10 +259,7 @@ class Actuator(Part):
         # The Pod would be killed (OOMKilled) in every run.
         limit = self.resources.limits.memory
         if limit is not None and limit.amount < _LEAST_MEMORY.amount:
-            must = (
-                f"must be at least {_LEAST_MEMORY}, or a run would be killed for the memory that "
-                "it takes"
-            )
+            must = f"must be at least {_LEAST_MEMORY}, or a run would be killed (OOMKilled)"
             path = "resources.limits.memory"
             yield Finding(rules.RESOURCES, must, str(limit), path=path)
 
@@ -299,8 +299,8 @@ def _no_extras(extras: object) -> Iterator[Finding]:
     if not isinstance(extras, list):
         return
     must = (
-        "must be left out: admission policies are the default now, and `admissionPolicy: "
-        "Disabled` does without"
+        "must be removed: admission policies are now the default, and `admissionPolicy: "
+        "Disabled` turns them off"
     )
     for index, name in enumerate(extras):
         if name == "AdmissionPolicy":
@@ -315,7 +315,7 @@ def _repeated(targets: tuple[TargetSelector, ...], context: Context) -> Iterator
         for j, name in enumerate(target.names or ()):
             key = (group, target.kind, target.namespace or context.namespace, name)
             if key in seen:
-                must = "must be named only once"
+                must = "must be listed only once"
                 yield Finding(rules.TARGET_DUPLICATE, must, name, path=f"[{i}].names[{j}]")
             seen.add(key)
 
@@ -338,7 +338,7 @@ def _shared_names(windows: Mapping[str, Window], _context: Context) -> Iterator[
             continue
         for edge, given in window.cron_jobs.as_map().items():
             if given in seen:
-                must = "must name a CronJob of its own for every edge"
+                must = "must name a different CronJob for every edge"
                 path = f"{name}.cronJobs.{edge}"
                 yield Finding(rules.CRONJOB_SHARED, must, str(given), path=path)
             seen.add(given)
@@ -358,17 +358,18 @@ class Spec(Part):
     windows: dict[fields.Label, Window] = field(
         default_factory=dict,
         check=_shared_names,
-        description="When changes may reach the cluster: the union of all, by name.",
+        description="When changes may reach the cluster: the union of all windows, by name.",
     )
     freezes: dict[fields.Label, Freeze] = field(
-        default_factory=dict, description="When they may not, whatever the windows say, by name."
+        default_factory=dict,
+        description="When changes may not reach it, whatever the windows say, by name.",
     )
     overrides: dict[fields.Label, Override] = field(
         default_factory=dict, description="Dated exceptions to both, by name."
     )
     outside_windows: Literal["Closed", "Open"] = field(
         default="Closed",
-        description="What holds where no window is; `Open` for a policy of freezes only.",
+        description="The state outside all windows; `Open` for a policy with only freezes.",
     )
     state: Literal["Scheduled", "Open", "Closed"] = field(
         default="Scheduled",
@@ -378,8 +379,8 @@ class Spec(Part):
         default=timedelta(0),
         shown="0m",
         description=(
-            "So long before an end nothing is started any more; `auto`: the targets' longest "
-            "timeout."
+            "How long before its end a window closes, so that running reconciliations finish "
+            "inside it; `auto`: the longest timeout of the targets."
         ),
     )
     interval: fields.Interval = field(
@@ -388,47 +389,51 @@ class Spec(Part):
         description="How often the gate runs between edges.",
     )
     first_apply: Literal["Allow", "Wait"] = field(
-        default="Allow", description="Whether a target that was never applied may be, while closed."
+        default="Allow",
+        description="Whether a target that was never applied is applied while closed.",
     )
-    actuator: Actuator = field(default_factory=Actuator, description="What turns the targets.")
+    actuator: Actuator = field(
+        default_factory=Actuator, description="What opens and closes the targets."
+    )
     hooks: Hooks | None = field(
-        default=None, description="Jobs around every occurrence, in a namespace of their own."
+        default=None, description="Jobs that run around every occurrence, in a separate namespace."
     )
     events: fields.Flag = field(
         default=False,
-        description="Whether Kubernetes Events on the targets say what was done to them.",
+        description="Whether Kubernetes Events on the targets report what was done.",
     )
     former_names: tuple[fields.PolicyName, ...] = field(
         default=(),
         description=(
-            "Names this policy had, as namespace/name: their closed-by annotations count as its "
-            "own."
+            "Former names of this policy, as namespace/name: their closed-by annotations count "
+            "as its own."
         ),
     )
     released: tuple[TargetSelector, ...] = field(
-        default=(), description="Former targets, only to be opened; remove them once they are."
+        default=(),
+        description="Former targets, which are only to be opened; remove them once they are open.",
     )
     adopt_until: fields.Deadline | None = field(
         default=None,
         description=(
-            "Until then a suspension without the closed-by annotation counts as ours; a date is "
-            "included."
+            "Until then a suspension without the closed-by annotation counts as the policy's "
+            "own; a date includes that day."
         ),
     )
     admission_policy: Literal["Enabled", "Disabled"] = field(
         default="Enabled",
         description=(
-            "Whether the API server holds the gate's account to the field that it turns, its "
-            "annotations to the gate, and the Jobs of hooks to this policy; needs Kubernetes "
-            "1.30 or later and a delivery that may create cluster-scoped "
-            "ValidatingAdmissionPolicy and Binding."
+            "Whether the API server restricts the gate's service account to the field that "
+            "suspends, its annotations to the gate, and the Jobs of hooks to those of this "
+            "policy; needs Kubernetes 1.30 or later, and Flux must be allowed to create "
+            "cluster-scoped ValidatingAdmissionPolicies and their bindings."
         ),
     )
     cross_namespace_targets: Literal["Refuse", "Allow"] = field(
         default="Refuse",
         description=(
-            "Whether `targets` and `released` may lie in other namespaces than the policy; "
-            "`check --repo` does not take a tenant's word for it."
+            "Whether `targets` and `released` may be in other namespaces than the policy; "
+            "`check --repo` ignores this in the policies of tenants."
         ),
     )
     extras: tuple[
@@ -438,16 +443,16 @@ class Spec(Part):
         default=(),
         before=_no_extras,
         description=(
-            "What else is emitted: `AlertmanagerTimeIntervals` says when it is open and closed to "
-            "Alertmanager and Grafana, `NetworkPolicy` lets the gate's Pods reach the API server "
-            "alone, `PrometheusRule` alerts, `StateMetrics` has kube-state-metrics report the "
-            "targets."
+            "What else is generated: `AlertmanagerTimeIntervals` tells Alertmanager and Grafana "
+            "when the policy is open and closed, `NetworkPolicy` restricts the gate's Pods to "
+            "the API server, `PrometheusRule` adds alerts, `StateMetrics` makes "
+            "kube-state-metrics report the targets."
         ),
     )
     network_policy: NetworkPolicy | None = field(
         default=None,
         description=(
-            "Where the API server is, for the extra `NetworkPolicy`; default: anywhere, at port "
+            "Where the API server is, for the extra `NetworkPolicy`; default: any address, port "
             "443 or 6443."
         ),
     )
@@ -455,13 +460,13 @@ class Spec(Part):
         default_factory=dict,
         before=_not_by_name,
         description=(
-            "A merge patch (RFC 7386) on this `spec` for each cluster, by its name; `{}` for one "
-            "that takes it unchanged."
+            "A merge patch (RFC 7386) on this `spec` for each cluster, by its name; `{}` for a "
+            "cluster without changes."
         ),
     )
     build_for: fields.Label | None = field(
         default=None,
-        description="The cluster this build is for; absent: the policy without `clusters`.",
+        description="The cluster this build is for; default: none, and `clusters` is ignored.",
     )
 
 
@@ -471,7 +476,7 @@ class WindowPolicy(Part):
     api_version: Literal["krm-windows.dev/v1alpha1"] = field(description="The version of this API.")
     kind: Literal["WindowPolicy"] = field(description="The kind of this object.")
     metadata: Metadata = field(description="Name and namespace.")
-    spec: Spec = field(description="What holds when.")
+    spec: Spec = field(description="When the policy is open.")
 
 
 def _end(moment: Moment[Value] | None, duration: timedelta | None) -> Moment[Value] | timedelta:

@@ -76,7 +76,7 @@ _LONGEST = timedelta(days=366)
 _GUESSED = 100
 # Of these some thousand are kept; what is longer is no `Mon 08:00`.
 _SHORT = 40
-_ONE_OFF = "must be {}: what recurs is not allowed here"
+_ONE_OFF = "must be {}: it must not recur"
 
 _ANY_CASE = re.ASCII | re.IGNORECASE
 # Shapes are put together of these.
@@ -169,10 +169,7 @@ def _check_spelling(text: str) -> None:
     """
     found = _SECONDS.fullmatch(text)
     if found:
-        must = (
-            "must be written in quotes and without seconds "
-            "(with Z or an offset only where an instant is meant)"
-        )
+        must = "must be quoted and have no seconds (add Z or an offset only for an instant)"
         # `2026-12-22 09:00` is a date and its time, `Mon 08:00` is not.
         is_dated = "-" in found[1]
         proposed = found[1]
@@ -181,7 +178,7 @@ def _check_spelling(text: str) -> None:
         raise _refusal(rules.MOMENT_SECONDS, must, text, proposed)
     found = _BLANK.fullmatch(text)
     if found:
-        must = "must have a T, not a blank, between a date and its time"
+        must = "must have a T, not a space, between the date and the time"
         raise _refusal(rules.MOMENT_BLANK, must, text, f"{found[1]}T{found[3]}")
 
 
@@ -199,9 +196,9 @@ def _day(found: re.Match[str]) -> date:
     try:
         day = date.fromisoformat(found["date"])
     except ValueError as error:
-        raise _refusal(rules.MOMENT_SYNTAX, "must be a day of the calendar", text) from error
+        raise _refusal(rules.MOMENT_SYNTAX, "must be a valid date", text) from error
     if day.year not in _YEARS:
-        must = f"must lie between {_YEARS[0]} and {_YEARS[-1]}"
+        must = f"must be between {_YEARS[0]} and {_YEARS[-1]}"
         raise _refusal(rules.MOMENT_SYNTAX, must, text)
     return day
 
@@ -235,7 +232,7 @@ def _since_midnight(found: re.Match[str], role: Role) -> timedelta:
     if (hour, minute) == (24, 0):
         if role.ends:
             return timedelta(days=1)
-        must = "must be 00:00 of the next day, as 24:00 can only end something"
+        must = "must be 00:00 of the next day, because 24:00 is allowed only as an end"
         raise _refusal(rules.MOMENT_ROLE, must, found.string)
     # The clock's own bounds.
     if hour > 23 or minute > 59:  # noqa: PLR2004
@@ -246,7 +243,7 @@ def _since_midnight(found: re.Match[str], role: Role) -> timedelta:
 
 def _time_of_day(found: re.Match[str], role: Role) -> time:
     if not role.takes_time:
-        must = f"must be {role.value}: a time alone can only be the end of something"
+        must = f"must be {role.value}: a time without a day is allowed only as an end"
         raise _refusal(rules.MOMENT_ROLE, must, found.string)
     since = _since_midnight(found, role)
     # A whole day, `24:00`, is 0 seconds of a day: the end at midnight.
@@ -301,7 +298,7 @@ def _days(item: str, text: str) -> frozenset[int]:
         return frozenset({begin})
     length = (_NUMBERS[last] - begin) % 7
     if length == 0:
-        raise _refusal(rules.MOMENT_SYNTAX, "must have ranges from one day to another", text)
+        raise _refusal(rules.MOMENT_SYNTAX, "must have ranges between two different days", text)
     return frozenset((begin + i) % 7 for i in range(length + 1))
 
 
@@ -341,9 +338,10 @@ SHAPES = (
             re.compile(f"{_TIME} {_DAYS}", _ANY_CASE),
         ),
         _weekdays,
-        "Each such day at that time, which may also come first. Days have three letters or are "
-        "written in full, in any case. A list has commas without blanks, and a range may go over "
-        "the end of the week. `weekdays` are Monday to Friday, `weekends` Saturday and Sunday.",
+        "Each of these days at that time; the time may also come first. Days are written with "
+        "three letters or in full, in any case. A list uses commas without spaces, and a range "
+        "may cross the end of the week. `weekdays` are Monday to Friday, `weekends` Saturday "
+        "and Sunday.",
         (
             "Mon 08:00",
             "monday 8:00",
@@ -366,8 +364,9 @@ SHAPES = (
             re.compile(f"{_TIME} {_NTH}", _ANY_CASE),
         ),
         _nth,
-        "One weekday, `1st` to `5th` (or `first` to `fifth`) or `last`; a month without a 5th "
-        "is left out. `+2d` is two days after it, 0 to 27, which may be in the next month.",
+        "One weekday, `1st` to `5th` (or `first` to `fifth`) or `last`; months without a 5th "
+        "are skipped. `+2d` means two days later (0 to 27 are allowed), possibly in the next "
+        "month.",
         (
             "1st Mon 22:00",
             "2nd Tue 22:00",
@@ -382,16 +381,16 @@ SHAPES = (
         "A date",
         (re.compile(_DATE, re.ASCII),),
         _date,
-        "Midnight at its beginning. As an end it is midnight after it, so that the day itself is "
-        "included.",
+        "Midnight at the beginning of that day. As an end, midnight after it, so that the day "
+        "itself is included.",
         ("2026-12-20",),
     ),
     Shape(
         "A date and a time",
         (re.compile(f"{_DATE}T{_TIME}{_OFFSET}", re.ASCII),),
         _date_time,
-        "That minute on the wall clock of the policy's `timeZone`. With `Z` or an offset it is an "
-        "instant, which is the same for every time zone.",
+        "That minute on the wall clock of the policy's `timeZone`. With `Z` or an offset it is "
+        "an instant, the same in every time zone.",
         (
             "2026-12-24T20:00",
             "2026-12-31T24:00",

@@ -88,7 +88,7 @@ _HEAD = f"""\
 {reference.GENERATED}
 # Moments
 
-A moment says when something begins or ends. It is always text, and it is read on the wall clock
+A moment says when something begins or ends. It is always a string, and it is read on the wall clock
 of the policy's `timeZone`, a name of the
 [IANA time zone database](https://www.iana.org/time-zones).
 [`krm-windows explain`](commands.md#explain) says what the moments of a policy mean, and
@@ -112,7 +112,7 @@ schedule that restricts both day fields fires on each day that either of them na
 _DURATIONS = """\
 ## A duration
 
-Instead of `closes` or `ends` there may be a `duration`: days, hours and minutes in this order, at
+A `duration` can replace `closes` or `ends`: days, hours and minutes in this order, at
 most 366 days.
 
 | written | means |
@@ -121,10 +121,10 @@ most 366 days.
 _REFUSED = """\
 ## What is refused
 
-A date with a time is quoted in YAML: some tools turn one without quotes into a time with seconds,
-which would change what it means.
+Quote a date with a time in YAML: without quotes, some tools turn it into a time with seconds,
+which would change its meaning.
 
-| written | as | what is said | write instead |
+| written | as | message | write instead |
 |---|---|---|---|
 """
 

@@ -19,7 +19,7 @@ def _cidr(value: object) -> str:
         return str(ip_network(text))
     # Bits behind the length of the block, or no address at all.
     except ValueError:
-        must = "must be a block of addresses such as 10.0.0.1/32 or 2001:db8::/64"
+        must = "must be a CIDR block such as 10.0.0.1/32 or 2001:db8::/64"
         raise RefusedError(Finding(rules.FIELD_VALUE, must, text)) from None
 
 
@@ -44,7 +44,7 @@ Port = Annotated[
 class ApiServer(Part):
     """A place where the API server answers, as the network behind a Service sees it."""
 
-    cidr: Cidr = field(description="Its address, or the block of addresses, such as `10.0.0.1/32`.")
+    cidr: Cidr = field(description="Its address, or a CIDR block, such as `10.0.0.1/32`.")
     port: Port = field(default=_HTTPS, description="Its port.")
 
 
@@ -55,6 +55,6 @@ class NetworkPolicy(Part):
         filled=True,
         description=(
             "The addresses of the API server, as `kubectl get endpointslices kubernetes` lists "
-            "them; the gate's Pods reach these and nothing else."
+            "them; the gate's Pods can reach only these."
         ),
     )

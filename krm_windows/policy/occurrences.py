@@ -39,7 +39,7 @@ def check(
             yield Finding(rules.END_ORDER, must, ends.text, path=path)
     # An instant is on no wall clock, so that a time of day after it is not known.
     elif isinstance(begin, datetime) and isinstance(end, time) and begin.tzinfo:
-        must = "must be a duration or an instant, as it ends what begins at an instant"
+        must = "must be a duration or an instant, because the beginning is an instant"
         yield Finding(rules.END_INSTANT, must, ends.text, path=path)
 
 
@@ -51,7 +51,7 @@ def _recurring(
 ) -> Iterator[Finding]:
     end = ends.value
     if isinstance(end, datetime):
-        must = f'must recur as its beginning "{begins.text}" does, or be a time of day'
+        must = f'must recur like its beginning, "{begins.text}", or be a time of day'
         yield Finding(rules.END_ONE_OFF, must, ends.text, path=path)
         return
     day = None
@@ -59,7 +59,7 @@ def _recurring(
         day = meeting(begin, end)
     # At such a minute both Jobs would start, and chance decide which is last.
     if day:
-        must = f'must never fall on the minute of the beginning "{begins.text}", as on {day}'
+        must = f'must never be the same minute as the beginning "{begins.text}", as on {day}'
         yield Finding(rules.ENDS_MEET, must, ends.text, path=path)
 
 

@@ -214,14 +214,14 @@ class Entry(NamedTuple):
         if field.factory is not None:
             return field.factory()
         if field.default is _REQUIRED:
-            raise TypeError(f"{self.name} must be given")
+            raise TypeError(f"{self.name} is required")
         return field.default
 
     def read(self, tree: object, context: Context) -> object:
         """Read the field from the map of its part; raises `RefusedError`."""
         if not isinstance(tree, Mapping) or self.key not in tree:
             if self.required:
-                raise RefusedError(Finding(rules.FIELD_REQUIRED, "must be given"))
+                raise RefusedError(Finding(rules.FIELD_REQUIRED, "is required"))
             return self.default()
         # Null is absent, and was left out of the tree already (`document.present`).
         written = tree[self.key]
@@ -304,7 +304,7 @@ def reader(annotation: object) -> Reader:
     arguments = get_args(annotation)
     made = _READERS.get(get_origin(annotation))
     if made is None:
-        raise TypeError(f"{annotation!r} is no type of a field")
+        raise TypeError(f"{annotation!r} is not a type of a field")
     return made(*arguments)
 
 
@@ -375,10 +375,10 @@ def _unknown(part: type[Part], tree: Mapping[str, object]) -> Iterator[Finding]:
         if key in known:
             continue
         fix = closest(key, known)
-        hint = f"known here: {', '.join(known)}"
+        hint = f"must be one of {', '.join(known)}"
         if fix:
             hint = f'did you mean "{fix}"?'
-        must = f"is not a field of the API; {hint}"
+        must = f"unknown field; {hint}"
         yield Finding(rules.FIELD_UNKNOWN, must, path=f".{key}")
 
 
@@ -410,7 +410,9 @@ def _map_for(value: object) -> str:
         if isinstance(item, Mapping) and isinstance(item.get("name"), str):
             name = item["name"]
             break
-    return f"a map, not a list: write `{name}:` with its fields below it, not `- name: {name}`"
+    return (
+        f"a map, not a list: write `{name}:` with its fields below it instead of `- name: {name}`"
+    )
 
 
 class Leaf:

@@ -78,7 +78,7 @@ def processors(text: str) -> Quantity:
     """
     found = read(text)
     if (found.amount * _PARTS["m"]).denominator > 1:
-        raise _refused("must be no finer than a thousandth of a processor, 1m", text)
+        raise _refused("must be a multiple of 1m, a thousandth of a CPU", text)
     return found
 
 
@@ -86,7 +86,7 @@ def size(text: str) -> Quantity:
     """Read a number of bytes; raises `RefusedError` for what is none, or part of a byte."""
     found = read(text)
     if found.amount.denominator > 1:
-        must = "must be whole bytes: the suffix m means thousandths"
+        must = "must be a whole number of bytes: the suffix m means thousandths"
         # `64m` is less than a byte, and hardly ever meant.
         meant = None
         if text.endswith("m"):
@@ -101,7 +101,7 @@ def read(text: str) -> Quantity:
     if len(text) <= _LONGEST:
         found = _QUANTITY.fullmatch(text)
     if not found:
-        must = "must be a quantity as Kubernetes writes it, such as 100m, 1, 64Mi or 1Gi"
+        must = "must be a Kubernetes quantity such as 100m, 1, 64Mi or 1Gi"
         raise _refused(must, text, _mended(text))
     number, suffix = found.groups()
     # `1.` is a number to Kubernetes, and none to Fraction.

@@ -113,7 +113,10 @@ def rules() -> str:
         GENERATED,
         "# Rules",
         "",
-        "What a build can find. An error fails it; a warning only under `--strict`.",
+        (
+            "What a build and the checks can report. An error fails the build; a warning fails "
+            "it only with `--strict`."
+        ),
         "",
     ]
     lines += ["| rule | severity | what is wrong |", "|---|---|---|"]
@@ -128,7 +131,7 @@ def kinds() -> str:
         GENERATED,
         "# Kinds",
         "",
-        "What a policy may name as a target. While a window is closed, the field is `true`.",
+        "The kinds that a policy can gate. While the policy is closed, the field is `true`.",
         "",
         "| kind | group | field |",
         "|---|---|---|",
@@ -139,8 +142,8 @@ def kinds() -> str:
     lines += [
         "",
         (
-            "Any other kind with a boolean field that stops its reconciliation "
-            "can be named with `apiVersion` and"
+            "Any other kind with a boolean field that stops its reconciliation can be gated "
+            "with `apiVersion` and"
         ),
         "`suspendField`. These cannot:",
         "",

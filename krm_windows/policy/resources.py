@@ -36,14 +36,12 @@ Size = Annotated[Quantity, Leaf(_size, {**_SCHEMA, "examples": ["64Mi"]})]
 class Amounts(Part):
     """So much of each."""
 
-    cpu: Processors | None = field(
-        default=None, description="Processors: `100m` is a tenth of one."
-    )
+    cpu: Processors | None = field(default=None, description="CPUs: `100m` is a tenth of one.")
     memory: Size | None = field(default=None, description="Memory, in bytes.")
     ephemeral_storage: Size | None = field(
         default=None,
         alias="ephemeral-storage",
-        description="Disk of the node, in bytes: logs, and `/tmp` of a hook.",
+        description="Ephemeral storage, in bytes: logs, and `/tmp` of a hook.",
     )
 
     def given(self) -> dict[str, Quantity]:
@@ -61,7 +59,7 @@ class Resources(Part):
     """What a container asks for, and what it may use up; what is not given is the default."""
 
     requests: Amounts = field(default_factory=Amounts, description="What a node must have free.")
-    limits: Amounts = field(default_factory=Amounts, description="What it may use at most.")
+    limits: Amounts = field(default_factory=Amounts, description="The most it may use.")
 
     def check(self, _context: Context) -> Iterator[Finding]:
         """Yield what is asked for beyond what may be used."""
@@ -75,5 +73,5 @@ def _exceeding(
     # `spec.containers[].resources.requests: must be less than or equal to … limit` (core/v1).
     for name, asked in requests.items():
         if name in limits and asked.amount > limits[name].amount:
-            must = f"must be at most the limit, {limits[name]}"
+            must = f"must not exceed the limit, {limits[name]}"
             yield Finding(rules.RESOURCES, must, str(asked), path=f"requests.{name}")

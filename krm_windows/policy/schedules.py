@@ -89,7 +89,7 @@ def _zone(text: str) -> Finding | None:
     if not text.startswith(_ZONES):
         return None
     _, _, schedule = text.partition(" ")
-    must = "must name no time zone, which is the policy's `timeZone`"
+    must = "must not have a time zone: the policy's `timeZone` applies"
     return _refusal(rules.CRON_ZONE, must, text, schedule.strip())
 
 
@@ -101,7 +101,9 @@ def _descriptor(text: str) -> Finding | None:
         must = f"{_EXAMPLE}: `@every` counts from the start of the controller"
         return Finding(rules.CRON_EVERY, must, text)
     if name == "@reboot":
-        return Finding(rules.CRON_REBOOT, f"{_EXAMPLE}: nothing in a cluster reboots for it", text)
+        return Finding(
+            rules.CRON_REBOOT, f"{_EXAMPLE}: `@reboot` has no meaning in a cluster", text
+        )
     must = f"must be one of {', '.join(DESCRIPTORS)}"
     return _refusal(rules.CRON_SYNTAX, must, text, closest(name, DESCRIPTORS))
 
@@ -119,14 +121,14 @@ def _count(text: str) -> Finding | None:
     kept = fields[1 : _FIELDS + 1]
     if found == _FIELDS + 1 and re.fullmatch(r"\d{4}.*", fields[-1]):
         kept = fields[:_FIELDS]
-    must = f"{must}: a CronJob has no field for seconds or years"
+    must = f"{must}: a CronJob schedule has no field for seconds or years"
     return _refusal(rules.CRON_FIELDS, must, text, " ".join(kept))
 
 
 def _extension(text: str) -> Finding | None:
     if not re.search(_FOREIGN, re.sub(_NAMES, "", text)):
         return None
-    must = "must not use `L`, `W`, `#`, `H` or `R`, which Kubernetes does not know"
+    must = "must not use `L`, `W`, `#`, `H` or `R`, which Kubernetes does not support"
     return Finding(rules.CRON_EXTENSION, must, text, _as_nth(text))
 
 
@@ -156,7 +158,7 @@ def _turned(text: str) -> Finding | None:
     proposed = " ".join(turned)
     # A 7 that is no part of a number or of a step.
     if re.search(r"(?<![\d/])7", fields[-1]):
-        must = f"must call Sunday 0: write the weekday as `{turned[-1]}`"
+        must = f"must write Sunday as 0: write the weekday as `{turned[-1]}`"
         return _refusal(rules.CRON_SEVEN, must, text, proposed)
     changed = [f"`{new}`" for old, new in zip(fields, turned, strict=True) if old != new]
     must = f"must have ranges that do not wrap: write {' and '.join(changed)}"
@@ -254,14 +256,14 @@ def _odd(text: str) -> Finding | None:
     proposed = text
     for _, clean in _ODD:
         proposed = clean(proposed)
-    must = "must have no signs, no empty list items and nothing after a star"
+    must = "must not have signs, empty list items or anything after a star"
     return _refusal(rules.CRON_ODD, must, text, proposed)
 
 
 def _never(text: str, recurrence: Recurrence) -> Finding | None:
     if fires(recurrence):
         return None
-    must = "must fire at some time: no month that it allows has such a day"
+    must = "never fires: none of its months has such a day"
     return Finding(rules.CRON_NEVER, must, text)
 
 
@@ -287,8 +289,8 @@ def caution(text: str, recurrence: Recurrence) -> Finding | None:
     if not recurrence.either:
         return None
     must = (
-        "must restrict one of the two day fields: "
-        "with both it fires on every day that matches either"
+        "must restrict only one of the two day fields: with both, it fires on every day that "
+        "matches either"
     )
     return Finding(rules.CRON_EITHER_DAY, must, text, _nth_meant(recurrence))
 

@@ -28,12 +28,12 @@ MOST_VERSIONS = 200_000
 _RULES = ("windows", "freezes", "overrides")
 _TARGETS = ("targets", "released")
 _FIXES = {
-    "windows": "write what recurs as one moment, such as `Mon-Fri 08:00`",
-    "freezes": "remove those that are over, or write what recurs as one moment",
-    "overrides": "remove those that are over",
-    "targets": "name them by `matchLabels`, or have a policy for each team",
-    "released": "remove those that are open",
-    "clusters": "have a policy for each group of clusters",
+    "windows": "write recurring ones as one moment, such as `Mon-Fri 08:00`",
+    "freezes": "remove entries that are over, or write recurring ones as one moment",
+    "overrides": "remove entries that are over",
+    "targets": "select them with `matchLabels`, or use a policy per team",
+    "released": "remove targets that are open by now",
+    "clusters": "use a policy per group of clusters",
 }
 
 

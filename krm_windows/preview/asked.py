@@ -87,7 +87,9 @@ def possible(day: _Day, text: str) -> _Day:
     Raise `AskedError` for anything else.
     """
     if day.year < FIRST_YEAR:
-        raise AskedError(f"must be in {FIRST_YEAR} or later, where zone rules begin, got {text!r}")
+        raise AskedError(
+            f"must be in {FIRST_YEAR} or later, where the time zone rules begin, got {text!r}"
+        )
     if day.year not in YEARS:
-        raise AskedError(f"must be in {YEARS[-1]} or before, got {text!r}")
+        raise AskedError(f"must be in {YEARS[-1]} or earlier, got {text!r}")
     return day

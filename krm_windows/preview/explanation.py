@@ -19,9 +19,9 @@ from krm_windows.preview.calendar import named
 from krm_windows.preview.clock import shown, stamp
 
 _CLOCKS = """\
-When clocks go forward, a moment in the missing hour happens at its end. When they go \
-back, the repeated hour counts as
-time that has passed: what held before it holds until that hour is over."""
+When clocks go forward, a moment in the skipped hour happens at its end. When they go back, \
+nothing changes during the
+repeated hour: the state before it stays until that hour is over."""
 
 
 def render(policy: WindowPolicy, timetable: Timetable) -> str:
@@ -32,12 +32,14 @@ def render(policy: WindowPolicy, timetable: Timetable) -> str:
 
 def _lines(spec: Spec, timetable: Timetable) -> Iterator[str]:
     # Targets by label are none before a cluster is asked.
-    targets = ", ".join(map(str, timetable.targets)) or "what its targets select by label"
+    targets = (
+        ", ".join(map(str, timetable.targets)) or "the objects that its targets select by label"
+    )
     yield f"{named(timetable)} says when changes may reach {targets}."
-    yield f"Its moments are those of clocks in {spec.time_zone}."
+    yield f"All times are wall-clock times in {spec.time_zone}."
     yield ""
     yield from _rules(spec, timetable.zone)
-    yield "What wins, from the top:"
+    yield "The first that applies wins:"
     # A list that is read from the top, as the evaluator decides.
     for place, words in enumerate(order(timetable), 1):
         yield f"  {place}. {words}"
@@ -46,7 +48,7 @@ def _lines(spec: Spec, timetable: Timetable) -> Iterator[str]:
     if spec.hooks:
         yield from _hooks(spec.hooks)
     if spec.events:
-        yield "Events on them say what was done."
+        yield "Kubernetes Events on the targets report what was done."
         yield ""
     yield from _CLOCKS.splitlines()
 
@@ -102,7 +104,7 @@ def _override(
     )
     parts = [override.reason]
     if override.requested_by:
-        parts.append(f"asked for by {override.requested_by}")
+        parts.append(f"requested by {override.requested_by}")
     if override.ticket:
         parts.append(f"see {override.ticket}")
     yield f"  {', '.join(parts)}"
@@ -115,23 +117,23 @@ def _override(
 
 def _hooks(hooks: Hooks) -> Iterator[str]:
     """Yield what runs around every occurrence, and where."""
-    yield f"Jobs run in {hooks.namespace} around every time in which it is open:"
+    yield f"Jobs run in {hooks.namespace} around every opening:"
     before, applied, after = hooks.before_open, hooks.after_apply, hooks.after_close
     if hooks.only_if == "Pending":
-        yield "  if, when it opens, a target has something to apply:"
+        yield "  if a target has something to apply when it opens:"
     if before:
         yield f"  before opening     {_job(before)}"
-        outcome = {"Abort": "nothing opens this time", "Continue": "it opens all the same"}
+        outcome = {"Abort": "it stays closed this time", "Continue": "it opens anyway"}
         yield from _failure(outcome[before.on_failure], before.rollback)
     if applied:
         yield f"  after a change     {_job(applied)}"
-        outcome = {"Close": "all is closed again", "Continue": "all stays as it is"}
+        outcome = {"Close": "everything is closed again", "Continue": "nothing changes"}
         yield from _failure(outcome[applied.on_failure], applied.rollback)
     if after:
         yield f"  after closing      {_job(after)}"
         # A reconciliation that has begun is not cut off: the Job waits for it, but not for ever.
         length = phrases.duration(after.timeout)
-        yield f"                     as soon as nothing reconciles any more, or {length} later"
+        yield f"                     as soon as no target is reconciling, or after {length}"
     yield ""
 
 
@@ -210,22 +212,22 @@ def order(timetable: Timetable) -> Iterator[str]:
     states = {rule.state for rule in timetable.overrides}
     # `spec.state` holds until somebody changes it back.
     if timetable.state != "Scheduled":
-        yield f"state: {timetable.state}, held by hand, so that nothing below has an effect"
+        yield f"state: {timetable.state}, set by hand, so nothing below has an effect"
     if "Closed" in states:
         yield "overrides that close"
     if "Open" in states:
         yield "overrides that open"
     if timetable.freezes:
-        yield "freezes: they cut what they touch of a window, and the rest stays open"
+        yield "freezes: they close the part of a window that they overlap; the rest stays open"
     if timetable.windows:
-        yield "windows: open while any of them is"
-    yield f"outside of all these: {timetable.outside_windows.lower()}"
+        yield "windows: open while at least one window is open"
+    yield f"otherwise: {timetable.outside_windows.lower()}"
 
 
 def _margin(timetable: Timetable) -> Iterator[str]:
     if timetable.closes_early:
         length = phrases.duration(timetable.closes_early)
         yield (
-            f"What is open closes {length} early, so that what runs ends inside; what an override "
-            "opens does not."
+            f"Windows close {length} early, so that running reconciliations finish in time; "
+            "overrides do not."
         )

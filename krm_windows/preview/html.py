@@ -44,7 +44,7 @@ def _asset(name: str) -> str:
 
 
 def _header(picture: Picture) -> Element:
-    zone = f"Days and hours on top in {picture.zone.key}; each row names its own."
+    zone = f"The days and hours on top are in {picture.zone.key}; each row names its own time zone."
     return element(
         "header",
         element("h1", f"{picture.subject}, ", element("span", picture.days)),
@@ -72,7 +72,7 @@ def _count(picture: Picture) -> str:
         return picture.rows[0].names[0]
     if number == len(picture.rows):
         return f"{number} clusters"
-    return f"{number} clusters, in {len(picture.rows)} rows of what is alike"
+    return f"{number} clusters, grouped in {len(picture.rows)} rows"
 
 
 def _search() -> Element:
@@ -222,7 +222,7 @@ def words(row: Row, number: int) -> Element:
         children.append(element("ul", *names, class_="names"))
     # A row without a bar would leave open whether something failed to be drawn.
     if not any(fact.kind == "open" for fact in row.facts):
-        children.append(element("p", "Never open in these days."))
+        children.append(element("p", "Never open on these days."))
     if row.facts:
         children.append(_table(row, number))
     return element("section", *children, id=f"r{number}", class_="words")

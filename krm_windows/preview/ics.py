@@ -82,7 +82,7 @@ def _event(calendar: Calendar, segment: Segment) -> Iterator[str]:
 
 
 def _targets(timetable: Timetable) -> str:
-    named = ", ".join(map(str, timetable.targets)) or "what the policy selects by label"
+    named = ", ".join(map(str, timetable.targets)) or "the objects that the policy selects by label"
     return f"Changes may reach {named}."
 
 

@@ -35,7 +35,9 @@ def turn(
     zone = timetable.zone
     # Another rule may decide the same: `stays open`.
     verb = "stays" if was.open is now.open else "becomes"
-    targets = ", ".join(map(str, timetable.targets)) or "what its targets select by label"
+    targets = (
+        ", ".join(map(str, timetable.targets)) or "the objects that its targets select by label"
+    )
     said = f"{named(timetable)} {verb} {_brief(now, zone)}"
     lines = [
         said,
@@ -67,7 +69,7 @@ def brief(timetable: Timetable, decision: Decision) -> str:
 
 def timed_out(timetable: Timetable, decision: Decision) -> str:
     """Say that a wait has ended, and nothing has changed."""
-    return f"time is up: {_holds(timetable, decision)}"
+    return f"timed out: {_holds(timetable, decision)}"
 
 
 def _holds(timetable: Timetable, decision: Decision) -> str:

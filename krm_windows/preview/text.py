@@ -249,7 +249,7 @@ def _changes(calendar: Calendar) -> Iterator[str]:
 
 def _table(calendar: Calendar, width: int) -> Iterator[str]:
     if not calendar.intervals:
-        yield "never open in these days"
+        yield "never open on these days"
         return
     rows = [_row(calendar, run) for run in fold(calendar.intervals)]
     if width < _FULL:

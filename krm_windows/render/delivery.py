@@ -39,7 +39,7 @@ class Template:
             )
         for path in _REQUIRED:
             if not item.get(*path):
-                raise InputError(f"must say {'.'.join(path)}")
+                raise InputError(f"must have {'.'.join(path)}")
         return cls(item)
 
     def files(

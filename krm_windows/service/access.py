@@ -245,7 +245,7 @@ class Access:
         # what somebody says of themselves, and may become another's (OpenID Connect Core 1.0, 5.7).
         subject = claims.get("sub")
         if not isinstance(subject, str) or not subject.strip():
-            raise _unknown("the token names nobody")
+            raise _unknown("the token has no name")
         identity = _identity(subject)
         # For the commit, people have names that others can read.
         name = _named(claims, "name", "preferred_username", "email") or identity
@@ -364,14 +364,14 @@ def _token_lines(path: Path, text: str) -> Iterable[_Token]:
         digest = _HASH.fullmatch(hashed)
         if digest is None:
             # The line itself may hold a token that was not hashed: it is not repeated.
-            raise _bad_line(path, number, "has no hash: make the line with --new-token")
+            raise _bad_line(path, number, "has no hash: create the line with --new-token")
         if name in names:
-            raise _bad_line(path, number, f"has the name {clean(name)!r} again")
+            raise _bad_line(path, number, f"has the duplicate name {clean(name)!r}")
         names.add(name)
         try:
             allowed = scopes(granted)
         except ValueError:
-            raise _bad_line(path, number, "must have scopes out of read,write,override") from None
+            raise _bad_line(path, number, "must have scopes from read,write,override") from None
         yield _Token(Caller(clean(name), author, allowed), digest[1])
 
 
@@ -475,7 +475,7 @@ def _unreachable(why: str) -> Problem:
     )
 
 
-def _unknown(why: str = "the token is not known here") -> Problem:
+def _unknown(why: str = "unknown token") -> Problem:
     return Problem(
         HTTPStatus.UNAUTHORIZED,
         why,

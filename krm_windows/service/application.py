@@ -77,7 +77,7 @@ class _Dispatch:
             allowed.append("HEAD")
         problem = Problem(
             HTTPStatus.METHOD_NOT_ALLOWED,
-            f"{request.method[:20]} is not for this path",
+            f"method {request.method[:20]} not allowed",
             headers={"Allow": ", ".join(allowed)},
         )
         self._door.log.count("none", problem.status.value, 0.0)
@@ -85,7 +85,7 @@ class _Dispatch:
 
 
 async def _not_found(request: Request, _: Exception) -> Response:
-    return _refusal(request, Problem(HTTPStatus.NOT_FOUND, "there is nothing at this path"))
+    return _refusal(request, Problem(HTTPStatus.NOT_FOUND, "path not found"))
 
 
 def _refusal(request: Request, problem: Problem) -> Response:

@@ -209,7 +209,7 @@ def parsed_json(body: bytes) -> Value:
     except (RecursionError, ExcessError):
         raise bad_request("the body is nested too deeply") from None
     except UnicodeError:
-        raise bad_request("the body is not UTF-8, or names half a character") from None
+        raise bad_request("the body is not valid UTF-8") from None
     except ValueError as error:
         raise bad_request(f"the body is not JSON: {error}") from None
     return found
@@ -219,12 +219,12 @@ def _once(pairs: list[tuple[str, Value]]) -> Value:
     # Readers differ in which of two they take (RFC 8259, 4).
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name occurs twice in one object")
+        raise ValueError("an object has a duplicate name")
     return found
 
 
 def _refuse_constant(name: str) -> Value:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a valid JSON number")
 
 
 def _number(text: str) -> float:
@@ -239,7 +239,7 @@ def _only(body: bytes) -> KubeObject:
     try:
         found = documents(body)
         if len(found) != 1:
-            raise bad_request(f"the body must be one document of YAML, found {len(found)}")
+            raise bad_request(f"the body must be one YAML document, found {len(found)}")
         # Read now, so that what cannot be read is found here.
         found[0].get()
     except InputError as error:

@@ -85,13 +85,13 @@ class Door:
         except OSError as error:
             # A full disk, or a volume that is gone: it may be back soon.
             logged["detail"] = str(error)
-            detail = f"the repository cannot be used now: {error.strerror}"
+            detail = f"the repository is unavailable: {error.strerror}"
             return show(Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail))
         # Whatever it is, the caller gets an answer, and the operator what to look at.
         except Exception as error:  # noqa: BLE001
             trace = "".join(traceback.format_exception(error))
             self.log.record("failure", operation=operation.name, trace=trace)
-            detail = "the service failed: its log says why"
+            detail = "internal error: see the log of the service"
             return show(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail))
 
     async def _call(
@@ -146,7 +146,7 @@ class Door:
         if found is None:
             raise Problem(
                 HTTPStatus.UNAUTHORIZED,
-                "say who you are: Authorization: Bearer TOKEN",
+                "authentication required: Authorization: Bearer TOKEN",
                 headers={"WWW-Authenticate": 'Bearer realm="krm-windows"'},
             )
         return found
@@ -174,14 +174,14 @@ class Door:
         # With a port or without, and of IPv6 in brackets: `[::1]:8080`.
         host = urlsplit(f"//{request.headers.get('host', '')}").hostname
         if host not in hosts:
-            raise Problem(HTTPStatus.FORBIDDEN, "this service has another name")
+            raise Problem(HTTPStatus.FORBIDDEN, "unknown host name")
 
     def _check_origin(self, request: Request) -> None:
         """Refuse what a page of another site has a browser send (Fetch Metadata, RFC 6454)."""
         # Only browsers send it, and no script can set it; curl does not.
         site = request.headers.get("sec-fetch-site", "none")
         if site not in ("same-origin", "none"):
-            raise Problem(HTTPStatus.FORBIDDEN, "this comes from another site")
+            raise Problem(HTTPStatus.FORBIDDEN, "the request comes from another site")
         origin = request.headers.get("origin")
         if origin is None:
             return
@@ -191,7 +191,7 @@ class Door:
         if public is not None:
             own = {public.rstrip("/")}
         if origin not in own:
-            raise Problem(HTTPStatus.FORBIDDEN, "this comes from another site")
+            raise Problem(HTTPStatus.FORBIDDEN, "the request comes from another site")
 
     def _check_rate(self, operation: Operation, caller: Caller) -> None:
         rate = self._reads
@@ -210,7 +210,7 @@ class Door:
         token = call.form().get(FORM_TOKEN, "")
         if not self._access.is_form_token(call.caller, token):
             raise Problem(
-                HTTPStatus.FORBIDDEN, "the form is out of date: load the page again, and send it"
+                HTTPStatus.FORBIDDEN, "the form has expired: reload the page and send it again"
             )
 
     async def _body(self, request: Request) -> bytes:
@@ -223,18 +223,18 @@ class Door:
                     if len(body) > limits.body:
                         raise Problem(
                             HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                            f"a body has at most {limits.body} bytes",
+                            f"the body must have at most {limits.body} bytes",
                             # The rest of it is not waited for.
                             headers={"Connection": "close"},
                         )
         except TimeoutError:
             raise Problem(
                 HTTPStatus.REQUEST_TIMEOUT,
-                "the body did not come in time",
+                "timed out reading the body",
                 headers={"Connection": "close"},
             ) from None
         except ClientDisconnect:
-            raise bad_request("the body did not come to its end") from None
+            raise bad_request("the body is incomplete") from None
         return bytes(body)
 
     def _record(
@@ -285,7 +285,7 @@ def _check_scope(operation: Operation, caller: Caller) -> None:
 def _too_many(wait: float) -> Problem:
     return Problem(
         HTTPStatus.TOO_MANY_REQUESTS,
-        "too many requests: come back later",
+        "too many requests: try again later",
         headers={"Retry-After": str(int(wait) + 1)},
     )
 
@@ -306,7 +306,7 @@ def _query(operation: Operation, request: Request) -> Iterable[tuple[str, object
         raise bad_request("the query cannot be read") from None
     for name, text in pairs:
         if name not in known:
-            raise bad_request(f"there is no parameter {name[:100]!r}")
+            raise bad_request(f"unknown parameter {name[:100]!r}")
         if name in seen:
             raise bad_request(f"{name} is given twice")
         seen.add(name)

@@ -291,7 +291,7 @@ def _refuse(stored: Stored, cluster: str, source: load.Source) -> None:
     named = ", ".join(source.patches) or "none"
     raise Problem(
         HTTPStatus.NOT_FOUND,
-        f"{stored.title} names no cluster {cluster!r} (it names {named})",
+        f"{stored.title} has no cluster {cluster!r} (it has {named})",
     )
 
 

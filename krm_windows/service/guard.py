@@ -66,7 +66,7 @@ class Guard:
             return
         # h11 has a limit for a head that is not whole yet: one that comes at once passes it.
         if _head(scope) > self._head:
-            detail = f"the line and the headers of a request have at most {self._head} bytes"
+            detail = f"the request line and headers must have at most {self._head} bytes"
             problem = Problem(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, detail)
             await as_response(problem)(scope, receive, guarded)
             return

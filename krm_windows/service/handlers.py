@@ -178,11 +178,11 @@ async def get_pending(call: Call) -> Response:
         asked = Asked(stored, cluster, arrived.old, arrived.tip)
         found = await _found(call, asked)
         if found is None:
-            notes.append("the targets are being looked at: ask again")
+            notes.append("the targets are being read: try again")
     elif arrived.commits:
-        notes.append(f"more than {len(arrived.commits)} commits came since it closed")
+        notes.append(f"more than {len(arrived.commits)} commits since it closed")
     elif arrived.old is None:
-        notes.append("when it closed is not known")
+        notes.append("it is unknown when it closed")
     body = {
         **state_record(stored, version, decision),
         "branch": call.windows.branch.name,
@@ -326,7 +326,7 @@ def preferred(call: Call, offered: tuple[str, ...]) -> str:
             best = (quality, -order, media_type)
     if best is None:
         names = ", ".join(offered)
-        raise Problem(HTTPStatus.NOT_ACCEPTABLE, f"there are these forms of it: {names}")
+        raise Problem(HTTPStatus.NOT_ACCEPTABLE, f"available formats: {names}")
     return best[2]
 
 
@@ -388,7 +388,7 @@ def _require_match(call: Call) -> None:
     if call.text("If-Match") is None:
         raise Problem(
             HTTPStatus.PRECONDITION_REQUIRED,
-            "say which version is meant: If-Match with the ETag of the policy as you read it",
+            "If-Match is required, with the ETag of the policy as you read it",
         )
 
 
@@ -397,7 +397,7 @@ def _check_identity(new: KubeObject, place: Place) -> None:
     wanted = (API_VERSION, KIND, place.namespace, place.name)
     if found != wanted:
         raise bad_request(
-            f"the body must be the {KIND} {place.title} ({API_VERSION}), as the path says"
+            f"the body must be the {KIND} {place.title} ({API_VERSION}), as in the path"
         )
 
 
@@ -460,10 +460,10 @@ def _wanted(call: Call) -> Wanted:
         raise bad_request("state must be open or closed")
     reason = texts.get("reason")
     if not reason:
-        raise bad_request("an override has a reason: give reason")
+        raise bad_request("an override needs a reason: give reason")
     length, until = texts.get("for"), texts.get("until")
     if (length is None) is (until is None):
-        raise bad_request("an override has an end: give for, such as 2h, or until")
+        raise bad_request("an override needs an end: give for, such as 2h, or until")
     return Wanted(
         state=state,
         reason=reason,
@@ -491,7 +491,7 @@ def _length(text: str | None):  # type: ignore[no-untyped-def]  # noqa: ANN202
     except RefusedError as error:
         raise bad_request(f"for: {error}") from None
     if not found:
-        raise bad_request("for must be longer than nothing")
+        raise bad_request("for must be longer than zero")
     return found
 
 

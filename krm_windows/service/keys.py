@@ -34,7 +34,7 @@ _MOST = 1 << 20
 _FRESH_SECONDS = 600.0
 # A key that is not known may be new; but nobody makes us ask for it all the time.
 _AGAIN_SECONDS = 30.0
-_UNKNOWN = "the token is signed by a key that the provider does not have"
+_UNKNOWN = "the token is signed with a key that the provider does not have"
 
 
 class UntrustedError(Exception):
@@ -205,7 +205,7 @@ def _header(token: str) -> dict[str, object]:
 
 def _uncounted(error: Exception) -> UntrustedError:
     # PyJWT says why, and repeats nothing of the token.
-    return UntrustedError(f"the token does not count: {type(error).__name__}")
+    return UntrustedError(f"invalid token: {type(error).__name__}")
 
 
 def _usable(listed: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str | None, _Key]]:

@@ -19,30 +19,30 @@ _FLAG: Schema = {"type": "boolean"}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
 # What any request may get, whatever it asks.
 _ALWAYS = {
-    400: "The request is not understood.",
-    403: "The caller may not do this, or another site asks.",
-    405: "The method is not for this path.",
+    400: "The request is invalid.",
+    403: "The caller has no permission, or the request comes from another site.",
+    405: "The method is not allowed for this path.",
     431: "The headers are too large.",
-    500: "The service failed; its log says why.",
-    503: "The service, or its repository, is busy: come back later.",
+    500: "Internal error; see the log of the service.",
+    503: "The service or its repository is busy: try again later.",
 }
 _PLACE = {
-    404: "There is no such policy, or it has no such cluster.",
-    409: "Several files have the policy, it has errors, or it has changed meanwhile.",
+    404: "The policy or cluster was not found.",
+    409: "The policy is in several files, has errors, or has changed in the meantime.",
 }
 _IDENTITY = {
-    401: "The caller does not say who they are.",
-    429: "The caller comes too often.",
+    401: "The caller is not authenticated.",
+    429: "The caller sends too many requests.",
 }
 _BODY = {
-    408: "The body did not come in time.",
+    408: "Reading the body timed out.",
     413: "The body is too large.",
-    415: "The body is of a type that is not taken here.",
+    415: "The media type of the body is not supported.",
 }
 _CHANGE = {
     412: "The policy has changed since it was read.",
-    422: "The policy would be wrong: nothing was written; `findings` say why.",
-    502: "The remote could not be reached, or refused: nothing was written.",
+    422: "The policy would be invalid: nothing was written; see `findings`.",
+    502: "The remote could not be reached, or rejected the change: nothing was written.",
 }
 _HEADERS = {
     "ETag": "The name of this version (RFC 9110, 8.8.3).",
@@ -62,7 +62,7 @@ def document() -> dict[str, object]:
         "info": {
             "title": "krm-windows",
             "version": __version__,
-            "description": "The reconciliation windows of a Git repository, read and changed.",
+            "description": "Read and change the reconciliation windows of a Git repository.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         # Wherever it is served from.
@@ -75,7 +75,8 @@ def document() -> dict[str, object]:
                     "type": "http",
                     "scheme": "bearer",
                     "description": "A token of the service, or a JWT of its identity provider; "
-                    "none is needed where the service can be reached from its machine alone.",
+                    "not needed if the service can be reached only from its own "
+                    "machine.",
                 }
             },
         },
@@ -97,9 +98,9 @@ def refusals(operation: Operation) -> dict[int, str]:
     if operation.name == "preview":
         found[422] = "The change cannot be made."
     if any(parameter.name == "If-Match" for parameter in operation.parameters):
-        found[428] = "The version that is meant is not said: If-Match is missing."
+        found[428] = "If-Match is missing."
     if any(len(answer.content) > 1 for answer in operation.answers.values()):
-        found[406] = "There is no form of it that the caller takes."
+        found[406] = "No available format is acceptable to the caller."
     return found
 
 
@@ -338,15 +339,15 @@ def _wanted() -> Schema:
         "until": "Until when: 18:00, 2026-12-24, or an instant with an offset.",
         "ticket": "Where it was asked for.",
         "requestedBy": "Who asked for it (default: the caller).",
-        "name": "Its name (default: from state and time).",
-        "cluster": "On this cluster alone (default: on all).",
+        "name": "Its name (default: made from state and time).",
+        "cluster": "Only on this cluster (default: on all).",
     }
     optional: dict[str, Schema] = {
         name: {"type": ["string", "null"], "description": text} for name, text in texts.items()
     }
     optional["for"] = {
         "type": ["string", "null"],
-        "description": "How long, from now on: 2h, 90m, 1d.",
+        "description": "How long, from now: 2h, 90m, 1d.",
         # Not nothing, such as `0h` or `00d`.
         "pattern": r"^(?=\d*[dhm\d]*[1-9])(\d{1,2}d)?(\d{1,3}h)?(\d{1,5}m)?$",
         "examples": ["2h"],

@@ -59,7 +59,7 @@ class Forge:
         except WorkspaceError as error:
             raise RemoteError(f"the pull request failed: {error}") from None
         if not address:
-            raise RemoteError("the pull request failed: the forge says no address of it")
+            raise RemoteError("the pull request failed: the forge returned no URL for it")
         return address
 
     def _client(self) -> http.Client:

@@ -112,7 +112,7 @@ class Renderer:
         # A name is text of a file, and may be `../..`.
         path = posixpath.normpath(posixpath.join(self.below, filled))
         if path.startswith(("..", "/")):
-            raise Problem(HTTPStatus.CONFLICT, f"{filled} lies outside of the repository")
+            raise Problem(HTTPStatus.CONFLICT, f"{filled} is outside the repository")
         return path
 
     def _contents(self, commit: str, place: str) -> list[tuple[str, bytes]]:

@@ -62,8 +62,8 @@ def _line(text: str) -> str:
 
 
 _LINE = 500
-FILE = Parameter("file", "The file, where several have a policy of this name.", _TEXT)
-CLUSTER = Parameter("cluster", "A cluster that the policy names.", _TEXT)
+FILE = Parameter("file", "The file, if several contain a policy of this name.", _TEXT)
+CLUSTER = Parameter("cluster", "A cluster of the policy.", _TEXT)
 AT = Parameter(
     "at",
     "The instant to decide for (default: now).",
@@ -77,7 +77,7 @@ AT = Parameter(
 )
 FROM = Parameter(
     "from",
-    "The first day, or an instant from which on a day is 24 hours (default: today).",
+    "The first day, or an instant, from which days are 24 hours long (default: today).",
     {"type": "string", "format": "date", "pattern": _YEAR + r"-\d{2}-\d{2}$"},
     asked.day_or_instant,
 )
@@ -89,40 +89,38 @@ DAYS = Parameter(
 )
 LIMIT = Parameter(
     "limit",
-    "How many rows at most (default: 500).",
+    "The maximum number of rows (default: 500).",
     {"type": "integer", "minimum": 1, "maximum": _MOST_ROWS},
     _rows,
 )
 CONTINUE = Parameter(
     "continue",
-    "`next` of the page before.",
+    "`next` of the previous page.",
     {"type": "integer", "minimum": 1, "maximum": 10**8},
     _from,
 )
-NEXT = Parameter("next", "The page of this service to lead to.", _TEXT)
+NEXT = Parameter("next", "The page of this service to return to.", _TEXT)
 NAMESPACE = Parameter("namespace", "Only policies of this namespace.", _TEXT)
 REASON = Parameter(
-    "reason", "Why: the message of the commit.", {"type": "string", "maxLength": _LINE}, _line
+    "reason", "Why; used as the commit message.", {"type": "string", "maxLength": _LINE}, _line
 )
-STRICT = Parameter("strict", "Refuse for a warning, too.", {"type": "boolean"}, _flag)
+STRICT = Parameter("strict", "Reject the change on warnings too.", {"type": "boolean"}, _flag)
 MUST_MATCH = Parameter(
     "If-Match", "The ETag of the policy as it was read.", _TEXT, place="header", required=True
 )
 IF_MATCH = Parameter("If-Match", "The ETag of the policy as it was read.", _TEXT, place="header")
 IDEMPOTENCY_KEY = Parameter(
     "Idempotency-Key",
-    "What is asked for again under the same key happens once.",
+    "A request repeated with the same key is carried out once.",
     {"type": "string", "minLength": 1, "maxLength": _LINE},
     _line,
     place="header",
 )
-IF_NONE_MATCH = Parameter(
-    "If-None-Match", "`*` to make a policy that is not there.", _TEXT, place="header"
-)
+IF_NONE_MATCH = Parameter("If-None-Match", "`*` to create a new policy.", _TEXT, place="header")
 _TAGGED = ("ETag",)
-_CHANGED = Answer("What became of it.", {JSON: _ref("Change")}, _TAGGED)
-_PROPOSED = Answer("It is proposed, and not made.", {JSON: _ref("Change")})
-_UNCHANGED = Answer("The caller has it already.", headers=_TAGGED)
+_CHANGED = Answer("The result.", {JSON: _ref("Change")}, _TAGGED)
+_PROPOSED = Answer("It was proposed, not made.", {JSON: _ref("Change")})
+_UNCHANGED = Answer("Not modified.", headers=_TAGGED)
 _POLICY_BODY = {JSON: _ref("WindowPolicy"), YAML: _TEXT}
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -140,7 +138,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         _POLICY,
         "getPolicy",
-        "A policy: the file's own text as YAML, or what it means as JSON.",
+        "A policy: the file's text as YAML, or its meaning as JSON.",
         handlers.get_policy,
         Scope.READ,
         {200: Answer("The policy.", _POLICY_BODY, _TAGGED), 304: _UNCHANGED},
@@ -150,7 +148,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "PUT",
         _POLICY,
         "putPolicy",
-        "Replace a policy (If-Match), or make one (If-None-Match: *).",
+        "Replace a policy (If-Match), or create one (If-None-Match: *).",
         handlers.put_policy,
         Scope.WRITE,
         {200: _CHANGED, 201: _CHANGED, 202: _PROPOSED},
@@ -161,7 +159,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "PATCH",
         _POLICY,
         "patchPolicy",
-        "Change a policy by a JSON merge patch, of the whole object or of its spec on a cluster.",
+        "Change a policy with a JSON merge patch of the whole object, or of its spec on a cluster.",
         handlers.patch_policy,
         Scope.WRITE,
         {200: _CHANGED, 202: _PROPOSED},
@@ -172,7 +170,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "DELETE",
         _POLICY,
         "deletePolicy",
-        "Take a policy out of its file.",
+        "Remove a policy from its file.",
         handlers.delete_policy,
         Scope.WRITE,
         {200: _CHANGED, 202: _PROPOSED},
@@ -182,10 +180,10 @@ OPERATIONS: tuple[Operation, ...] = (
         "POST",
         f"{_POLICY}/preview",
         "preview",
-        "What would come of a change: findings and hours. Nothing is saved.",
+        "Preview a change: findings and hours. Nothing is saved.",
         handlers.preview,
         Scope.READ,
-        {200: Answer("What would come of it.", {JSON: _ref("Preview")}, _TAGGED)},
+        {200: Answer("The preview.", {JSON: _ref("Preview")}, _TAGGED)},
         (FILE, CLUSTER, STRICT),
         Body({MERGE_PATCH: {"type": "object"}, **_POLICY_BODY}, "A merge patch, or a policy."),
     ),
@@ -196,7 +194,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Whether a policy is open, by which rule, since when and until when.",
         handlers.get_state,
         Scope.READ,
-        {200: Answer("What holds.", {JSON: _ref("State")}, _TAGGED), 304: _UNCHANGED},
+        {200: Answer("The state.", {JSON: _ref("State")}, _TAGGED), 304: _UNCHANGED},
         (FILE, CLUSTER, AT),
     ),
     Operation(
@@ -218,7 +216,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         f"{_POLICY}/pending",
         "getPending",
-        "What has come to the branch since a policy closed, and what its targets take of it.",
+        "The commits since a policy closed, and what its targets will apply of them.",
         handlers.get_pending,
         Scope.READ,
         {200: Answer("What waits.", {JSON: _ref("Pending")})},
@@ -228,7 +226,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         f"{_POLICY}/overrides",
         "listOverrides",
-        "The overrides of a policy: coming, active, over.",
+        "The overrides of a policy: future, active and over.",
         handlers.list_overrides,
         Scope.READ,
         {200: Answer("The overrides.", {JSON: _ref("OverrideList")})},
@@ -239,7 +237,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "POST",
         f"{_POLICY}/overrides",
         "addOverride",
-        "Open or close at once, until a moment, for a reason.",
+        "Open or close a policy now, until a given time, for a reason.",
         handlers.add_override,
         Scope.OVERRIDE,
         {201: _CHANGED, 202: _PROPOSED},
@@ -251,7 +249,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "DELETE",
         f"{_POLICY}/overrides/{{override}}",
         "endOverride",
-        "End an override: take it out of the file.",
+        "End an override: remove it from the file.",
         handlers.end_override,
         Scope.OVERRIDE,
         {200: _CHANGED, 202: _PROPOSED},
@@ -273,10 +271,10 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         "/healthz",
         "getHealth",
-        "Whether the service lives.",
+        "Whether the service is alive.",
         operations.get_health,
         None,
-        {200: Answer("It does.", {JSON: _ref("Health")})},
+        {200: Answer("It is alive.", {JSON: _ref("Health")})},
         tag="operations",
     ),
     Operation(
@@ -286,17 +284,17 @@ OPERATIONS: tuple[Operation, ...] = (
         "Whether the repository can be read and written.",
         operations.get_readiness,
         None,
-        {200: Answer("It can.", {JSON: _ref("Health")})},
+        {200: Answer("It is ready.", {JSON: _ref("Health")})},
         tag="operations",
     ),
     Operation(
         "GET",
         "/metrics",
         "getMetrics",
-        "Counts for Prometheus.",
+        "Metrics for Prometheus.",
         operations.get_metrics,
         None,
-        {200: Answer("The counts.", {"text/plain": _TEXT})},
+        {200: Answer("The metrics.", {"text/plain": _TEXT})},
         tag="operations",
     ),
     Operation(
@@ -316,10 +314,10 @@ SESSIONS: tuple[Operation, ...] = (
         "POST",
         "/ui/login",
         "beginSession",
-        "Let a browser in.",
+        "Sign in with a browser.",
         operations.begin_session,
         None,
-        {303: Answer("It has a cookie now.")},
+        {303: Answer("The cookie is set.")},
         (NEXT,),
         body=Body({FORM: {"type": "object"}}, "The token."),
         tag="pages",
@@ -328,10 +326,10 @@ SESSIONS: tuple[Operation, ...] = (
         "POST",
         "/ui/logout",
         "endSession",
-        "Forget a browser.",
+        "Sign out.",
         operations.end_session,
         None,
-        {303: Answer("It has no cookie any more.")},
+        {303: Answer("The cookie is removed.")},
         body=Body({FORM: {"type": "object"}}, "Nothing."),
         tag="pages",
     ),

@@ -40,7 +40,7 @@ _QUEUE = 100
 # Of each target.
 _SHOWN = 100
 
-NOT_LOOKED = "which commits the targets take is not looked for: serve has no --clusters"
+NOT_LOOKED = "which commits the targets will apply is not shown: serve has no --clusters"
 
 Record = dict[str, object]
 
@@ -164,7 +164,7 @@ class Waiting:
             if asked.key in self._queue:
                 return self._queue[asked.key][1]
             if len(self._queue) >= _QUEUE:
-                done.set_result(Found(problem="too many policies are looked at now: ask later"))
+                done.set_result(Found(problem="too many requests in progress: try again later"))
                 return done
             self._queue[asked.key] = asked, done
             if self._worker is None:
@@ -199,7 +199,7 @@ class Waiting:
             return Found(problem=NOT_LOOKED)
         # Nobody waits for what was to come of an older commit.
         if self._branch.tip() != asked.new:
-            return Found(problem="the branch has moved meanwhile")
+            return Found(problem="the branch has moved in the meantime")
         try:
             return _targets(self._printed(asked, self.clusters))
         except (WorkspaceError, OSError, ValueError, LookupError, TypeError) as error:
@@ -261,7 +261,7 @@ def _target(record: Mapping[str, object]) -> Target:
 
 def _texts(found: object) -> list[str]:
     if not isinstance(found, list):
-        raise TypeError("no list of texts")
+        raise TypeError("not a list of strings")
     return [str(each) for each in found]
 
 
@@ -270,7 +270,7 @@ def _commits(found: object) -> list[Commit]:
     if found is None:
         return []
     if not isinstance(found, list):
-        raise TypeError("no list of commits")
+        raise TypeError("not a list of commits")
     return [
         Commit(each["commit"], None, int(each["committed"]), each["author"], each["subject"])
         for each in found

@@ -178,7 +178,7 @@ class Windows:
         """Keep every other writer out, here and in other processes; raises Problem if it lasts."""
         # Threads of this process first: flock is for the others.
         if not self._writing.acquire(timeout=_PATIENCE):
-            raise _busy("another change is under way")
+            raise _busy("another change is in progress")
         try:
             with self._locked():
                 yield
@@ -225,7 +225,7 @@ class Windows:
     def _tip(self) -> str:
         tip = self.branch.tip()
         if tip is None:
-            raise WorkspaceError(f"the branch {self.branch.name} is gone")
+            raise WorkspaceError(f"the branch {self.branch.name} no longer exists")
         return tip
 
 
@@ -235,12 +235,12 @@ def one(snapshot: Snapshot, namespace: str, name: str, file: str | None) -> Stor
     if file is not None:
         found = tuple(stored for stored in found if stored.file == file)
     if not found:
-        raise Problem(HTTPStatus.NOT_FOUND, f"there is no policy {title(namespace, name)}")
+        raise Problem(HTTPStatus.NOT_FOUND, f"policy {title(namespace, name)} not found")
     if len(found) > 1:
         files = ", ".join(stored.file for stored in found)
         raise Problem(
             HTTPStatus.CONFLICT,
-            f"{title(namespace, name)} is in several files: say which with ?file= ({files})",
+            f"{title(namespace, name)} is in several files: select one with ?file= ({files})",
         )
     return found[0]
 

@@ -252,7 +252,7 @@ class Writer:
             if name in _listed(content):
                 raise Problem(
                     HTTPStatus.CONFLICT,
-                    f"{path} names {name}, and would not build without it: take it out there first",
+                    f"{path} names {name} and would not build without it: remove it there first",
                 )
 
     def _check_not_rendered(self, stored: Stored) -> None:
@@ -262,8 +262,8 @@ class Writer:
         for rendered in self._renderer.rendered(self._windows.snapshot.commit, stored):
             raise Problem(
                 HTTPStatus.CONFLICT,
-                f"the windows of {stored.title} are rendered in {rendered.place}: first see to it "
-                "that nothing stays suspended (docs/how-to/removing-a-policy.md)",
+                f"the windows of {stored.title} are rendered in {rendered.place}: first make "
+                "sure that nothing stays suspended (docs/how-to/removing-a-policy.md)",
             )
 
     def _replayed(self, order: Order, place: Place, stored: Stored) -> Outcome | None:
@@ -348,7 +348,7 @@ class Writer:
             results = [result for result in proposal.compiled if fails([result])]
         raise Problem(
             HTTPStatus.UNPROCESSABLE_ENTITY,
-            "the policy would be wrong: nothing was written",
+            "the policy would be invalid: nothing was written",
             findings(results, proposal.new, file),
         )
 
@@ -358,7 +358,7 @@ class Writer:
         name = settings.created.format(namespace=place.namespace or "default", name=place.name)
         file = "/".join(part for part in (self._windows.below, name) if part)
         if self._windows.branch.is_taken(snapshot.commit, file):
-            raise Problem(HTTPStatus.CONFLICT, f"{file} is there already, and is no such policy")
+            raise Problem(HTTPStatus.CONFLICT, f"{file} already exists, and is not this policy")
         return file
 
     def _published(
@@ -393,7 +393,7 @@ class Writer:
         place = outcome.place
         remote = windows.settings.remote
         if remote is None:
-            raise WorkspaceError("changes are proposed at a remote, and none is named")
+            raise WorkspaceError("changes are proposed at a remote, but no remote is configured")
         message = _message(order, place)
         base = windows.snapshot.commit
         committer = windows.settings.committer
@@ -428,8 +428,8 @@ class Writer:
         if touched:
             raise Problem(
                 HTTPStatus.CONFLICT,
-                f"{touched[0]} has changes in the working tree that are not committed: commit "
-                "or restore them first",
+                f"{touched[0]} has uncommitted changes in the working tree: commit or restore "
+                "them first",
             )
         contents = [edit.content for edit in edits if edit.content is not None]
         # The branch is at `tip`; the commit is made on `base`, ahead once the remote has moved.
@@ -458,7 +458,7 @@ class Writer:
             else:
                 windows.adopt(base, commit, edits)
                 return commit
-        raise Problem(HTTPStatus.CONFLICT, "the remote moves all the time: try again")
+        raise Problem(HTTPStatus.CONFLICT, "the remote keeps moving: try again")
 
     def _push(self, commit: str) -> None:
         remote = self._windows.settings.remote
@@ -484,7 +484,7 @@ class Writer:
         if not windows.branch.is_ancestor(tip, theirs):
             raise Problem(
                 HTTPStatus.CONFLICT,
-                f"the branch {windows.branch.name} here and at {remote} have gone apart",
+                f"the branch {windows.branch.name} here and at {remote} have diverged",
             ) from error
         for edit in edits:
             if _blob(windows.branch.file(theirs, edit.path)) != _blob(
@@ -494,7 +494,7 @@ class Writer:
                 windows.catch_up(theirs)
                 raise Problem(
                     HTTPStatus.CONFLICT,
-                    f"{edit.path} was changed at {remote} meanwhile: read it again",
+                    f"{edit.path} was changed at {remote} in the meantime: read it again",
                 ) from error
         return theirs
 
@@ -518,14 +518,14 @@ def _check(order: Order, stored: Stored) -> None:
             return
     raise Problem(
         HTTPStatus.PRECONDITION_FAILED,
-        f"{stored.title} has changed since: it is {entity_tag(stored, json=False)} now",
+        f"{stored.title} has changed: its ETag is now {entity_tag(stored, json=False)}",
         headers={"ETag": entity_tag(stored, json=False)},
     )
 
 
 def _check_absent(snapshot: Snapshot, place: Place) -> None:
     if (place.namespace, place.name) in snapshot.policies:
-        raise Problem(HTTPStatus.PRECONDITION_FAILED, f"{place.title} is there already")
+        raise Problem(HTTPStatus.PRECONDITION_FAILED, f"{place.title} already exists")
 
 
 @dataclass(frozen=True, slots=True)

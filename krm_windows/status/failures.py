@@ -134,7 +134,7 @@ def _of_container(
     ended = dig(container, "state", "terminated")
     if dig(ended, "reason") == "OOMKilled":
         # The kubelet has no message for it.
-        words = "it took more memory than its limit"
+        words = "it exceeded its memory limit"
         yield _failure(thing, dig(ended, "finishedAt"), "OOMKilled", words)
 
 

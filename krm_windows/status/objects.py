@@ -96,7 +96,7 @@ def find(things: Mapping[Address, Thing], target: Target) -> Thing | None:
 
 def _objects(value: object) -> list[Thing]:
     if not isinstance(value, dict) or "kind" not in value:
-        raise ValueError("holds something other than objects of Kubernetes")
+        raise ValueError("contains something other than Kubernetes objects")
     items = value.get("items")
     # `kind: List` with `items`; any other object has none at its top.
     if not isinstance(items, list):

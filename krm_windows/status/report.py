@@ -150,9 +150,9 @@ def _stopped(
     for name in own:
         cron_job = found.get((namespace, name))
         if cron_job is None:
-            yield f"CronJob {namespace}/{name} is missing: was it pruned, or never applied?"
+            yield f"CronJob {namespace}/{name} not found: was it pruned, or never applied?"
         elif dig(cron_job, "spec", "suspend") is True:
-            yield f"CronJob {namespace}/{name} is suspended: it starts no run"
+            yield f"CronJob {namespace}/{name} is suspended, so it starts no runs"
 
 
 @dataclass(frozen=True, slots=True)

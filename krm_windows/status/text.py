@@ -37,12 +37,12 @@ def lines(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
     if report.failure:
         by = report.failure.by
         words = report.failure.words
-        yield escape.line(f"since the last run that succeeded: {by}: {words}"), True
+        yield escape.line(f"since the last successful run: {by}: {words}"), True
 
 
 def _table(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
     if not report.rows:
-        yield "no targets: nothing has the labels that they are selected by", False
+        yield "no targets: no object matches the policy's `matchLabels`", False
         return
     table: list[tuple[str, ...]] = [_HEAD]
     alarming = [False]

@@ -19,14 +19,14 @@ def confidential(address: str) -> SplitResult:
         _ = parts.port
     except ValueError:
         # The words of the exception have the address, too.
-        raise WorkspaceError("an address must be https://HOST/…, and this is none") from None
+        raise WorkspaceError("the URL must be https://HOST/…") from None
     if not parts.hostname:
-        raise WorkspaceError("an address must be https://HOST/…, and this has no host")
+        raise WorkspaceError("the URL must be https://HOST/…, but it has no host")
     place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
     if "@" in parts.netloc:
         # Whatever fails later names the address.
-        raise WorkspaceError(f"{place}: an address must have no user and no password in it")
+        raise WorkspaceError(f"{place}: the URL must not contain a user or password")
     is_local = parts.scheme == "http" and parts.hostname in LOCAL
     if parts.scheme != "https" and not is_local:
-        raise WorkspaceError(f"{place}: must be https, or an address of this machine")
+        raise WorkspaceError(f"{place}: must be an https URL, or an address of this machine")
     return parts

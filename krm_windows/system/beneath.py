@@ -36,7 +36,7 @@ class Budget:
             self._left -= size
         if self._left < 0:
             raise WorkspaceError(
-                f"{root}: holds more than {MOST_OF_ALL // _MIB} MiB to read, which is refused"
+                f"{root}: contains more than {MOST_OF_ALL // _MIB} MiB, the most that is read"
             )
 
 

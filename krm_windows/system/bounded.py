@@ -99,9 +99,7 @@ def _piped(
         # Milliseconds, and never a negative number, which means for ever.
         found = poll.poll(max(ends - time.monotonic(), 0) * 1000)
         if not found:
-            raise WorkspaceError(
-                f"{path}: is a pipe that has not come to its end within {patience:g} s"
-            )
+            raise WorkspaceError(f"{path}: is a pipe that did not end within {patience:g} s")
         # Whoever had it open has closed it: what is read then is all there is.
         begun = begun or bool(found[0][1] & select.POLLHUP)
 
@@ -122,4 +120,4 @@ def _has_writers(descriptor: int) -> bool:
 
 
 def _too_large(name: str, most: int) -> str:
-    return f"{name}: has more than {most >> 20} MiB, the most that is read of one input"
+    return f"{name}: is larger than {most >> 20} MiB, the most that is read from one input"

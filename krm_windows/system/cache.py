@@ -149,7 +149,7 @@ def _private_directory(path: Path) -> int:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError as error:
         raise WorkspaceError(
-            f"{path}: is not a directory to keep builds in: {error.strerror}"
+            f"{path}: cannot be used as the cache directory: {error.strerror}"
         ) from error
     try:
         _claim(descriptor, path, 0o700)
@@ -175,7 +175,7 @@ def _key(path: Path) -> bytes:
         key = file.read(_KEY_BYTES + 1)
     if len(key) != _KEY_BYTES:
         raise WorkspaceError(
-            f"{path}: must hold {_KEY_BYTES} bytes; remove it, and a new one is made"
+            f"{path}: must hold {_KEY_BYTES} bytes; remove it, and a new one is created"
         )
     return key
 
@@ -203,11 +203,11 @@ def _claim(descriptor: int, path: Path, mode: int) -> None:
     found = os.fstat(descriptor)
     if found.st_uid != os.geteuid():
         raise WorkspaceError(
-            f"{path}: belongs to another user, so what it holds is not used; name another directory"
+            f"{path}: belongs to another user, so it is not used; use another directory"
         )
     if found.st_mode & _OTHERS_MAY_WRITE:
         raise WorkspaceError(
-            f"{path}: others may write to it, so it is not used; remove it, or name another place"
+            f"{path}: is writable by others, so it is not used; remove it, or use another directory"
         )
     if stat.S_IMODE(found.st_mode) != mode:
         # It is ours and nobody else could write to it, so it is only made private.

@@ -68,12 +68,12 @@ class Checkout:
     def refusal(self, path: str) -> str | None:
         """Say why what a path leads to is not read; None where it may be, or nothing is there."""
         if path.count("/") > DEEPEST:
-            return f"lies more than {DEEPEST} directories deep, so it is not read"
+            return f"is more than {DEEPEST} directories deep, so it is not read"
         real = None if path.startswith("/") else self._followed(path)
         if real is None:
             return "leads out of the repository, so it is not followed"
         if _is_hidden(real):
-            return "lies in a hidden directory, which is not read"
+            return "is in a hidden directory, which is not read"
         try:
             # Paths are texts here: thousands are asked for, and a `Path` takes longer.
             mode = os.lstat(os.path.join(self.root, real)).st_mode  # noqa: PTH118

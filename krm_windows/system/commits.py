@@ -42,14 +42,14 @@ class WorkingTree:
         head = self._git("symbolic-ref", "--quiet", "--short", "HEAD")
         current = head.output.decode(errors="replace").strip()
         if head.code != 0:
-            raise WorkspaceError(f"{self.top}: HEAD is detached: check a branch out first")
+            raise WorkspaceError(f"{self.top}: HEAD is detached: check out a branch first")
         if branch is not None and current != branch:
             raise WorkspaceError(f"{self.top}: is on branch {current}, not on {branch}")
         # Also a file that Git does not know yet counts as changed.
         status = self._done("status", "--porcelain", "--untracked-files=all", "--", str(self.file))
         if status.strip():
             raise WorkspaceError(
-                f"{self.file}: has changes that are not committed: commit or restore them first"
+                f"{self.file}: has uncommitted changes: commit or restore them first"
             )
 
     def commit(self, message: str, author: Person | None) -> str:

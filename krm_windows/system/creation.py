@@ -45,9 +45,7 @@ def create(path: Path, files: Mapping[str, bytes]) -> None:
 
 def _refuse_taken(path: Path) -> None:
     """Refuse a path at which something exists; an empty directory may."""
-    taken = WorkspaceError(
-        f"{path} is in the way: name a directory that does not exist or is empty"
-    )
+    taken = WorkspaceError(f"{path} is in the way: use a directory that does not exist or is empty")
     try:
         there = Directory.named(path)
     except NotADirectoryError:
@@ -81,6 +79,6 @@ def _move(
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EBUSY):
             raise WorkspaceError(
-                f"{path} is in the way: another run has made it meanwhile"
+                f"{path} is in the way: another run has created it in the meantime"
             ) from None
         raise

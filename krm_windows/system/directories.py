@@ -97,7 +97,7 @@ class Directory(Closing):
                 if not make:
                     raise
         raise WorkspaceError(
-            f"{self.path.joinpath(*steps)} is removed again and again: is another run at work?"
+            f"{self.path.joinpath(*steps)} keeps being removed: is another run in progress?"
         )
 
     def found(self, steps: Sequence[str]) -> "Directory | None":
@@ -135,8 +135,8 @@ class Directory(Closing):
         place = self.path / name
         if self.kind(name) == stat.S_IFLNK:
             return (
-                f"{place} is in the way: it is a link, which may lead elsewhere; name what it "
-                "leads to"
+                f"{place} is in the way: it is a symbolic link, which is not followed; use "
+                "the path that it links to"
             )
         return f"{place} is in the way: it is not a directory"
 

@@ -76,7 +76,7 @@ def name_of(directory: Path, ref: str) -> str:
 def commit_of(git: Git, directory: Path, ref: str) -> str:
     """Return the name of the object of a commit; raises WorkspaceError where a ref names none."""
     unknown = WorkspaceError(
-        f"{directory}: {ref[:_REF]!r} names no commit of this repository (is it fetched?)"
+        f"{directory}: {ref[:_REF]!r} is not a commit in this repository (was it fetched?)"
     )
     # A line end would begin a second request to `cat-file --batch`.
     if not ref or len(ref) > _REF or "\n" in ref:
@@ -96,7 +96,9 @@ def _tree(git: Git, commit: str, prefix: str) -> str | None:
     None where it was no directory then.
     """
     if "\n" in prefix:
-        raise WorkspaceError(f"{prefix!r}: --since takes no directory with a line end in its name")
+        raise WorkspaceError(
+            f"{prefix!r}: --since does not support a directory with a line break in its name"
+        )
     place = "" if prefix == "." else prefix
     # Such as `4b825dc…:clusters/prod`; Git answers `OBJECT tree SIZE`, or `… missing`.
     ended = git.run("cat-file", "--batch-check", stdin=os.fsencode(f"{commit}:{place}\n"))
@@ -118,7 +120,7 @@ def _listed(git: Git, directory: Path, tree: str, most: Most) -> bytes:
         return _output(git.run(*arguments, output=most.listing), directory)
     except LimitError as error:
         raise WorkspaceError(
-            f"{directory}: the commit has too many files: {error}; name a directory with fewer"
+            f"{directory}: the commit has too many files: {error}; give a directory with fewer"
         ) from None
 
 
@@ -179,9 +181,7 @@ def contents(git: Git, batch: Sequence[Entry]) -> Iterator[bytes]:
         head, found, _ = printed[place : place + _HEAD].partition(b"\n")
         # `OBJECT blob SIZE`; anything else, as `OBJECT missing`, has no content to read.
         if not found or head.split() != [entry.blob.encode(), b"blob", str(entry.size).encode()]:
-            raise WorkspaceError(
-                f"the entry {entry.path!r} of the commit has no content that git can read"
-            )
+            raise WorkspaceError(f"git cannot read the content of {entry.path!r} in the commit")
         # Past the end of that line; and below past the line end that Git adds behind each content.
         place += len(head) + 1
         yield printed[place : place + entry.size]
@@ -192,7 +192,8 @@ def _output(ended: Ended, directory: Path | None) -> bytes:
     if ended.code != 0:
         where = f"{directory}: " if directory else ""
         raise WorkspaceError(
-            f"{where}git cannot read the commit: {ended.last_line or f'it ended with {ended.code}'}"
+            f"{where}git cannot read the commit: "
+            f"{ended.last_line or f'it exited with {ended.code}'}"
         )
     return ended.output
 

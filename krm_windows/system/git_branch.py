@@ -119,7 +119,9 @@ class Branch:
                 raise WorkspaceError(f"{layout.top}: HEAD is detached: name a branch")
             branch = cls(program, layout, head)
         if branch.tip() is None:
-            raise WorkspaceError(f"{layout.top}: there is no branch {branch.name!r} with a commit")
+            raise WorkspaceError(
+                f"{layout.top}: branch {branch.name!r} not found, or it has no commit"
+            )
         return branch
 
     @property
@@ -204,7 +206,7 @@ class Branch:
             end = printed.index(b"\n", place)
             words = printed[place:end].split()
             if words[1:2] != [b"blob"]:
-                raise WorkspaceError(f"the object {blob} has no content here")
+                raise WorkspaceError(f"the content of the object {blob} is missing here")
             size = int(words[2])
             found[blob] = printed[end + 1 : end + 1 + size]
             place = end + size + 2
@@ -228,7 +230,7 @@ class Branch:
         """Let the branch lead to another commit; raises MovedError where it is not at `old`."""
         ended = self.run("update-ref", "-m", "krm-windows", self.ref, new, old)
         if ended.code != 0:
-            raise MovedError(f"the branch {self.name} has moved meanwhile: {_said(ended)}")
+            raise MovedError(f"the branch {self.name} has moved in the meantime: {_said(ended)}")
 
     def is_ancestor(self, older: str, newer: str) -> bool:
         """Say whether one commit is in the history of another, or the same."""
@@ -250,9 +252,9 @@ class Branch:
         # git-push(1), --porcelain: `!<TAB>from:to<TAB>[rejected] (fetch first)`; what a hook of
         # the remote declines is `[remote rejected]`.
         if "\t[rejected]" in printed:
-            raise MovedError(f"the remote {_plain(remote)} has moved meanwhile")
+            raise MovedError(f"the remote {_plain(remote)} has moved in the meantime")
         raise RemoteError(
-            f"the remote {_plain(remote)} did not take the change: {_refusal(printed, ended)}"
+            f"the remote {_plain(remote)} rejected the change: {_refusal(printed, ended)}"
         )
 
     def check_remote(self, remote: str) -> None:
@@ -408,7 +410,7 @@ class Branch:
         """Run a command that prints the name of an object."""
         found = self._done(*arguments, stdin=stdin, extra=extra).decode(errors="replace").strip()
         if not git_layout.is_object_name(found):
-            raise WorkspaceError(f"git {arguments[0]} printed no name of an object")
+            raise WorkspaceError(f"git {arguments[0]} printed no object name")
         return found
 
 

@@ -190,7 +190,7 @@ class History:
             )
         except LimitError as error:
             raise WorkspaceError(
-                f"{self.directory}: its commits change too much: {error}"
+                f"{self.directory}: its commits change too many files: {error}"
             ) from None
         return _output(ended, self.directory)
 
@@ -207,10 +207,14 @@ def opened(directory: Path, ref: str = "HEAD") -> Iterator[History]:
     if not real.is_dir():
         raise WorkspaceError(f"{directory}: is not a directory: give that of the clone")
     if real.is_relative_to(layout.own):
-        raise WorkspaceError(f"{directory}: is Git's own directory: give the one that it lies in")
+        raise WorkspaceError(
+            f"{directory}: is a .git directory: give the directory that contains it"
+        )
     prefix = os.path.relpath(real, layout.top)
     if "\n" in prefix:
-        raise WorkspaceError(f"{prefix!r}: a directory with a line end in its name is not read")
+        raise WorkspaceError(
+            f"{prefix!r}: a directory with a line break in its name is not supported"
+        )
     with git_program.opened(layout) as git:
         # Where a clone ends: data, a name of an object a line (gitformat-shallow).
         shallow = _shallow(layout.common)
@@ -288,6 +292,6 @@ def _changes(printed: bytes, prefix: str) -> dict[str, list[Changed]]:
 
 def _output(ended: Ended, directory: Path) -> bytes:
     if ended.code != 0:
-        said = ended.last_line or f"it ended with {ended.code}"
+        said = ended.last_line or f"it exited with {ended.code}"
         raise WorkspaceError(f"{directory}: git cannot read the history: {said}")
     return ended.output

@@ -62,9 +62,9 @@ def find(directory: Path) -> Layout:
             return _layout(top)
     if all((start / name).exists() for name in _BARE):
         raise WorkspaceError(
-            f"{directory}: a bare repository has no working tree, and is not read: git clone it"
+            f"{directory}: is a bare repository, which is not supported: git clone it"
         )
-    raise WorkspaceError(f"{directory}: not a git repository, nor in one")
+    raise WorkspaceError(f"{directory}: not a git repository (or any of its parent directories)")
 
 
 def _layout(top: Path) -> Layout:
@@ -80,9 +80,7 @@ def _layout(top: Path) -> Layout:
         shared = own / "commondir"
         layout = Layout(top, own, _named(shared, "") if os.path.lexists(shared) else own)
     else:
-        raise WorkspaceError(
-            f"{place}: must be a directory or a file; what it leads to is not read"
-        )
+        raise WorkspaceError(f"{place}: must be a directory or a file; links are not followed")
     _check_objects(layout)
     return layout
 
@@ -91,7 +89,7 @@ def _named(file: Path, prefix: str) -> Path:
     """Return the directory that a file names."""
     text = os.fsdecode(small(file) or b"").rstrip("\r\n")
     if not text.startswith(prefix) or "\0" in text:
-        raise WorkspaceError(f"{file}: must name a directory of Git")
+        raise WorkspaceError(f"{file}: must contain the path of a git directory")
     # A relative path begins at the file, wherever the command runs (gitrepository-layout(5)).
     found = Path(os.path.realpath(file.parent / text.removeprefix(prefix)))
     if not found.is_dir():
@@ -124,16 +122,15 @@ def _check_objects(layout: Layout) -> None:
     # A borrowed object database could be anywhere on this machine (git-clone(1), --shared).
     if small(layout.objects / "info/alternates"):
         raise WorkspaceError(
-            f"{layout.top}: takes objects from another repository (objects/info/alternates), "
-            "which is not followed; clone it with --dissociate, or without --reference and "
-            "--shared"
+            f"{layout.top}: uses objects of another repository (objects/info/alternates), which "
+            "is not supported; clone it with --dissociate, or without --reference and --shared"
         )
     folders = [layout.objects, layout.objects / "info", layout.objects / "pack"]
     # Loose objects lie in 256 directories, by the first byte of their names: `objects/4b/825dc…`.
     folders += [layout.objects / f"{number:02x}" for number in range(256)]
     for folder in folders:
         if folder.is_symlink():
-            raise WorkspaceError(f"{folder}: is a link, which is not followed")
+            raise WorkspaceError(f"{folder}: is a symbolic link, which is not followed")
         if not folder.is_dir():
             continue
         with os.scandir(folder) as entries:
@@ -141,7 +138,9 @@ def _check_objects(layout: Layout) -> None:
                 if not (
                     entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
                 ):
-                    raise WorkspaceError(f"{entry.path}: is not a plain file, and is not opened")
+                    raise WorkspaceError(
+                        f"{entry.path}: is not a regular file, so it is not opened"
+                    )
 
 
 def is_object_name(text: str) -> bool:

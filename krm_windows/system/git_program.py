@@ -121,7 +121,9 @@ def opened(layout: Layout) -> Iterator[Git]:
     """
     program = programs.find("git")
     if program is None:
-        raise WorkspaceError("git is not installed: the history of a repository is read by it")
+        raise WorkspaceError(
+            "git is not installed: it is needed to read the history of a repository"
+        )
     with tempfile.TemporaryDirectory(prefix="krm-windows-git-") as name:
         # Without links, as the temporary directory may be one (`/tmp` on macOS).
         private = Path(os.path.realpath(name))
@@ -189,9 +191,7 @@ def _extensions(git: Git, layout: Layout) -> str:
     form = ended.output.decode(errors="replace").strip().lower() or "sha1"
     # Git's two object formats (gitformat-hash-function-transition).
     if form not in ("sha1", "sha256"):
-        raise WorkspaceError(
-            f"{layout.top}: has objects in the format {form!r}, which is not known"
-        )
+        raise WorkspaceError(f"{layout.top}: has objects in the unknown format {form!r}")
     return "" if form == "sha1" else f"[extensions]\n\tobjectFormat = {form}\n"
 
 

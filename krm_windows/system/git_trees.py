@@ -64,7 +64,7 @@ def entries(listed: bytes, most: Most) -> list[Entry]:
     found = list(_files(listed))
     if len(found) > most.entries:
         raise WorkspaceError(
-            f"the commit has more than {most.entries} files; name a directory with fewer"
+            f"the commit has more than {most.entries} files; give a directory with fewer"
         )
     # A path once as a file and once as a directory could lead a write through a link.
     taken = _paths(found)
@@ -72,13 +72,13 @@ def entries(listed: bytes, most: Most) -> list[Entry]:
     for entry in found:
         for above in _above(entry.path):
             if above in taken:
-                raise _refused(entry.path, f"lies below {above!r}, which is a file or a link")
+                raise _refused(entry.path, f"is below {above!r}, which is a file or a link")
         if entry.size > most.file:
-            raise _refused(entry.path, f"has {entry.size} bytes, at most {most.file} are read")
+            raise _refused(entry.path, f"has {entry.size} bytes; at most {most.file} are read")
         total += entry.size
         if total > most.total:
             raise WorkspaceError(
-                f"the commit has more than {most.total} bytes of files; name a directory with fewer"
+                f"the commit has more than {most.total} bytes of files; give a directory with fewer"
             )
     return found
 
@@ -99,13 +99,13 @@ def _files(listed: bytes) -> Iterator[Entry]:
         if not size.isdecimal():
             raise _refused(
                 path,
-                "has no content here, and nothing is fetched: clone the repository without "
-                "--filter, or have the rest of it fetched (git fetch --refetch --no-filter)",
+                "has no content in this clone, and nothing is fetched: clone the repository "
+                "without --filter, or fetch the rest (git fetch --refetch --no-filter)",
             )
         is_link = form == stat.S_IFLNK
         if is_link and int(size) > _TARGET:
             raise _refused(
-                path, f"is a link to a path of {size} bytes, at most {_TARGET} are followed"
+                path, f"is a link to a path of {size} bytes; at most {_TARGET} are followed"
             )
         yield Entry(path, blob, int(size), is_link)
 
@@ -114,7 +114,7 @@ def _paths(found: Sequence[Entry]) -> set[str]:
     taken: set[str] = set()
     for entry in found:
         if entry.path in taken:
-            raise _refused(entry.path, "is there twice")
+            raise _refused(entry.path, "occurs twice")
         taken.add(entry.path)
     return taken
 
@@ -140,9 +140,9 @@ def _reason(name: str) -> str:
     if name in ("", ".", ".."):
         return "leads out of the tree" if name else "has an empty name in its path"
     if "\\" in name:
-        return "has a backslash in its path, which some systems take for a slash"
+        return "has a backslash in its path, which some systems treat as a slash"
     if is_dot_git(name):
-        return "has the name of Git's own directory in its path"
+        return "has .git in its path"
     if len(name.encode(errors="surrogateescape")) > _NAME:
         return f"has a name of more than {_NAME} bytes"
     return ""
@@ -218,7 +218,7 @@ class Links:
     def _count(self) -> None:
         self._steps -= 1
         if self._steps < 0:
-            raise WorkspaceError("the commit has links that lead through too many others")
+            raise WorkspaceError("the commit has links that lead through too many other links")
 
 
 def _is_relative(target: str) -> bool:

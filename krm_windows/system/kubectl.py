@@ -35,18 +35,18 @@ _DATE = re.compile(r"\bDate: \[?([A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d
 _ADVICE = {
     re.compile(
         r"doesn't have a resource type"
-    ): "the kind is not installed in this cluster; is it the right one (--context)?",
+    ): "the CRD is not installed in this cluster; is it the right cluster (--context)?",
     re.compile(r"\(Forbidden\)"): (
-        "reading the targets takes `get` on them, and reading the last run `list` on Jobs and "
-        "CronJobs"
+        "reading the targets needs `get` on them, and reading the last run needs `list` on Jobs "
+        "and CronJobs"
     ),
     re.compile(
         r"(?i)unauthorized|must be logged in"
-    ): "the cluster does not know you; is it the right one (--context)?",
+    ): "the cluster did not accept your credentials; is it the right cluster (--context)?",
     re.compile(r"(?:does not|doesn't) exist"): "`kubectl config get-contexts` lists the contexts",
     re.compile(
         r"refused|[Uu]nable to connect|no such host|timeout|deadline"
-    ): "no API server answers; is it the right one (--kubeconfig, --context)?",
+    ): "the API server does not answer; is it the right cluster (--kubeconfig, --context)?",
 }
 
 
@@ -124,20 +124,20 @@ class Kubectl:
         options = [f"{name}={value}" for name, value in chosen.items() if value is not None]
         program = programs.find("kubectl")
         if program is None:
-            advice = "install it, or pipe what it prints elsewhere (-f -)"
-            raise WorkspaceError(f"there is no kubectl on the PATH: {advice}")
+            advice = "install it, or pipe in its output from another machine (-f -)"
+            raise WorkspaceError(f"kubectl not found in PATH: {advice}")
         command = [program, "get", *options, f"--request-timeout={_PATIENCE}", *arguments]
         return programs.run(command, environment=os.environ, limits=_LIMITS)
 
 
 def _check(what: str, text: str) -> None:
     if len(text) > _LONGEST or not _GRAMMARS[what].fullmatch(text):
-        raise WorkspaceError(f"{text[:_LONGEST]!r} is not a {what} that kubectl could be asked for")
+        raise WorkspaceError(f"{text[:_LONGEST]!r} is not a valid {what} for kubectl")
 
 
 def _words(complaint: str) -> str:
     """Return why kubectl failed, from the last line that it printed, and what to do."""
-    last = complaint.strip().rpartition("\n")[2] or "it did not say why"
+    last = complaint.strip().rpartition("\n")[2] or "it printed no error"
     advice = next(
         (f"; {advice}" for pattern, advice in _ADVICE.items() if pattern.search(last)), ""
     )

@@ -135,9 +135,9 @@ class Builder(Closing):
                 # Without a sandbox it may still build what was checked to be harmless.
                 self._sandbox, self.version = self._begun(_OFFLINE, confined=False)
             except WorkspaceError as again:
-                advice = "put the program itself first on the PATH, and not a script that finds it"
+                advice = "put the program itself first in PATH, not a wrapper script"
                 raise WorkspaceError(
-                    f"{program.path} does not say its version: {again}; {advice}"
+                    f"{program.path} does not print its version: {again}; {advice}"
                 ) from again
 
     @classmethod
@@ -240,7 +240,7 @@ def reason(said: str, code: int) -> str:
     """
     # Some programs print nothing at all when they are killed.
     lines = [line.strip() for line in said.splitlines() if line.strip()] or [
-        f"failed without a word, with {code}"
+        f"failed without an error message, with {code}"
     ]
     # kubectl prints `error: `, kustomize `Error: `, both before the same words.
     line = lines[-1].partition(_NO_DIRECTORY)[0].removeprefix("Error: ").removeprefix("error: ")

@@ -90,7 +90,7 @@ def _current(path: Path, how: int) -> Directory:
             if _is_now(path, directory):
                 stack.pop_all()
                 return directory
-    raise WorkspaceError(f"{path} is removed again and again: is another run at work?")
+    raise WorkspaceError(f"{path} keeps being removed: is another run in progress?")
 
 
 def _is_now(path: Path, directory: Directory) -> bool:
@@ -117,7 +117,7 @@ def _own(directory: Directory, name: str) -> int:
             stack.callback(os.close, descriptor)
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise WorkspaceError(
-                    f"{directory.path / name} is in the way: it is not a plain file"
+                    f"{directory.path / name} is in the way: it is not a regular file"
                 )
             _take(directory, descriptor, fcntl.LOCK_EX, name)
             with suppress(FileNotFoundError):
@@ -127,7 +127,7 @@ def _own(directory: Directory, name: str) -> int:
                     stack.pop_all()
                     return descriptor
     raise WorkspaceError(
-        f"{directory.path / name} is removed again and again: is another run at work?"
+        f"{directory.path / name} keeps being removed: is another run in progress?"
     )
 
 
@@ -187,8 +187,8 @@ def _busy(directory: Directory, descriptor: int, name: str) -> str:
         what = f"part {found[1]} of {found[2]} of it"
     who = _holder(os.fstat(descriptor))
     return (
-        f"{directory.path}: another run{who} writes {what}: wait until it has ended, then run "
-        "this again"
+        f"{directory.path}: another run{who} is writing {what}: wait until it has ended, then "
+        "run this again"
     )
 
 

@@ -39,7 +39,8 @@ def spread(
             yield from cast("Iterator[Outcome]", pool.map(_do, items))
         except BrokenProcessPool:
             raise WorkspaceError(
-                "a process ended before its work was done; what it wrote is whole, run it again"
+                "a process ended before its work was done; the files it wrote are complete, "
+                "so run this again"
             ) from None
 
 

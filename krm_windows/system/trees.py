@@ -123,7 +123,9 @@ class Tree:
                 return
             # A failure of power leaves an empty file of a new one, which is nobody's.
             if folder.read(name) != b"":
-                raise WorkspaceError(f"{self.path / path} is in the way: it was not rendered")
+                raise WorkspaceError(
+                    f"{self.path / path} is in the way: it was not rendered by krm-windows"
+                )
 
     def _remove(self, paths: Sequence[str]) -> None:
         """Remove files, and the directories that they leave empty."""

@@ -61,8 +61,7 @@ def directories(
     steps = [step for step in pattern.split("/") if step not in ("", ".")]
     if len(steps) > MOST_STEPS:
         raise WorkspaceError(
-            f"the pattern {pattern[:80]!r} has {len(steps)} parts, and at most {MOST_STEPS} are "
-            "allowed"
+            f"the pattern {pattern[:80]!r} has {len(steps)} parts; at most {MOST_STEPS} are allowed"
         )
     counter = _Counter(root, most)
     # A directory, and which parts of the pattern may match what is in it: so none is visited twice.
@@ -153,7 +152,7 @@ class _Counter:
         self._left -= 1
         if self._left < 0:
             raise WorkspaceError(
-                f"{self.root}: has more than {self._most} files and directories to read"
+                f"{self.root}: contains more than {self._most} files and directories"
             )
 
 

@@ -335,7 +335,7 @@ def something_waits(served: Served) -> None:
 def test_what_waits_is_said(served: Served) -> None:
     """Of a closed window, as the repository says it; who wrote it is a text."""
     something_waits(served)
-    assert "1 commit has come to main since it closed" in served.text
+    assert "1 commit to main since it closed" in served.text
     assert "Kustomization flux-system/apps" in served.text
     assert "<script>window.stolen=1</script>" in served.text
     served.open("/?q=south")
@@ -468,7 +468,7 @@ class TestTokens:
         assert "Sign in" in served.text
         served.type("token", "wrong")
         served.press("Sign in")
-        assert "not known" in served.find("#summary").text
+        assert "unknown" in served.find("#summary").text
         served.type("token", TOKEN)
         served.press("Sign in")
         assert served.find("h1").text == "What is open now"
@@ -479,7 +479,7 @@ class TestTokens:
         assert served.git("log", "-1", "--format=%an: %s").strip() == "Night: Stop"
         assert not served.browser.find_elements(By.CSS_SELECTOR, 'a[href*="/window"]')
         served.open(f"{PAGE}/window?window=week")
-        assert "You may not do this" in served.text
+        assert "You do not have permission to do this" in served.text
         served.open(PAGE)
         served.press("Sign out")
         served.open("/")

@@ -23,9 +23,9 @@ from lab.api import Api, ApiError, Object, path
 
 from krm_windows.gate.annotations import HOOKS, annotation
 
-FIELD = "may change nothing here but spec.suspend and its own annotations"
+FIELD = "may change only spec.suspend and its own annotations here"
 OWNERS = "may not change who owns the fields here"
-CLOSED_BY = "writes its annotations"
+CLOSED_BY = "may write its annotations"
 KUSTOMIZE = "kustomize.toolkit.fluxcd.io/v1"
 GATE = "krm-windows"
 Deed = Callable[[Api, str], object]

@@ -305,7 +305,7 @@ def test_hooks_under_the_admission_policy(plant: Plant) -> None:
 
 
 DENIED, INVALID = "denied", "invalid"
-SAID = "may create nothing here but the Jobs of the policy's hooks"
+SAID = "may create only the Jobs of the policy's hooks here"
 VOLUME: Object = {"name": "host", "hostPath": {"path": "/"}}
 OTHER_JOBS: dict[str, Callable[[Object], object]] = {
     "another name": lambda job: job["metadata"].update(name="tried"),

@@ -270,8 +270,8 @@ def test_cron_jobs_that_are_gone_or_suspended_are_named(env: Environment) -> Non
     code, found, _ = status(env)
     assert (code, row(found)) == (1, ("closed", "closed", "this policy"))
     assert sorted(found["stopped"]) == [
-        f"CronJob {env.name}/windows-open-later is suspended: it starts no run",
-        f"CronJob {env.name}/{RESYNC} is missing: was it pruned, or never applied?",
+        f"CronJob {env.name}/windows-open-later is suspended, so it starts no runs",
+        f"CronJob {env.name}/{RESYNC} not found: was it pruned, or never applied?",
     ]
     env.suspend_delivery(suspend=False)
     eventually("Flux has put them back", lambda: status(env)[0] == 0)
@@ -293,7 +293,7 @@ def test_windows_that_were_pruned_while_closed_are_named(env: Environment) -> No
     code, found, _ = status(env)
     assert (code, row(found)) == (1, ("closed", "closed", "this policy"))
     missing = [
-        f"CronJob {env.name}/{name} is missing: was it pruned, or never applied?"
+        f"CronJob {env.name}/{name} not found: was it pruned, or never applied?"
         for name in sorted(own)
     ]
     assert sorted(found["stopped"]) == missing

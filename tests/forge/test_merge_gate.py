@@ -217,7 +217,7 @@ def test_a_token_without_the_right_is_said(
     monkeypatch.setenv("GITEA_TOKEN", token)
     gate(CLOSED, code=1)
     said = capsys.readouterr()
-    assert "does the token have the right?" in said.err
+    assert "does the token have the permission?" in said.err
     assert token not in said.out + said.err
     assert repository.states(number) == {}
 
@@ -268,7 +268,7 @@ def test_a_change_that_cannot_be_merged_ends_the_run(
         repository.label(number, "window:week")
     gate(OPEN, "--merge", code=1)
     assert [repository.is_merged(number) for number in numbers] == [True, False, False]
-    assert f"not tried, as #{numbers[1]} has failed" in capsys.readouterr().out
+    assert f"not tried, because #{numbers[1]} failed" in capsys.readouterr().out
 
 
 def test_a_push_before_the_merge_is_not_merged(

@@ -168,4 +168,4 @@ def test_a_hash_that_is_still_to_come_would_get_lost() -> None:
     assert call(wire(WEB, GENERATED, config=CLASSES + ACKNOWLEDGED)).rules == []
     answer = call(wire(WEB, GENERATED, config=CLASSES + ACKNOWLEDGED + "  keep: window\n"))
     assert answer.rules == ["reference-parted"]
-    assert "only after this function has dropped it here" in answer.err
+    assert "only after this function has removed it here" in answer.err

@@ -168,7 +168,7 @@ def test_of_a_cluster_that_is_gone_is_said_what_stays_closed(
     for option, code in (("--check", 1), ("--strict", 1), ("", 0)):
         assert run(*option.split()) == code
         said = capsys.readouterr().err
-        assert "spec.clusters: is for chicago no more, so its windows there are removed" in said
+        assert "spec.clusters: no longer names chicago, so its windows there are removed" in said
         assert "[chicago] (cluster-dropped)" in said
         assert Path("tree/clusters/chicago").exists() == bool(option)
     assert run() == 0
@@ -426,7 +426,7 @@ def test_a_pod_of_an_indexed_job(
     run("--shard", "2/3")
     monkeypatch.setenv("JOB_COMPLETION_INDEX", "1")
     assert run("--output-dir", "pod") == 1
-    assert "COMPLETIONS must say of how many" in capsys.readouterr().err
+    assert "COMPLETIONS must be the number of parts" in capsys.readouterr().err
     monkeypatch.setenv("COMPLETIONS", "3")
     assert run("--output-dir", "pod") == 0
     assert contents(Path("pod")) == contents(Path("tree"))
@@ -490,13 +490,13 @@ def test_what_flux_delivers_already_is_not_delivered_twice(
 @pytest.mark.parametrize(
     ("template", "said"),
     [
-        ("kind: ConfigMap\n", "must hold one Kustomization, and holds ConfigMap"),
+        ("kind: ConfigMap\n", "must contain exactly one Kustomization, found ConfigMap"),
         (
             TEMPLATE.replace("kustomize.toolkit.fluxcd.io/v1", "kustomize.config.k8s.io/v1"),
             "must be a Kustomization of kustomize.toolkit.fluxcd.io",
         ),
-        (TEMPLATE.replace("  interval: 10m\n", ""), "must say spec.interval"),
-        (f"{TEMPLATE}---\n{TEMPLATE}", "must hold one Kustomization, and holds 2"),
+        (TEMPLATE.replace("  interval: 10m\n", ""), "must have spec.interval"),
+        (f"{TEMPLATE}---\n{TEMPLATE}", "must contain exactly one Kustomization, found 2"),
     ],
 )
 def test_no_template(
@@ -517,7 +517,7 @@ def test_what_a_change_forgets_is_demanded(run: Run, capsys: pytest.CaptureFixtu
         capsys.readouterr()
         assert run("--layout", layout) == 1
         said = capsys.readouterr().err
-        assert 'must have "flux-system/sources", as the policy was called' in said
+        assert 'must list "flux-system/sources", the policy\'s former name' in said
         assert "[berlin, chicago, singapore]" in said
         assert {
             path: content
@@ -544,9 +544,7 @@ def test_resources_of_each_cluster(run: Run, capsys: pytest.CaptureFixture[str])
     for _ in range(2):
         assert run("--resources", "tree/clusters/{cluster}") == 1
         said = capsys.readouterr().err
-        assert (
-            "there is no Kustomization flux-system/infra in the resources; there are: apps" in said
-        )
+        assert "Kustomization flux-system/infra not found in the resources; found: apps" in said
         assert said.count("[error]") == 1
         assert "[berlin]" in said
 
@@ -572,10 +570,10 @@ def test_clusters_that_cannot_be_read(
     ("argv", "said"),
     [
         (["render", "--output-dir", "x"], "takes one POLICY for one cluster, got 0"),
-        (["render", "second.yaml", "--all-clusters", "--output-dir", "x"], "there is no cluster"),
+        (["render", "second.yaml", "--all-clusters", "--output-dir", "x"], "no cluster found"),
         (
             ["render", "policy.yaml", "policy.yaml", "--all-clusters", "--output-dir", "x"],
-            "one policy is given twice",
+            "a policy is given twice",
         ),
         (
             ["render", "policy.yaml", "--clusters", "nowhere", "--output-dir", "x"],
@@ -583,7 +581,7 @@ def test_clusters_that_cannot_be_read(
         ),
         (
             ["render", "policy.yaml", "--clusters", "named", "--output-dir", "x"],
-            "'Berlin' is not a name of a cluster",
+            "'Berlin' is not a valid cluster name",
         ),
         (
             ["render", "policy.yaml", "--all-clusters", "-j", "0", "--output-dir", "x"],

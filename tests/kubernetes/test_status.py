@@ -105,8 +105,7 @@ def test_cron_jobs_that_are_gone(scene: Scene) -> None:
     done = scene.run()
     assert done.returncode == 1
     assert (
-        "CronJob flux-system/week-resync is missing: was it pruned, or never applied?"
-        in done.stdout
+        "CronJob flux-system/week-resync not found: was it pruned, or never applied?" in done.stdout
     )
 
 
@@ -136,7 +135,7 @@ def test_what_cannot_be_asked(scene: Scene, tmp_path: Path) -> None:
     refused = 'jobs.batch is forbidden: User "me" cannot list resource "jobs"'
     scene.cluster.refused["/jobs"] = refused
     said = {
-        (): f"kubectl: Error from server (Forbidden): {refused}; reading the targets takes",
+        (): f"kubectl: Error from server (Forbidden): {refused}; reading the targets needs",
         (
             "--context",
             "other",
@@ -147,7 +146,7 @@ def test_what_cannot_be_asked(scene: Scene, tmp_path: Path) -> None:
         (
             "--context",
             "nowhere",
-        ): "no API server answers; is it the right one (--kubeconfig, --context)?",
+        ): "the API server does not answer; is it the right cluster (--kubeconfig, --context)?",
     }
     for options, words in said.items():
         is_one_line(scene.run(*options), words)
@@ -170,7 +169,8 @@ def test_a_kind_that_is_not_installed(scene: Scene, tmp_path: Path) -> None:
     done = scene.run()
     assert done.returncode == 1
     assert (
-        "the kind is not installed in this cluster; is it the right one (--context)?" in done.stderr
+        "the CRD is not installed in this cluster; is it the right cluster (--context)?"
+        in done.stderr
     )
 
 
@@ -185,7 +185,7 @@ def test_no_kubectl(scene: Scene, tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert (
-        "there is no kubectl on the PATH: install it, or pipe what it prints elsewhere (-f -)"
+        "kubectl not found in PATH: install it, or pipe in its output from another machine (-f -)"
         in done.stderr
     )
 

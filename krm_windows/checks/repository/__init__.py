@@ -78,7 +78,7 @@ def _ungated(survey: Survey) -> Iterator[Finding]:
     if len(ungated) == len(survey.clusters):
         return
     for cluster in ungated:
-        message = "has no policy: whatever is committed is applied at once"
+        message = "has no policy: every commit is applied at once"
         # A finding needs a file: any that the cluster's root applies.
         files = (item.file for item in cluster.first.objects if item.file)
         file = next(files, cluster.root)

@@ -48,8 +48,8 @@ def _locks(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:
         if each.key == gate.delivered_by:
             does = "delivers the policy"
         message = (
-            f"must not gate {each}, which {does}: while closed no edit of the windows would "
-            "arrive; gate the Kustomizations that apply what may wait"
+            f"must not gate {each}, which {does}: while it is closed, no change to the windows "
+            "would be applied; gate the Kustomizations that apply your workloads instead"
         )
         yield Finding(rules.SELF_LOCK, message, gate.manifest, gate.path, current=each.key)
 
@@ -60,8 +60,8 @@ def _sources(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:
         reason = _needed(gated, gate, target)
         if reason:
             message = (
-                f"must not gate {target}: {reason}; declare a second {target.kind} for what may "
-                "wait, and gate that one"
+                f"must not gate {target}: {reason}; create a second {target.kind} for the "
+                "workloads that may wait, and gate that one"
             )
             yield Finding(
                 rules.SOURCE_SHARED, message, gate.manifest, gate.path, current=target.name
@@ -76,10 +76,10 @@ def _needed(gated: GatedCluster, gate: Gate, target: Target) -> str:
     for each in chain:
         if each in users:
             # What uses a source that is closed only now and then may wait for it, too.
-            return f"{each} uses it, which delivers the policy"
+            return f"{each}, which delivers the policy, uses it"
     for each in users:
         if is_live(each):
-            return f"the live {each} uses it"
+            return f"the ungated {each} uses it"
     return ""
 
 
@@ -115,12 +115,12 @@ def _suspended(
     if value is None or _is_ignored(parent, target):
         return
     path = ".".join(target.field)
-    does = "closes it again while open"
+    does = "would close it again while the window is open"
     if value is False:
-        does = "opens it again while closed"
+        does = "would open it again while the window is closed"
     message = (
-        f"must not be in Git on a target of the policy {gate.policy}: {parent}, its parent, "
-        f"{does} at its next reconcile; remove it, or have the parent's `spec.ignore` name "
+        f"must not be set in Git on a target of the policy {gate.policy}: its parent {parent} "
+        f"{does} at the next reconcile; remove it, or list it in the parent's `spec.ignore`: "
         f"/{'/'.join(target.field)} (Flux 2.9)"
     )
     yield Finding(rules.TARGET_SUSPEND, message, item, path, current=str(value).lower())
@@ -163,13 +163,13 @@ def _missing(gated: GatedCluster, gate: Gate, target: Target) -> Finding:
             elsewhere.append(namespace)
     near = closest(target.name, alike)
     rule = rules.TARGET_UNSEEN
-    message = f"{target} was not found; it may be in what was not followed"
+    message = f"{target} was not found; it may be in a part that could not be read"
     # Where all that is applied is known, what is not there is missing for certain.
     if cluster.complete:
         rule = rules.TARGET_MISSING
-        message = f"there is no {target} in the cluster: nothing that it applies has it"
+        message = f"{target} not found: nothing applied to the cluster contains it"
     if elsewhere:
-        message += f"; there is one in {', '.join(sorted(elsewhere))}: say so with `namespace`"
+        message += f"; it exists in {', '.join(sorted(elsewhere))}: set `namespace`"
     elif near:
         message += f'; did you mean "{near}"?'
     return Finding(rule, message, gate.manifest, gate.path, current=target.name, proposed=near)
@@ -183,7 +183,10 @@ def _doubled(gated: GatedCluster) -> Iterator[Finding]:
             other = owners.get(_identity(target))
             if other is None or other.policy == gate.policy:
                 continue
-            message = f"{target} is gated by the policy {other.policy} too; leave it to one of them"
+            message = (
+                f"{target} is also gated by the policy {other.policy}; remove it from all "
+                "but one of them"
+            )
             yield Finding(
                 rules.TWO_POLICIES,
                 message,

@@ -31,8 +31,8 @@ def check(gated: GatedCluster) -> Iterator[Finding]:
                 yield from _release(gated, item, when)
                 continue
             message = (
-                f"goes on committing while {each}, which delivers it, waits: what it changed "
-                "is applied all at once when it opens; gate it too"
+                f"keeps committing while {each}, which delivers it, is closed: all its changes "
+                "are applied at once when that opens; gate it too"
             )
             yield Finding(rules.AUTOMATION_MOVES, message, item, "spec")
 
@@ -67,7 +67,7 @@ def _release(
         if version is not None:
             current = str(version)
         message = (
-            f"takes every new chart that {version or '*'} allows, though {waits}; name one "
+            f"installs every new chart that {version or '*'} allows, although {waits}; pin one "
             "version, or gate it"
         )
         field = "spec.chart.spec.version"
@@ -98,8 +98,8 @@ def _source(
     if item.get("spec", "suspend") is True or not _moves(item):
         return
     message = (
-        "goes on taking new revisions for what changes in windows only; pin what `spec.ref` "
-        "names, or gate it"
+        "keeps fetching new revisions for objects that should change only in windows; pin "
+        "`spec.ref`, or gate it"
     )
     yield Finding(rules.SOURCE_MOVES, message, item, "spec.ref", fact=str(item), of=str(user))
 

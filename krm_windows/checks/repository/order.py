@@ -37,16 +37,16 @@ def _dependency(
         return
     if dependency.source == each.source and gated.suspends(dependency) & extra:
         message = (
-            f"{dependency} changes {described(extra)} and has the same source: from the first new "
-            "commit on this one stops with "
-            '"dependency revision is not up to date" until it opens; gate both, or drop the '
-            "dependency"
+            f"{dependency} changes {described(extra)} and has the same source: after the next "
+            'commit this one fails with "dependency revision is not up to date" until that one '
+            "opens; gate both, or remove the dependency"
         )
         yield Finding(rules.DEPENDS_BLOCKED, message, each.own, path, current=dependency.key)
     elif not gated.holds(each):
         message = (
-            f"{dependency} changes {described(extra)}, and this one does not wait for it: it may "
-            "meet an older version of what it depends on; gate both, or drop the dependency"
+            f"{dependency} changes {described(extra)}, and this one does not wait for it: it "
+            "may run against an older version of its dependency; gate both, or remove the "
+            "dependency"
         )
         yield Finding(rules.DEPENDS_STALE, message, each.own, path, current=dependency.key)
 
@@ -61,9 +61,9 @@ def _child(gated: GatedCluster, each: Kustomization) -> Iterator[Finding]:
         return
     if held := gated.holds(parent):
         message = (
-            f"goes on applying new revisions while {parent}, which delivers it, waits: that "
-            f"changes {described(held)}; gate this one too, or declare it intended with "
-            "`krm-windows.dev/change-class: live`"
+            f"keeps applying new revisions while {parent}, which delivers it, is closed: "
+            f"{parent} changes {described(held)}; gate this one too, or mark it as intended "
+            "with `krm-windows.dev/change-class: live`"
         )
         yield Finding(rules.CHILD_LIVE, message, each.own, "spec")
 

@@ -76,8 +76,8 @@ def _shared(gated: GatedCluster, first: Owned, other: Owned) -> Finding:
     one, _ = first
     two, item = other
     message = (
-        f"is applied by {_with_windows(gated, one)} and by {_with_windows(gated, two)}: an older "
-        "version overwrites a newer one; leave it to one of them"
+        f"is applied by {_with_windows(gated, one)} and by {_with_windows(gated, two)}: an "
+        "older version overwrites a newer one; remove it from all but one of them"
     )
     return Finding(rules.OBJECT_SHARED, message, item)
 
@@ -117,9 +117,9 @@ def _given(
     later = after.holds(owner) - after.holds(still)
     if later:
         message = (
-            f"moved from {giver} to {owner}, which changes {described(later)}: pruning deletes it "
-            f"until then; first annotate it with {_FLUX}/prune: disabled where it was, have that "
-            "applied, then move it"
+            f"moved from {giver} to {owner}, which changes {described(later)}: until then "
+            f"pruning deletes it; first annotate it with {_FLUX}/prune: disabled in its old "
+            "place, wait until that is applied, then move it"
         )
         yield Finding(rules.OBJECT_MOVED, message, item)
 

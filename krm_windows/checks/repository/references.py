@@ -100,10 +100,13 @@ def _pair(
     )
     # Both in windows, of whatever policies: that is another check's (`order`).
     if one and not two and not gated.gates(user[1]):
-        fix = "give both one class, or a ConfigMap with a hash suffix that stays with its user"
+        fix = (
+            "put both in one change class, or use a ConfigMap with a hash suffix, kept in "
+            "the class of its user"
+        )
         yield Finding(rules.REFERS_TO_LIVE, f"{message}; {fix}", user[1], path)
     elif two and not one:
-        fix = "give both one class"
+        fix = "put both in one change class"
         yield Finding(rules.REFERS_TO_WINDOWED, f"{message}; {fix}", user[1], path)
 
 

@@ -59,7 +59,8 @@ def _is_held(gated: GatedCluster, gate: Gate) -> bool:
 
 def _disabled(gate: Gate) -> Finding:
     message = (
-        f"nothing holds the account of the policy {gate.policy} to its field: {RISK}; {NARROW}"
+        f"nothing limits the account of the policy {gate.policy} to the field that "
+        f"suspends: {RISK}; {NARROW}"
     )
     path = ""
     # None: only what was rendered shows it, which has no such field.
@@ -78,10 +79,10 @@ def _undelivered(tenancy: "Tenancy", gate: Gate) -> Iterator[Finding]:
     if by is None or not account or tenancy.may_create(by.namespace, account):
         return
     message = (
-        f"{by} delivers it as the account {by.namespace}/{account}, and nothing that was found "
-        f"lets that account create {' and '.join(_RESOURCES)} of {_GROUP}, so nothing of it would "
-        "be applied; grant that, have a Kustomization of the platform deliver it, or write "
-        "`admissionPolicy: Disabled`"
+        f"{by} delivers it as the service account {by.namespace}/{account}, and no role that "
+        f"was found lets this account create {' and '.join(_RESOURCES)} of {_GROUP}, so none of "
+        "it would be applied; grant that, deliver it with a Kustomization of the platform team, "
+        "or set `admissionPolicy: Disabled`"
     )
     yield Finding(rules.ADMISSION_UNDELIVERED, message, gate.manifest)
 
@@ -95,9 +96,9 @@ def _elsewhere(tenancy: "Tenancy", gate: Gate) -> Iterator[Finding]:
         if target.namespace == gate.namespace:
             continue
         message = (
-            f"must not gate {target}, in another namespace: {reason}, so that its own "
-            "`crossNamespaceTargets` does not count; whoever runs the cluster may allow it "
-            f"with `--allow-cross-namespace {gate.namespace}`"
+            f"must not gate {target} in another namespace: {reason}, so its own "
+            "`crossNamespaceTargets` is ignored; the cluster's administrator can allow it with "
+            f"`--allow-cross-namespace {gate.namespace}`"
         )
         yield Finding(
             rules.TARGET_ELSEWHERE,
@@ -126,7 +127,7 @@ class Tenancy:
                 return why
             each = self.cluster.kustomizations.get(each.parent or "")
         if gate.namespace in self._namespaces:
-            return f"{gate.namespace} is the namespace of a tenant"
+            return f"{gate.namespace} is a tenant's namespace"
         return ""
 
     @cached_property
@@ -146,12 +147,12 @@ class Tenancy:
         if each is self.cluster.first:
             return ""
         if each.namespace != home:
-            return f"{each} lies in a tenant's namespace"
+            return f"{each} is in a tenant's namespace"
         account = _account(each)
         if account not in ("", _CONTROLLER):
-            return f"{each} is applied as the tenant's account {account}"
+            return f"{each} is applied as the tenant's service account {account}"
         if each.source is not None and each.source[2] != home:
-            return f"{each} applies a source of the namespace {each.source[2]}, a tenant's"
+            return f"{each} uses a source in the tenant's namespace {each.source[2]}"
         return ""
 
     def account(self, each: Kustomization) -> str:

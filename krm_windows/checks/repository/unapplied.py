@@ -57,9 +57,9 @@ def _alone(
         if gate.policy in reported:
             continue
         message = (
-            "nothing that the cluster applies comes from this policy, so its file alone "
-            "closes nothing: render it, run it in a build, or, where CI renders it elsewhere, "
-            "check what is rendered there"
+            "the cluster applies nothing that was rendered from this policy, so it has no "
+            "effect: render it, run it in a build, or, if CI renders it elsewhere, check the "
+            "rendered output"
         )
         yield Finding(rules.POLICY_FILE_ALONE, message, gate.manifest, cluster=cluster.name)
 
@@ -128,7 +128,7 @@ def _unapplied(
         lack = ""
         if not labels:
             name = timetable.cluster or "any cluster"
-            lack = f"nothing that {name} applies has them, so they close nothing"
+            lack = f"nothing that {name} applies includes them, so they have no effect"
         elif places[timetable.policy, timetable.cluster] == 1:
             lack = _lacking(survey, file, clusters, labels)
         if lack:
@@ -156,10 +156,10 @@ def _lacks(
     # What is not followed may be what applies them.
     if not all(each.complete for each in clusters):
         rule = rules.POLICY_FILE_ALONE
-        doubt = ", unless what was not followed does"
+        doubt = ", unless a part that could not be read does"
     message = (
         f"the windows of {timetable.policy} were rendered here, and {lack}{doubt}: list "
-        f"{dirname(file) or '.'} in a kustomization, or have a Flux Kustomization apply it"
+        f"{dirname(file) or '.'} in a kustomization, or apply it with a Flux Kustomization"
     )
     return Finding(rule, message, file=file, cluster=timetable.cluster or "")
 

@@ -54,8 +54,8 @@ def objects(plan: Plan) -> Iterator[Manifest]:
     unchanged = f"key in {before} && {before}[key] == {after}[key]"
     expression = f"{cel.texts(believed(plan))}.all(key, !(key in {after}) || ({unchanged}))"
     message = (
-        f"only the gate of {plan.policy} writes its annotations (closed-by, hooks); "
-        "they may be removed"
+        f"only the gate of {plan.policy} may write its annotations (closed-by, hooks); others "
+        "may only remove them"
     )
     restraint = manifests.Restraint(
         name=manifests.name(plan, "annotations"),

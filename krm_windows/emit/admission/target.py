@@ -40,9 +40,7 @@ def _pair(
 ) -> Iterator[Manifest]:
     turned = " and ".join(".".join(field) for field in fields)
     steps = _steps(fields)
-    message = (
-        f"the gate of {plan.policy} may change nothing here but {turned} and its own annotations"
-    )
+    message = f"the gate of {plan.policy} may change only {turned} and its own annotations here"
     owned = (
         f"the gate of {plan.policy} may not change who owns the fields here "
         "(metadata.managedFields)"

@@ -92,7 +92,7 @@ def _row(row: Row, number: int, band: Band, now: datetime) -> Element:
         class_="track-svg",
         height=height,
         role="img",
-        aria_label=f"{row.title}: drawn here, and in words below",
+        aria_label=f"{row.title}: a chart; described in words below",
     )
     name = element("a", row.title, href=f"#r{number}")
     return element("div", element("span", name, class_="name"), track, class_="line")

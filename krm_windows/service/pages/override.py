@@ -111,7 +111,7 @@ async def end(call: Call) -> Response:
     # In a field and not in the path: a name may be any key of YAML.
     name = call.form().get("override", "")
     if not name:
-        raise bad_request("the form does not say which override to end")
+        raise bad_request("the form does not name the override to end")
     change = partial(overrides.ended, name=name, cluster=call.text("cluster"))
     # Ended in a hurry, as it was made: the message says what and where.
     reason = f"End override {name} of {call.place.title}"
@@ -140,7 +140,7 @@ def _wanted(call: Call, stored: Stored, form: Form, now: datetime) -> Wanted | N
     """Return the override that the form asks for; None where the form says what is wrong."""
     texts = form.texts
     if texts["state"] not in overrides.STATES:
-        form.add("state", "Say whether to open or to close.")
+        form.add("state", "Choose whether to open or to close.")
     length = _length(form)
     ends = texts["until"]
     if length is not None:
@@ -150,7 +150,7 @@ def _wanted(call: Call, stored: Stored, form: Form, now: datetime) -> Wanted | N
     try:
         reason = str(routes.REASON.read(texts["reason"]))
     except ValueError:
-        form.add("reason", "Say why in one line: everybody who waits will read it.")
+        form.add("reason", "Give a reason in one line; everyone who waits can read it.")
     if form.fails:
         return None
     return Wanted(
@@ -170,7 +170,7 @@ def _length(form: Form) -> timedelta | None:
     # Exactly one of both, as `override` wants it.
     text, until = form.texts["for"], form.texts["until"]
     if until and text:
-        form.add("for", "Give a length of time or an end, and leave the other empty.")
+        form.add("for", "Give a duration or an end, and leave the other empty.")
         return None
     if until:
         return None
@@ -178,10 +178,10 @@ def _length(form: Form) -> timedelta | None:
     try:
         length = moments.duration(text)
     except RefusedError:
-        form.add("for", "Give a length of time such as 2h or 1h30m, or an end below.")
+        form.add("for", "Give a duration such as 2h or 1h30m, or an end below.")
         return None
     if not length:
-        form.add("for", "It has to last for a minute at least.")
+        form.add("for", "It must last at least one minute.")
     return length
 
 

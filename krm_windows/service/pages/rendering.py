@@ -33,25 +33,25 @@ _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _LATEST = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp())
 # A problem's status in the words of who reads the page.
 _TITLES = {
-    HTTPStatus.BAD_REQUEST: "This was not understood",
+    HTTPStatus.BAD_REQUEST: "Invalid request",
     HTTPStatus.UNAUTHORIZED: "Sign in first",
-    HTTPStatus.FORBIDDEN: "You may not do this",
-    HTTPStatus.NOT_FOUND: "There is no such page",
-    HTTPStatus.CONFLICT: "This does not fit what is there now",
-    HTTPStatus.PRECONDITION_FAILED: "Somebody else was faster",
+    HTTPStatus.FORBIDDEN: "You do not have permission to do this",
+    HTTPStatus.NOT_FOUND: "Page not found",
+    HTTPStatus.CONFLICT: "The policy has changed",
+    HTTPStatus.PRECONDITION_FAILED: "Someone else changed this first",
     HTTPStatus.PRECONDITION_REQUIRED: "The form is incomplete",
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "This is too much text",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The text is too long",
     HTTPStatus.UNPROCESSABLE_ENTITY: "This cannot be done",
     HTTPStatus.TOO_MANY_REQUESTS: "Too many requests",
-    HTTPStatus.BAD_GATEWAY: "The remote repository refused the change",
+    HTTPStatus.BAD_GATEWAY: "The remote repository rejected the change",
     HTTPStatus.SERVICE_UNAVAILABLE: "The service is busy",
 }
 # What somebody can do about it, where that is known.
 _ADVICE = {
-    HTTPStatus.FORBIDDEN: "Ask whoever runs this service for the scope that is missing.",
-    HTTPStatus.CONFLICT: "Go back, load the page again, and look at what is there now.",
-    HTTPStatus.PRECONDITION_FAILED: "Nothing was saved. Load the page again, then repeat it.",
-    HTTPStatus.TOO_MANY_REQUESTS: "Wait a minute, then load the page again.",
+    HTTPStatus.FORBIDDEN: "Ask the administrator of this service for the missing scope.",
+    HTTPStatus.CONFLICT: "Go back, reload the page, and check the current state.",
+    HTTPStatus.PRECONDITION_FAILED: "Nothing was saved. Reload the page and repeat your change.",
+    HTTPStatus.TOO_MANY_REQUESTS: "Wait a minute, then reload the page.",
     HTTPStatus.BAD_GATEWAY: "Nothing was saved. Try again once the remote can be reached.",
     HTTPStatus.SERVICE_UNAVAILABLE: "Nothing was saved. Try again in a few seconds.",
 }
@@ -142,7 +142,7 @@ async def asset(call: Call) -> Response:
         if each.name == name:
             headers = {"Cache-Control": "public, max-age=31536000, immutable"}
             return Response(each.body, headers=headers, media_type=each.media_type)
-    raise Problem(HTTPStatus.NOT_FOUND, "there is no such file")
+    raise Problem(HTTPStatus.NOT_FOUND, "file not found")
 
 
 @cache

@@ -12,13 +12,13 @@ _TEXT: dict[str, object] = {"type": "string"}
 _PAGE = {200: Answer("A page.", {HTML: _TEXT})}
 _FORM = Body({FORM: {"type": "object"}}, "The fields of the form.")
 # What only pages ask; the rest is what the REST interface asks, too.
-_FOUND = Parameter("q", "Words that the names of a policy and its cluster have.", _TEXT)
+_FOUND = Parameter("q", "Words in the names of a policy and its cluster.", _TEXT)
 # In the query and not in the path: a name may be any key of YAML.
 _WINDOW = Parameter("window", "The name of a window.", _TEXT)
 _SAVED = Parameter("saved", "The commit that was made.", _TEXT)
 
 
-_OPEN_OR_CLOSED = Parameter("state", "What to begin the form with: open or closed.", _TEXT)
+_OPEN_OR_CLOSED = Parameter("state", "The initial choice in the form: open or closed.", _TEXT)
 _CALENDAR = (routes.FILE, routes.CLUSTER, routes.FROM, routes.DAYS)
 
 
@@ -29,7 +29,7 @@ def _state(text: str) -> str:
     return text
 
 
-_STATE = Parameter("state", "Only what is so now.", _TEXT, _state)
+_STATE = Parameter("state", "Only policies in this state.", _TEXT, _state)
 
 
 def _get(
@@ -79,7 +79,7 @@ PAGES: tuple[Operation, ...] = (
     _get(
         _POLICY,
         "showPolicy",
-        "A policy: its state, its calendar, its rules, and who changed it.",
+        "A policy: its state, calendar, rules and changes.",
         policy.show,
         routes.FILE,
         routes.CLUSTER,
@@ -100,7 +100,7 @@ PAGES: tuple[Operation, ...] = (
     _post(
         f"{_POLICY}/window",
         "saveWindow",
-        "Save a change of a window.",
+        "Save a change to a window.",
         window.save,
         routes.FILE,
         routes.CLUSTER,
@@ -111,7 +111,7 @@ PAGES: tuple[Operation, ...] = (
         # Apart from saving: it changes nothing, so that no line of the log says it did.
         f"{_POLICY}/window/preview",
         "previewWindow",
-        "Show what would come of a change of a window.",
+        "Preview a change to a window.",
         window.preview,
         routes.FILE,
         routes.CLUSTER,
@@ -132,7 +132,7 @@ PAGES: tuple[Operation, ...] = (
         # Likewise: what is checked has not happened.
         f"{_POLICY}/override/check",
         "checkOverride",
-        "Show what an override would do.",
+        "Preview an override.",
         override.check,
         routes.FILE,
         scope=Scope.READ,
@@ -140,7 +140,7 @@ PAGES: tuple[Operation, ...] = (
     _post(
         f"{_POLICY}/override",
         "makeOverride",
-        "Open or close until a moment.",
+        "Open or close for a while.",
         override.make,
         routes.FILE,
         scope=Scope.OVERRIDE,
@@ -157,7 +157,7 @@ PAGES: tuple[Operation, ...] = (
     _post(
         f"{_POLICY}/override/prune",
         "pruneOverrides",
-        "Take away the overrides that are over.",
+        "Remove the overrides that are over.",
         override.prune,
         routes.FILE,
         scope=Scope.OVERRIDE,

@@ -54,7 +54,7 @@ async def save(call: Call) -> Response:
         if outcome is not None and outcome.commit is not None:
             return forms.done(call, outcome)
         if outcome is not None:
-            form.general.append(Found("There is nothing to save: the policy says this already."))
+            form.general.append(Found("There is nothing to save: the policy already says this."))
     # Read again: another commit may be what was in the way.
     stored = _stored(call)
     if form.is_conflict:
@@ -71,12 +71,12 @@ def _sent_form(call: Call, stored: Stored) -> Form:
     was = {name: sent.get(f"was-{name}", "") for name in FIELDS}
     etag = sent.get("etag", "")
     if not etag:
-        raise bad_request("the form does not say which version it is about")
+        raise bad_request("the form has no version of the policy")
     form = Form(texts, was, etag, sent.get("seen", ""))
     if not texts["name"]:
         form.add("name", "A window needs a name, such as working-week.")
     elif not _window(call) and any(_texts(stored, texts["name"], call.text("cluster")).values()):
-        form.add("name", "There is a window of this name already.")
+        form.add("name", "A window with this name already exists.")
     return form
 
 
@@ -84,7 +84,7 @@ def _check_reason(form: Form) -> None:
     try:
         form.texts["reason"] = str(routes.REASON.read(form.texts["reason"]))
     except ValueError:
-        form.add("reason", "Say why in one line: it becomes the message of the commit.")
+        form.add("reason", "Give a reason in one line; it becomes the commit message.")
 
 
 def _save(call: Call, form: Form) -> Outcome | None:
@@ -144,7 +144,7 @@ def _take_over(call: Call, stored: Stored, form: Form) -> None:
         if form.texts[name] == form.was[name]:
             form.texts[name] = now[name]
         elif now[name] != form.was[name]:
-            said = f"Somebody changed this meanwhile: it is {now[name] or 'empty'!r} now."
+            said = f"Someone changed this in the meantime: it is now {now[name] or 'empty'!r}."
             form.add(name, said)
     form.was = now
     form.etag = _tag(stored)

@@ -179,7 +179,7 @@ class Sandbox(Closing):
         with self._lock:
             launcher = self._launcher
             if launcher is None or self._ended:
-                raise WorkspaceError("was not started: what starts it has ended")
+                raise WorkspaceError("was not started: the process that starts it has ended")
             # Registered before it is asked: the answer may come at once.
             self._waiting[number] = future
             with suppress(BrokenPipeError):  # the reader answers whoever waits
@@ -203,7 +203,7 @@ class Sandbox(Closing):
         # SIGXCPU comes at the soft limit, SIGKILL at the hard one (getrlimit(2)).
         if int(code) in (_SIGXCPU, _SIGKILL):
             raise WorkspaceError(
-                f"was killed: it may take {self.limits.processor} s of a processor"
+                f"was killed: it used more than {self.limits.processor} s of CPU time"
             )
         with self._printed(number, COMPLAINTS).open("rb") as file:
             complaints = file.read(_MOST_COMPLAINTS)
@@ -224,7 +224,7 @@ class Sandbox(Closing):
         with self._lock:
             self._ended = True
             left = list(self._waiting)
-        lost = WorkspaceError("was ended with all that ran beside it")
+        lost = WorkspaceError("was ended together with everything that ran next to it")
         for number in left:
             future = self._taken(number)
             if future is not None:
@@ -308,6 +308,6 @@ def _lacking(answer: Groups | None) -> str:
     if answer is None:
         return "the process that confines programs did not start"
     return (
-        "this system does not confine a program (Landlock and seccomp of Linux 5.13 or later): "
-        f"{answer[0][0]}"
+        "this system cannot confine a program (needs Landlock and seccomp, Linux 5.13 or "
+        f"later): {answer[0][0]}"
     )

@@ -44,7 +44,7 @@ def architecture() -> Architecture:
     machine = os.uname().machine
     if machine not in ARCHITECTURES:
         # An unknown machine would have other numbers, and a filter of wrong ones allows anything.
-        raise OSError(errno.ENOSYS, f"the system calls of {machine} are not known here")
+        raise OSError(errno.ENOSYS, f"the system calls of {machine} are unknown")
     return ARCHITECTURES[machine]
 
 

@@ -147,7 +147,7 @@ class Api:
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
                 if last:
-                    raise OSError(f"no answer to {method} {where}: {error!r}") from error
+                    raise OSError(f"no response to {method} {where}: {error!r}") from error
         if response.status >= HTTPStatus.BAD_REQUEST:
             raise ApiError(response.status, text)
         found: Object = json.loads(text)

@@ -85,24 +85,22 @@ def test_what_kubectl_keeps_in_an_annotation() -> None:
     assert said(of_bytes(262_144, annotated)) == []
     [message] = said(of_bytes(262_145, annotated))
     assert message.startswith(
-        "cannot be applied: the ConfigMap flux-system/gate would have 262,145 bytes, "
-        "more than the 262,144 that annotations may have, and `kubectl apply` keeps it all in "
-        "kubectl.kubernetes.io/last-applied-configuration; "
+        "cannot be applied: the ConfigMap flux-system/gate would be 262,145 bytes, more than "
+        "the 262,144 that annotations may hold, because `kubectl apply` stores the whole object "
+        "in kubectl.kubernetes.io/last-applied-configuration; "
     )
 
 
 def test_the_hardest_limit_is_named() -> None:
     """Where server-side apply would not help either, nobody shall try it."""
-    assert (
-        "1,048,576 that the values of a ConfigMap may have" in said(config_map("x" * 1_048_577))[0]
-    )
+    assert "1,048,576 that a ConfigMap may hold" in said(config_map("x" * 1_048_577))[0]
     assert "262,144" in said(config_map("x" * 1_048_576))[0]
     role: Manifest = {
         **config_map(""),
         "kind": "Role",
         "rules": [{"resourceNames": ["x" * 1_572_864]}],
     }
-    assert "1,572,864 that etcd takes in one request" in said(role)[0]
+    assert "1,572,864 that etcd accepts in one request" in said(role)[0]
 
 
 def plan_of(targets: int) -> Plan:
@@ -143,7 +141,7 @@ def test_it_is_an_error_of_the_build(field: str) -> None:
     answer = built(**{field: f"{{{entries}}}"})
     assert answer.code == 1
     assert f"spec.{field}: cannot be applied: the ConfigMap flux-system/week-gate" in answer.err
-    assert f"`{field}` takes " in answer.err
+    assert f"`{field}` accounts for " in answer.err
     assert "(too-large)" in answer.err
     assert b"CronJob" not in answer.out
 

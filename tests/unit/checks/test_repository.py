@@ -248,9 +248,7 @@ def test_a_target_in_another_namespace_is_said(
     elsewhere = kustomization("windowed").replace("namespace: flux-system}", "namespace: shop}", 1)
     lay(tmp_path, PAIR | {FLUX: elsewhere})
     main(["check", "--repo", str(tmp_path), "--no-cache", "--source", "flux-system=."])
-    assert (
-        "there is one in shop: say so with `namespace` (target-missing)" in capsys.readouterr().out
-    )
+    assert "it exists in shop: set `namespace` (target-missing)" in capsys.readouterr().out
 
 
 def test_one_source_that_moves_is_one_finding(

@@ -236,7 +236,7 @@ def test_where_the_rights_went(items: list[Item]) -> None:
     said = [
         result.message for result in window_policy.verify(KubeObject.parse(CONFIG.encode()), stream)
     ]
-    assert any("lies in edge, moved there by a layer above" in message for message in said)
+    assert any("is in edge, moved there by a layer above" in message for message in said)
 
 
 HOOKED = (

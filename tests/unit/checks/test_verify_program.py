@@ -19,5 +19,7 @@ def verified(old: str, new: str) -> list[str]:
 def test_an_edited_program_is_stale() -> None:
     """As is one of another release, which may not read this timetable."""
     [line] = verified("def decide(", "def decided(")
-    assert "is the gate of another release (gate.decide.py differ): run the function again" in line
+    assert (
+        "contains the gate of another release (gate.decide.py differ): run the function again"
+    ) in line
     assert line.endswith("(stale)")

@@ -129,13 +129,13 @@ def test_schema_and_model_accept_the_same(spec: dict[str, object]) -> None:
     [
         (
             "kinds: [configmap]",
-            "spec.rules[0].kinds[0]: must be a kind as objects have it: ConfigMap, Service.serving",
+            "spec.rules[0].kinds[0]: must be a kind such as ConfigMap or Service.serving",
         ),
         (
             "names: ['web?']",
-            "spec.rules[0].names[0]: must be a name, in which * matches any characters, got",
+            "spec.rules[0].names[0]: must be a name; * matches any characters, got",
         ),
-        ("name: [web]", 'spec.rules[0].name: is not a field of the API; did you mean "names"?'),
+        ("name: [web]", 'spec.rules[0].name: unknown field; did you mean "names"?'),
         ("names: []", "spec.rules[0].names: must not be empty"),
     ],
 )

@@ -180,9 +180,9 @@ def test_clusters_that_have_it_alike_are_one_report(
         "policy.yaml:12:",
         "flux-system/week",
         "flux-system/week",
-        "in",
+        "total:",
     ]
-    assert lines[3:] == ["in all: 1 warning"]
+    assert lines[3:] == ["total: 1 warning"]
     assert lines[1:3] == [
         (
             "flux-system/week on north, east, 2027-01-01 to 2036-12-31, "

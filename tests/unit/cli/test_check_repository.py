@@ -26,15 +26,15 @@ spec:
 @pytest.mark.parametrize(
     ("arguments", "said", "code"),
     [
-        (["check"], "takes a POLICY, or --repo DIR", 2),
-        (["check", "policy.yaml", "--repo", FIRES], "takes a POLICY, or --repo DIR", 2),
+        (["check"], "needs either a POLICY or --repo DIR", 2),
+        (["check", "policy.yaml", "--repo", FIRES], "needs either a POLICY or --repo DIR", 2),
         (["check", "--repo", f"{FIRES}/nothing"], "no such directory", 1),
         (["check", "--repo", FIRES, "--clusters", "fleet/*"], "no directory matches fleet/*", 1),
         (["check", "--repo", FIRES, "--since", "no-such-commit"], "no-such-commit", 1),
         (["check", "--repo", FIRES, "--jobs", "0"], "must be a number of builds", 2),
         (
             ["check", "--repo", FIRES, "--source", "apps"],
-            "'apps' is not a source such as flux-system=.",
+            "'apps' must be a source such as flux-system=.",
             2,
         ),
     ],
@@ -78,7 +78,7 @@ def test_without_a_pattern_what_flux_syncs_is_checked(
         (elsewhere / f"deploy/clusters/{name}/sync.yaml").write_text(sync)
     main(["check", "--repo", str(elsewhere), "-o", "json"])
     found = capsys.readouterr()
-    assert "deploy/clusters/north, deploy/clusters/south (--clusters" in found.err
+    assert "deploy/clusters/north, deploy/clusters/south (use --clusters" in found.err
     main(["check", "--repo", str(elsewhere), "-o", "json", "--clusters", "deploy/clusters/*"])
     named = capsys.readouterr()
     assert found.out == named.out

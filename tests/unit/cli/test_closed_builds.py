@@ -107,7 +107,7 @@ def unconfined(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 
     def sandbox(*arguments: object, confined: bool = True) -> Sandbox:
         if confined:
-            raise NotConfinedError("this system does not confine a program")
+            raise NotConfinedError("this system cannot confine a program")
         return Sandbox(*arguments, confined=False)  # type: ignore[arg-type]
 
     def noted(self: Sandbox, *command: str) -> Finished:
@@ -173,7 +173,7 @@ def test_unconfined_every_other_field_is_refused_and_nothing_is_started(
     files["base/schema.json"] = "{}"
     assert split(write(tmp_path / "tree", files), "base") == 1
     said = capsys.readouterr().err
-    assert "no program is confined" in said
+    assert "programs cannot be confined" in said
     assert field.partition(":")[0] in said or "gone" in said
     assert [command[1] for command in started] == ["version"]
 
@@ -199,7 +199,7 @@ def test_a_base_in_no_repository_reaches_what_it_is_given(
     assert split(tree, "base") == 1
     assert "../other leads out" in capsys.readouterr().err
     assert split(tree, "base", "--root", str(tree / "other")) == 1
-    assert "must lie in" in capsys.readouterr().err
+    assert "must be inside" in capsys.readouterr().err
     assert split(tree, "base", "--root", str(tree)) == 0
     assert "name: x-b" in written(tree)
 
@@ -265,7 +265,7 @@ def test_a_cache_in_what_is_checked_is_refused(
     monkeypatch.setenv("XDG_STATE_HOME", str(tree / below))
     assert main([*check, "--cache", str(tmp_path / "fine")]) == 1
     said = capsys.readouterr().err.splitlines()
-    assert ["must not lie in" in line for line in said] == [True] * 5
+    assert ["must not be inside" in line for line in said] == [True] * 5
     assert main([*check, "--no-cache"]) == 0
 
 
@@ -316,7 +316,7 @@ def test_a_script_in_the_place_of_the_program_is_said(
     script.chmod(0o755)
     monkeypatch.setenv("PATH", str(script.parent))
     assert split(write(tmp_path / "tree", HARMLESS), "base") == 1
-    assert "put the program itself first on the PATH" in capsys.readouterr().err
+    assert "put the program itself first in PATH" in capsys.readouterr().err
 
 
 def test_resources_are_read_where_they_lie(

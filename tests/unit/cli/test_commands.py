@@ -77,15 +77,15 @@ def test_an_option_with_two_values_is_a_wrong_call(run: Run, call: str) -> None:
     """The last one would win, and what the first one names be forgotten."""
     ended = run(*call.split())
     assert (ended.code, ended.out) == (2, "")
-    assert "takes one value, and is given two" in ended.err
+    assert "takes only one value, but was given two" in ended.err
     assert sorted(path.name for path in Path().iterdir()) == ["policy.yaml", "resources"]
 
 
 @pytest.mark.parametrize(
     ("sources", "said"),
     [
-        ("--source flux-system=nope", "there is no such directory"),
-        ("--source a=. --source a=resources", "--source a: is both . and resources"),
+        ("--source flux-system=nope", "directory not found"),
+        ("--source a=. --source a=resources", "--source a: is given twice, as . and resources"),
         ("--source a=. --source b/a=resources", ""),
     ],
 )
@@ -110,7 +110,7 @@ def test_the_same_value_twice_is_one(run: Run) -> None:
     """As an alias of a shell may give it; and what is repeatable stays so."""
     assert run("calendar", "policy.yaml", "--days", "3", "--days", "3").code == 0
     sources = ("--source", "a=.", "--source", "b=.")
-    assert "takes one value" not in run("check", "--repo", ".", *sources).err
+    assert "takes only one value" not in run("check", "--repo", ".", *sources).err
 
 
 def rendered(folder: str = "out") -> dict[str, dict[str, object]]:
@@ -162,7 +162,7 @@ def test_version(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The commit where it was built from one; what `--version` says is said, too."""
     lines = run("version").out.splitlines()
     assert lines[0] == f"krm-windows {__version__}"
-    assert lines[1] == "commit      unknown, as it was not built from a commit"
+    assert lines[1] == "commit      unknown, because it was not built from a commit"
     assert lines[2] == f"zone rules  {zones.release()}"
     assert json.loads(run("version", "-o", "json").out)["commit"] is None
     monkeypatch.setattr("krm_windows.cli.version.COMMIT", "b1946ac9")
@@ -209,7 +209,7 @@ def test_one_cluster_and_more_of_them_are_a_wrong_call(run: Run, argv: list[str]
     """Neither of the two is silently left out, whatever the files hold, and nothing is written."""
     ended = run(*argv)
     assert (ended.code, ended.out) == (2, "")
-    assert "--cluster is about one cluster" in ended.err or "is about a POLICY" in ended.err
+    assert "cannot be used together" in ended.err or "need a POLICY" in ended.err
     assert not Path("out").exists()
 
 
@@ -237,11 +237,14 @@ def test_nothing_to_do_in_a_terminal(argv: list[str]) -> None:
         (["calendar", "resources"], "resources: is a directory, not a file"),
         (
             ["calendar", "resources/apps.yaml"],
-            "resources/apps.yaml:2:1: [error] must hold one WindowPolicy, and holds Kustomization",
+            (
+                "resources/apps.yaml:2:1: [error] must contain exactly one WindowPolicy, found "
+                "Kustomization"
+            ),
         ),
         (
             ["calendar", "two.yaml"],
-            "two.yaml:16:1: [error] must hold one WindowPolicy, and holds 2: flux-system/",
+            "two.yaml:16:1: [error] must contain exactly one WindowPolicy, found 2: flux-system/",
         ),
         (["calendar", "broken.yaml"], "broken.yaml:1:5: [error] "),
         (["calendar", "latin.yaml"], "latin.yaml:1:4: [error] the input is not UTF-8"),
@@ -285,34 +288,37 @@ def test_files_that_are_not_as_they_should_be(run: Run, argv: list[str], said: s
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        ("rendr policy.yaml", "there is no command 'rendr'; did you mean render?"),
-        ("quux", "there is no command 'quux'; `krm-windows help` lists the commands"),
-        ("check policy.yaml --stict", "there is no option --stict; did you mean --strict?"),
-        ("check policy.yaml --zzzzzz=1", "there is no option --zzzzzz\n"),
-        ("explain policy.yaml more", "'more' is one argument too many"),
+        ("rendr policy.yaml", "unknown command 'rendr'; did you mean render?"),
+        ("quux", "unknown command 'quux'; `krm-windows help` lists the commands"),
+        ("check policy.yaml --stict", "unknown option --stict; did you mean --strict?"),
+        ("check policy.yaml --zzzzzz=1", "unknown option --zzzzzz\n"),
+        ("explain policy.yaml more", "unexpected argument 'more'"),
         ("calendar policy.yaml -o htm", "got 'htm'; did you mean html?"),
         ("calendar policy.yaml -o pdf", "must be one of text, json, html, svg, ics, got 'pdf'"),
         (
             "render policy.yaml -o windows --check",
-            "no option -o, which is a format in other commands; did you mean --output-dir windows?",
+            (
+                "unknown option -o, which is the output format in other commands; did you mean "
+                "--output-dir windows?"
+            ),
         ),
         ("render policy.yaml --output=windows", "did you mean --output-dir windows?"),
         ("render policy.yaml -o", "did you mean --output-dir DIR?"),
         (
             "split base --classes classes.yaml -o live",
-            "must be one of text, json, got 'live'; to name a directory, write --output-dir live",
+            "must be one of text, json, got 'live'; to write to a directory, use --output-dir live",
         ),
-        ("migrate fleet -o out", "to name a directory, write --output-dir out"),
+        ("migrate fleet -o out", "to write to a directory, use --output-dir out"),
         (
             "migrate fleet --format json --output-dir out",
-            "there is no option --format; did you mean --output?",
+            "unknown option --format; did you mean --output?",
         ),
         ("split base --classes classes.yaml --plan --json", "did you mean --output json?"),
         (
             "split base --classes classes.yaml --output-dir out -o json",
-            "-o is the form of what --plan prints: give --plan, too",
+            "-o needs --plan",
         ),
-        ("--versio", "there is no option --versio; did you mean --version?"),
+        ("--versio", "unknown option --versio; did you mean --version?"),
     ],
 )
 def test_what_was_meant_is_proposed(run: Run, call: str, said: str) -> None:
@@ -335,20 +341,21 @@ def test_the_version_by_its_letter(run: Run) -> None:
 
 
 FILES = {
-    "": "must hold one WindowPolicy, and is empty",
-    "# nothing\n": "must hold one WindowPolicy, and is empty",
-    "a: 1\n": "nothing in it has a kind: begin with `kind: WindowPolicy`",
+    "": "must contain exactly one WindowPolicy, but is empty",
+    "# nothing\n": "must contain exactly one WindowPolicy, but is empty",
+    "a: 1\n": "has no `kind`: add `kind: WindowPolicy`",
     POLICY.replace("kind: WindowPolicy", "kind: WindowsPolicy"): (
         'its kind is "WindowsPolicy"; did you mean "WindowPolicy"?'
     ),
     POLICY.replace("kind: WindowPolicy", "kind: windowpolicy"): (
         'its kind is "windowpolicy"; did you mean "WindowPolicy"?'
     ),
-    "kind: Deployment\n---\nkind: Service\n": "and holds Deployment, Service",
+    "kind: Deployment\n---\nkind: Service\n": "found Deployment, Service",
     f"{POLICY}---\n{POLICY}": (
-        "and holds 2: flux-system/week, flux-system/week; put each into its own file"
+        "found 2: flux-system/week, flux-system/week; put each in its own file"
     ),
-    "{{- if .Values.windows }}\n" + POLICY: "it looks like a template ({{ … }}): render it first",
+    "{{- if .Values.windows }}\n"
+    + POLICY: "it looks like an unrendered template ({{ … }}): render it first",
 }
 
 
@@ -365,7 +372,7 @@ def test_a_file_that_holds_no_single_policy(run: Run, text: str) -> None:
 def test_a_template_in_a_field(run: Run) -> None:
     """A chart that was not rendered is YAML all the same, where the braces are quoted."""
     Path("policy.yaml").write_text(spec(timeZone='"{{ .Values.zone }}"'))
-    assert "which is a template that was not rendered" in run("check", "policy.yaml").out
+    assert "which is an unrendered template" in run("check", "policy.yaml").out
 
 
 def test_an_unknown_kind_of_target(run: Run) -> None:

@@ -92,7 +92,7 @@ def test_what_was_forgotten_is_demanded(tmp_path: Path, capsys: pytest.CaptureFi
     diff(POLICY, POLICY.replace("[apps]", "[infra]"), tmp_path, "-o", "markdown", code=1)
     seen = capsys.readouterr()
     assert "nothing opens or closes" in seen.out
-    assert "- **error**: `spec.released: must have Kustomization flux-system/apps" in seen.out
+    assert "- **error**: `spec.released: must list Kustomization flux-system/apps" in seen.out
     assert "(target-dropped)" in seen.err
 
 
@@ -170,14 +170,14 @@ def test_a_policy_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str
             "overrides.fix: changes may reach them until 2026-12-24 12:00Z, "
             "whatever windows and freezes say."
         ),
-        "  Patch, asked for by Ada, see 7",
+        "  Patch, requested by Ada, see 7",
         "  1. overrides that open",
-        "  2. freezes: they cut what they touch of a window, and the rest stays open",
-        "  3. windows: open while any of them is",
-        "  4. outside of all these: closed",
+        "  2. freezes: they close the part of a window that they overlap; the rest stays open",
+        "  3. windows: open while at least one window is open",
+        "  4. otherwise: closed",
         (
-            "What is open closes 10 minutes early, so that what runs ends inside; "
-            "what an override opens does not."
+            "Windows close 10 minutes early, so that running reconciliations finish in time; "
+            "overrides do not."
         ),
     ):
         assert line in said.splitlines()
@@ -210,7 +210,7 @@ def test_a_change_is_told_what_it_moves(
         assert "### `flux-system/week`: what this change opens and closes" in said
         assert words in said
     said = capsys.readouterr()
-    assert said.err == "krm-windows: said on #7\n" * 2
+    assert said.err == "krm-windows: commented on #7\n" * 2
     # In the log it is as it is without.
     assert "opens 2 h" in said.out
 

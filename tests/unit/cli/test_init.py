@@ -107,7 +107,7 @@ def test_the_policy_gates_all_but_what_delivers_it(repository: Path, capsys: Cap
         {"kind": "Kustomization", "names": ["apps"]},
     ]
     assert policy_of(repository)["spec"]["crossNamespaceTargets"] == "Allow"
-    assert "production, of production, staging" in out
+    assert "using cluster production of production, staging" in out
 
 
 def test_what_only_the_cluster_names_is_left_out(repository: Path, capsys: Capture) -> None:
@@ -129,7 +129,7 @@ def test_what_only_the_cluster_names_is_left_out(repository: Path, capsys: Captu
     )
     code, out, err = called(capsys, "init", str(repository), "--yes")
     assert (code, err) == (0, "")
-    left_out = "left out: Kustomization flux-system/${TENANT}-jobs, whose name only the cluster"
+    left_out = "left out: Kustomization flux-system/${TENANT}-jobs, whose name is known only in"
     assert left_out in out
     targets = policy_of(repository)["spec"]["targets"]
     assert targets == [{"kind": "Kustomization", "names": ["apps"]}]
@@ -225,8 +225,8 @@ def test_a_kustomization_that_cannot_be_edited_stops_it_all(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--cluster", "berlin"], "there is no cluster berlin; there is: production, staging"),
-        (["--clusters", "nowhere/*"], "no cluster was found"),
+        (["--cluster", "berlin"], "cluster berlin not found; found: production, staging"),
+        (["--clusters", "nowhere/*"], "no cluster found"),
         (["--time-zone", "Europe/Berln"], "Europe/Berlin"),
         (["--opens", "Mon 25:00"], "25:00"),
         (["--name", "Not A Name"], "Not A Name"),
@@ -251,7 +251,7 @@ def test_a_second_run_keeps_the_policy(repository: Path, capsys: Capture) -> Non
     edited = path.read_bytes()
     code, _, err = called(capsys, "init", str(repository), "--yes")
     assert code == 1
-    assert "gated by a policy already" in err or "is there already" in err
+    assert "already gated by a policy" in err or "already exists" in err
     assert path.read_bytes() == edited
 
 
@@ -283,7 +283,7 @@ def test_what_is_suspended_is_left_out(repository: Path, capsys: Capture) -> Non
     write(repository, {"apps/release.yaml": RELEASE.replace("VERSION", "6.0.1")})
     code, out, _ = called(capsys, "init", str(repository), "--yes")
     assert code == 0
-    assert "left out: Kustomization flux-system/apps, until `suspend` is gone from" in out
+    assert "left out: Kustomization flux-system/apps, until `suspend` is removed from" in out
     assert (repository / below / "apps.yaml").read_text() == suspended
     found = policy_of(repository)["spec"]["targets"]
     assert found == [{"kind": "Kustomization", "names": ["jobs"]}]
@@ -309,8 +309,8 @@ def test_what_the_root_applies_as_well_is_left_out(repository: Path, capsys: Cap
     code, out, _ = called(capsys, "init", str(repository), "--yes")
     assert code == 0
     assert (
-        "left out: Kustomization flux-system/twice, as Kustomization flux-system/flux-system "
-        "applies the same objects"
+        "left out: Kustomization flux-system/twice, because Kustomization "
+        "flux-system/flux-system applies the same objects"
     ) in out
     assert "twice" not in str(policy_of(repository)["spec"]["targets"])
 
@@ -359,7 +359,7 @@ def test_the_cluster_that_matters_is_the_default(
     shutil.move(repository / "clusters/production", repository / f"clusters/{name}")
     shutil.move(repository / "clusters/staging", repository / "clusters/a-reproduction")
     _, out, _ = called(capsys, "init", str(repository), "--yes")
-    assert out.startswith(f"cluster {name}, of ")
+    assert out.startswith(f"using cluster {name} of ")
 
 
 def test_what_was_not_read_is_named(repository: Path, capsys: Capture) -> None:
@@ -370,9 +370,9 @@ def test_what_was_not_read_is_named(repository: Path, capsys: Capture) -> None:
         named = text.replace(other, other.replace("flux-system", f"team-{number}"))
         write(repository, {f"clusters/production/team-{number}.yaml": named})
     _, out, _ = called(capsys, "init", str(repository), "--yes")
-    assert "not read: Kustomization flux-system/team-0: it is not followed: " in out
+    assert "not read: Kustomization flux-system/team-0: it is not read: " in out
     assert "`--source flux-system/team-0=.`" in out
-    assert "not read: 2 more, which `krm-windows check --repo` lists" in out
+    assert "not read: 2 more; `krm-windows check --repo` lists them" in out
 
 
 def test_every_file_that_it_writes_is_named(repository: Path, capsys: Capture) -> None:
@@ -392,7 +392,7 @@ def test_a_repository_without_flux_is_said(tmp_path: Path, capsys: Capture) -> N
     write(tmp_path, {"deployment.yaml": CONFIG})
     code, _, err = called(capsys, "init", str(tmp_path), "--yes")
     assert code == 1
-    assert "no file has a Flux Kustomization" in err
+    assert "no file contains a Flux Kustomization" in err
 
 
 @pytest.mark.parametrize("name", ["a\nspec: {state: Open}\n#", "a: b", "ä ö", "x\x1b[31m", "'q'"])

@@ -158,19 +158,19 @@ def test_the_last_line_says_what_was_done(
 
 BROKEN = {
     "not YAML": ("{}x: [1\n", 20, "did not find expected ',' or ']'"),
-    "a key twice": ("{}kind: WindowPolicy\n", 19, "the key 'kind' occurs twice"),
+    "a key twice": ("{}kind: WindowPolicy\n", 19, "duplicate key 'kind'"),
     "a tab": ("a:\n\tb: c\n", 2, "a tab cannot indent in YAML: use spaces"),
-    "a template": ("a:\n  {{{{- if x }}}}\n", 2, "; it looks like a template"),
+    "a template": ("a:\n  {{{{- if x }}}}\n", 2, "; it looks like an unrendered template"),
     "control": ('{}x: "\x01"\n', 19, "the character U+0001 is not allowed in YAML"),
     "no UTF-8": ("{}# \udce9\n", 19, "the input is not UTF-8: byte 0xe9"),
     "no mapping": ("# x\nhello\n", 2, "an object must be a mapping"),
 }
 # What only a file of which one object is expected can be.
 OTHERS = {
-    "nothing": ("", 1, "must hold one {kind}, and is empty"),
-    "no kind": ("# x\na: b\n", 2, "nothing in it has a kind: begin with `kind: {kind}`"),
-    "another kind": ("a: b\nkind: Secret\n", 2, "must hold one {kind}, and holds Secret"),
-    "two": ("{}---\n{}", 21, "must hold one {kind}, and holds 2"),
+    "nothing": ("", 1, "must contain exactly one {kind}, but is empty"),
+    "no kind": ("# x\na: b\n", 2, "has no `kind`: add `kind: {kind}`"),
+    "another kind": ("a: b\nkind: Secret\n", 2, "must contain exactly one {kind}, found Secret"),
+    "two": ("{}---\n{}", 21, "must contain exactly one {kind}, found 2"),
 }
 READERS = (
     "check broken.yaml",
@@ -232,7 +232,7 @@ def test_what_cannot_be_read_begins_with_file_and_line(
     elif "flux-kustomization" in call:
         kind = "Kustomization"
     if case == "two" and kind != "WindowPolicy":
-        said = "must hold one {kind}, and holds WindowPolicy"
+        said = "must contain exactly one {kind}, found WindowPolicy"
         line = 3
     shown = read(call, text, capsys)
     assert re.match(rf"broken\.yaml:{line}:[0-9]+: \[error\] ", shown)
@@ -271,14 +271,14 @@ def test_a_resource_with_a_field_twice_is_in_its_file(capsys: pytest.CaptureFixt
         twice.replace("{", "{{").replace("}", "}}"),
         capsys,
     )
-    assert re.match(r"broken/north\.yaml:10:3: \[error\] the key 'suspend' occurs twice", shown)
+    assert re.match(r"broken/north\.yaml:10:3: \[error\] duplicate key 'suspend'", shown)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("", "objects.json:1:1: [error] is empty: did kubectl fail?"),
-        ('{"a":\n 1,}', "objects.json:2:4: [error] is not what `kubectl get -o json` prints: "),
+        ('{"a":\n 1,}', "objects.json:2:4: [error] is not the output of `kubectl get -o json`: "),
     ],
 )
 def test_what_kubectl_did_not_print_has_a_line(

@@ -135,7 +135,7 @@ def test_a_right_that_is_missing_fails_and_says_so(
     said = capsys.readouterr()
     assert said.out == ""
     assert len(said.err.splitlines()) == 2
-    assert "(does the token have the right?)" in said.err
+    assert "(does the token have the permission?)" in said.err
     assert TOKEN not in said.err
     assert "\x1b" not in said.err
 
@@ -301,7 +301,7 @@ def test_a_source_that_is_this_repository_is_said_by_hand(
     assert gated(server, "--tree", "tree", *advice.split()) == 0
     assert states(server) == {"a": "pending"}
     assert capsys.readouterr().err == ""
-    with pytest.raises(InputError, match="there is no such directory"):
+    with pytest.raises(InputError, match="directory not found"):
         gated(server, "--tree", "tree", "--source", "elsewhere=none")
 
 

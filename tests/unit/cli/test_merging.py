@@ -156,7 +156,7 @@ REASONS = {
         "gitea": "it conflicts with its base branch",
     },
     "unreviewed": {
-        "github": "the branch demands what is missing: a review, or a check that never ran",
+        "github": "a requirement of the branch is not met: a review, or a check that never ran",
         "gitlab": "an approval is missing",
         "gitea": f"405: {CANNOT_BE_MERGED['gitea'][2]['message']}",
     },
@@ -180,7 +180,7 @@ def test_the_first_that_cannot_be_merged_ends_it(
     lines = said()
     assert "krm-windows: #1 aaaaaaaaaaaa not merged: " in lines
     assert f"{REASONS[trouble][server.kind]}\n" in lines
-    assert "#3 cccccccccccc not merged: not tried, as #1 has failed\n" in lines
+    assert "#3 cccccccccccc not merged: not tried, because #1 failed\n" in lines
 
 
 def test_a_check_that_fails_ends_it(server: Server, said: Callable[[], str]) -> None:
@@ -250,8 +250,8 @@ def test_a_token_that_may_not_merge_ends_it(server: Server, said: Callable[[], s
     assert server.merged == []
     lines = said()
     words = {
-        "github": "the token may not: PUT repos/acme/fleet/pulls/1/merge: 403: Resource not",
-        "gitlab": "the token may not: PUT projects/acme%2Ffleet/merge_requests/1/merge: 401",
+        "github": "the token has no permission: PUT repos/acme/fleet/pulls/1/merge: 403",
+        "gitlab": "the token has no permission: PUT projects/acme%2Ffleet/merge_requests/1",
         "gitea": "405: User not allowed to merge PR",
     }
     assert words[server.kind] in lines
@@ -279,7 +279,7 @@ def test_a_push_while_it_runs_merges_nothing(server: Server, said: Callable[[], 
     hands.meanwhile = meanwhile
     assert gated(server, "--merge", hands=hands) == 1
     assert server.merged == []
-    assert "#1 aaaaaaaaaaaa not merged: its head has moved to ffffffffffff: look again" in said()
+    assert "#1 aaaaaaaaaaaa not merged: its head has moved to ffffffffffff: check again" in said()
 
 
 @pytest.mark.parametrize("option", ["--merge", "--approve-only"])
@@ -296,7 +296,7 @@ def test_a_force_push_before_the_merge_merges_nothing(
     assert gated(server, option) == 1
     assert server.merged == []
     assert server.pulls[0].reviews == []
-    assert ": its head has moved to ffffffffffff: look again\n" in said()
+    assert ": its head has moved to ffffffffffff: check again\n" in said()
 
 
 def test_a_window_that_closes_before_the_merge_merges_nothing(
@@ -318,7 +318,7 @@ def test_a_window_that_closes_before_the_merge_merges_nothing(
 @pytest.mark.parametrize(
     ("state", "code", "words"),
     [
-        ("merged", 0, "#1 aaaaaaaaaaaa merged: by somebody else\n"),
+        ("merged", 0, "#1 aaaaaaaaaaaa merged: by someone else\n"),
         ("closed", 1, "#1 aaaaaaaaaaaa not merged: it is closed\n"),
     ],
 )
@@ -416,7 +416,7 @@ def test_a_method_is_sent_along(
     options = () if method is None else ("--merge-method", method)
     expected = {**sent, "gitea": {"Do": method or "merge"}}.get(server.kind)
     if expected is None:
-        with pytest.raises(InputError, match="GitLab rebases by a setting"):
+        with pytest.raises(InputError, match="GitLab takes rebase from the project's settings"):
             gated(server, "--merge", *options)
         return
     assert gated(server, "--merge", *options) == 0

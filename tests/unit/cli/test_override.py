@@ -207,25 +207,25 @@ def test_the_list_for_a_person(policy: Path, capsys: pytest.CaptureFixture[str])
 
 BY_THE_POLICY = (
     "overrides.o.ends",
-    "there is no override 'fix' here: there is none",
-    "no cluster 'west'",
+    "override 'fix' not found: the policy has none",
+    "cluster 'west' not found",
 )
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "say `open` or `closed`, or --list, --end NAME or --prune"),
-        (["open"], "an override has an end"),
-        (["open", "--for", "2h"], "an override has a reason"),
-        (["open", "--for", "0h", "--reason", "r"], "must be longer than nothing"),
+        ([], "give `open` or `closed`, or --list, --end NAME or --prune"),
+        (["open"], "an override needs an end"),
+        (["open", "--for", "2h"], "an override needs a reason"),
+        (["open", "--for", "0h", "--reason", "r"], "must be longer than zero"),
         (["open", "--for", "soon", "--reason", "r"], "must be a duration"),
         (["open", "--until", "soon", "--reason", "r"], "overrides.o.ends"),
         (["open", "--until", "2025-01-01", "--reason", "r"], "overrides.o.ends"),
-        (["open", "--prune"], "`open` makes an override, --prune makes none"),
-        (["--end", "fix"], "there is no override 'fix' here: there is none"),
-        (["open", "--for", "2h", "--reason", "r", "--cluster", "west"], "no cluster 'west'"),
-        (["--end", "fix", "--cluster", "west"], "no cluster 'west'"),
+        (["open", "--prune"], "`open` creates an override, so it cannot be used with --prune"),
+        (["--end", "fix"], "override 'fix' not found: the policy has none"),
+        (["open", "--for", "2h", "--reason", "r", "--cluster", "west"], "cluster 'west' not found"),
+        (["--end", "fix", "--cluster", "west"], "cluster 'west' not found"),
     ],
 )
 def test_a_wrong_call_writes_nothing(
@@ -244,7 +244,7 @@ def test_a_name_that_is_taken(policy: Path, capsys: pytest.CaptureFixture[str]) 
     policy.write_text(POLICY + OVER)
     arguments = ["open", "--for", "2h", "--reason", "r", "--name", "over"]
     assert main(["override", str(policy), *arguments]) == 1
-    assert "there is an override 'over' already" in capsys.readouterr().err
+    assert "override 'over' already exists" in capsys.readouterr().err
     assert policy.read_text() == POLICY + OVER
 
 

@@ -96,7 +96,7 @@ def test_nothing_is_written_where_the_result_is_wrong(
     shown = capsys.readouterr()
     assert "spec.windows.week.closes" in shown.err
     assert "(moment-syntax)" in shown.err
-    assert "not written, because of the errors above" in shown.out
+    assert "not written because of the errors above" in shown.out
     assert policy.read_text() == POLICY
 
 
@@ -113,7 +113,7 @@ def test_what_is_there_already_is_not_written(
     """So a service may ask twice."""
     there = '{"spec": {"windows": {"week": {"opens": "Mon 08:00"}}}}'
     assert main(["set", str(policy), "--patch", there]) == 0
-    assert "already says so" in capsys.readouterr().out
+    assert "already up to date" in capsys.readouterr().out
     assert policy.read_text() == POLICY
 
 
@@ -142,12 +142,15 @@ def test_a_patch_from_a_file_and_in_yaml(policy: Path, tmp_path: Path) -> None:
         (["--patch", "[]"], "a patch must be a JSON object"),
         (["--patch", "{"], "--patch: "),
         (["--patch", "@nothing.json"], "nothing.json"),
-        (["--patch", "{}", "--cluster", "west"], "names no cluster 'west' (it names north, south)"),
-        (["--patch", '{"metadata": {"name": "x"}}'], "must not make another object"),
-        (["--patch", '{"kind": null}'], "must not make another object"),
+        (
+            ["--patch", "{}", "--cluster", "west"],
+            "cluster 'west' not found in the policy (it has north, south)",
+        ),
+        (["--patch", '{"metadata": {"name": "x"}}'], "must not change apiVersion"),
+        (["--patch", '{"kind": null}'], "must not change apiVersion"),
         (["--patch", "{}", "--commit"], "--commit needs --reason"),
-        (["--patch", "{}", "--author", "A <a@b.c>"], "--author is about the commit"),
-        (["--patch", "{}", "--branch", "main"], "--branch is about the commit"),
+        (["--patch", "{}", "--author", "A <a@b.c>"], "--author needs --commit"),
+        (["--patch", "{}", "--branch", "main"], "--branch needs --commit"),
     ],
 )
 def test_a_wrong_call_writes_nothing(
@@ -240,7 +243,7 @@ def refused(_: Git, policy: Path) -> None:
     [
         (detached, "HEAD is detached"),
         (elsewhere, "is on branch feature, not on main"),
-        (dirty, "has changes that are not committed"),
+        (dirty, "has uncommitted changes"),
         (refused, "not today"),
     ],
 )

@@ -161,7 +161,7 @@ def test_clocks_that_go_backwards(simulate: Simulate, past: Past) -> None:
     past.commit("2026-01-13T12:00Z", {"a": "1"}, "Behind")
     found = json.loads(simulate("-o", "json"))
     assert (found["changes"], found["clocksBehind"]) == (5, 1)
-    assert "clock behind" in simulate()
+    assert "commit time before" in simulate()
 
 
 def test_what_never_comes_in(simulate: Simulate) -> None:
@@ -211,8 +211,8 @@ def test_a_page(simulate: Simulate, past: Past) -> None:
         (["--since", "1990-01-01"], "2024"),
         (["--since", "9999y"], "2024"),
         (["--since", "yesterday"], "must be"),
-        (["--since", "2026-03-01", "--until", "2026-02-01"], "not before"),
-        (["--ref", "nowhere"], "names no commit"),
+        (["--since", "2026-03-01", "--until", "2026-02-01"], "must be before"),
+        (["--ref", "nowhere"], "is not a commit"),
         (["--cluster", "north"], "north"),
     ],
 )
@@ -248,7 +248,7 @@ def test_paths_that_nothing_changed(past: Past, capsys: pytest.CaptureFixture[st
     """A line says it, as they may be mistyped; `./apps` is what a shell makes of it."""
     argv = ["simulate", "policy.yaml", "--repo", str(past.top), *DAYS, "-o", "json", "--paths"]
     assert main([*argv, "appps"]) == 0
-    assert "no commit of this time changes such a path" in capsys.readouterr().err
+    assert "no commit in this period changes such a path" in capsys.readouterr().err
     assert main([*argv, "./apps"]) == 0
     printed = capsys.readouterr()
     assert (json.loads(printed.out)["changes"], printed.err) == (2, "")
@@ -259,12 +259,12 @@ def test_paths_that_nothing_changed(past: Past, capsys: pytest.CaptureFixture[st
     [
         ("policy.yaml", "not a git repository"),
         ("repository/README", "is not a directory"),
-        ("repository/.git", "is Git's own directory"),
-        ("repository/.git/refs", "is Git's own directory"),
-        ("bare.git", "a bare repository has no working tree"),
-        ("https://ada:secret@git.example/fleet", "must be a directory, not an address"),
-        ("git@git.example:fleet.git", "must be a directory, not an address"),
-        ("ada@work@git.example:8022:fleet", "must be a directory, not an address"),
+        ("repository/.git", "is a .git directory"),
+        ("repository/.git/refs", "is a .git directory"),
+        ("bare.git", "is a bare repository"),
+        ("https://ada:secret@git.example/fleet", "must be a directory, not a URL"),
+        ("git@git.example:fleet.git", "must be a directory, not a URL"),
+        ("ada@work@git.example:8022:fleet", "must be a directory, not a URL"),
         ("nowhere", "No such file or directory"),
     ],
 )

@@ -307,13 +307,13 @@ def test_a_kustomization_inside_plain_files_is_refused(
     """Its files are not what would be applied."""
     desk.put("base/web/kustomization.yml", "resources: [web.yaml]\n")
     assert desk.split() == 1
-    assert "web/kustomization.yml, which has to be built" in capsys.readouterr().err
+    assert "web/kustomization.yml, which must be built" in capsys.readouterr().err
 
 
 def test_it_does_not_write_where_it_reads(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     """The next run would split its own output again."""
     assert desk.split(base=str(desk.path)) == 1
-    assert "must not lie in" in capsys.readouterr().err
+    assert "must not be inside" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -321,7 +321,7 @@ def test_it_does_not_write_where_it_reads(desk: Desk, capsys: pytest.CaptureFixt
     [
         (
             ["--flux-kustomization", "{}/classes.yaml"],
-            "must hold one Kustomization, and holds ChangeClasses",
+            "must contain exactly one Kustomization, found ChangeClasses",
         ),
         (
             ["--flux-kustomization", "{}/kustomize.yaml"],

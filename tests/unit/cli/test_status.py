@@ -181,7 +181,7 @@ def test_other_zone_data_in_the_image(status: Status) -> None:
 
     It decides nothing, so all is as it should be.
     """
-    words = "the image's zone data (2025b) differs now from the timetable's (2026f), which decides"
+    words = "the image's zone data (2025b) differs now from the timetable's (2026f), which is used"
     notes = {key: json.dumps(json.loads(text) | {"zoneData": words}) for key, text in OURS.items()}
     found = [thing(name, suspend=True, notes=notes) for name in ("apps", "infra")]
     policy = POLICY.replace("[apps]", "[apps, infra]")
@@ -365,7 +365,7 @@ def test_labels_are_resolved_from_the_cluster(status: Status) -> None:
     code, printed = status(CLOSED, thing("b"), policy=policy)
     assert (code, printed.splitlines()[-1]) == (
         1,
-        "no targets: nothing has the labels that they are selected by",
+        "no targets: no object matches the policy's `matchLabels`",
     )
 
 
@@ -413,7 +413,9 @@ def test_what_is_no_answer_of_kubectl(
     Path("objects.json").write_text(text)
     assert main(["status", "policy.yaml", "-f", "objects.json"]) == 1
     said = capsys.readouterr().err
-    assert re.search(r"objects\.json:(\d+:\d+: \[error\])? is not what `kubectl get -o j", said)
+    assert re.search(
+        r"objects\.json:(\d+:\d+: \[error\])? is not the output of `kubectl get -o j", said
+    )
 
 
 @pytest.fixture
@@ -433,7 +435,7 @@ def kubectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ("echo Welcome", "kubectl: is not what `kubectl get -o json` prints: "),
+        ("echo Welcome", "kubectl: is not the output of `kubectl get -o json`: "),
         ("printf 'no \\xe9lan\\n' >&2; exit 1", "kubectl: no \ufffdlan"),
     ],
 )
@@ -552,7 +554,10 @@ def test_a_wrong_policy(status: Status, capsys: pytest.CaptureFixture[str]) -> N
     code, printed = status(OPEN, thing(), policy=POLICY.replace("Mon 08:00", "Mo 08:00"))
     assert (code, printed) == (1, "")
     assert main(["status", "-", "-f", "-"]) == 2
-    assert "standard input can hold the policy or the objects, not both" in capsys.readouterr().err
+    assert (
+        "standard input can be used for the policy or the objects, but not for both"
+        in capsys.readouterr().err
+    )
 
 
 def test_colour_says_nothing_alone(status: Status) -> None:
@@ -588,5 +593,5 @@ def test_a_cron_job_that_somebody_suspended(status: Status) -> None:
     }
     code, printed = status(CLOSED, thing(suspend=True, notes=OURS), suspended)
     assert code == 1
-    assert "CronJob flux-system/week-resync is suspended: it starts no run" in printed
-    assert "CronJob flux-system/week-open-office is missing" in printed
+    assert "CronJob flux-system/week-resync is suspended, so it starts no runs" in printed
+    assert "CronJob flux-system/week-open-office not found" in printed

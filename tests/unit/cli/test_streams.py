@@ -8,7 +8,7 @@ import pytest
 from calls import APPS, POLICY, wire
 
 SELF = f"{sys.executable} -m krm_windows"
-FULL = "krm-windows: the output cannot be written: No space left on device\n"
+FULL = "krm-windows: cannot write the output: No space left on device\n"
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ FULL = "krm-windows: the output cannot be written: No space left on device\n"
         (
             f"{SELF} <&-",
             1,
-            "[error] the input is empty, where a ResourceList was expected (input-unreadable)\n",
+            "[error] the input is empty; expected a ResourceList (input-unreadable)\n",
         ),
         (f"{SELF} < list.yaml >&-", 0, ""),
         (f"{SELF} < list.yaml 2>&- >/dev/null", 0, ""),

@@ -39,7 +39,7 @@ class Hands:
     def sleep(self, seconds: float) -> None:
         """Turn it."""
         self.slept.append(seconds)
-        assert len(self.slept) < 10_000, "it sleeps for ever"
+        assert len(self.slept) < 10_000, "it sleeps forever"
         self.at += timedelta(seconds=seconds) + self.jumps.get(len(self.slept), timedelta())
 
     @property
@@ -105,8 +105,8 @@ def test_a_wait_that_takes_too_long_exits_124(
     said = capsys.readouterr()
     assert said.out.endswith("until Thu 2026-12-17 19:00 at most (Europe/Berlin)\n")
     assert said.err == (
-        "krm-windows: time is up: flux-system/week is closed until Mon 2026-12-21 08:00 "
-        "(no window is open)\n"
+        "krm-windows: timed out: flux-system/week is closed until Mon 2026-12-21 08:00 (no "
+        "window is open)\n"
     )
 
 
@@ -135,7 +135,7 @@ def test_the_edge_of_the_cluster_counts(tmp_path: Path) -> None:
 def test_what_never_comes_is_not_waited_for(tmp_path: Path) -> None:
     """A pipeline would hang until somebody kills it; with a time-out it ends with that."""
     policy = spec(state="Closed")
-    with pytest.raises(InputError, match="stays as it is for more than 400 days"):
+    with pytest.raises(InputError, match="does not change for more than 400 days"):
         waited(tmp_path, Hands(WEDNESDAY), "--until", "open", policy=policy)
     hands = Hands(WEDNESDAY)
     options = ("--until", "open", "--timeout", "1h")

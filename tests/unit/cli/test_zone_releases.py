@@ -178,7 +178,8 @@ def test_clocks_before_the_rules_begin_are_not_asked(
     """
     assert main([*command, text]) == 2
     assert (
-        f"must be in 2024 or later, where zone rules begin, got '{text}'" in capsys.readouterr().err
+        f"must be in 2024 or later, where the time zone rules begin, got '{text}'"
+        in capsys.readouterr().err
     )
 
 

@@ -219,7 +219,7 @@ def test_two_calendars_in_one_file_are_refused(
     """One may be open by default and the other closed; the message says what to do."""
     (tmp_path / "x.ics").write_bytes(ics("") + ics(""))
     assert main(["import-ics", str(tmp_path / "x.ics"), "--years", "2027"]) == 1
-    assert "it holds 2 calendars: give each a file of its own" in capsys.readouterr().err
+    assert "it contains 2 calendars: put each in its own file" in capsys.readouterr().err
 
 
 def test_that_nothing_is_in_the_years_is_said(
@@ -230,7 +230,7 @@ def test_that_nothing_is_in_the_years_is_said(
     assert main(["import-ics", str(tmp_path / "x.ics"), "--years", "2030"]) == 0
     said = capsys.readouterr()
     assert said.out == ""
-    assert "no event is in these years" in said.err
+    assert "no events in these years" in said.err
 
 
 def test_a_calendar_of_an_unknown_type_is_refused(

@@ -51,7 +51,7 @@ ODD = {
     "an end and a duration": f"{START}\n{END}\nDURATION:P1D",
     "a title twice": f"{START}\n{END}\nSUMMARY:a\nSUMMARY:b\nSTATUS:CANCELLED\nSTATUS:x",
     "a year that is too large": "DTSTART;VALUE=DATE:99991231\nDURATION:P9999999D",
-    "a sequence that is no number": f"{START}\n{END}\nSEQUENCE:x",
+    "a sequence that is not a number": f"{START}\n{END}\nSEQUENCE:x",
     "a zone without rules": (
         f"{START}\n{END}\nEND:VEVENT\nBEGIN:VTIMEZONE\nTZID:x\nEND:VTIMEZONE\nBEGIN:VEVENT\nUID:2"
     ),

@@ -72,7 +72,7 @@ def test_the_extra_of_old_is_the_default_now() -> None:
     """And says so."""
     answer = call(wire(config=POLICY + "  extras: [PrometheusRule, AdmissionPolicy]\n"))
     assert answer.code == 1
-    assert "spec.extras[1]: must be left out: admission policies are the default now" in answer.err
+    assert "spec.extras[1]: must be removed: admission policies are now the default" in answer.err
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

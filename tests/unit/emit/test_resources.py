@@ -115,19 +115,18 @@ def test_hooks_have_their_own() -> None:
 
 WRONG = {
     "{limits: {memory: 64MB}}": (
-        "limits.memory: must be a quantity as Kubernetes writes it, such as 100m, 1, 64Mi or 1Gi, "
-        'got "64MB"; did you mean "64Mi"? (quantity-syntax)'
+        'limits.memory: must be a Kubernetes quantity such as 100m, 1, 64Mi or 1Gi, got "64MB"; '
+        'did you mean "64Mi"? (quantity-syntax)'
     ),
     "{requests: {cpu: 2}, limits: {cpu: 1500m}}": (
-        'requests.cpu: must be at most the limit, 1500m, got "2" (resources)'
+        'requests.cpu: must not exceed the limit, 1500m, got "2" (resources)'
     ),
     "{limits: {memory: 32Mi}}": (
-        "limits.memory: must be at least 48Mi, or a run would be killed for the memory that it "
-        'takes, got "32Mi" (resources)'
+        'limits.memory: must be at least 48Mi, or a run would be killed (OOMKilled), got "32Mi" '
+        "(resources)"
     ),
     "{limits: {ephemeralStorage: 1Gi}}": (
-        "limits.ephemeralStorage: is not a field of the API; "
-        'did you mean "ephemeral-storage"? (field-unknown)'
+        'limits.ephemeralStorage: unknown field; did you mean "ephemeral-storage"? (field-unknown)'
     ),
 }
 

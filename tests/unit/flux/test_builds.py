@@ -284,7 +284,7 @@ def test_a_failure_is_remote_only_if_what_failed_is(
         ),
         ("Error: running 'git': exit status 128", "running 'git': exit status 128"),
         ("fatal: no such branch\nexit status 128", "fatal: no such branch: exit status 128"),
-        ("", "failed without a word, with 1"),
+        ("", "failed without an error message, with 1"),
     ],
 )
 def test_an_exit_status_alone_is_no_reason(said: str, reported: str) -> None:

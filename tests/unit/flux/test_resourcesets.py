@@ -72,7 +72,7 @@ def test_static_inputs_make_an_object_each(follow: Followed) -> None:
             "more than the name",
             [],
         ),
-        (SET.format(inputs="{}").replace("  {}\n", ""), "names no input", []),
+        (SET.format(inputs="{}").replace("  {}\n", ""), "names no known string input", []),
     ],
 )
 def test_what_only_the_cluster_knows_leaves_it_incomplete(

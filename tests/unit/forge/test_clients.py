@@ -90,7 +90,7 @@ def test_a_file_is_read_at_a_branch(asked: Asked) -> None:
     assert asked.forge.file(".github/a b", "topic") is None
     for content in ([], {"type": "dir"}, {"encoding": "base64", "content": "?"}):
         asked.server.troubles = [(200, {}, content)]
-        with pytest.raises(ForgeError, match="not what its interface says"):
+        with pytest.raises(ForgeError, match="unexpected response from the forge"):
             asked.forge.file(".github/a b", "main")
     asked.server.troubles = [(403, {}, {})]
     with pytest.raises(RefusedError):
@@ -256,7 +256,7 @@ def test_a_right_that_is_missing_is_said(
     caplog.set_level(logging.DEBUG)
     words = f"Resource not accessible with {TOKEN}"
     asked.server.troubles = [(status, {}, {"message": words})]
-    with pytest.raises(RefusedError, match="does the token have the right") as raised:
+    with pytest.raises(RefusedError, match="does the token have the permission") as raised:
         asked.forge.set_status("a" * 40, Status("x", State.SUCCESS, "open"))
     assert "Resource not accessible with ***" in str(raised.value)
     assert TOKEN not in f"{raised.value!r} {caplog.text}"
@@ -278,7 +278,7 @@ def test_a_redirect_is_not_followed(asked: Asked) -> None:
 def test_an_answer_of_another_kind_is_an_error(asked: Asked, content: bytes) -> None:
     """Not a failure of ours."""
     asked.server.troubles = [(200, {}, content)]
-    with pytest.raises(ForgeError, match="not what its interface says"):
+    with pytest.raises(ForgeError, match="unexpected response from the forge"):
         list(asked.forge.open_changes())
 
 
@@ -307,10 +307,10 @@ def test_a_forge_that_is_not_there_is_an_error() -> None:
     ("name", "address", "environment", "said"),
     [
         ("gitea", None, {"GITEA_TOKEN": "x"}, "give --url"),
-        ("github", None, {}, "set GITHUB_TOKEN"),
-        ("gitlab", None, {"GITLAB_TOKEN": " \n"}, "set GITLAB_TOKEN"),
-        ("github", "http://forge.example/api", {"GITHUB_TOKEN": "x"}, "must be https"),
-        ("github", None, {"GITHUB_TOKEN": "x\r\ny"}, "no HTTP header can"),
+        ("github", None, {}, "variable GITHUB_TOKEN"),
+        ("gitlab", None, {"GITLAB_TOKEN": " \n"}, "variable GITLAB_TOKEN"),
+        ("github", "http://forge.example/api", {"GITHUB_TOKEN": "x"}, "must be an https URL"),
+        ("github", None, {"GITHUB_TOKEN": "x\r\ny"}, "an HTTP header cannot have"),
     ],
 )
 def test_what_is_missing_is_said(

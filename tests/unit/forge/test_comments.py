@@ -88,7 +88,7 @@ def test_a_long_one_is_cut_at_a_line(server: Server, comments: Comments) -> None
     assert len(said) < 65_536
     *kept, empty, last = said.splitlines()[1:]
     assert kept == lines[: len(kept)]
-    assert (empty, last) == ("", f"… and {1000 - len(kept)} lines more, in the log")
+    assert (empty, last) == ("", f"… and {1000 - len(kept)} more lines in the log")
     assert not comments.put("week", "\n".join(lines), is_news=True)
 
 
@@ -111,5 +111,5 @@ def test_a_right_that_is_missing_is_said(server: Server, comments: Comments) -> 
         method == "POST"
         and server.troubles.append((403, {}, {"message": "Resource not accessible by integration"}))
     )
-    with pytest.raises(RefusedError, match="does the token have the right"):
+    with pytest.raises(RefusedError, match="does the token have the permission"):
         comments.put("week", "x", is_news=True)

@@ -132,7 +132,7 @@ NONE = {
     "a folded length": HEAD + b"Content-Length:\r\n 2\r\n\r\n{}",
     "a length with a sign": HEAD + b"Content-Length: +2\r\n\r\n{}",
     "a length with digits between": HEAD + b"Content-Length: 0_2\r\n\r\n{}",
-    "a length of other digits": HEAD + b"Content-Length: \xb2\r\n\r\n{}",
+    "invalid Content-Length other digits": HEAD + b"Content-Length: \xb2\r\n\r\n{}",
     "no length": HEAD + b"Content-Length:\r\n\r\n{}",
     "two lengths": HEAD + b"Content-Length: 2\r\nContent-Length: 4\r\n\r\n{}",
     "a length twice": HEAD + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}",

@@ -931,7 +931,7 @@ def test_a_gate_that_died_in_the_last_occurrence(lab: Lab, stage: str) -> None:
     assert (lab.open(), lab.kinds()) == (True, [ends, "before-open"])
 
 
-UNNOTED = "hooks: no target takes a note, or another run has taken it back"
+UNNOTED = "hooks: no target accepts the annotation, or another run has removed it"
 
 
 def noted(cycle: int) -> Fault:

@@ -334,10 +334,11 @@ ANSWERS = {
     ),
     "not modified": b"HTTP/1.1 304 Not Modified\r\n\r\n",
     "a length below nothing": HEAD + b"Content-Length: -5\r\n\r\n{}",
-    "a length of words": HEAD + b"Content-Length: much\r\n\r\n{}",
+    "invalid Content-Length words": HEAD + b"Content-Length: much\r\n\r\n{}",
     "a length that would fill the memory": HEAD + b"Content-Length: 999999999999999\r\n\r\n{}",
     "a length beyond any number": HEAD + b"Content-Length: " + b"9" * 4000 + b"\r\n\r\n{}",
-    "a length of digits of another script": HEAD + "Content-Length: \u0664\r\n\r\n{}".encode(),
+    "invalid Content-Length digits of another script": HEAD
+    + "Content-Length: \u0664\r\n\r\n{}".encode(),
     "two lengths": HEAD + b"Content-Length: 2\r\nContent-Length: 4\r\n\r\n{}",
     "a chunk without end": HEAD + b"Transfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFF\r\n{}",
     "a chunk beyond any number": HEAD

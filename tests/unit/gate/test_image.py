@@ -54,7 +54,7 @@ def test_it_says_the_same_at_every_run(spring: str) -> None:
     said = {str(image.difference(held, NOON + number * 419 * since)) for number in range(30)}
     assert said == {str(image.difference(held, NOON))}
     [lasting] = {str(image.difference(held, until + number * since)) for number in range(3)}
-    assert "differs now from the timetable's (2099z), which decides" in lasting
+    assert "differs now from the timetable's (2099z), which is used" in lasting
 
 
 def test_what_is_further_away_is_no_news() -> None:

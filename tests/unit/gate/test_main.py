@@ -145,10 +145,10 @@ def test_it_decides_for_an_instant(api: Api, gate: Program, instant: str, *, is_
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("soon", "is no instant"),
-        ("2026-11-20T09:00:00", "has no offset from UTC"),
-        ("9000-01-01T00:00:00Z", "is not of the years 1970 to 8999"),
-        ("1969-12-31T23:59:59Z", "is not of the years 1970 to 8999"),
+        ("soon", "is not an instant"),
+        ("2026-11-20T09:00:00", "has no UTC offset"),
+        ("9000-01-01T00:00:00Z", "must be in the years 1970 to 8999"),
+        ("1969-12-31T23:59:59Z", "must be in the years 1970 to 8999"),
     ],
 )
 def test_what_is_no_instant(
@@ -235,8 +235,8 @@ def test_files_that_never_come(gate: Program, found: str | None) -> None:
     code, log = gate("--digest", "mine")
     assert code == 0
     assert log[:2] == [
-        {"waits": "for the ConfigMap that this Job was made with"},
-        {"runs": "with another ConfigMap than this Job was made with"},
+        {"waits": "for the ConfigMap that this Job was created with"},
+        {"runs": "with another ConfigMap than the one this Job was created with"},
     ]
 
 

@@ -159,7 +159,7 @@ def test_nothing_new(flux: Flux) -> None:
     """It is opened and closed without a Job; the log says why there is none."""
     assert flux.run()
     assert (flux.open(), flux.stage(), flux.kinds()) == (True, "Passed", [])
-    assert {"hooks": "left out: nothing has to be applied"} in flux.log
+    assert {"hooks": "skipped: nothing to apply"} in flux.log
     assert flux.run()
     flux.clock.time = NOON
     assert flux.run()
@@ -172,7 +172,9 @@ def test_a_commit(flux: Flux) -> None:
     assert flux.run()
     assert flux.run()
     assert (flux.open(), flux.kinds()) == (True, ["before-open"])
-    assert flux.reasons() == [f"GitRepository flux-system/fleet has {SECOND}, applied is {FIRST}"]
+    assert flux.reasons() == [
+        f"GitRepository flux-system/fleet has {SECOND}, but {FIRST} is applied"
+    ]
     flux.clock.time = NOON
     assert flux.run()
     assert flux.kinds() == ["before-open", "after-close"]
@@ -284,9 +286,9 @@ def cases() -> Iterator[tuple[str, Callable[[Flux], object]]]:
     for code in (401, 403, 500):
         yield str(code), fault_of_source(status(code))
     yield "another object", fault_of_source(said({"metadata": {"name": "other"}}))
-    yield "no object", fault_of_source(said([]))
+    yield "is not an object", fault_of_source(said([]))
     yield "is not ready", lambda flux: flux.target(ready=False)
-    yield "applied is nothing", lambda flux: flux.target(applied=None)
+    yield "nothing is applied", lambda flux: flux.target(applied=None)
     yield "spec has changed", lambda flux: flux.target(generation=9)
     yield "spec has changed", lambda flux: flux.target(generation=6)
     yield (
@@ -298,12 +300,12 @@ def cases() -> Iterator[tuple[str, Callable[[Flux], object]]]:
     for name in ("../../../../secrets/a", "a/b", "", "A?x=1"):
         reference = {"kind": "GitRepository", "name": name}
         yield (
-            "is no source of Flux",
+            "is not a Flux source",
             lambda flux, reference=reference: flux.target(spec={"sourceRef": reference}),
         )
     secret = {"kind": "Secret", "name": "fleet"}
-    yield "is no source of Flux", lambda flux: flux.target(spec={"sourceRef": secret})
-    yield "is no source of Flux", lambda flux: flux.target(spec={"sourceRef": "fleet"})
+    yield "is not a Flux source", lambda flux: flux.target(spec={"sourceRef": secret})
+    yield "is not a Flux source", lambda flux: flux.target(spec={"sourceRef": "fleet"})
 
 
 def fault_of_source(fault: Fault) -> Callable[[Flux], object]:
@@ -396,7 +398,7 @@ def test_a_release_with_nothing_new(flux: Flux) -> None:
 @pytest.mark.parametrize(
     ("words", "change"),
     [
-        ("has 2.0.0, installed is 1.0.0", lambda flux: chart(flux, "2.0.0")),
+        ("has 2.0.0, but 1.0.0 is installed", lambda flux: chart(flux, "2.0.0")),
         ("HelmRepository flux-system/charts is not ready", lambda flux: chart(flux, ready=False)),
         ("spec has changed", lambda flux: flux.release(generation=9)),
         ("no chart yet", lambda flux: flux.release(chart="")),

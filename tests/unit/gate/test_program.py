@@ -590,7 +590,7 @@ def test_it_waits_for_the_files_that_it_is_to_decide_by(api: Api, run: Run, tmp_
 
     code, log = run(text(ALWAYS), "--digest", "new", said=come)
     assert code == 0
-    assert log[0] == {"waits": "for the ConfigMap that this Job was made with"}
+    assert log[0] == {"waits": "for the ConfigMap that this Job was created with"}
     assert log[1]["open"] is False
     assert state(api, "infra") == (True, {OURS})
 
@@ -604,7 +604,7 @@ def test_it_does_not_wait_for_ever_for_its_files(
         (tmp_path / "gate" / "digest").write_text(there)
     code, log = run(text(SHUT), "--digest", "mine")
     assert code == 0
-    assert log[1] == {"runs": "with another ConfigMap than this Job was made with"}
+    assert log[1] == {"runs": "with another ConfigMap than the one this Job was created with"}
     assert state(api, "infra") == (True, {OURS})
 
 

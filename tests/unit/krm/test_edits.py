@@ -267,5 +267,5 @@ def test_what_goes_before_an_anchor() -> None:
 
 def test_what_cannot_be_edited_at_all() -> None:
     """A map whose tag is on the line of the marker has no column; the text stays as it is."""
-    with pytest.raises(EditError, match="laid out in a way that cannot be edited"):
+    with pytest.raises(EditError, match="layout of this object cannot be edited"):
         edits.set_value("--- !!map\n? x\n", ("x",), 1)

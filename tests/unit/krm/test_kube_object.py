@@ -164,7 +164,7 @@ def test_a_key_that_stands_twice_is_an_error_where_somebody_looks() -> None:
     """The rest of the object can be read."""
     obj = item("- kind: A\n  spec: {a: 1, a: 2}\n")
     assert obj.kind == "A"
-    with pytest.raises(krm.InputError, match="line 2, column 16: the key 'a' occurs twice"):
+    with pytest.raises(krm.InputError, match="line 2, column 16: duplicate key 'a'"):
         obj.get("spec", "a")
 
 

@@ -140,7 +140,7 @@ def test_a_text_that_is_too_long_to_look_into(size: int) -> None:
     assert long.encode() in answer.out
     answer = call(wire(APPS, config=f"{POLICY}x: {'x' * size}\n"))
     assert answer.code == 1
-    assert "characters, where at most" in answer.err
+    assert "characters; at most" in answer.err
 
 
 @pytest.mark.parametrize(

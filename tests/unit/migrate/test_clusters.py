@@ -137,7 +137,7 @@ def test_windows_of_which_no_cluster_is_known_make_no_policy() -> None:
     assert rules(found) == ["migrate-cluster-unknown", "migrate-cluster-unknown"]
     said = FORMATS["text"](found)
     assert said.splitlines()[-1] == (
-        "no policy was made: the CronJobs above are applied to no cluster that was found"
+        "no policy was made: the CronJobs above are not applied to any cluster that was found"
     )
     assert clusters(run(files, "elsewhere")) == {"elsewhere"}
 

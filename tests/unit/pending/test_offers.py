@@ -115,7 +115,7 @@ def test_the_commit_of_a_revision(text: str, commit: str) -> None:
 def test_a_source_that_is_not_known() -> None:
     """It is said why."""
     here = kustomization("GitRepository", f"main@sha1:{OLD}")
-    assert read(APPS, here).notes == ("GitRepository shop/fleet is not among the objects",)
+    assert read(APPS, here).notes == ("GitRepository shop/fleet not found among the objects",)
     address = (SOURCE, "GitRepository", "shop", "fleet")
     refused = offers.read(APPS, here, Sources({}, {address: "kubectl: forbidden"}))
     assert (refused.waits, refused.notes) == (Waits.UNKNOWN, ("kubectl: forbidden",))
@@ -147,7 +147,7 @@ def test_a_revision_that_was_tried() -> None:
     found = read(APPS, here, source("GitRepository", offered))
     assert (found.waits, found.notes) == (
         Waits.YES,
-        ("it was tried, and could not be applied",),
+        ("it was tried, but could not be applied",),
     )
 
 
@@ -236,8 +236,8 @@ def test_a_release_that_asks_for_another_chart() -> None:
     assert (found.waits, found.notes) == (
         Waits.YES,
         (
-            "it asks for chart web 3.x now, which is fetched when it opens",
-            "its spec has changed since it was reconciled: values, say",
+            "it now asks for chart web 3.x, which is fetched when it opens",
+            "its spec has changed since it was reconciled (for example its values)",
         ),
     )
 
@@ -275,7 +275,7 @@ def test_a_release_without_a_chart() -> None:
     """It was never reconciled."""
     found = read(RELEASE, thing("HelmRelease", HELM, "web"))
     assert found.waits is Waits.UNKNOWN
-    assert "it has no chart yet" in found.notes[0]
+    assert "it has no HelmChart yet" in found.notes[0]
 
 
 def test_a_kind_without_revisions() -> None:
@@ -283,7 +283,7 @@ def test_a_kind_without_revisions() -> None:
     found = read(target("CronJob", "batch"), thing("CronJob", "batch", "apps"))
     assert (found.waits, found.notes) == (
         Waits.UNKNOWN,
-        ("a CronJob notes no revision that waits",),
+        ("the status of a CronJob has no pending revision",),
     )
 
 

@@ -206,7 +206,7 @@ def test_C02_all_problems_together_sorted() -> None:
         "spec.windows.a.close",
     ]
     assert lines(document)[7] == (
-        '[error] spec.timezone: is not a field of the API; did you mean "timeZone"? (field-unknown)'
+        '[error] spec.timezone: unknown field; did you mean "timeZone"? (field-unknown)'
     )
 
 
@@ -221,21 +221,21 @@ def test_C02_all_problems_together_sorted() -> None:
                 'got "PrometheusRul"; did you mean "PrometheusRule"? (field-value)'
             ),
         ),
-        ("  hooks: {}", "[error] spec.hooks.namespace: must be given (field-required)"),
+        ("  hooks: {}", "[error] spec.hooks.namespace: is required (field-required)"),
         (
             "  hooks: {namespace: flux-system, afterClose: {image: 'i:1'}}",
             (
-                "[error] spec.hooks.namespace: must be a namespace of their own, "
-                "not the policy's: whoever may create Jobs may use every account there, "
-                'got "flux-system" (hook-namespace)'
+                "[error] spec.hooks.namespace: must be a separate namespace, not the policy's: "
+                "anyone who may create Jobs can use every service account in it, got "
+                '"flux-system" (hook-namespace)'
             ),
         ),
         (
             "  hooks: {namespace: kube-system, afterClose: {image: 'i:1'}}",
             (
-                "[error] spec.hooks.namespace: must be a namespace of their own, "
-                "not Kubernetes': whoever may create Jobs may use every account there, "
-                'got "kube-system" (hook-namespace)'
+                "[error] spec.hooks.namespace: must be a separate namespace, not Kubernetes': "
+                "anyone who may create Jobs can use every service account in it, got "
+                '"kube-system" (hook-namespace)'
             ),
         ),
         (
@@ -248,17 +248,17 @@ def test_C02_all_problems_together_sorted() -> None:
                 "onFailure: Abort}}}"
             ),
             (
-                "[error] spec.hooks.beforeOpen.rollback.onFailure: is not a field of the API; "
-                "known here: image, command, args, env, serviceAccountName, resources, "
-                "timeout (field-unknown)"
+                "[error] spec.hooks.beforeOpen.rollback.onFailure: unknown field; must be one "
+                "of image, command, args, env, serviceAccountName, resources, timeout "
+                "(field-unknown)"
             ),
         ),
         (
             "  hooks: {namespace: line, afterClose: {image: 'i:latest'}}",
             (
-                "[error] spec.hooks.afterClose.image: must be pinned by a digest, "
-                "or by a tag other than latest, so that every run is the same program, "
-                'got "i:latest" (image-pinned)'
+                "[error] spec.hooks.afterClose.image: must be pinned by a digest, or by a tag "
+                'other than latest, so that every run uses the same image, got "i:latest" '
+                "(image-pinned)"
             ),
         ),
         (
@@ -272,15 +272,15 @@ def test_C02_all_problems_together_sorted() -> None:
         (
             "  actuator: {type: Kubectl}\n  interval: 15m",
             (
-                "[error] spec.interval: must be left out with the actuator Kubectl, "
-                "which knows only edges; or use the actuator Gate (kubectl-field)"
+                "[error] spec.interval: must not be set with the actuator Kubectl, which acts "
+                "only at edges; or use the actuator Gate (kubectl-field)"
             ),
         ),
         (
             "  actuator: {image: python:latest}",
             (
-                "[error] spec.actuator.image: must be pinned by a digest, or by a tag other than "
-                'latest, so that every run is the same program, got "python:latest" '
+                "[error] spec.actuator.image: must be pinned by a digest, or by a tag other "
+                'than latest, so that every run uses the same image, got "python:latest" '
                 "(image-pinned)"
             ),
         ),
@@ -288,22 +288,22 @@ def test_C02_all_problems_together_sorted() -> None:
             "  interval: 45m",
             (
                 "[error] spec.interval: must be one of 1m, 2m, 3m, 5m, 10m, 15m, 20m, 30m, 1h, "
-                "2h, 3h, 4h, 6h, 8h, 12h, 24h, which divide an hour or a day; the nearest: "
-                '30m or 1h, got "45m"; did you mean "30m"? (interval)'
+                "2h, 3h, 4h, 6h, 8h, 12h, 24h, which divide an hour or a day evenly; the "
+                'nearest: 30m or 1h, got "45m"; did you mean "30m"? (interval)'
             ),
         ),
         (
             "  state: Closed",
             (
-                "[warning] spec.state: overrides the whole policy: no window, freeze or override "
-                'has an effect, got "Closed" (state-held)'
+                "[warning] spec.state: overrides the whole policy: windows, freezes and "
+                'overrides have no effect, got "Closed" (state-held)'
             ),
         ),
         (
             "  overrides: {x: {state: Open, ends: '12:00', reason: r}}",
             (
-                "[error] spec.overrides.x.ends: must have a date, because without `starts` "
-                'a time of day is relative to nothing, got "12:00" (moment-role)'
+                "[error] spec.overrides.x.ends: must have a date: a time of day needs `starts`, "
+                'got "12:00" (moment-role)'
             ),
         ),
         (
@@ -312,8 +312,8 @@ def test_C02_all_problems_together_sorted() -> None:
                 "[error] spec.released[0].kind: must be one of Bucket, Bundle, Cluster, CronJob, "
                 "GitRepo, GitRepository, HelmChart, HelmRelease, HelmRepository, ImagePolicy, "
                 "ImageRepository, ImageUpdateAutomation, Kustomization, OCIRepository, "
-                "SveltosCluster, or have `apiVersion`, `resource` and `suspendField` beside it, "
-                'got "Rollout" '
+                "SveltosCluster, or have `apiVersion`, `resource` and `suspendField` set "
+                'next to it, got "Rollout" '
                 "(target-kind)"
             ),
         ),

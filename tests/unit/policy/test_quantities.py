@@ -94,9 +94,9 @@ def test_what_was_meant(text: str, meant: str | None) -> None:
 
 def test_a_size_is_whole_bytes() -> None:
     """`400m` is four tenths of a byte, which Kubernetes takes, and nobody means."""
-    with pytest.raises(RefusedError, match=r'whole bytes.*did you mean "400Mi"'):
+    with pytest.raises(RefusedError, match=r'whole number of bytes.*did you mean "400Mi"'):
         quantities.size("400m")
-    with pytest.raises(RefusedError, match="whole bytes") as refused:
+    with pytest.raises(RefusedError, match="whole number of bytes") as refused:
         quantities.size("0.5")
     assert [finding.proposed for finding in refused.value.findings] == [None]
     assert str(quantities.size("0.5Ki")) == "512"

@@ -98,7 +98,7 @@ def test_a_policy_has_a_page(client: Client) -> None:
     page = get(client, PAGE)
     assert page.status == 200
     assert "open Monday 08:00 to Thursday 17:00" in page.text
-    assert "What wins, from the top" in page.text
+    assert "The first that applies wins" in page.text
     assert f"{PAGE}/window?window=week" in page.links
     assert any(tag == "svg" for tag, _ in page.tags)
 
@@ -210,7 +210,7 @@ def test_a_field_that_both_changed_is_reported(client: Client) -> None:
     second = {**form.fields, "closes": "Fri 12:00", "reason": "Fridays"}
     page = send(client, target, second)
     assert page.status == 409
-    assert "it is 'Thu 18:00' now" in page.text
+    assert "it is now 'Thu 18:00'" in page.text
     assert page.fields["closes"] == "Fri 12:00"
 
 
@@ -416,7 +416,7 @@ def test_a_window_is_changed_on_one_cluster(client: Client, git: Git) -> None:
     """The others keep theirs, and the form says so."""
     target = f"{PAGE}/window?window=week&cluster=north"
     form = get(client, target)
-    assert "on north alone" in form.text
+    assert "on north only" in form.text
     fields = {**form.fields, "opens": "Wed 08:00", "reason": "Later in the north"}
     assert send(client, target, fields).status == 303
     [policy, _] = yaml.safe_load_all(git("show", "HEAD:clusters/week.yaml"))
@@ -554,7 +554,7 @@ def test_many_clusters_fit_the_pages(client: Client, git: Git, repository: Path)
     following = next(link for link in first.links if "continue=" in link)
     assert "51 to 100 of 121" in get(client, following).text
     none = get(client, "/?state=wrong&q=plant")
-    assert "Nothing was found" in none.text
+    assert "No policies found" in none.text
     form = get(client, f"{PAGE}/override?cluster=plant-7")
     assert form.fields["cluster"] == "plant-7"
     assert ask(client, cluster="plant-none").status == 404

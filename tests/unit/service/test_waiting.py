@@ -122,9 +122,9 @@ def test_a_policy_that_is_closed_for_good_has_no_edge(
     flux("2026-12-11T10:00Z", "clusters/week.yaml", text, "Stop")
     found = asked(serve(at=SATURDAY))
     assert (found["from"], found["complete"]) == (None, False)
-    assert found["notes"] == ["when it closed is not known"]
+    assert found["notes"] == ["it is unknown when it closed"]
     page = serve(at=SATURDAY).ask("GET", f"{PAGE}?cluster=north").body.decode()
-    assert "When it closed is not known" in page
+    assert "It is unknown when it closed" in page
 
 
 def test_more_commits_than_are_looked_at_are_said_to_be_more(
@@ -144,7 +144,7 @@ def test_more_commits_than_are_looked_at_are_said_to_be_more(
     assert (found["from"], found["complete"]) == (None, False)
     assert found["count"] == waiting.MOST_COMMITS
     assert len(found["commits"]) == 100
-    assert found["notes"] == [f"more than {waiting.MOST_COMMITS} commits came since it closed"]
+    assert found["notes"] == [f"more than {waiting.MOST_COMMITS} commits since it closed"]
 
 
 def test_what_the_targets_take_is_found(serve: Serve, flux: Callable[..., str]) -> None:
@@ -177,7 +177,7 @@ def test_why_nothing_is_known_is_said(serve: Serve, flux: Callable[..., str]) ->
     assert "no directory matches nowhere/*" in note
     page = client.ask("GET", f"{PAGE}?cluster=north").body.decode()
     assert "no directory matches nowhere/*" in page
-    assert "what waits is not known" in client.ask("GET", "/").body.decode()
+    assert "what waits is unknown" in client.ask("GET", "/").body.decode()
 
 
 def rounds(seconds: float) -> Iterator[None]:
@@ -193,20 +193,20 @@ def test_pages_say_what_is_known_and_do_not_wait(serve: Serve, flux: Callable[..
     flux("2026-12-11T08:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", SCRIPT)
     client = serve(at=SATURDAY, clusters=Clusters("clusters/*"))
     first = client.ask("GET", f"{PAGE}?cluster=north").body.decode()
-    assert "1 commit has come to <code>main</code>" in first
-    assert "is being looked at" in first
+    assert "1 commit to <code>main</code>" in first
+    assert "Checking which of them" in first
     assert SCRIPT not in first
     assert escape(SCRIPT) in first
     for _ in rounds(60):
         page = client.ask("GET", f"{PAGE}?cluster=north").body.decode()
-        if "is being looked at" not in page:
+        if "Checking which of them" not in page:
             break
     assert "Kustomization flux-system/apps" in page
     assert "waits: 1 commit" in page
     assert SCRIPT not in page
     for _ in rounds(60):
         page = client.ask("GET", "/").body.decode()
-        if "being looked at" not in page:
+        if "checking what waits" not in page:
             break
     assert page.count("waits: <strong>1 commit</strong> since") == 2
     # A policy of two clusters says it of each alone.
@@ -221,7 +221,7 @@ def test_without_clusters_the_first_page_says_nothing_of_it(
     page = serve(at=SATURDAY).ask("GET", "/").body.decode()
     assert "wait" not in page
     page = serve(at=SATURDAY).ask("GET", f"{PAGE}?cluster=north").body.decode()
-    assert "Nothing: no commit has come" in page
+    assert "Nothing: no commits to" in page
 
 
 def test_one_question_is_looked_for_once(serve: Serve, flux: Callable[..., str]) -> None:

@@ -31,13 +31,16 @@ WAYS = (_forge, _proposals, _keys)
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        (f"http://bob:{SECRET}@forge.test/api", "^http://forge.test: an address must have no user"),
-        (f"https://bob:{SECRET}@forge.test/api", "must have no user and no password"),
-        (f"https://{SECRET}@forge.test/api", "must have no user and no password"),
-        (f"http://forge.test/{SECRET}?token={SECRET}", "^http://forge.test: must be https"),
-        (f"ftp://127.0.0.1/{SECRET}", "must be https"),
-        (f"https://bob:{SECRET}@[forge.test/api", "this is none"),
-        (f"https://bob:{SECRET}@forge.test:port/api", "this is none"),
+        (
+            f"http://bob:{SECRET}@forge.test/api",
+            "^http://forge.test: the URL must not contain a user",
+        ),
+        (f"https://bob:{SECRET}@forge.test/api", "must not contain a user or password"),
+        (f"https://{SECRET}@forge.test/api", "must not contain a user or password"),
+        (f"http://forge.test/{SECRET}?token={SECRET}", "^http://forge.test: must be an https URL"),
+        (f"ftp://127.0.0.1/{SECRET}", "must be an https URL"),
+        (f"https://bob:{SECRET}@[forge.test/api", "the URL must be https"),
+        (f"https://bob:{SECRET}@forge.test:port/api", "the URL must be https"),
         (f"https:///{SECRET}", "has no host"),
         ("ftp:forge.test://", "has no host"),
     ],
@@ -57,7 +60,7 @@ def test_an_address_that_is_refused_is_not_repeated(
 @pytest.mark.parametrize("way", [_forge, _proposals])
 def test_an_address_without_a_scheme_is_not_repeated(way: Callable[[str], object]) -> None:
     """Where it cannot be a path of a file."""
-    with pytest.raises(WorkspaceError, match=r"^an address must be .* has no host"):
+    with pytest.raises(WorkspaceError, match=r"^the URL must be .* has no host"):
         way(f"bob:{SECRET}@forge.test/api")
 
 

@@ -83,11 +83,11 @@ def test_manifests_are_files_of_the_tree(tree: Checkout) -> None:
         ("/etc/hostname", "leads out"),
         ("out", "leads out"),
         ("secret.yaml", "leads out"),
-        (".git/config", "lies in a hidden directory"),
-        ("deep/.git", "lies in a hidden directory"),
-        ("to-git", "lies in a hidden directory"),
+        (".git/config", "is in a hidden directory"),
+        ("deep/.git", "is in a hidden directory"),
+        ("to-git", "is in a hidden directory"),
         (".hidden", "is a hidden directory"),
-        (".hidden/b.yaml", "lies in a hidden directory"),
+        (".hidden/b.yaml", "is in a hidden directory"),
         ("pipe.yaml", "is neither a file nor a directory"),
         ("socket.yaml", "is neither a file nor a directory"),
         ("to-pipe.yaml", "is neither a file nor a directory"),
@@ -162,7 +162,7 @@ def test_what_is_read_has_an_end(tree: Checkout, monkeypatch: pytest.MonkeyPatch
     budget = Budget(10)
     for _ in range(3):
         budget.spend("root", "a", 6)
-    with pytest.raises(WorkspaceError, match="to read"):
+    with pytest.raises(WorkspaceError, match="most that is read"):
         budget.spend("root", "b", 6)
 
 

@@ -114,7 +114,7 @@ def test_the_folder_itself_is_no_link(folder: Folder, leads: str, tmp_path: Path
     folder.path.parent.mkdir()
     folder.path.symlink_to(real)
     for act in (folder.write, lambda wanted: list(folder.stale(wanted)), lambda _: folder.read()):
-        with pytest.raises(WorkspaceError, match="a link, which may lead elsewhere"):
+        with pytest.raises(WorkspaceError, match="a symbolic link, which is not followed"):
             act(WANTED)
     assert not real.exists() or contents(real) == {"a.yaml": b"# ours\nold\n"}
 

@@ -74,5 +74,5 @@ def test_what_two_commits_have_different(repository: Path, tool: Callable[[str],
     names = {"beside.yaml", "fleet/beside.yaml", "fleet/link", "fleet/deep/ä b.yaml"}
     assert changed(repository / "fleet", "HEAD~1", "HEAD") == names
     assert changed(repository, "HEAD", "HEAD") == frozenset()
-    with pytest.raises(WorkspaceError, match="names no commit"):
+    with pytest.raises(WorkspaceError, match="is not a commit"):
         changed(repository, "HEAD", "--cached")

@@ -220,7 +220,7 @@ def test_nothing_is_fetched(repository: Repository) -> None:
         repository("config", "extensions.partialClone", "origin")
         with pytest.raises(
             WorkspaceError,
-            match=r"'a\.yaml' of the commit has no content here, and nothing is fetched",
+            match=r"'a\.yaml' of the commit has no content in this clone, and nothing is fetched",
         ):
             was(repository, "evil")
         with pytest.raises(BlockingIOError):
@@ -277,7 +277,7 @@ def test_what_names_no_commit(repository: Repository, ref: str) -> None:
     """Is an error that says so; nothing is taken for an option."""
     (repository.top / "a.yaml").write_text("a\n")
     repository.commit_all()
-    with pytest.raises(WorkspaceError, match="names no commit"):
+    with pytest.raises(WorkspaceError, match="is not a commit"):
         was(repository, ref)
 
 
@@ -339,7 +339,7 @@ def test_nothing_lies_below_a_link_or_a_file(repository: Repository, tmp_path: P
     for first in ((LINK, b"a", link), (FILE, b"a", blob)):
         for listed in ([first, below], [below, first], [first, beside], [beside, first]):
             repository.commit(repository.tree(*listed))
-            with pytest.raises(WorkspaceError, match="lies below 'a'"):
+            with pytest.raises(WorkspaceError, match="is below 'a'"):
                 was(repository, "evil")
     assert list(outside.iterdir()) == []
 
@@ -354,7 +354,7 @@ def test_no_path_is_there_twice(repository: Repository) -> None:
         [(TREE, b"a", inner), (FILE, b"a/x", blob)],
     ):
         repository.commit(repository.tree(*listed))
-        with pytest.raises(WorkspaceError, match="is there twice"):
+        with pytest.raises(WorkspaceError, match="occurs twice"):
             was(repository, "evil")
 
 
@@ -386,7 +386,7 @@ def test_a_tree_of_millions_is_refused(repository: Repository) -> None:
     )
     with pytest.raises(WorkspaceError, match="more than 9 files"):
         was(repository, "evil", entries=9)
-    with pytest.raises(WorkspaceError, match="'f0' of the commit has 2 bytes, at most 1"):
+    with pytest.raises(WorkspaceError, match="'f0' of the commit has 2 bytes; at most 1"):
         was(repository, "evil", file=1)
     with pytest.raises(WorkspaceError, match="more than 19 bytes of files"):
         was(repository, "evil", total=19)
@@ -448,7 +448,7 @@ def test_links_are_followed_within_a_bound() -> None:
     chain = {f"l{number}": f"l{number + 1}" for number in range(50)}
     assert not Links(chain, 1000).stays("l0")
     assert Links(chain, 1000).stays("l20")
-    with pytest.raises(WorkspaceError, match="too many others"):
+    with pytest.raises(WorkspaceError, match="too many other links"):
         Links({"a": "x/" * 400}, 100).stays("a")
 
 
@@ -519,13 +519,13 @@ def test_a_directory_that_is_new_or_was_a_file(repository: Repository) -> None:
 
 
 ELSEWHERE = {
-    "alternates": "takes objects from another repository",
-    "objects": "is a link",
-    "pack": "is not a plain file",
-    "object": "is not a plain file",
+    "alternates": "uses objects of another repository",
+    "objects": "is a symbolic link",
+    "pack": "is not a regular file",
+    "object": "is not a regular file",
     "git": "must be a directory or a file",
-    "pipe": "is not a plain file",
-    "gitfile": "must name a directory of Git",
+    "pipe": "is not a regular file",
+    "gitfile": "must contain the path of a git directory",
     "nowhere": "which is not a directory",
 }
 

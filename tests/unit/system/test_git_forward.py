@@ -155,7 +155,7 @@ def test_a_move_that_never_happened_is_forgotten(tree: Path, git: Git) -> None:
     assert forward.finish()
     assert forward.pending() is None
     assert (tree / "a").read_text() == "1"
-    with pytest.raises(MovedError, match="main has moved meanwhile"):
+    with pytest.raises(MovedError, match="main has moved in the meantime"):
         forward.move(new, old)
 
 
@@ -175,7 +175,7 @@ def test_which_branch_is_opened(tree: Path, git: Git) -> None:
     git("checkout", "--quiet", "--detach")
     with pytest.raises(WorkspaceError, match="HEAD is detached: name a branch"):
         Branch.of(tree, None)
-    with pytest.raises(WorkspaceError, match="there is no branch 'none' with a commit"):
+    with pytest.raises(WorkspaceError, match="branch 'none' not found, or it has no commit"):
         Branch.of(tree, "none")
 
 
@@ -191,7 +191,7 @@ def test_what_a_commit_has(tree: Path, git: Git) -> None:
     assert branch.is_taken(tip, "sub/b")
     assert not branch.is_taken(tip, "sub/new")
     assert branch.contents([], 100) == {}
-    with pytest.raises(WorkspaceError, match="has no content here"):
+    with pytest.raises(WorkspaceError, match="is missing here"):
         branch.contents([tip], 10_000)
 
 
@@ -216,5 +216,5 @@ def test_a_remote_that_is_not_there(tree: Path, git: Git) -> None:
     tip = git("rev-parse", "main")
     with pytest.raises(RemoteError, match="the remote none cannot be fetched"):
         branch.fetch("none")
-    with pytest.raises(RemoteError, match="the remote none did not take the change"):
+    with pytest.raises(RemoteError, match="the remote none rejected the change"):
         branch.push("none", tip, branch.ref)

@@ -98,7 +98,7 @@ def test_a_shallow_clone_says_so(past: Past, tmp_path: Path, tool: Callable[[str
 def test_what_is_no_commit(past: Past, ref: str) -> None:
     """It is said, and nothing is taken for an option."""
     past.commit("2026-01-05T10:00Z", {"a": "1"})
-    with pytest.raises(WorkspaceError, match="names no commit"), git_history.opened(past.top, ref):
+    with pytest.raises(WorkspaceError, match="is not a commit"), git_history.opened(past.top, ref):
         pass
 
 
@@ -153,7 +153,7 @@ def test_the_commits_between_two(past: Past) -> None:
         assert [each.subject for each in found if each.name == last] == [""]
         assert history.between("main", first) == history.between("main", "main") == []
         for old, new in (("nothing", "main"), ("main", "--all"), ("", "main")):
-            with pytest.raises(WorkspaceError, match="names no commit"):
+            with pytest.raises(WorkspaceError, match="is not a commit"):
                 history.between(old, new)
 
 
@@ -169,7 +169,7 @@ def test_the_commits_between_two_of_a_shallow_clone(
     subprocess.run(command, check=True)
     with git_history.opened(clone) as history:
         assert [each.name for each in history.between("HEAD^", "HEAD")] == [last]
-        with pytest.raises(WorkspaceError, match="is it fetched"):
+        with pytest.raises(WorkspaceError, match="was it fetched"):
             history.between(first, "HEAD")
 
 

@@ -74,7 +74,7 @@ def test_what_is_no_name_is_not_asked_for(program: Path, text: str) -> None:
     if text:  # a label may have no value
         queries.append(Query("a", "home", labels={"x": text}))
     for query in queries:
-        with pytest.raises(WorkspaceError, match="that kubectl could be asked for"):
+        with pytest.raises(WorkspaceError, match="for kubectl"):
             Kubectl().get(query)
 
 

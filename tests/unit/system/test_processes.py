@@ -58,7 +58,7 @@ def test_what_the_work_raises_is_raised() -> None:
 
 def test_a_process_that_is_killed_is_reported() -> None:
     """Nobody waits for it."""
-    assert "run it again" in printed(
+    assert "run this again" in printed(
         "item == 4 and os.kill(os.getpid(), signal.SIGKILL); return item"
     )
 
