@@ -4,18 +4,16 @@ What is kept is bounded by number and by bytes, whatever callers ask for.
 """
 
 import hashlib
-import threading
-from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
 from http import HTTPStatus
-from typing import Generic, TypeVar
 
+from krm_windows import rules
 from krm_windows.gate.decide import Decider, Decision
 from krm_windows.gate.timetable import Timetable
-from krm_windows.krm import InputError
+from krm_windows.krm import InputError, KubeObject
 from krm_windows.policy import load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview import html, ics, records
@@ -24,8 +22,9 @@ from krm_windows.preview.versions import Source
 from krm_windows.results import Result, fails
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem, findings, json_body
+from krm_windows.service.recent import Recent
+from krm_windows.service.resources import NOTHING, Around, Resources
 
-_Kept = TypeVar("_Kept")
 # Bytes of what is kept of each kind, so that a service has a bound whatever it is asked: about
 # 400,000 states, 8,000 versions, and calendars of which one for a year as a page has 100 KB.
 _MOST_STATES = 256 << 20
@@ -52,39 +51,6 @@ class Format(Enum):
     JSON = "application/json"
     ICS = "text/calendar"
     HTML = "text/html"
-
-
-class Recent(Generic[_Kept]):
-    """What was asked for most recently, up to a sum of sizes; the size is 1 if nobody says more."""
-
-    def __init__(self, most: int) -> None:
-        """Keep entries that have so much size in all."""
-        self._most = most
-        self._sum = 0
-        self._kept: OrderedDict[Hashable, tuple[_Kept, int]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: Hashable) -> _Kept | None:
-        """Return an entry, which then is the most recent one."""
-        with self._lock:
-            found = self._kept.get(key)
-            if found is None:
-                return None
-            # At the end are those that were asked for last.
-            self._kept.move_to_end(key)
-            return found[0]
-
-    def put(self, key: Hashable, entry: _Kept, size: int = 1) -> None:
-        """Keep an entry, and let go of those that nobody has asked for in the longest time."""
-        with self._lock:
-            before = self._kept.pop(key, None)
-            if before is not None:
-                self._sum -= before[1]
-            self._kept[key] = (entry, size)
-            self._sum += size
-            while self._sum > self._most and len(self._kept) > 1:
-                _, (_, gone) = self._kept.popitem(last=False)
-                self._sum -= gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +81,9 @@ class Answer:
 class Evaluator:
     """Decides, and draws calendars, for any number of threads."""
 
-    def __init__(self) -> None:
-        """Begin with nothing worked out."""
+    def __init__(self, resources: Resources | None = None) -> None:
+        """Begin with nothing worked out; targets are looked for among the resources."""
+        self._resources = resources
         self._sources: Recent[load.Source] = Recent(_MOST_SOURCES)
         self._versions: Recent[Version] = Recent(_MOST_VERSIONS)
         # By what says when a policy is open: policies that differ in their targets share it.
@@ -150,10 +117,11 @@ class Evaluator:
             name = source.build_for
         if cluster is not None and cluster not in source.patches:
             _refuse(stored, cluster, source)
-        key = (stored.identity, _patch_of(stored, name))
+        around = self._around(stored, name)
+        key = (stored.identity, _patch_of(stored, name), around.digest)
         found = self._versions.get(key)
         if found is None:
-            found = self._compiled(stored, source, name)
+            found = self._compiled(stored, source, name, around)
             # What is said of a policy that is wrong names the cluster.
             if found.timetable is None:
                 return found
@@ -173,7 +141,10 @@ class Evaluator:
 
     def state_now(self, stored: Stored, cluster: str | None, now: datetime) -> Answer | None:
         """Return the state as it was worked out before, if it still holds; None if it is not."""
-        found = self._states.get((stored.identity, cluster))
+        key = self._known_key(stored, cluster)
+        if key is None:
+            return None
+        found = self._states.get(key)
         if found is None or found.until <= now:
             return None
         return found
@@ -196,12 +167,13 @@ class Evaluator:
             until = min(until, decision.until)
         answer = _answer(json_body(record), until)
         if is_now:
-            self._states.put((stored.identity, cluster), answer, _size(answer))
+            self._states.put(self._key(stored, cluster), answer, _size(answer))
         return answer
 
     def is_quick(self, stored: Stored) -> bool:
         """Say whether a question takes less than a thread does to begin, of any cluster."""
-        if _own_length(stored) > _FEW:
+        # Resources are read by processes of Git.
+        if _own_length(stored) > _FEW or self._is_timed_by_targets(stored):
             return False
         return self._sources.get(stored.identity) is not None
 
@@ -213,7 +185,10 @@ class Evaluator:
         form: Format,
     ) -> Answer | None:
         """Return a calendar that was drawn before; None if it was not."""
-        return self._calendars.get((stored.identity, cluster, period, form))
+        key = self._known_key(stored, cluster)
+        if key is None:
+            return None
+        return self._calendars.get((key, period, form))
 
     def calendar(
         self,
@@ -224,7 +199,7 @@ class Evaluator:
     ) -> Answer:
         """Return the calendar of some days, in a form."""
         # By content: another commit of the same text draws the same.
-        key = (stored.identity, cluster, period, form)
+        key = (self._key(stored, cluster), period, form)
         found = self._calendars.get(key)
         if found is None:
             [drawn] = calendars([self.timetable(stored, cluster)], period)
@@ -236,10 +211,55 @@ class Evaluator:
         """Return the day that it is where the policy is at home."""
         return now.astimezone(self.timetable(stored, cluster).zone).date()
 
-    def _compiled(self, stored: Stored, source: load.Source, cluster: str | None) -> Version:
+    def _key(self, stored: Stored, cluster: str | None) -> Hashable:
+        """Return what the hours of a cluster depend on: equal where they are the same."""
+        name = cluster
+        if name is None and self._is_timed_by_targets(stored):
+            name = self._source(stored).build_for
+        return stored.identity, cluster, self._around(stored, name).digest
+
+    def _known_key(self, stored: Stored, cluster: str | None) -> Hashable | None:
+        """Return the same key; None where Git would have to be asked for it."""
+        if self._resources is None or not stored.may_close_by_targets:
+            return stored.identity, cluster, NOTHING.digest
+        source = self._sources.get(stored.identity)
+        if source is None:
+            return None
+        name = cluster
+        if name is None:
+            name = source.build_for
+        around = self._resources.known(stored, name)
+        if around is None:
+            return None
+        return stored.identity, cluster, around.digest
+
+    def _is_timed_by_targets(self, stored: Stored) -> bool:
+        """Say whether hours may depend on resources, and the service knows where they are."""
+        return self._resources is not None and stored.may_close_by_targets
+
+    def _around(self, stored: Stored, cluster: str | None) -> Around:
+        if self._resources is None:
+            return NOTHING
+        return self._resources.around(stored, cluster)
+
+    def _read(self, around: Around, stored: Stored) -> list[KubeObject]:
+        if self._resources is None:
+            return []
+        return self._resources.read(around, stored)
+
+    def _compiled(
+        self,
+        stored: Stored,
+        source: load.Source,
+        cluster: str | None,
+        around: Around,
+    ) -> Version:
         policy, found = source.version(cluster)
-        # No resources: hours follow from the policy alone, but for `closesEarly: auto`.
-        whole = Source(stored.config, [])
+        items: list[KubeObject] = []
+        # Else hours follow from the policy alone.
+        if policy is not None and policy.spec.closes_early == "auto":
+            items = self._read(around, stored)
+        whole = Source(stored.config, items)
         versions, results = whole.compile([(cluster, policy, found)], planned=False)
         if not versions:
             return Version(None, None, tuple(results))
@@ -305,6 +325,12 @@ def _wrong(version: Version, stored: Stored) -> Problem:
     # Warnings do not keep anybody from knowing the hours.
     errors = [result for result in version.results if fails([result])]
     detail = f"{stored.title} has errors in {stored.file}, so its hours are not known"
+    if any(result.tags["rule"] == rules.TIMEOUT_UNKNOWN.id for result in errors):
+        # An answer without them would call open what is about to close.
+        detail += (
+            "; `closesEarly: auto` needs the resources of its targets, which the service reads "
+            "where it is told of them (serve --render-resources)"
+        )
     return Problem(HTTPStatus.CONFLICT, detail, findings(errors, stored.config, stored.file))
 
 

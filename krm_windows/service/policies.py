@@ -27,7 +27,7 @@ class Stored:
 
     `file` is the path from the top of the repository, `blob` the object of its content: another
     content is another object. `fleet` is where its clusters are in the text, None where it has to
-    be read as a whole.
+    be read as a whole. Where it `may_close_by_targets`, its hours depend on their timeouts, too.
     """
 
     namespace: str
@@ -37,6 +37,7 @@ class Stored:
     blob: str
     config: KubeObject
     fleet: Excerpt | None = None
+    may_close_by_targets: bool = False
 
     @property
     def title(self) -> str:
@@ -57,6 +58,14 @@ class Stored:
 def title(namespace: str, name: str) -> str:
     """Return what a policy is called: `flux-system/week`."""
     return f"{namespace or NO_NAMESPACE}/{name}"
+
+
+def may_close_by_targets(config: KubeObject) -> bool:
+    """Say whether a policy may have `closesEarly: auto`, for itself or for a cluster.
+
+    It is cheap, and never wrongly False.
+    """
+    return config.mentions("auto")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +110,7 @@ class Found(NamedTuple):
     name: str
     config: KubeObject
     fleet: Excerpt | None
+    may_close_by_targets: bool
 
 
 _NOTHING = Parsed()
@@ -251,7 +261,8 @@ def _policies(items: Iterable[KubeObject]) -> Iterator[Found]:
         if head is None:
             head = heading(item)
         if head.kind == KIND and head.api_version == API_VERSION:
-            yield Found(head.namespace, head.name, item, fleet)
+            by_targets = may_close_by_targets(item)
+            yield Found(head.namespace, head.name, item, fleet, by_targets)
 
 
 def _add(found: _Gathered, file: File, parsed: Parsed) -> None:
@@ -260,5 +271,13 @@ def _add(found: _Gathered, file: File, parsed: Parsed) -> None:
         found.unreadable.append(Unreadable(file.path, parsed.detail))
     for each in parsed.policies:
         key = (each.namespace, each.name)
-        stored = Stored(*key, file.path, file.mode, file.blob, each.config, each.fleet)
+        stored = Stored(
+            *key,
+            file.path,
+            file.mode,
+            file.blob,
+            each.config,
+            each.fleet,
+            each.may_close_by_targets,
+        )
         found.policies[key] = (*found.policies.get(key, ()), stored)

@@ -5,9 +5,10 @@ change of the policy alone would be in force nowhere.
 """
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import NamedTuple
 
 from krm_windows import emit, render
 from krm_windows.checks import readonly, succession, timetables, zone_release
@@ -44,6 +45,17 @@ class Rendered:
         return None
 
 
+class Surroundings(NamedTuple):
+    """Where the resources of a policy's targets are: a directory, what of it is not among them.
+
+    That is the policy's own `file`, and the `place` of what was rendered of it.
+    """
+
+    directory: str
+    file: str
+    place: str
+
+
 @dataclass(frozen=True, slots=True)
 class Renderer:
     """Renders again what was rendered before, and nothing else."""
@@ -70,7 +82,7 @@ class Renderer:
         for place, resources in self._places(stored):
             contents = {
                 path: content
-                for path, content in self._contents(commit, place)
+                for path, content in self._contents(self._files(commit, place))
                 if posixpath.dirname(path) == place and content.startswith(heading)
             }
             if contents:
@@ -86,6 +98,21 @@ class Renderer:
         for place, resources in self._places(stored):
             return self._items(commit, stored, Rendered(place, resources, {}))
         return []
+
+    def surroundings(self, stored: Stored, cluster: str | None) -> Surroundings | None:
+        """Return where the resources of a policy's targets are on a cluster; None where nowhere.
+
+        Raises Problem for a place outside of what is served.
+        """
+        rendering = self.rendering
+        if rendering.resources is None:
+            return None
+        # For no cluster in particular there is no directory of one.
+        if cluster is None and "{cluster}" in rendering.resources:
+            return None
+        place = self._path(rendering.directory, stored, cluster or "")
+        resources = self._path(rendering.resources, stored, cluster or "")
+        return Surroundings(resources, stored.file, place)
 
     def _places(self, stored: Stored) -> Iterator[tuple[str, str | None]]:
         """Yield each directory that may have it, with that of the resources."""
@@ -115,14 +142,38 @@ class Renderer:
             raise Problem(HTTPStatus.CONFLICT, f"{filled} is outside the repository")
         return path
 
-    def _contents(self, commit: str, place: str) -> list[tuple[str, bytes]]:
-        below = place
+    def files(self, commit: str, around: Surroundings) -> list[File]:
+        """Return the files that hold the resources of a policy's targets."""
+        # Neither the policy as it was nor what was rendered of it: both are about to change.
+        return [
+            file
+            for file in self._files(commit, around.directory)
+            if file.path != around.file and not file.path.startswith(f"{around.place}/")
+        ]
+
+    def items(self, files: Sequence[File]) -> list[KubeObject]:
+        """Read files of manifests; raises Problem where they are too large, else InputError."""
+        items: list[KubeObject] = []
+        for path, content in self._contents(files):
+            try:
+                # What has no kind is no resource, such as values of a chart; and what cannot be
+                # read says so here, where its file is known.
+                items += [item for item in documents(content) if item.kind]
+            except InputError as error:
+                raise error.in_file(path) from error
+        return items
+
+    def _files(self, commit: str, directory: str) -> list[File]:
+        below = directory
         if below == ".":
             below = ""
-        files = [each for each in self.branch.files(commit, below) if _is_yaml(each)]
+        return [each for each in self.branch.files(commit, below) if _is_yaml(each)]
+
+    def _contents(self, files: Sequence[File]) -> list[tuple[str, bytes]]:
         size = sum(each.size for each in files)
         if size > _MOST:
-            raise Problem(HTTPStatus.CONFLICT, f"the files in {place} have {size} bytes")
+            where = posixpath.commonpath([each.path for each in files])
+            raise Problem(HTTPStatus.CONFLICT, f"the files in {where} have {size} bytes")
         # The same content in two files is one object, and read once.
         blobs = self.branch.contents(list({each.blob: None for each in files}), size)
         return [(each.path, blobs[each.blob]) for each in files]
@@ -161,12 +212,8 @@ class Renderer:
         """Return the resources that targets are looked for among, without what was rendered."""
         if before.resources is None:
             return []
-        items: list[KubeObject] = []
-        for path, content in self._contents(commit, before.resources):
-            # Neither the policy as it was nor what was rendered of it: both are about to change.
-            if path != stored.file and not path.startswith(f"{before.place}/"):
-                items += documents(content)
-        return items
+        around = Surroundings(before.resources, stored.file, before.place)
+        return self.items(self.files(commit, around))
 
 
 def _is_yaml(file: File) -> bool:

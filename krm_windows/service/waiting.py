@@ -18,8 +18,8 @@ from datetime import datetime
 
 from krm_windows.gate.decide import Decision
 from krm_windows.pending import records
-from krm_windows.service.evaluation import Recent
 from krm_windows.service.policies import Stored
+from krm_windows.service.recent import Recent
 from krm_windows.service.settings import Clusters, Settings
 from krm_windows.system import programs
 from krm_windows.system.errors import WorkspaceError

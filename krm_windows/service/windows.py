@@ -15,9 +15,12 @@ from http import HTTPStatus
 from pathlib import Path
 
 from krm_windows.service import policies
-from krm_windows.service.evaluation import Evaluator, Recent
+from krm_windows.service.evaluation import Evaluator
 from krm_windows.service.policies import Snapshot, Stored, title
 from krm_windows.service.problems import Problem
+from krm_windows.service.recent import Recent
+from krm_windows.service.rendering import Renderer
+from krm_windows.service.resources import Resources
 from krm_windows.service.settings import Settings
 from krm_windows.service.waiting import Waiting
 from krm_windows.system import locks
@@ -63,7 +66,13 @@ class Windows:
         self.branch = Branch.of(settings.directory, settings.branch)
         self.forward = Forward(self.branch)
         self.below = _below(settings.directory, self.branch)
-        self.evaluator = Evaluator()
+        # Renders again what was rendered; None where nothing is.
+        self.renderer: Renderer | None = None
+        resources: Resources | None = None
+        if settings.rendering is not None:
+            self.renderer = Renderer(self.branch, self.below, settings.rendering)
+            resources = Resources(self.renderer, lambda: self._snapshot.commit)
+        self.evaluator = Evaluator(resources)
         self.waiting = Waiting(settings, self.branch)
         self._latest: Recent[Entry] = Recent(_MOST_LATEST)
         self._writing = threading.Lock()

@@ -15,10 +15,9 @@ from krm_windows.krm.nodes import value
 from krm_windows.preview import records
 from krm_windows.preview.calendar import Period
 from krm_windows.results import fails
-from krm_windows.service.policies import Snapshot, Stored, title
+from krm_windows.service.policies import Snapshot, Stored, may_close_by_targets, title
 from krm_windows.service.problems import Problem, Record, findings
 from krm_windows.service.proposals import PREFIX, Proposed, PullRequests, branch_name
-from krm_windows.service.rendering import Renderer
 from krm_windows.service.windows import Windows, one
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Edit, Entry, File, MovedError, Person, RemoteError
@@ -162,10 +161,7 @@ class Writer:
     def __init__(self, windows: Windows) -> None:
         """Write to the branch of some policies."""
         self._windows = windows
-        rendering = windows.settings.rendering
-        self._renderer: Renderer | None = None
-        if rendering is not None:
-            self._renderer = Renderer(windows.branch, windows.below, rendering)
+        self._renderer = windows.renderer
         # What was asked for under keys; from the history of the branch, and since then.
         self._known: OrderedDict[str, _Keyed] | None = None
 
@@ -335,7 +331,7 @@ class Writer:
     def _resources(self, stored: Stored, *versions: KubeObject) -> list[KubeObject]:
         """Return the resources that the targets are among, where they decide when it closes."""
         # Only `closesEarly: auto` asks for them, and they are read for each change.
-        if self._renderer is None or not any(each.mentions("auto") for each in versions):
+        if self._renderer is None or not any(map(may_close_by_targets, versions)):
             return []
         return self._renderer.resources(self._windows.snapshot.commit, stored)
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from krm_windows.service.evaluation import Recent
+from krm_windows.service.recent import Recent
 
 Serve = Any
 Git = Any

@@ -1,5 +1,6 @@
 """What was rendered of a policy is rendered again in the commit that changes it."""
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -129,3 +130,96 @@ def test_targets_decide_how_early_it_closes(serve: Serve, render: Any) -> None: 
         rules = {each["rule"] for each in done.json()["findings"] if each["severity"] == "error"}
         assert done.json()["writable"] is known
         assert ("timeout-unknown" in rules) is not known
+
+
+def closing_early(repository: Path, git: Git, timeouts: dict[str, str]) -> None:
+    """Let the policy close as early as its target needs, which has a timeout in each directory."""
+    path = repository / "clusters/week.yaml"
+    path.write_text(path.read_text().replace("spec:\n", "spec:\n  closesEarly: auto\n", 1))
+    commit_timeouts(repository, git, timeouts)
+
+
+def commit_timeouts(repository: Path, git: Git, timeouts: dict[str, str]) -> None:
+    """Write the target into directories."""
+    for directory, timeout in timeouts.items():
+        file = repository / directory / "apps.yaml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(APPS.replace("spec: {", f"spec: {{timeout: {timeout}, "))
+    git("add", ".")
+    git("commit", "--quiet", "--message=timeouts")
+
+
+def closes(client: Any, cluster: str) -> list[str]:  # noqa: ANN401
+    """Return when a cluster closes in a week, as the calendar says; `state` says the same."""
+    target = f"{POLICY_PATH}/calendar?cluster={cluster}&from=2026-12-14"
+    answer = client.ask("GET", target)
+    assert answer.status == 200, answer.body
+    assert client.ask("GET", target).body == answer.body
+    found = [each["closes"] for each in answer.json()["intervals"]]
+    state = f"{POLICY_PATH}/state?cluster={cluster}&at=2026-12-16T12:00:00Z"
+    assert client.ask("GET", state).json()["until"] == found[0]
+    # Of now, which is kept: whatever it is, both times.
+    now = f"{POLICY_PATH}/state?cluster={cluster}"
+    assert client.ask("GET", now).body == client.ask("GET", now).body
+    return found
+
+
+def test_hours_end_as_early_as_targets_need(
+    serve: Serve, repository: Path, git: Git, function: Path
+) -> None:
+    """As the command says with the same resources; a commit of a timeout alone moves them."""
+    closing_early(repository, git, {"clusters": "20m"})
+    client = serve(rendering=Rendering("{directory}/windows", "{directory}"))
+    assert closes(client, "north") == ["2026-12-17T16:40:00+01:00"]
+    options = ("--resources", "clusters", "--cluster", "north", "--from", "2026-12-14")
+    command = [function, "calendar", "clusters/week.yaml", *options, "-o", "json"]
+    done = subprocess.run(command, cwd=repository, check=True, capture_output=True)
+    target = f"{POLICY_PATH}/calendar?cluster=north&from=2026-12-14"
+    assert json.loads(done.stdout) == client.ask("GET", target).json()
+    commit_timeouts(repository, git, {"clusters": "40m"})
+    client.windows.refresh()
+    assert closes(client, "north") == ["2026-12-17T16:20:00+01:00"]
+    assert client.ask("GET", "/fleet").status == 200
+    page = client.ask("GET", f"/ui{POLICY_PATH}", accept="text/html")
+    assert (page.status, b"timeout-unknown" in page.body) == (200, False)
+
+
+def test_each_cluster_has_its_own_targets(serve: Serve, repository: Path, git: Git) -> None:
+    """Where the path names the cluster; for none in particular, it is not known which are meant."""
+    closing_early(repository, git, {"apps/north": "20m", "apps/south": "50m"})
+    client = serve(rendering=Rendering("rendered/{cluster}", "apps/{cluster}"))
+    for _ in range(2):
+        assert closes(client, "north") == ["2026-12-17T16:40:00+01:00"]
+        assert closes(client, "south") == ["2026-12-17T16:10:00+01:00"]
+    assert client.ask("GET", f"{POLICY_PATH}/state").status == 409
+
+
+@pytest.mark.parametrize("rendering", [None, Rendering("{directory}/windows")])
+def test_hours_that_nobody_knows_are_not_said(
+    serve: Serve, repository: Path, git: Git, rendering: Rendering | None
+) -> None:
+    """An answer would call open what is about to close: it says how to have one instead."""
+    closing_early(repository, git, {"clusters": "20m"})
+    client = serve(rendering=rendering)
+    for what in ("state", "calendar"):
+        answer = client.ask("GET", f"{POLICY_PATH}/{what}?cluster=north")
+        assert answer.status == 409
+        assert "--render-resources" in answer.json()["detail"]
+        assert [each["rule"] for each in answer.json()["findings"]] == ["timeout-unknown"]
+
+
+def test_resources_that_cannot_be_read_concern_who_needs_them(
+    serve: Serve, repository: Path, git: Git
+) -> None:
+    """A policy that only mentions the word has its hours all the same."""
+    path = repository / "clusters/week.yaml"
+    path.write_text(path.read_text().replace("# Ours.", "# Not auto."))
+    (repository / "clusters/broken.yaml").write_text("a: [\n")
+    git("add", ".")
+    git("commit", "--quiet", "--message=broken")
+    rendering = Rendering("{directory}/windows", "{directory}")
+    assert closes(serve(rendering=rendering), "north") == ["2026-12-17T17:00:00+01:00"]
+    closing_early(repository, git, {"clusters": "20m"})
+    answer = serve(rendering=rendering).ask("GET", f"{POLICY_PATH}/state?cluster=north")
+    assert answer.status == 409
+    assert "broken" in answer.json()["detail"]
