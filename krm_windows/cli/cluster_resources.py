@@ -18,8 +18,13 @@ def read(path: str | None, without: Callable[[Path], bool] | None = None) -> lis
     as it names what is rendered only now, is read as files; and so is every one where kustomize is
     not installed.
     """
-    if not path:
+    if path is None:
         return []
+    # `--resources "$DIR"` with DIR unset: to look at nothing would find nothing.
+    if not path.strip():
+        raise inputs.UsageError(
+            f"--resources must name a directory, got {path!r}; . is the one you are in"
+        )
     # Standard input can be read only once, so it is never a kustomization.
     files = inputs.resources(path, without=without or _nothing)
     if path == inputs.STDIN or not any(Path(path, name).is_file() for name in KUSTOMIZATIONS):

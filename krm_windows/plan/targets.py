@@ -134,7 +134,10 @@ def _missing(selection: Selection, inventory: Inventory) -> Iterator[Result]:
             target = f"{row.kind} {selection.namespace}/{name}"
             message = f"{target} not found in the resources{advice}"
             if not inventory.visible:
-                message = f"no resources were given, so {target} was not checked{advice}"
+                message = (
+                    f"no resources were given (--resources DIR), so {target} was not checked"
+                    f"{advice}"
+                )
             yield rule.result(
                 message,
                 path=f"{selection.path}.names[{i}]",

@@ -31,7 +31,11 @@ def create(path: Path, files: Mapping[str, bytes]) -> None:
         # Hidden, and with an ending of ours: `.out.1f2e3d4c.krm-windows`.
         temporary = f".{name[:_READABLE]}.{secrets.token_hex(4)}{SUFFIX}"
         # Nobody else looks in before it is whole.
-        os.mkdir(temporary, mode=0o700, dir_fd=above.descriptor)
+        try:
+            os.mkdir(temporary, mode=0o700, dir_fd=above.descriptor)
+        except OSError as error:
+            above.explain(error, name)
+            raise
         try:
             with above.below([temporary]) as made:
                 _fill(made, files)

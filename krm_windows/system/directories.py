@@ -33,6 +33,8 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # O_EXCL: whatever has the name already, a link too, is left alone.
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+# Who may not write there, or nobody may (mkdir(2), open(2)).
+_REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 # A directory that is being made may be removed as empty by another run; each time that one has got
 # on.
 _ATTEMPTS = 100
@@ -129,7 +131,16 @@ class Directory(Closing):
                 raise WorkspaceError(self._in_the_way(name)) from None
             # The step alone, `clusters`, would say little to the user.
             error.filename = str(self.path / name)
+            if make:
+                self.explain(error, name)
             raise
+
+    def explain(self, error: OSError, name: str) -> None:
+        """Make an error of the system say where nothing can be written, and what to do."""
+        error.filename = str(self.path / name)
+        if error.errno in _REFUSED:
+            refused = f"cannot be written: {error.strerror}"
+            error.strerror = f"{refused}; name a directory that you may write to"
 
     def _in_the_way(self, name: str) -> str:
         place = self.path / name
@@ -138,7 +149,7 @@ class Directory(Closing):
                 f"{place} is in the way: it is a symbolic link, which is not followed; use "
                 "the path that it links to"
             )
-        return f"{place} is in the way: it is not a directory"
+        return f"{place} is in the way: it is not a directory; name another one"
 
     def kind(self, name: str) -> int | None:
         """Return the file type of what has a name here, as `stat.S_IFMT` gives it.
@@ -228,7 +239,8 @@ class Directory(Closing):
         except BaseException as error:
             if isinstance(error, OSError):
                 # The name beside it means nothing to the user.
-                error.filename, error.filename2 = str(self.path / name), None
+                error.filename2 = None
+                self.explain(error, name)
             with suppress(FileNotFoundError):
                 os.unlink(temporary, dir_fd=self.descriptor)
             raise

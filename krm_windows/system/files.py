@@ -95,7 +95,8 @@ class Folder:
         with inner:
             if inner.kind(last) is not None and inner.first_line(last) not in self.headers:
                 raise WorkspaceError(
-                    f"{inner.path / last} is in the way: it was not written by this command"
+                    f"{inner.path / last} is in the way: it was not written by this command; move "
+                    "it away, or name another directory"
                 )
 
     def _read(self, directory: Directory) -> dict[str, bytes]:
@@ -202,7 +203,9 @@ def put_program(folder: Path, path: PurePath, content: bytes) -> None:
     """Put a program at a path below a directory that a user named, over any file there."""
     with locks.alone(folder) as directory, directory.below(path.parts[:-1], make=True) as inner:
         if inner.kind(path.name) not in (None, stat.S_IFREG):
-            raise WorkspaceError(f"{folder / path} is in the way: it is not a regular file")
+            raise WorkspaceError(
+                f"{folder / path} is in the way: it is not a regular file; move it away"
+            )
         inner.replace(path.name, content, mode=0o755)
 
 

@@ -124,7 +124,8 @@ class Tree:
             # A failure of power leaves an empty file of a new one, which is nobody's.
             if folder.read(name) != b"":
                 raise WorkspaceError(
-                    f"{self.path / path} is in the way: it was not rendered by krm-windows"
+                    f"{self.path / path} is in the way: it was not rendered by krm-windows; move "
+                    "it away, or name another directory"
                 )
 
     def _remove(self, paths: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ Never where a link of a repository leads.
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -327,3 +328,69 @@ def test_inputs_may_be_pipes(here: Path) -> None:
         ["bash", "-c", command], capture_output=True, text=True, check=True, cwd=here
     )
     assert json.loads(done.stdout)["open"] is True
+
+
+@pytest.mark.parametrize("argv", WRITES.values(), ids=WRITES)
+def test_a_file_in_place_of_the_directory_is_said_in_one_line(
+    here: Path, argv: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With what to do about it."""
+    (here / "file").write_text("mine")
+    for place in ("file", "file/below"):
+        assert main([*argv, place]) == 1
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert re.search(r"file is in the way: .*(name another|use a directory)", last)
+    assert (here / "file").read_text() == "mine"
+
+
+# `install` writes one program, over any file of its name.
+@pytest.mark.parametrize("argv", [*WRITES.values()][:-1], ids=[*WRITES][:-1])
+def test_somebody_elses_file_is_said_in_one_line(
+    here: Path, argv: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It stays, and nothing is written beside it."""
+    if argv[0] == "migrate":
+        (here / "theirs").mkdir()
+        (here / "theirs/a.yaml").write_text("a: 1")
+    else:
+        main([*argv, "theirs"])
+        for path in (here / "theirs").rglob("kustomization.yaml"):
+            path.write_text("resources: []\n")
+    capsys.readouterr()
+    before = everything(here / "theirs")
+    assert main([*argv, "theirs"]) == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert re.search(r" is in the way: .*(or name another directory|use a directory)", last)
+    assert everything(here / "theirs") == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not Path("/sys/kernel").is_dir(), reason="root may")
+@pytest.mark.parametrize("argv", WRITES.values(), ids=WRITES)
+def test_where_nobody_may_write_is_said_in_one_line(
+    here: Path,
+    argv: list[str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Root may write everywhere but where the kernel makes the files."""
+    place = Path("/sys/kernel") if os.geteuid() == 0 else here / "closed"
+    if os.geteuid() != 0:
+        place.mkdir(mode=0o500)
+    assert main([*argv, f"{place}/out"]) == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert f"{place}" in last
+    assert "name a directory that you may write to" in last
+
+
+@pytest.mark.parametrize("given", ["", " "])
+def test_resources_that_are_not_named(
+    given: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a variable that is not set leaves it; without the option they are asked for."""
+    assert here.is_dir()
+    render = "render policy.yaml --output-dir out"
+    patch = "set policy.yaml --patch {}"
+    for command in (render, f"{render} --clusters fleet", "check policy.yaml", patch):
+        assert main([*command.split(), "--resources", given]) == 2
+        assert "--resources must name a directory, got " in capsys.readouterr().err
+    main(["render", "policy.yaml", "--output-dir", "out"])
+    assert "no resources were given (--resources DIR), so " in capsys.readouterr().err

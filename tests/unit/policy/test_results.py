@@ -17,7 +17,7 @@ REF = ResourceRef(api_version="a/v1", kind="K", namespace="ns", name="n")
         (Result(message="m", severity=Severity.INFO, resource_ref=REF), "[info] a/v1/K/ns/n: m"),
         (
             Result(message="m", severity=Severity.WARNING, file=File(path="a.yaml")),
-            "[warning] a.yaml: m",
+            "a.yaml: [warning] m",
         ),
         (
             rules.INTERVAL.result("m", path="spec.interval", ref=REF),
