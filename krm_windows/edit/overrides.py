@@ -7,6 +7,7 @@ from enum import StrEnum
 from zoneinfo import ZoneInfo
 
 from krm_windows.checks.facts import end_of
+from krm_windows.edit.patches import AbsentError, check_cluster
 from krm_windows.gate import wallclock
 from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import InputError, KubeObject, Value
@@ -176,7 +177,7 @@ def added(
     entry: dict[str, Value],
 ) -> KubeObject:
     """Return a policy with one override more; raises InputError where its name is taken."""
-    _check_cluster(config, cluster)
+    check_cluster(config, cluster)
     path = _path(name, cluster)
     if config.get(*path) is not None:
         raise InputError(f"override {name!r} already exists: use another --name, or --end it")
@@ -190,12 +191,13 @@ def ended(
     name: str,
     cluster: str | None,
 ) -> KubeObject:
-    """Return a policy without an override; raises InputError where there is none of that name."""
-    _check_cluster(config, cluster)
+    """Return a policy without an override; raises AbsentError where there is none of that name."""
+    check_cluster(config, cluster)
     path = _path(name, cluster)
     if config.get(*path) is None:
         known = ", ".join(_names(config, cluster)) or "the policy has none"
-        raise InputError(f"override {name!r} not found: {known}")
+        elsewhere = "".join(f"; cluster {each} has it" for each in _having(config, name, cluster))
+        raise AbsentError(f"override {name!r} not found: {known}{elsewhere}")
     return _without(config, [path])
 
 
@@ -258,6 +260,14 @@ def _listed(
         )
 
 
+def _having(config: KubeObject, name: str, cluster: str | None) -> list[str]:
+    """Return the clusters, but for one, that have an override of their own of that name."""
+    clusters = config.get("spec", "clusters")
+    if not isinstance(clusters, dict):
+        return []
+    return [each for each in clusters if each != cluster and name in _names(config, each)]
+
+
 def _without(config: KubeObject, paths: list[tuple[str, ...]]) -> KubeObject:
     """Return a policy without some overrides, and without the field where none is left."""
     changed = config.as_read()
@@ -286,16 +296,3 @@ def _names(config: KubeObject, cluster: str | None) -> list[str]:
     if not isinstance(entries, dict):
         return []
     return [name for name, entry in entries.items() if entry is not None]
-
-
-def _check_cluster(config: KubeObject, cluster: str | None) -> None:
-    if cluster is None:
-        return
-    clusters = config.get("spec", "clusters")
-    # `clusters:` with nothing behind it is null.
-    if not isinstance(clusters, dict):
-        clusters = {}
-    if cluster in clusters:
-        return
-    named = ", ".join(clusters) or "none"
-    raise InputError(f"cluster {cluster!r} not found in the policy (it has {named})")

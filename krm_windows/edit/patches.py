@@ -4,6 +4,24 @@ from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.krm.merge_patch import compose, merge, pruned
 
 
+class AbsentError(InputError):
+    """What a change is about is not in the policy: a cluster, or an override."""
+
+
+def check_cluster(config: KubeObject, cluster: str | None, advice: str = "") -> None:
+    """Refuse a cluster that a policy does not name; raises AbsentError, with advice behind it."""
+    if cluster is None:
+        return
+    clusters = config.get("spec", "clusters")
+    # `clusters:` with nothing behind it is null.
+    if not isinstance(clusters, dict):
+        clusters = {}
+    if cluster in clusters:
+        return
+    named = ", ".join(clusters) or "none"
+    raise AbsentError(f"cluster {cluster!r} not found in the policy (it has {named}){advice}")
+
+
 def patched(config: KubeObject, patch: Value) -> KubeObject:
     """Return a policy with a merge patch (RFC 7386) applied to the whole object.
 
@@ -24,21 +42,16 @@ def patched_cluster(config: KubeObject, cluster: str, patch: Value) -> KubeObjec
     """Return a policy whose spec on one cluster is changed by a merge patch.
 
     The entry of the cluster is a patch itself, so the two become one. Null takes from the cluster
-    what the policy has for all. Raises InputError for a cluster that the policy does not name.
+    what the policy has for all. Raises AbsentError for a cluster that the policy does not name,
+    and InputError for what is no patch.
     """
-    clusters = config.get("spec", "clusters")
-    # `clusters:` with nothing behind it is null.
-    if not isinstance(clusters, dict):
-        clusters = {}
-    if cluster not in clusters:
-        named = ", ".join(clusters) or "none"
-        raise InputError(
-            f"cluster {cluster!r} not found in the policy (it has {named}): first add it with a "
-            f'patch of the whole object, {{"spec": {{"clusters": {{"{cluster}": {{}}}}}}}}'
-        )
+    entry_of_it = f'{{"spec": {{"clusters": {{"{cluster}": {{}}}}}}}}'
+    check_cluster(
+        config, cluster, f": first add it with a patch of the whole object, {entry_of_it}"
+    )
     spec = config.get("spec")
     # A cluster that changes nothing may be written as `test:` alone.
-    own = clusters[cluster] or {}
+    own = config.get("spec", "clusters", cluster) or {}
     composed = compose(own, _object(patch))
     entry = pruned(composed, spec)
     # Two patches do not always make one: see `compose`.

@@ -375,9 +375,10 @@ def _unless_known(
     """Answer with a body, or with 304 where the caller has it already."""
     # It may be kept, and has to be asked for again each time.
     headers = {**headers, "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization"}
-    # One tag, or several with commas between; a tag is in quotes, so none is part of another.
-    known = call.request.headers.get("if-none-match")
-    if known is not None and headers["ETag"] in known:
+    # One tag, or several with commas between; a tag is in quotes, so none is part of another. `*`
+    # is whatever there is (RFC 9110, 13.1.2).
+    known = call.request.headers.get("if-none-match", "")
+    if headers["ETag"] in known or known.strip() == "*":
         return Response(status_code=HTTPStatus.NOT_MODIFIED.value, headers=headers)
     if media_type != JSON:
         media_type = f"{media_type}; charset=utf-8"
@@ -396,8 +397,10 @@ def _check_identity(new: KubeObject, place: Place) -> None:
     found = (new.api_version, new.kind, new.namespace, new.name)
     wanted = (API_VERSION, KIND, place.namespace, place.name)
     if found != wanted:
-        raise bad_request(
-            f"the body must be the {KIND} {place.title} ({API_VERSION}), as in the path"
+        # As RFC 9110, 9.3.4, has it for what is not consistent with the place it is put at.
+        raise Problem(
+            HTTPStatus.CONFLICT,
+            f"the body must be the {KIND} {place.title} ({API_VERSION}), as in the path",
         )
 
 

@@ -27,8 +27,9 @@ _ALWAYS = {
     503: "The service or its repository is busy: try again later.",
 }
 _PLACE = {
-    404: "The policy or cluster was not found.",
-    409: "The policy is in several files, has errors, or has changed in the meantime.",
+    404: "The policy, cluster or override was not found.",
+    409: "The policy is in several files, has errors, or has changed in the meantime; or the body "
+    "is another one.",
 }
 _IDENTITY = {
     401: "The caller is not authenticated.",

@@ -3,6 +3,8 @@
 Routes and the OpenAPI document are made from it, so that neither has what the other lacks.
 """
 
+import re
+
 from krm_windows.preview import asked
 from krm_windows.service import handlers, operations
 from krm_windows.service.access import Scope
@@ -26,8 +28,12 @@ _MOST_ROWS = 1000
 _TEXT: Schema = {"type": "string"}
 # From 2024 to 2999: see `asked.YEARS`.
 _YEAR = r"^(202[4-9]|20[3-9]\d|2[1-9]\d{2})"
-# A text of one line, without what nobody sees.
-_WORDS = r"^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$"
+# A text of one line (no control character, nor what Unicode ends a line with) that is not blank.
+_SIGN = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]"
+_VISIBLE = r"[^\x00-\x20\x7f-\xa0\u2028\u2029]"
+_WORDS = f"^{_SIGN}*{_VISIBLE}{_SIGN}*$"
+# As a header comes, without the blanks around it (RFC 9110, 5.5).
+_KEY = r"^[^\x00-\x20]"
 
 
 def _ref(name: str) -> Schema:
@@ -55,10 +61,22 @@ def _from(text: str) -> int:
 
 
 def _line(text: str) -> str:
-    """Read a text of one line: it becomes the first line of a commit."""
-    if not text.strip() or not text.isprintable() or len(text) > _LINE:
+    """Read a text of one line: it becomes the first line of a commit.
+
+    What nobody sees there, or what turns the direction of writing, is left out; where nothing is
+    left, no reason was given.
+    """
+    if len(text) > _LINE or not re.fullmatch(_WORDS, text):
         raise ValueError(f"must be one line of at most {_LINE} characters")
-    return text.strip()
+    seen = "".join(sign if sign.isprintable() else " " for sign in text)
+    return " ".join(seen.split())
+
+
+def _key(text: str) -> str:
+    """Read a key: the caller's own, which is kept as a digest alone."""
+    if not text or len(text) > _LINE:
+        raise ValueError(f"must have from 1 to {_LINE} characters")
+    return text
 
 
 _LINE = 500
@@ -102,7 +120,10 @@ CONTINUE = Parameter(
 NEXT = Parameter("next", "The page of this service to return to.", _TEXT)
 NAMESPACE = Parameter("namespace", "Only policies of this namespace.", _TEXT)
 REASON = Parameter(
-    "reason", "Why; used as the commit message.", {"type": "string", "maxLength": _LINE}, _line
+    "reason",
+    "Why; used as the commit message.",
+    {"type": "string", "maxLength": _LINE, "pattern": _WORDS},
+    _line,
 )
 STRICT = Parameter("strict", "Reject the change on warnings too.", {"type": "boolean"}, _flag)
 MUST_MATCH = Parameter(
@@ -112,8 +133,8 @@ IF_MATCH = Parameter("If-Match", "The ETag of the policy as it was read.", _TEXT
 IDEMPOTENCY_KEY = Parameter(
     "Idempotency-Key",
     "A request repeated with the same key is carried out once.",
-    {"type": "string", "minLength": 1, "maxLength": _LINE},
-    _line,
+    {"type": "string", "minLength": 1, "maxLength": _LINE, "pattern": _KEY},
+    _key,
     place="header",
 )
 IF_NONE_MATCH = Parameter("If-None-Match", "`*` to create a new policy.", _TEXT, place="header")
@@ -121,7 +142,9 @@ _TAGGED = ("ETag",)
 _CHANGED = Answer("The result.", {JSON: _ref("Change")}, _TAGGED)
 _PROPOSED = Answer("It was proposed, not made.", {JSON: _ref("Change")})
 _UNCHANGED = Answer("Not modified.", headers=_TAGGED)
-_POLICY_BODY = {JSON: _ref("WindowPolicy"), YAML: _TEXT}
+# What is sent as YAML is the same object; what is answered as YAML is the text of a file.
+_POLICY_BODY = {JSON: _ref("WindowPolicy"), YAML: _ref("WindowPolicy")}
+_POLICY_TEXT = {JSON: _ref("WindowPolicy"), YAML: _TEXT}
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
@@ -141,7 +164,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "A policy: the file's text as YAML, or its meaning as JSON.",
         handlers.get_policy,
         Scope.READ,
-        {200: Answer("The policy.", _POLICY_BODY, _TAGGED), 304: _UNCHANGED},
+        {200: Answer("The policy.", _POLICY_TEXT, _TAGGED), 304: _UNCHANGED},
         (FILE,),
     ),
     Operation(

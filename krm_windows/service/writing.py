@@ -9,6 +9,7 @@ from datetime import datetime
 from http import HTTPStatus
 from posixpath import normpath
 
+from krm_windows.edit.patches import AbsentError
 from krm_windows.edit.proposal import Proposal, View, introduce, propose
 from krm_windows.krm import EditError, InputError, KubeObject, documents
 from krm_windows.krm.nodes import value
@@ -325,6 +326,8 @@ class Writer:
             begins = at.replace(second=0, microsecond=0)
             period = Period(begins, self._windows.settings.days_compared)
             return propose(old, new, self._resources(stored, old, new), View(at, period, urgent))
+        except AbsentError as error:
+            raise Problem(HTTPStatus.NOT_FOUND, str(error)) from error
         except (InputError, EditError) as error:
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
 

@@ -144,7 +144,7 @@ def test_a_new_policy_is_previewed(client: Client, git: Git) -> None:
     )
     assert missing.status == 404
     other = client.ask("POST", "/policies/apps/other/preview", made)
-    assert other.status == 400
+    assert other.status == 409
     assert git("rev-list", "--count", "HEAD").strip() == "1"
 
 

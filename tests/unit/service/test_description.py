@@ -3,6 +3,7 @@
 import json
 import re
 from typing import Any
+from urllib.parse import urlencode
 
 import jsonschema
 import pytest
@@ -181,3 +182,122 @@ def test_a_json_body_is_an_object() -> None:
                     name = content["schema"].get("$ref", "").rpartition("/")[2]
                     found.append(schemas["schemas"].get(name, content["schema"])["type"])
     assert found == ["object"] * 5
+
+
+TEXTS = (
+    *(
+        "Longer",
+        "Für die Presse",
+        "緊急",
+        "a b",
+        " a",
+        "a ",
+        "x" * 500,
+        "\u200b",
+        "a\u202eb",
+        "\ue000",
+    ),
+    *(
+        "",
+        " ",
+        "\t",
+        "\u00a0",
+        "a\nb",
+        "a\r",
+        "a\x00",
+        "a\x7f",
+        "\x85",
+        "a\u2028b",
+        "x" * 501,
+        "a\n",
+    ),
+)
+
+
+def parameter(operation: str, name: str) -> dict[str, Any]:
+    """Return the published schema of a parameter."""
+    for each in OPERATIONS:
+        for found in each.parameters:
+            if (each.name, found.name) == (operation, name):
+                return found.schema
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_what_a_reason_may_be_is_described_as_it_is_read(
+    text: str,
+    client: Any,  # noqa: ANN401
+    git: Any,  # noqa: ANN401
+) -> None:
+    """What the document allows is taken, and is one printable line in the commit."""
+    allowed = jsonschema.Draft202012Validator(parameter("patchPolicy", "reason")).is_valid(text)
+    # `$` also stands before the last line end in Python, and in no other dialect.
+    allowed = allowed and not text.endswith("\n")
+    target = f"{POLICY}?{urlencode({'reason': text})}"
+    patch = {"spec": {"windows": {"week": {"closes": "Fri 12:00"}}}}
+    done = client.ask("PATCH", target, patch, if_match="*", content_type=MERGE)
+    assert done.status == (200 if allowed else 400)
+    if allowed:
+        subject = git("log", "-1", "--format=%s").rstrip("\n")
+        assert subject.isprintable()
+        assert subject in (" ".join(text.split()), "a b", "Change windows flux-system/week")
+
+
+@pytest.mark.parametrize("key", ["k", "a b", "\u00e9", "x" * 500, "", "x" * 501])
+def test_what_a_key_may_be_is_described_as_it_is_read(key: str, client: Any) -> None:  # noqa: ANN401
+    """As a header has it, without the blanks around it."""
+    schema = parameter("addOverride", "Idempotency-Key")
+    allowed = jsonschema.Draft202012Validator(schema).is_valid(key)
+    body = {"state": "open", "for": "2h", "reason": "fix"}
+    done = client.ask("POST", f"{POLICY}/overrides", body, idempotency_key=key)
+    assert done.status == (201 if allowed else 400)
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "body"),
+    [
+        ("PATCH", f"{POLICY}?cluster=none", {}),
+        ("POST", f"{POLICY}/preview?cluster=none", {}),
+        (
+            "POST",
+            f"{POLICY}/overrides",
+            {"state": "open", "for": "2h", "reason": "a", "cluster": "n"},
+        ),
+        ("DELETE", f"{POLICY}/overrides/none", b""),
+        ("DELETE", f"{POLICY}/overrides/none?cluster=south", b""),
+        ("DELETE", f"{POLICY}/overrides/none?cluster=none", b""),
+        ("GET", f"{POLICY}/state?cluster=none", b""),
+        ("GET", f"{POLICY}/calendar?cluster=none", b""),
+        ("GET", f"{POLICY}/pending?cluster=none", b""),
+    ],
+)
+def test_what_is_not_there_is_not_found(
+    method: str,
+    target: str,
+    body: object,
+    client: Any,  # noqa: ANN401
+) -> None:
+    """A cluster or an override that a policy does not have, whatever is asked about it."""
+    headers = {"content_type": MERGE} if "reason" not in str(body) and method != "DELETE" else {}
+    done = client.ask(method, target, body, if_match="*", **headers)
+    assert (done.status, done.headers["content-type"]) == (404, "application/problem+json")
+
+
+def test_a_body_that_is_another_policy_is_a_conflict(client: Any) -> None:  # noqa: ANN401
+    """With the place it is put at (RFC 9110, 9.3.4), as JSON and as YAML."""
+    other = {"apiVersion": "krm-windows.dev/v1alpha1", "kind": "WindowPolicy", "spec": {}}
+    other["metadata"] = {"name": "other", "namespace": "flux-system"}
+    for media_type in ("application/json", "application/yaml"):
+        body = json.dumps(other).encode()
+        for method, target in (("PUT", POLICY), ("POST", f"{POLICY}/preview")):
+            done = client.ask(method, target, body, if_match="*", content_type=media_type)
+            assert done.status == 409, (method, media_type)
+
+
+def test_who_has_a_version_already_is_told_so(client: Any) -> None:  # noqa: ANN401
+    """By its tag among others, by a weak one, and by `*` (RFC 9110, 13.1.2)."""
+    tag = client.ask("GET", POLICY).tag
+    for known in (tag, f'"other", {tag}', f"W/{tag}", "*"):
+        assert client.ask("GET", POLICY, if_none_match=known).status == 304, known
+    for unknown in ('"other"', tag.replace('"', ""), ""):
+        assert client.ask("GET", POLICY, if_none_match=unknown).status == 200, unknown
