@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from krm_windows.krm import InputError
-
 if TYPE_CHECKING:
     from krm_windows.forge import Forge
 
@@ -16,13 +14,13 @@ NAMES = ("github", "gitlab", "gitea")
 
 def options(parser: argparse._ActionsContainer) -> None:
     """Declare the options that say which repository of which forge is meant."""
-    parser.add_argument("--forge", choices=NAMES, help="the forge of the repository")
+    parser.add_argument("--forge", choices=NAMES, help="where the repository is")
     parser.add_argument("--repo", metavar="OWNER/NAME", help="the repository")
     parser.add_argument(
         "--url",
         metavar="URL",
-        help="the URL of the forge's REST API (default: from GITHUB_API_URL or CI_API_V4_URL in "
-        "its own pipelines, or else that of github.com or gitlab.com)",
+        help="the forge's REST interface (default: what its own pipelines say in GITHUB_API_URL or "
+        "CI_API_V4_URL, or else that of github.com or gitlab.com)",
     )
 
 
@@ -34,13 +32,9 @@ def is_named(arguments: argparse.Namespace) -> bool:
 def connected(
     arguments: argparse.Namespace, sleep: Callable[[float], None] = time.sleep
 ) -> "Forge":
-    """Return the repository; raises InputError, or WorkspaceError where there is no token."""
-    try:
-        from krm_windows.forge import connect  # noqa: PLC0415 - the extra `forge`
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"{error.name} is not installed: install krm-windows with the extra `forge`"
-        ) from None
+    """Return the repository; raises WorkspaceError where there is no token."""
+    from krm_windows.forge import connect  # noqa: PLC0415 - the extra `forge`
+
     return connect.connect(arguments.forge, arguments.repo, arguments.url, os.environ, sleep)
 
 

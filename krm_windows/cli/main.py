@@ -57,6 +57,14 @@ for _commands in HEADINGS.values():
     COMMANDS.update(_commands)
 
 
+# The extra of this package that brings a module (pyproject.toml, `optional-dependencies`).
+_EXTRAS = {
+    "urllib3": "forge",
+    "starlette": "server",
+    "uvicorn": "server",
+    "jwt": "server",
+    "jinja2": "server",
+}
 _OF_THE_FUNCTION = frozenset({"--debug", "--strict"})
 
 
@@ -162,6 +170,16 @@ def _failed(error: Exception, *, debug: bool) -> ExitCode:
         return ExitCode.ERROR
     if isinstance(error, InputError | EditError | WorkspaceError):
         output.log(str(error))
+        return ExitCode.ERROR
+    missing = ""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        missing, _, _ = error.name.partition(".")
+    if missing in _EXTRAS:
+        extra = _EXTRAS[missing]
+        output.log(
+            f"{missing} is not installed: install krm-windows with the extra `{extra}`, as in "
+            f"`pip install '.[{extra}]'` from a clone"
+        )
         return ExitCode.ERROR
     output.log(f"internal error: {type(error).__name__}: {error} (--debug shows where)")
     return ExitCode.FAILURE

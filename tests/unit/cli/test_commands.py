@@ -752,3 +752,47 @@ def test_render_without_a_target_that_was_gated(run: Run) -> None:
         spec(released=json.dumps([{"kind": "Kustomization", "names": ["infra"]}]))
     )
     assert run("render", "policy.yaml", "--output-dir", "out").code == 0
+
+
+@pytest.mark.parametrize(
+    ("missing", "arguments", "extra"),
+    [
+        ("urllib3", ["merge-gate", "policy.yaml", "--forge", "github", "--repo", "a/b"], "forge"),
+        (
+            "urllib3",
+            ["merge-gate", "policy.yaml", "--forge", "github", "--repo", "a/b", "--event", "e"],
+            "forge",
+        ),
+        (
+            "urllib3",
+            [
+                *("diff", "policy.yaml", "policy.yaml"),
+                *("--comment", "1", "--forge", "github", "--repo", "a/b"),
+            ],
+            "forge",
+        ),
+        ("starlette", ["serve"], "server"),
+        ("jwt", ["serve"], "server"),
+        ("holidays", ["holidays", "DE"], "holidays"),
+        ("icalendar", ["import-ics", "events.ics"], "icalendar"),
+    ],
+)
+def test_what_is_not_installed_is_named(
+    missing: str, arguments: list[str], extra: str, tmp_path: Path
+) -> None:
+    """With what installs it: most commands need none of it, so most people have none of it."""
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    code = "import sys; sys.modules[sys.argv[1]] = None; del sys.argv[1]\n"
+    code += "from krm_windows.cli import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code, missing, *arguments],
+        cwd=tmp_path,
+        env=os.environ | {"GITHUB_TOKEN": "none"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "pip install '" in done.stderr
+    assert extra in done.stderr
+    assert "internal error" not in done.stderr
