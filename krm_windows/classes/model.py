@@ -34,7 +34,7 @@ Address = Annotated[
 class Metadata(Part):
     """The object's metadata; labels, annotations and the rest are Kubernetes' own."""
 
-    ignores_others = True
+    others = fields.OBJECT_META
 
     name: fields.Name = field(description="The object's name.")
 

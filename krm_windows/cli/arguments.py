@@ -137,11 +137,23 @@ def _unknown(argument: str, options: Sequence[str]) -> str:
     name = argument.partition("=")[0]
     if not name.startswith("-"):
         return f"unexpected argument {argument!r}"
-    from krm_windows.policy.findings import closest  # noqa: PLC0415 - as above
-
-    meant = closest(name, options)
+    # `krm-windows --quiet check`: the option is one of the command.
+    if name in options:
+        return f"{name} is an option of the command, and goes behind its name"
+    meant = _meant(name, options)
     advice = f"; did you mean {meant}?" if meant else ""
     return f"unknown option {name}{advice}"
+
+
+def _meant(name: str, options: Sequence[str]) -> str | None:
+    """Return the option that was most likely meant, of those with as many dashes."""
+    from krm_windows.policy.findings import closest  # noqa: PLC0415 - as above
+
+    # All of them are alike in their dashes, which so say nothing.
+    is_long = name.startswith("--")
+    bare = {each.lstrip("-"): each for each in options if each.startswith("--") is is_long}
+    found = closest(name.lstrip("-"), bare)
+    return None if found is None else bare[found]
 
 
 def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> Parser:

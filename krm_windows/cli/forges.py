@@ -14,13 +14,13 @@ NAMES = ("github", "gitlab", "gitea")
 
 def options(parser: argparse._ActionsContainer) -> None:
     """Declare the options that say which repository of which forge is meant."""
-    parser.add_argument("--forge", choices=NAMES, help="where the repository is")
+    parser.add_argument("--forge", choices=NAMES, help="the forge of the repository")
     parser.add_argument("--repo", metavar="OWNER/NAME", help="the repository")
     parser.add_argument(
         "--url",
         metavar="URL",
-        help="the forge's REST interface (default: what its own pipelines say in GITHUB_API_URL or "
-        "CI_API_V4_URL, or else that of github.com or gitlab.com)",
+        help="the URL of the forge's REST API (default: from GITHUB_API_URL or CI_API_V4_URL in "
+        "its own pipelines, or else that of github.com or gitlab.com)",
     )
 
 

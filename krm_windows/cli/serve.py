@@ -45,26 +45,24 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--repo",
         type=Path,
         metavar="DIR",
-        help="a directory of a Git working tree: the policies below it are served",
+        help="a directory in a Git working tree, whose policies are served",
     )
     parser.add_argument(
-        "--branch", metavar="NAME", help="the branch (default: the one that is checked out)"
+        "--branch", metavar="NAME", help="the branch (default: the one checked out)"
     )
     parser.add_argument(
         "--new-file",
         default="{namespace}-{name}.yaml",
         metavar="PATH",
-        help="below DIR, where a policy that is new is put (default: %(default)s)",
+        help="the path of a new policy below DIR (default: %(default)s)",
     )
-    parser.add_argument(
-        "--committer", type=person, metavar="'NAME <EMAIL>'", help="who makes the commits"
-    )
+    parser.add_argument("--committer", type=person, metavar="'NAME <EMAIL>'", help="the committer")
     parser.add_argument(
         "--rate",
         type=_rate,
         default=600,
         metavar="N",
-        help="changes a minute of each caller, 0 for any number (default: %(default)s)",
+        help="changes per minute and caller, 0 for no limit (default: %(default)s)",
     )
     _rendering(parser)
     _waiting(parser)
@@ -74,18 +72,18 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def _rendering(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what was rendered")
+    group = parser.add_argument_group("rendered windows")
     group.add_argument(
         "--render",
         metavar="PATH",
-        help="where `krm-windows render` has put the windows of a policy, below DIR, with "
-        "{directory} of its file, {namespace}, {name} and {cluster}: they are rendered again in "
-        "the commit that changes it",
+        help="where `krm-windows render` wrote the windows of a policy, below DIR, with "
+        "{directory} of its file, {namespace}, {name} and {cluster}: they are rendered "
+        "again in the commit that changes the policy",
     )
     group.add_argument(
         "--render-resources",
         metavar="PATH",
-        help="the directory of `--resources` for it, likewise",
+        help="its directory for `--resources`, with the same placeholders",
     )
 
 
@@ -94,8 +92,9 @@ def _waiting(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--clusters",
         metavar="GLOB",
-        help="the clusters' directories below DIR, such as clusters/*: say what waits for each "
-        "target of a closed policy, as `krm-windows pending` finds it (default: nobody looks)",
+        help="the directories of the clusters below DIR, such as clusters/*: show what waits "
+        "for each target of a closed policy, like `krm-windows pending` (default: not "
+        "shown)",
     )
     group.add_argument(
         "--source",
@@ -103,27 +102,29 @@ def _waiting(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=_source,
         metavar="NAME=DIR",
-        help="this source is that directory of the repository, as for `pending` (repeatable)",
+        help="map a Flux source to a directory of the repository, as for `pending` (repeatable)",
     )
 
 
 def _remote(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("a remote")
     group.add_argument(
-        "--push", metavar="REMOTE", help="push every change there first; what it refuses is undone"
+        "--push",
+        metavar="REMOTE",
+        help="push every change there first; a change that it rejects is undone",
     )
     group.add_argument(
         "--fetch-every",
         type=_seconds,
         default=30,
         metavar="SECONDS",
-        help="how often to take over what the remote has (default: %(default)s)",
+        help="how often to fetch the remote (default: %(default)s)",
     )
     group.add_argument(
         "--propose",
         metavar="URL",
-        help="open a pull request for each change, and leave the branch alone: the address of "
-        "the repository in the REST interface of GitHub, Gitea or Forgejo",
+        help="open a pull request for each change instead of committing to the branch: the URL "
+        "of the repository in the REST API of GitHub, Gitea or Forgejo",
     )
     group.add_argument("--propose-token", type=Path, metavar="FILE", help="the token for it")
     group.add_argument(
@@ -144,58 +145,67 @@ def _address(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--tls-cert", type=Path, metavar="FILE", help="the certificate, as PEM")
     group.add_argument("--tls-key", type=Path, metavar="FILE", help="its key, as PEM")
     group.add_argument(
-        "--tls-by-proxy", action="store_true", help="a proxy in front of it has the certificate"
+        "--tls-by-proxy", action="store_true", help="TLS ends at a proxy in front of the service"
     )
     group.add_argument(
-        "--public-url", metavar="URL", help="what browsers know it by, such as https://windows.test"
+        "--public-url", metavar="URL", help="the URL in the browser, such as https://windows.test"
     )
 
 
 def _access(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("who may call")
-    group.add_argument("--tokens", type=Path, metavar="FILE", help="a file with lines of tokens")
+    group.add_argument("--tokens", type=Path, metavar="FILE", help="a file with one token per line")
     group.add_argument(
         "--new-token",
         metavar="NAME",
-        help="print a new token, and the line for that file that has its hash; serve nothing",
+        help="print a new token, and the line with its hash for that file; do not serve",
     )
     group.add_argument(
-        "--scopes", default="read", metavar="LIST", help="of the new token: read,write,override"
+        "--scopes",
+        default="read",
+        metavar="LIST",
+        help="the scopes of the new token: read,write,override",
     )
     group.add_argument(
         "--author",
         type=person,
         metavar="'NAME <EMAIL>'",
-        help="of the commits of the new token",
+        help="the author of commits made with the new token",
     )
-    group.add_argument("--oidc-issuer", metavar="URL", help="take JSON Web Tokens of this issuer")
-    group.add_argument("--oidc-audience", metavar="TEXT", help="that are for this audience")
+    group.add_argument("--oidc-issuer", metavar="URL", help="accept JSON Web Tokens of this issuer")
+    group.add_argument("--oidc-audience", metavar="TEXT", help="the audience of these tokens")
     group.add_argument(
-        "--oidc-jwks", metavar="URL|FILE", help="its keys (default: as it publishes them)"
+        "--oidc-jwks",
+        metavar="URL|FILE",
+        help="the URL of its keys (default: from the issuer's discovery document)",
     )
     group.add_argument(
-        "--oidc-claim", metavar="NAME", help="what scopes come from (default: scope)"
+        "--oidc-claim", metavar="NAME", help="the claim with the scopes (default: scope)"
     )
     group.add_argument(
-        "--proxy-user", metavar="HEADER", help="take callers from this header of a proxy"
+        "--proxy-user", metavar="HEADER", help="the header with the caller, set by a proxy"
     )
-    group.add_argument("--proxy-email", metavar="HEADER", help="and their addresses from this one")
-    group.add_argument("--proxy-groups", metavar="HEADER", help="and their groups from this one")
+    group.add_argument(
+        "--proxy-email", metavar="HEADER", help="the header with the caller's email address"
+    )
+    group.add_argument(
+        "--proxy-groups", metavar="HEADER", help="the header with the caller's groups"
+    )
     group.add_argument(
         "--proxy-from",
         type=_network,
         action="append",
         default=[],
         metavar="CIDR",
-        help="where that proxy calls from",
+        help="the addresses of that proxy",
     )
     group.add_argument(
         "--grant",
         action="append",
         default=[],
         metavar="VALUE=SCOPES",
-        help="what a value of the claim, or a group, may do; * is everybody who is known "
-        "(default: krm-windows:read, krm-windows:write and krm-windows:override)",
+        help="the scopes of a value of the claim, or of a group; * is every authenticated "
+        "caller (default: krm-windows:read, krm-windows:write and krm-windows:override)",
     )
 
 
@@ -244,9 +254,9 @@ def _new_token(arguments: argparse.Namespace) -> ExitCode:
     try:
         line = access.token_line(name, arguments.scopes, token, arguments.author)
     except ValueError:
-        raise UsageError("--scopes must be a list out of read,write,override") from None
+        raise UsageError("--scopes must be a list of read,write,override") from None
     # The line can go into a file as it is printed; the token into nothing but a safe place.
-    output.log(f"the token, which is shown only here: {token}")
+    output.log(f"the token, shown only once: {token}")
     output.show(f"{line}\n")
     return ExitCode.FINE
 
@@ -254,7 +264,7 @@ def _new_token(arguments: argparse.Namespace) -> ExitCode:
 def _check(arguments: argparse.Namespace) -> None:
     """Refuse a call that would let everybody in, or send secrets for everybody to read."""
     if arguments.repo is None:
-        raise UsageError("say which repository: --repo DIR")
+        raise UsageError("--repo DIR is required")
     _check_proposals(arguments)
     _check_access(arguments)
     # Only this machine gets to its own loopback addresses.
@@ -263,24 +273,29 @@ def _check(arguments: argparse.Namespace) -> None:
     # No line begins with `::`, the address: that would be a command of GitHub's, and is escaped.
     reached = f"the address {arguments.host} can be reached by others"
     if not _has_access(arguments):
-        raise UsageError(f"{reached}: say who may call, by --tokens, --oidc-issuer or --proxy-user")
+        raise UsageError(
+            f"{reached}: configure authentication with --tokens, --oidc-issuer or --proxy-user"
+        )
     if arguments.tls_cert is None and not arguments.tls_by_proxy:
-        raise UsageError(f"{reached}: give --tls-cert and --tls-key, or say --tls-by-proxy")
+        raise UsageError(f"{reached}: give --tls-cert and --tls-key, or --tls-by-proxy")
 
 
 def _check_access(arguments: argparse.Namespace) -> None:
     """Refuse ways of access of which a half is missing."""
     if (arguments.tls_cert is None) is not (arguments.tls_key is None):
-        raise UsageError("--tls-cert and --tls-key belong together")
+        raise UsageError("--tls-cert and --tls-key must be given together")
     for part, whole in _PARTS.items():
         if getattr(arguments, part) and getattr(arguments, whole) is None:
-            raise UsageError(f"{_option(part)} says nothing without {_option(whole)}")
+            raise UsageError(f"{_option(part)} has no effect without {_option(whole)}")
     if arguments.grant and arguments.oidc_issuer is None and arguments.proxy_user is None:
-        raise UsageError("--grant says nothing without --oidc-issuer or --proxy-user")
+        raise UsageError("--grant has no effect without --oidc-issuer or --proxy-user")
     if arguments.oidc_issuer is not None and not arguments.oidc_audience:
-        raise UsageError("--oidc-issuer needs --oidc-audience: a token for others is none for us")
+        raise UsageError(
+            "--oidc-issuer needs --oidc-audience, so that tokens for other services are not "
+            "accepted"
+        )
     if arguments.proxy_user is not None and not arguments.proxy_from:
-        raise UsageError("--proxy-user needs --proxy-from: anybody can send a header")
+        raise UsageError("--proxy-user needs --proxy-from, because anyone can send a header")
 
 
 def _option(name: str) -> str:
@@ -289,11 +304,11 @@ def _option(name: str) -> str:
 
 def _check_proposals(arguments: argparse.Namespace) -> None:
     if arguments.propose and arguments.propose_command:
-        raise UsageError("--propose and --propose-command are two ways for one thing")
+        raise UsageError("--propose and --propose-command cannot be used together")
     if not (arguments.propose or arguments.propose_command):
         return
     if arguments.push is None:
-        raise UsageError("a pull request is for a branch at a remote: give --push REMOTE")
+        raise UsageError("a pull request needs a branch at a remote: give --push REMOTE")
     if arguments.propose and arguments.propose_token is None:
         raise UsageError("--propose needs --propose-token FILE")
 
@@ -380,7 +395,7 @@ def _check_new_file(template: str) -> None:
     try:
         path = PurePosixPath(template.format(namespace="a", name="b"))
     except (KeyError, IndexError, ValueError):
-        raise InputError("--new-file takes {namespace} and {name}, and nothing else") from None
+        raise InputError("--new-file takes only {namespace} and {name}") from None
     if path.is_absolute() or ".." in path.parts or path.suffix not in SUFFIXES:
         raise UsageError(
             f"--new-file must be a path below DIR that ends in .yaml, got {template!r}"
@@ -397,9 +412,11 @@ def _check_public_url(address: str | None) -> None:
         parts = urlsplit("")
     origin = f"{parts.scheme}://{parts.netloc}"
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"--public-url must be such as https://windows.example, got {address!r}")
+        raise UsageError(
+            f"--public-url must be a URL such as https://windows.example, got {address!r}"
+        )
     if address.rstrip("/") != origin:
-        raise UsageError(f"--public-url must have no path: {origin}")
+        raise UsageError(f"--public-url must not have a path: {origin}")
 
 
 def _clusters(arguments: argparse.Namespace) -> "Clusters | None":

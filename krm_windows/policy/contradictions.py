@@ -246,6 +246,13 @@ def _target(target: Tree, path: str) -> Iterator[Finding]:
         known = sorted(row.kind for row in gateable.TABLE)
         proposed = closest(kind, known)
         listed = "a known kind"
+        # The very kind, of a group that has no such field, such as kustomize's own Kustomization.
+        if kind in known:
+            found = gateable.find(kind)
+            group = found.group if found else ""
+            must = f"must not be {group_version}: the kind that can be gated is of {group}"
+            yield Finding(rules.TARGET_KIND, must, group_version, path=f"{path}.apiVersion")
+            return
         if proposed is None:
             listed = f"one of {', '.join(known)}"
         must = (

@@ -23,6 +23,20 @@ from krm_windows.schedule import zones
 # DNS label and subdomain: k8s.io/apimachinery, pkg/util/validation.
 LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+# The fields of Kubernetes' ObjectMeta (apimachinery, pkg/apis/meta/v1/types.go): a key of
+# `metadata` that is none of them is one that was mistyped.
+_TYPES = {
+    "object": ("labels", "annotations"),
+    "array": ("finalizers", "ownerReferences", "managedFields"),
+    "integer": ("generation", "deletionGracePeriodSeconds"),
+    "string": (
+        *("namespace", "generateName", "resourceVersion", "selfLink", "uid"),
+        *("creationTimestamp", "deletionTimestamp"),
+    ),
+}
+OBJECT_META: dict[str, dict[str, Schema]] = {}
+for _type, _names in _TYPES.items():
+    OBJECT_META |= {_name: {"type": _type} for _name in _names}
 # What divides an hour or a day: only that can a CronJob be woken by, evenly.
 INTERVALS = {f"{n}m": timedelta(minutes=n) for n in (1, 2, 3, 5, 10, 15, 20, 30)}
 INTERVALS |= {f"{n}h": timedelta(hours=n) for n in (1, 2, 3, 4, 6, 8, 12, 24)}
@@ -41,6 +55,23 @@ _LENGTH = r"^(?=[0-9])([0-9]{1,4}d)?([0-9]{1,5}h)?([0-9]{1,7}m)?$"
 _NOTHING: Schema = {"pattern": "^[0dhm]*$"}
 _FOREIGN = r"[^a-z0-9./]+"
 # What YAML 1.1 takes for booleans, and the core schema of 1.2 for strings.
+# What people say for a zone of summer and winter, where only one place is meant by it.
+_SPOKEN_ZONES = {
+    **dict.fromkeys(("PST", "PDT", "PT"), "America/Los_Angeles"),
+    **dict.fromkeys(("MDT", "MT"), "America/Denver"),
+    **dict.fromkeys(("CDT", "CT"), "America/Chicago"),
+    **dict.fromkeys(("EDT", "ET"), "America/New_York"),
+    "BST": "Europe/London",
+    **dict.fromkeys(("CEST", "MEZ", "MESZ"), "Europe/Berlin"),
+    "JST": "Asia/Tokyo",
+    **dict.fromkeys(("AEST", "AEDT"), "Australia/Sydney"),
+    **dict.fromkeys(("Z", "ZULU"), "Etc/UTC"),
+}
+_OFFSET = re.compile(
+    r"(?:UTC|GMT)?(?P<sign>[+-])(?P<hours>[0-9]{1,2}):?(?P<minutes>[0-9]{2})?", re.IGNORECASE
+)
+# `Rome` is found, `MSK` is not guessed.
+_SHORTEST_CITY = 4
 _SPOKEN_FLAGS = {
     "yes": "true",
     "on": "true",
@@ -158,12 +189,40 @@ def _time_zone(value: object) -> str:
     if text in zones.names():
         return text
     must = "must be an IANA time zone such as Europe/Berlin or Etc/UTC"
+    raise RefusedError(Finding(rules.TIME_ZONE, must, text, _meant_zone(text)))
+
+
+def _meant_zone(text: str) -> str | None:
+    """Return the time zone that was most likely meant.
+
+    None where a guess by its letters would be another time: `PST` is near to `MST`, `UTC+1` to
+    `UTC`.
+    """
+    place = _SPOKEN_ZONES.get(text.upper())
+    if place:
+        return place
+    offset = _OFFSET.fullmatch(text)
+    if offset:
+        return _offset_zone(offset["sign"], int(offset["hours"]), offset["minutes"] or "00")
+    # A mistyped name has its `/`, or is the city of one; what is short is near to many.
+    if len(text) < _SHORTEST_CITY or " TIME" in text.upper():
+        return None
     known = zones.names()
-    # One letter is near to the short names of all kinds of zones.
-    meant = None
-    if len(text) > 1:
-        meant = closest(text, known, len(known))
-    raise RefusedError(Finding(rules.TIME_ZONE, must, text, meant))
+    return closest(text, known, len(known))
+
+
+def _offset_zone(sign: str, hours: int, minutes: str) -> str | None:
+    """Return the zone of an offset; None where there is none, as of +05:30.
+
+    The names of Etc have the sign the other way (tzdata, etcetera).
+    """
+    if minutes != "00":
+        return None
+    if hours == 0:
+        return "Etc/UTC"
+    turned = {"+": "-", "-": "+"}[sign]
+    name = f"Etc/GMT{turned}{hours}"
+    return name if name in zones.names() else None
 
 
 def _image(value: object) -> str:

@@ -28,7 +28,7 @@ KIND: Literal["WindowPolicy"] = "WindowPolicy"
 class Metadata(Part):
     """The object's metadata; labels, annotations and the rest are Kubernetes' own."""
 
-    ignores_others = True
+    others = fields.OBJECT_META
 
     name: fields.Name = field(
         description="The policy's name; all generated objects are named after it."

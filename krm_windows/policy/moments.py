@@ -76,6 +76,9 @@ _LONGEST = timedelta(days=366)
 _GUESSED = 100
 # Of these some thousand are kept; what is longer is no `Mon 08:00`.
 _SHORT = 40
+# `Mon 08:00 UTC`, `Mon 08:00 Europe/Berlin`.
+_ZONED = re.compile(r"(.*\d) (?:[A-Z]{1,5}|[A-Za-z]+/[A-Za-z_/]+)", re.ASCII)
+_LENGTH_MARK = re.compile(r"^(?:\+ ?|after |for |pt?(?=\d))", re.ASCII)
 _ONE_OFF = "must be {}: it must not recur"
 
 _ANY_CASE = re.ASCII | re.IGNORECASE
@@ -112,7 +115,7 @@ def _read(text: str, role: Role) -> Moment[Value]:
     # A schedule that is wrong is refused as one.
     if schedules.looks_like_one(shorter):
         return Moment(text, _schedule(text, role))
-    _check_spelling(shorter)
+    _check_spelling(shorter, role)
     words = " ".join(shorter.split())
     shaped = _shaped(words)
     if shaped:
@@ -128,7 +131,24 @@ def _must(words: str, role: Role) -> str:
     # Days alone: with any time they would be a moment.
     if role.recurs and _shaped(f"{words} 00:00"):
         return 'must have a time, as in "Mon 08:00"'
+    zoned = _ZONED.fullmatch(words)
+    if zoned and _shaped(zoned[1]):
+        return f"must have no zone of its own, as all of a policy are in its `timeZone`: {zoned[1]}"
+    length = _length_meant(words)
+    if role.ends and length:
+        return f"must be {role.value}; for a length of time write `duration: {length}` instead"
     return f"must be {role.value}"
+
+
+def _length_meant(words: str) -> str | None:
+    """Return the duration that somebody wrote for an end: `9h`, `+9h`, `PT9H`, `after 9 hours`."""
+    bare = _LENGTH_MARK.sub("", words.lower())
+    # A number alone is an hour as likely.
+    if bare.isdigit():
+        return None
+    if _DURATION.fullmatch(bare):
+        return bare
+    return _meant_duration(bare)
 
 
 def duration(text: str) -> timedelta:
@@ -162,7 +182,7 @@ def _refusal(
     return RefusedError(Finding(rule, must, text, proposed))
 
 
-def _check_spelling(text: str) -> None:
+def _check_spelling(text: str, role: Role) -> None:
     """Refuse seconds and blanks.
 
     Signs of a date that was not quoted, and so was changed on its way here.
@@ -179,7 +199,11 @@ def _check_spelling(text: str) -> None:
     found = _BLANK.fullmatch(text)
     if found:
         must = "must have a T, not a space, between the date and the time"
-        raise _refusal(rules.MOMENT_BLANK, must, text, f"{found[1]}T{found[3]}")
+        candidate = f"{found[1]}T{found[3]}"
+        proposed = None
+        if _readable(candidate, role):
+            proposed = candidate
+        raise _refusal(rules.MOMENT_BLANK, must, text, proposed)
 
 
 def _date(found: re.Match[str], role: Role) -> datetime:
@@ -244,7 +268,11 @@ def _since_midnight(found: re.Match[str], role: Role) -> timedelta:
 def _time_of_day(found: re.Match[str], role: Role) -> time:
     if not role.takes_time:
         must = f"must be {role.value}: a time without a day is allowed only as an end"
-        raise _refusal(rules.MOMENT_ROLE, must, found.string)
+        daily = f"every day {found.string}"
+        proposed = None
+        if _readable(daily, role):
+            proposed = daily
+        raise _refusal(rules.MOMENT_ROLE, must, found.string, proposed)
     since = _since_midnight(found, role)
     # A whole day, `24:00`, is 0 seconds of a day: the end at midnight.
     return time(since.seconds // 3600, since.seconds // 60 % 60)

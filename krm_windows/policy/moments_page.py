@@ -47,7 +47,7 @@ REFUSED = (
     Refused("Mon", Role.BEGIN, "Mon 00:00"),
     Refused("Mon 25:00", Role.BEGIN, "Tue 01:00"),
     Refused("Mon 24:00", Role.BEGIN, "Tue 00:00"),
-    Refused("08:00", Role.BEGIN, "daily 08:00"),
+    Refused("08:00", Role.BEGIN),
     Refused("Mon-Mon 08:00", Role.BEGIN, "daily 08:00"),
     Refused("2nd Tue +28d 08:00", Role.BEGIN),
     Refused("2026-02-30", Role.BEGIN, "2026-02-28"),

@@ -134,8 +134,8 @@ def field(  # noqa: PLR0913
 class Part:
     """A part of the API: it cannot be changed, and is equal to one with equal fields."""
 
-    ignores_others: ClassVar[bool] = False
-    """Whether keys that are no fields are passed over."""
+    others: ClassVar[Mapping[str, Mapping[str, Schema]]] = {}
+    """Keys that are passed over, as they are fields of something else's, with their schemas."""
     more_schema: ClassVar[Mapping[str, Schema]] = {}
     """What a JSON schema says beside the fields."""
 
@@ -312,7 +312,8 @@ def _read(part: type[P], tree: object, context: Context) -> P:
     """Read a part; the paths of what is wrong begin with a dot, or with the bracket of an index."""
     # `targets: infra` where entries of a list are maps.
     if not isinstance(tree, Mapping):
-        raise _other_type(tree, "a map")
+        first = entries(part)[0].key
+        raise _other_type(tree, f"a map, with fields such as `{first}:` below it")
     found: list[Finding] = []
     # Filled at once, around `__setattr__`: every field is here, in its order.
     made = part.__new__(part)
@@ -323,8 +324,7 @@ def _read(part: type[P], tree: object, context: Context) -> P:
             values[entry.name] = entry.default()
         else:
             values[entry.name] = _attempt(entry, tree, context, f".{entry.key}", found)
-    if not part.ignores_others:
-        found += _unknown(part, tree)
+    found += _unknown(part, tree)
     # What the fields mean together can be said only where each of them means something.
     raise_for(found)
     try:
@@ -370,7 +370,8 @@ def _attempt(
 def _unknown(part: type[Part], tree: Mapping[str, object]) -> Iterator[Finding]:
     """Yield the keys that are no fields, each with the one that was most likely meant."""
     # In the order of the API, as a message lists them.
-    known = {entry.key: None for entry in entries(part)}
+    known = dict.fromkeys([entry.key for entry in entries(part)])
+    known.update(dict.fromkeys(part.others))
     for key in tree:
         if key in known:
             continue
@@ -399,6 +400,17 @@ def _other_type(value: object, wanted: str) -> RefusedError:
     if isinstance(value, str):
         current = value
     return RefusedError(Finding(rules.FIELD_TYPE, f"must be {wanted}", current))
+
+
+def _list_for(value: object) -> str:
+    """Say what a list is to somebody who wrote one entry, or several with commas."""
+    if isinstance(value, Mapping) and value:
+        first = next(iter(value))
+        return f"a list: write `- ` before the first field of each entry, as in `- {first}:`"
+    if isinstance(value, str) and value:
+        items = ", ".join(value.replace(",", " ").split())
+        return f"a list, such as [{items}]"
+    return "a list"
 
 
 def _map_for(value: object) -> str:
@@ -482,7 +494,7 @@ class _List:
 
     def read(self, value: object, context: Context) -> tuple[object, ...]:
         if not isinstance(value, list | tuple):
-            raise _other_type(value, "a list")
+            raise _other_type(value, _list_for(value))
         items: list[object] = []
         found: list[Finding] = []
         # To the end: all that is wrong is said at once.
@@ -558,10 +570,12 @@ def schema(part: type[Part]) -> dict[str, Schema]:
         "type": "object",
         **part.more_schema,
     }
+    # `setdefault`: one that is a field, too, has its own schema.
+    for key, other in part.others.items():
+        properties.setdefault(key, dict(other))
     if required:
         found["required"] = required
-    if not part.ignores_others:
-        found["additionalProperties"] = False
+    found["additionalProperties"] = False
     return _ordered(found)
 
 

@@ -71,6 +71,9 @@ def _rows(node: Mapping[str, object]) -> Iterator[str]:
     properties = _map(node, "properties")
     for name in properties:
         field = _map(properties, name)
+        # Of the metadata, what is said of it is Kubernetes' own to say.
+        if "description" not in field:
+            continue
         default = _default(field)
         if isinstance(required, list) and name in required:
             default = "required"

@@ -4,15 +4,42 @@ Nothing here is accepted: what comes out is proposed, where it is a moment.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection
 from datetime import date
 
 from krm_windows.policy.findings import closest
 from krm_windows.schedule.cron import MONTHS
 
+# The short and the long names of days in other languages, without accents: German, French, Dutch,
+# Spanish and Italian. By its letters `Lun` would be taken for Sunday, and it is Monday.
+_DAYS = {
+    "Mon": "montag mo lundi lun lunes lunedi maandag",
+    "Tue": "dienstag di die mardi mar martes martedi dinsdag",
+    "Wed": "mittwoch mi mit mercredi mer miercoles mie mercoledi woensdag wo",
+    "Thu": "donnerstag do don jeudi jeu jueves jue giovedi gio donderdag",
+    "Fri": "freitag fr frei vendredi ven viernes vie venerdi vrijdag vr",
+    "Sat": "samstag sonnabend sa sam samedi sab sabado sabato zaterdag za",
+    "Sun": "sonntag so son dimanche dim domingo dom domenica zondag zo",
+}
+_SPOKEN_DAYS = {word: day for day, words in _DAYS.items() for word in words.split()}
+# Likewise of months, by their first letters, as far as these are others than in English.
+_SPOKEN_MONTHS = {
+    **dict.fromkeys(("ene", "gen"), 1),
+    "fev": 2,
+    **dict.fromkeys(("avr", "abr"), 4),
+    **dict.fromkeys(("mai", "mag"), 5),
+    **dict.fromkeys(("juin", "giu"), 6),
+    **dict.fromkeys(("juil", "lug"), 7),
+    **dict.fromkeys(("aou", "ago"), 8),
+    "set": 9,
+    **dict.fromkeys(("okt", "ott"), 10),
+    **dict.fromkeys(("dez", "dic"), 12),
+}
+_QUOTES = "\"'`\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e"
 # In both cases by themselves, so that a name has letters of ASCII alone: a search begins at its
 # first one, and nowhere within it.
-_MONTH = rf"(?P<name>{'|'.join(MONTHS)})(?-i:[A-Za-z]*)\.?"
+_MONTH = rf"(?P<name>{'|'.join((*MONTHS, *_SPOKEN_MONTHS))})(?-i:[A-Za-z]*)\.?"
 _Rewrite = str | Callable[[re.Match[str]], str]
 
 
@@ -21,7 +48,7 @@ def rewritten(text: str, known: Collection[str], proposed: Collection[str]) -> s
 
     `known` are the words that there are, `proposed` those that a mistyped one may stand for.
     """
-    changed = " ".join(text.replace("\u2013", "-").split())
+    changed = " ".join(_plain(text).split())
     for pattern, replacement in _STEPS:
         changed = pattern.sub(replacement, changed)
 
@@ -29,6 +56,8 @@ def rewritten(text: str, known: Collection[str], proposed: Collection[str]) -> s
         written = found[0]
         if written.lower() in known:
             return written
+        if written.lower() in _SPOKEN_DAYS:
+            return _SPOKEN_DAYS[written.lower()]
         # `Munday` is as near to Sunday as to Monday, by its letters.
         alike = [name for name in proposed if name[0].lower() == written[0].lower()]
         return closest(written, alike) or closest(written, proposed) or written
@@ -36,14 +65,30 @@ def rewritten(text: str, known: Collection[str], proposed: Collection[str]) -> s
     return re.sub(r"\b[A-Za-z]{2,}\b", word, changed)
 
 
+def _plain(text: str) -> str:
+    """Write a text without accents, wide letters, long dashes and curly quotes."""
+    # NFKD takes apart what is put together: the accent of an umlaut, and full width (UAX 15).
+    letters = unicodedata.normalize("NFKD", text)
+    bare = "".join(each for each in letters if not unicodedata.combining(each))
+    return bare.replace("\u2013", "-").replace("\u2014", "-").strip(_QUOTES + " ")
+
+
 def _iso(found: re.Match[str]) -> str:
     """Write a date as ISO 8601 has it; one that is no day stays as it is."""
     groups = found.groupdict()
-    month = groups.get("month") or str(MONTHS.index(groups["name"].lower()) + 1)
+    month = groups.get("month") or _number(groups["name"].lower())
     try:
         return date(int(found["year"]), int(month), int(found["day"])).isoformat()
     except ValueError:
         return found[0]
+
+
+def _number(name: str) -> int:
+    """Return the number of a month by the first letters of its name."""
+    if name in _SPOKEN_MONTHS:
+        return _SPOKEN_MONTHS[name]
+    # cron's own names, January the first.
+    return MONTHS.index(name) + 1
 
 
 def _slashed(found: re.Match[str]) -> str:
@@ -71,12 +116,19 @@ def _hour(found: re.Match[str]) -> str:
     return f" {int(found[1]):02}:00"
 
 
+_DAY = r"\b(?:sun|mon|tue|wed|thu|fri|sat)[a-z]*\b"
 # In this order: a date has dots, too, which stand for the colon of a time below.
 _HABITS: tuple[tuple[str, _Rewrite], ...] = (
     # 20.12.2026, 2026/12/20, 12/20/2026, 20 December 2026, Dec 20th, 2026
     (r"\b(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4})\b", _iso),
     (r"\b(?P<year>\d{4})[/.](?P<month>\d{1,2})[/.](?P<day>\d{1,2})\b", _iso),
     (r"\b(?P<first>\d{1,2})/(?P<second>\d{1,2})/(?P<year>\d{4})\b", _slashed),
+    (r"(?<!\S)(?P<first>\d{1,2})-(?P<second>\d{1,2})-(?P<year>\d{4})\b", _slashed),
+    # 20261220, and with the signs for year, month and day in Chinese and Japanese
+    (r"^(?P<year>[12]\d{3})(?P<month>\d{2})(?P<day>\d{2})$", _iso),
+    (r"(?P<year>\d{4})\u5e74(?P<month>\d{1,2})\u6708(?P<day>\d{1,2})\u65e5", _iso),
+    # 2nd Tue + 2 days, 2nd Tue +2
+    (r" \+ ?(\d{1,2}) ?(?:d|days?)?(?= \d{1,2}:)", r" +\1d"),
     (rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)? {_MONTH},? (?P<year>\d{{4}})\b", _iso),
     (rf"\b{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>\d{{4}})\b", _iso),
     # Monday to Friday, Mon and Wed, every Monday at noon
@@ -91,6 +143,10 @@ _HABITS: tuple[tuple[str, _Rewrite], ...] = (
     (r"\b(?:every|each|on|at|the|of|in|month) (?!day\b)", ""),
     (r" of (?:the|each|every|a) month\b", ""),
     (r"\b(sun|mon|tues|wednes|thurs|fri|satur)days\b", r"\1day"),
+    # Mon-08:00, Mon 0800, Mon/Wed, Mon Wed
+    (r"([a-z])-(?=\d{1,2}:\d{2}$)", r"\1 "),
+    (r"(?<=[a-z]) ([01]\d|2[0-3])([0-5]\d)$", r" \1:\2"),
+    (rf"({_DAY}) ?[/|; ] ?(?={_DAY})", r"\1,"),
     # Mon, Wed; 8h30, 8.30, 8am, Mon 8
     (r" ?([,-]) ?", r"\1"),
     (r"\b(\d{1,2})[.h](\d{2})\b", r"\1:\2"),

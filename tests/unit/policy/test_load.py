@@ -334,6 +334,67 @@ def test_a_time_zone_is_one_of_the_package(zone: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("zone", "proposed"),
+    [
+        ("Berlin", "Europe/Berlin"),
+        ("Europe/Berln", "Europe/Berlin"),
+        ("America/New York", "America/New_York"),
+        ("PST", "America/Los_Angeles"),
+        ("MESZ", "Europe/Berlin"),
+        ("UTC+1", "Etc/GMT-1"),
+        ("+01:00", "Etc/GMT-1"),
+        ("GMT-05:00", "Etc/GMT+5"),
+        ("UTC+0", "Etc/UTC"),
+        ("+05:30", None),
+        ("UTC+15", None),
+        ("IST", None),
+        ("W. Europe Standard Time", None),
+    ],
+)
+def test_no_other_time_is_proposed_for_a_zone(zone: str, proposed: str | None) -> None:
+    """By its letters UTC+1 is near to UTC, and PST to MST; IST is of three countries."""
+    document = HEAD + SPEC.replace("Europe/Berlin", f'"{zone}"')
+    (line,) = lines(document)
+    expected = ""
+    if proposed:
+        expected = f'; did you mean "{proposed}"?'
+    assert line.partition(f'got "{zone}"')[2] == f"{expected} (time-zone)"
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("annotatiosn", "annotations"),
+        ("label", "labels"),
+        ("nmae", "name"),
+        ("namespaces", "namespace"),
+    ],
+)
+def test_a_mistyped_key_of_the_metadata_is_refused(key: str, meant: str) -> None:
+    """A policy without its annotation would be applied to the cluster."""
+    document = HEAD.replace("metadata:\n", f"metadata:\n  {key}: {{}}\n") + SPEC
+    (line,) = lines(document)
+    assert line.startswith(f"[error] metadata.{key}: ")
+    assert f'did you mean "{meant}"?' in line
+
+
+def test_what_kubernetes_knows_of_metadata_is_passed_over() -> None:
+    """As `kubectl get` prints it."""
+    more = "  uid: a\n  generation: 1\n  ownerReferences: []\n  managedFields: []\n"
+    assert not lines(HEAD.replace("metadata:\n", f"metadata:\n{more}") + SPEC)
+
+
+def test_a_kind_of_another_group_is_not_proposed_again() -> None:
+    """kustomize's own Kustomization is a file."""
+    target = "apiVersion: kustomize.config.k8s.io/v1beta1\n      kind: Kustomization"
+    document = HEAD + SPEC.replace("kind: Kustomization", target)
+    (line,) = lines(document)
+    assert "spec.targets[0].apiVersion: must not be kustomize.config.k8s.io/v1beta1" in line
+    assert "kustomize.toolkit.fluxcd.io" in line
+    assert "did you mean" not in line
+
+
+@pytest.mark.parametrize(
     "image",
     [
         "python:3.13-alpine",

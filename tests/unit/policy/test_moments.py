@@ -112,7 +112,7 @@ def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
         ("secnd Tue 08:00", "moment-syntax", "second Tue 08:00"),
         ("1st Mon,Tue 08:00", "moment-syntax", None),
         ("Monday to Friday 08:00", "moment-syntax", "Monday-Friday 08:00"),
-        ("Mon\u201308:00", "moment-syntax", None),
+        ("Mon\u201308:00", "moment-syntax", "Mon 08:00"),
         ("Mon\u2013Fri 08:00", "moment-syntax", "Mon-Fri 08:00"),
         ("Mon and Wed 08:00", "moment-syntax", "Mon,Wed 08:00"),
         ("every Monday 08:00", "moment-syntax", "Monday 08:00"),
@@ -134,6 +134,29 @@ def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
         ("daily", "moment-syntax", None),
         ("second Tuesday", "moment-syntax", None),
         ("the 15th 10:30", "moment-syntax", "30 10 15 * *"),
+        ("Lun 08:00", "moment-syntax", "Mon 08:00"),
+        ("Dom 08:00", "moment-syntax", "Sun 08:00"),
+        ("Mo-Fr 08:00", "moment-syntax", "Mon-Fri 08:00"),
+        ("mi\u00e9rcoles 08:00", "moment-syntax", "Wed 08:00"),
+        ("Mon-08:00", "moment-syntax", "Mon 08:00"),
+        ("Mon 0800", "moment-syntax", "Mon 08:00"),
+        ("Mon 08\uff1a00", "moment-syntax", "Mon 08:00"),
+        ("Mon/Wed 08:00", "moment-syntax", "Mon,Wed 08:00"),
+        ("Mon Wed Fri 08:00", "moment-syntax", "Mon,Wed,Fri 08:00"),
+        ("2nd Tue + 2 days 22:00", "moment-syntax", "2nd Tue +2d 22:00"),
+        ("2nd Tue +2 22:00", "moment-syntax", "2nd Tue +2d 22:00"),
+        ("Mon 08:00 UTC", "moment-syntax", None),
+        ("08:00", "moment-role", "every day 08:00"),
+        ("20-12-2026", "moment-syntax", "2026-12-20"),
+        ("01-02-2026", "moment-syntax", None),
+        ("20261220", "moment-syntax", "2026-12-20"),
+        ("2026\u5e7412\u670820\u65e5", "moment-syntax", "2026-12-20"),
+        ("20. Dezember 2026", "moment-syntax", "2026-12-20"),
+        ("1. M\u00e4rz 2027", "moment-syntax", "2027-03-01"),
+        ("20 d\u00e9cembre 2026", "moment-syntax", "2026-12-20"),
+        ("14 juillet 2027", "moment-syntax", "2027-07-14"),
+        ("\u201c2026-12-20\u201d", "moment-syntax", "2026-12-20"),
+        ("2026-12-20 25:00", "moment-blank", None),
         ("32nd 10:30", "moment-syntax", None),
         ("1st 25:00", "moment-syntax", None),
         ("12-20", "moment-syntax", None),
@@ -161,7 +184,7 @@ def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
         ("9999-12-31", "moment-syntax", None),
         ("2026-12-20T10:00+15:00", "moment-syntax", None),
         ("2026-12-20T10:00z", "moment-syntax", None),
-        ("\uff12026-12-20", "moment-syntax", None),
+        ("\uff12026-12-20", "moment-syntax", "2026-12-20"),
         ("2026-12-20T10:00:00Z", "moment-seconds", "2026-12-20T10:00"),
         ("2026-12-20T10:00:00+01:00", "moment-seconds", "2026-12-20T10:00"),
         ("2026-12-20T10:00:00.5", "moment-seconds", "2026-12-20T10:00"),
@@ -210,6 +233,35 @@ def test_what_is_missing_is_said(text: str, must: str) -> None:
         moments.parse(text, Role.BEGIN)
     (finding,) = caught.value.findings
     assert finding.must == must
+
+
+@pytest.mark.parametrize(
+    ("text", "role", "said"),
+    [
+        ("9h", Role.END, "for a length of time write `duration: 9h` instead"),
+        ("+9h", Role.END, "`duration: 9h`"),
+        ("PT9H", Role.END, "`duration: 9h`"),
+        ("after 8 hours", Role.END, "`duration: 8h`"),
+        ("8 hours", Role.ONCE_END, "`duration: 8h`"),
+        ("Mon 08:00 UTC", Role.BEGIN, "no zone of its own, as all of a policy are in its `timeZ"),
+        ("Mon 08:00 Europe/Berlin", Role.BEGIN, "no zone of its own"),
+    ],
+)
+def test_what_belongs_elsewhere_is_said(text: str, role: Role, said: str) -> None:
+    """A length is another field, and a zone is one of the whole policy."""
+    with pytest.raises(RefusedError) as caught:
+        moments.parse(text, role)
+    (finding,) = caught.value.findings
+    assert said in finding.must
+    assert finding.proposed is None
+
+
+@pytest.mark.parametrize("text", ["17", "never", "next Mon 08:00"])
+def test_what_is_no_length_is_not_taken_for_one(text: str) -> None:
+    """A number alone is as likely an hour."""
+    with pytest.raises(RefusedError) as caught:
+        moments.parse(text, Role.END)
+    assert "duration" not in caught.value.findings[0].must
 
 
 def refusal(text: str, role: Role) -> tuple[str, str | None]:

@@ -1,6 +1,7 @@
 """Parts of the API: what their fields say is what is read, and what a schema says."""
 
 from collections.abc import Iterator
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 import pytest
@@ -30,7 +31,7 @@ class Wheel(Part):
 class Cart(Part):
     """A cart."""
 
-    ignores_others = True
+    others = MappingProxyType({"colour": {"type": "string"}})
 
     wheels: tuple[Wheel, ...] = field(filled=True, description="Its wheels.")
     loads: dict[Number, Number] = field(default_factory=dict, description="What is on it.")
@@ -74,7 +75,7 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
         "wheels[0].size: must be a number",
         "wheels[0].madeOf: must be Wood or Steel",
         'wheels[0].sise: unknown field; did you mean "size"?',
-        "wheels[1]: must be a map",
+        "wheels[1]: must be a map, with fields such as `size:` below it",
         "loads.a: must be a number",
         "loads.a: must be a number",
         "spare.size: is required",
@@ -85,7 +86,15 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
 @pytest.mark.parametrize(
     ("tree", "words"),
     [
-        ("cart", ": must be a map"),
+        ("cart", ": must be a map, with fields such as `wheels:` below it"),
+        (GOOD | {"wheels": "a, b"}, "wheels: must be a list, such as [a, b]"),
+        (
+            GOOD | {"wheels": {"size": "1"}},
+            (
+                "wheels: must be a list: write `- ` before the first field of each entry, as in "
+                "`- size:`"
+            ),
+        ),
         (GOOD | {"wheels": []}, "wheels: must not be empty"),
         (GOOD | {"wheels": {}}, "wheels: must be a list"),
         (GOOD | {"loads": []}, "loads: must be a map"),
@@ -162,6 +171,7 @@ def test_what_a_schema_says() -> None:
         },
         "spare": wheel,
         "class": {"const": "Cart", "description": "What it is.", "type": "string"},
+        "colour": {"type": "string"},
     }
     assert tree["required"] == ["wheels", "class"]
-    assert "additionalProperties" not in tree
+    assert tree["additionalProperties"] is False
