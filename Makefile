@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
-PIP_INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP_INSTALL = pip install --quiet --disable-pip-version-check
 export PATH := $(CURDIR)/.cache/bin:$(PATH)
 # Python on every machine alike: no packages of the user's own, text is UTF-8, bytecode and examples
 # lie in the cache.
@@ -46,23 +46,30 @@ help:
 need_python = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo 'krm-windows needs Python 3.11 or later: make PYTHON=python3.13 …'; exit 1; }
 
+# An environment in the directory of the target, with what pip is told to install; `ready` is put
+# there once it is complete.
+define environment
+@$(need_python)
+@echo 'setting up $(@D)'
+@$(PYTHON) -m venv $(@D) || \
+  { echo 'python3 lacks venv (Debian: apt install python3-venv)'; exit 1; }
+@$(@D)/bin/$(PIP_INSTALL) $(1)
+@touch $@
+endef
+
+# As it is developed: by constraints, anew where they change.
+EDITABLE := --constraint constraints.txt --editable
+# A list of programs that is complete: by hash, without what an older list had.
+LISTED := --require-hashes --no-deps --only-binary :all: --requirement
+
 $(READY): pyproject.toml constraints.txt
-	@$(need_python)
-	@$(PYTHON) -m venv .venv || \
-	  { echo 'python3 lacks venv (Debian: apt install python3-venv)'; exit 1; }
-	@echo 'setting up .venv'
-	@$(PIP_INSTALL) --editable '.[dev]'
-	@touch $@
+	$(call environment,$(EDITABLE) '.[dev]')
 
 # What the product needs and nothing else; the developers' environment, where there is one, has it.
 DEMO := $(if $(wildcard $(READY)),.venv,.cache/demo)
 
 .cache/demo/ready: pyproject.toml constraints.txt
-	@$(need_python)
-	@echo 'setting up .cache/demo'
-	@$(PYTHON) -m venv .cache/demo
-	@.cache/demo/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
-	@touch $@
+	$(call environment,$(EDITABLE) .)
 
 demo: $(DEMO)/ready
 	@$(DEMO)/bin/python .ci/demo.py
@@ -99,7 +106,7 @@ FUZZ_TARGET ?= all
 FUZZ_INPUT ?=
 
 fuzz: $(READY)
-	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(PIP_INSTALL) --editable '.[dev,fuzz]'
+	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/$(PIP_INSTALL) $(EDITABLE) '.[dev,fuzz]'
 	@PYTHONPATH=tests:tests/property:tests/fuzz $(BIN)/python tests/fuzz/run.py \
 	  --seconds $(FUZZ_SECONDS) --target $(FUZZ_TARGET) $(FUZZ_INPUT)
 
@@ -153,12 +160,8 @@ TOOLS := .cache/tools
 
 # The programs that only these targets use, installed by hash.
 $(TOOLS)/ready: requirements/tools.txt
-	@rm -rf $(TOOLS)
-	@$(PYTHON) -m venv $(TOOLS)
-	@echo 'setting up $(TOOLS)'
-	@$(TOOLS)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
-	  --only-binary :all: --requirement requirements/tools.txt
-	@touch $@
+	@rm -rf $(@D)
+	$(call environment,$(LISTED) $<)
 
 dist: $(READY)
 	@$(SUPPLY).dist
@@ -176,12 +179,8 @@ SITE := .cache/site
 SITE_TOOLS := .cache/site-tools
 
 $(SITE_TOOLS)/ready: requirements/site.txt
-	@rm -rf $(SITE_TOOLS)
-	@$(PYTHON) -m venv $(SITE_TOOLS)
-	@echo 'setting up $(SITE_TOOLS)'
-	@$(SITE_TOOLS)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
-	  --only-binary :all: --requirement requirements/site.txt
-	@touch $@
+	@rm -rf $(@D)
+	$(call environment,$(LISTED) $<)
 
 # A warning is an error: a dead link, a page that the index lacks, a block that cannot be read.
 site: $(SITE_TOOLS)/ready
