@@ -80,7 +80,7 @@ PYTEST = $(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore t
 comma := ,
 .PHONY: how-long
 how-long:
-	@echo 'the quick tests: some five minutes on two cores$(if $(wildcard $(READY)),,$(comma) after a minute to set up .venv)'
+	@echo 'the quick tests: some four minutes on two cores$(if $(wildcard $(READY)),,$(comma) after a minute to set up .venv)'
 
 test: how-long $(READY)
 	@$(PYTEST) -m 'not slow' $(TESTS)

@@ -9,7 +9,9 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from io import BytesIO, StringIO
+from typing import Any
 
 import yaml
 
@@ -85,7 +87,7 @@ class Answer:
     out: bytes
     err: str
 
-    @property
+    @cached_property
     def document(self) -> dict[str, object]:
         """The ResourceList that was written."""
         return yaml.load(self.out, TextLoader)  # noqa: S506 - a safe loader with fewer types
@@ -94,6 +96,11 @@ class Answer:
     def items(self) -> list[dict[str, object]]:
         """The items that were written."""
         return self.document["items"]
+
+    @cached_property
+    def objects(self) -> list[dict[str, Any]]:
+        """The items that were written, each scalar as what it means."""
+        return list(yaml.load(self.out, yaml.CSafeLoader)["items"])
 
     @property
     def results(self) -> list[dict[str, object]]:
@@ -167,9 +174,9 @@ def program(data: str | bytes, *argv: object, timeout: float = 60, **environ: st
 
 def spec(**fields: str) -> str:
     """Return the policy with fields of its spec added or replaced; a text is YAML."""
-    read = yaml.safe_load(POLICY)
-    read["spec"] |= {name: yaml.safe_load(text) for name, text in fields.items()}
-    return yaml.safe_dump(read, sort_keys=False)
+    read = yaml.load(POLICY, yaml.CSafeLoader)
+    read["spec"] |= {name: yaml.load(text, yaml.CSafeLoader) for name, text in fields.items()}
+    return yaml.dump(read, Dumper=yaml.CSafeDumper, sort_keys=False)
 
 
 def lines_apart(before: bytes, after: bytes) -> Iterable[str]:

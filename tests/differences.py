@@ -35,7 +35,10 @@ def assert_same_objects(
     """Fail unless both lists are equal, with a diff of them as YAML documents."""
     __tracebackhide__ = True
     if found != expected:
-        texts = [{name: yaml.safe_dump_all(each, width=100)} for each in (found, expected)]
+        texts = [
+            {name: yaml.dump_all(each, Dumper=yaml.CSafeDumper, width=100)}
+            for each in (found, expected)
+        ]
         assert_same_files(*texts, command)
         pytest.fail(f"{name}: alike as YAML, and yet not equal", pytrace=False)
 

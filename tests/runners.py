@@ -53,7 +53,7 @@ class GitHub:
 
     def run(self, workflow: Path) -> list[Done]:
         """Run the jobs of a workflow that the event is for, and return their scripts."""
-        read = yaml.safe_load(workflow.read_text())
+        read = yaml.load(workflow.read_text(), yaml.CSafeLoader)
         for job in read["jobs"].values():
             if self._holds(job.get("if")):
                 shutil.rmtree(self.workspace, ignore_errors=True)
@@ -63,7 +63,7 @@ class GitHub:
 
     def act(self, folder: Path, inputs: Mapping[str, str]) -> Done:
         """Run a composite action that lies in a folder, and return its last script."""
-        action = yaml.safe_load((folder / "action.yml").read_text())
+        action = yaml.load((folder / "action.yml").read_text(), yaml.CSafeLoader)
         if unknown := inputs.keys() - action["inputs"].keys():
             raise WorkflowError(f"no such input: {unknown}")
         given: dict[str, str] = {}
@@ -149,7 +149,7 @@ class GitLab:
     def run(self, pipeline: Path) -> list[Done]:
         """Run its jobs."""
         done = []
-        for include in yaml.safe_load(pipeline.read_text())["include"]:
+        for include in yaml.load(pipeline.read_text(), yaml.CSafeLoader)["include"]:
             template = (self.components / include["file"]).read_text()
             for name, job in included(template, include["inputs"]).items():
                 if self._is_wanted(job["rules"]):
@@ -187,7 +187,7 @@ def included(template: str, inputs: Mapping[str, object]) -> dict[str, Any]:
     That is how GitLab does it; raises WorkflowError for inputs that its `spec` does not take.
     """
     head, _, text = template.partition("\n---\n")
-    spec = yaml.safe_load(head)["spec"]["inputs"]
+    spec = yaml.load(head, yaml.CSafeLoader)["spec"]["inputs"]
     if unknown := inputs.keys() - spec.keys():
         raise WorkflowError(f"no such input: {unknown}")
 
@@ -202,7 +202,7 @@ def included(template: str, inputs: Mapping[str, object]) -> dict[str, Any]:
             raise WorkflowError(f"{match[1]}: {found}")
         return found if isinstance(found, str) else json.dumps(found)
 
-    return yaml.safe_load(_INPUT.sub(value, text))
+    return yaml.load(_INPUT.sub(value, text), yaml.CSafeLoader)
 
 
 def git(folder: Path, *words: str) -> str:

@@ -54,7 +54,7 @@ def test_builds_to_the_same_bytes(
 def test_yields_the_same_objects_without_kustomize(case: Build, function: Path) -> None:
     """The function alone, given the resources and the policy, yields the expected objects."""
     folder = EXAMPLES / case.folder
-    kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    kustomization = yaml.load((folder / "kustomization.yaml").read_text(), yaml.CSafeLoader)
     [policy] = [
         found for name in kustomization["transformers"] for found in documents(folder / name)
     ]
@@ -68,7 +68,7 @@ def test_yields_the_same_objects_without_kustomize(case: Build, function: Path) 
     done = subprocess.run(
         [function], input=json.dumps(wire), capture_output=True, text=True, check=True
     )
-    got = [unplaced(item) for item in yaml.safe_load(done.stdout)["items"]]
+    got = [unplaced(item) for item in yaml.load(done.stdout, yaml.CSafeLoader)["items"]]
     expected = sorted(documents(EXAMPLES / case.expected), key=identity)
     assert_same_objects(case.expected, sorted(got, key=identity), expected, GENERATE)
 
@@ -111,7 +111,7 @@ def test_a_split_is_what_is_checked_in(
         ).stdout
         for folder in [examples / "change-classes" / base, *folders]
     ]
-    whole, *parts = [list(yaml.safe_load_all(text)) for text in built]
+    whole, *parts = [list(yaml.load_all(text, yaml.CSafeLoader)) for text in built]
     assert sorted((item for part in parts for item in part), key=identity) == sorted(
         whole, key=identity
     )
@@ -132,7 +132,7 @@ def test_each_cluster_of_the_fleet_builds_to_the_expected_objects(
     for folder in (tmp_path / "clusters").iterdir():
         command = [tool(engine), *ENGINES[engine], folder / "reconciliation-window"]
         built = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        found = sorted(yaml.safe_load_all(built), key=identity)
+        found = sorted(yaml.load_all(built, yaml.CSafeLoader), key=identity)
         name = f"expected/{folder.name}.yaml"
         expected = sorted(documents(FLEET / name), key=identity)
         assert_same_objects(name, found, expected, GENERATE)
@@ -172,10 +172,12 @@ def test_every_example_says_what_it_is() -> None:
 def documents(path: Path) -> Iterator[dict[str, object]]:
     """Yield the objects of a file, or of the kustomization in a directory."""
     if path.is_dir():
-        for name in yaml.safe_load((path / "kustomization.yaml").read_text())["resources"]:
+        for name in yaml.load((path / "kustomization.yaml").read_text(), yaml.CSafeLoader)[
+            "resources"
+        ]:
             yield from documents(path / name)
     else:
-        yield from yaml.safe_load_all(path.read_text())
+        yield from yaml.load_all(path.read_text(), yaml.CSafeLoader)
 
 
 def unplaced(item: dict[str, object]) -> dict[str, object]:

@@ -8,7 +8,8 @@ from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-FULL = yaml.safe_load("""\
+FULL = yaml.load(
+    """\
 apiVersion: krm-windows.dev/v1alpha1
 kind: WindowPolicy
 metadata: {name: week, namespace: flux-system, annotations: {a: b}, labels: {c: d}}
@@ -49,14 +50,16 @@ spec:
   clusters:
     north: {windows: {office: {opens: Tue 08:00}, cron: null}, closesEarly: 5m}
   buildFor: north
-""")
+""",
+    yaml.CSafeLoader,
+)
 SOURCE = {
     "apiVersion": "source.toolkit.fluxcd.io/v1",
     "kind": "GitRepository",
     "metadata": {"name": "fleet", "namespace": "flux", "labels": {"class": "windowed"}},
     "spec": {"suspend": False, "interval": "1m"},
 }
-TARGET = yaml.safe_load(APPS)
+TARGET = yaml.load(APPS, yaml.CSafeLoader)
 OURS = {
     "apiVersion": "v1",
     "kind": "ConfigMap",
@@ -166,8 +169,8 @@ def spoiled(document: object, most: int) -> st.SearchStrategy[object]:
 
 def test_the_document_is_right() -> None:
     """What is spoiled below has every field, and nothing wrong with it."""
-    texts = [yaml.safe_dump(item) for item in (TARGET, SOURCE, OURS)]
-    assert call(wire(*texts, config=yaml.safe_dump(FULL))).code == 0
+    texts = [yaml.dump(item, Dumper=yaml.CSafeDumper) for item in (TARGET, SOURCE, OURS)]
+    assert call(wire(*texts, config=yaml.dump(FULL, Dumper=yaml.CSafeDumper))).code == 0
 
 
 @settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
@@ -177,8 +180,11 @@ def test_never_our_failure(policy: object, items: tuple[object, ...]) -> None:
 
     What works is stable and loses nobody's item.
     """
-    texts = [yaml.safe_dump(item, sort_keys=False, allow_unicode=True) for item in items]
-    config = yaml.safe_dump(policy, sort_keys=False, allow_unicode=True)
+    texts = [
+        yaml.dump(item, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
+        for item in items
+    ]
+    config = yaml.dump(policy, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
     answer = call(wire(*texts, config=config))
     assert answer.code in (0, 1, 3), answer.err
     assert (answer.code == 0) == (answer.err == "")

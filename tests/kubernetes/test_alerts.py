@@ -40,7 +40,7 @@ def rules() -> dict[str, object]:
 
 def emitted(policy: str) -> dict[str, object]:
     """Return the spec of the PrometheusRule of a policy."""
-    items = yaml.safe_load(call(wire(config=policy)).out)["items"]
+    items = call(wire(config=policy)).objects
     [found] = (item["spec"] for item in items if item["kind"] == "PrometheusRule")
     return found
 
@@ -291,7 +291,7 @@ def test_alerts(case: Case, tool: Callable[[str], Path], tmp_path: Path) -> None
         for minute, firing in case.at.items()
         for name in words
     ]
-    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rules))
+    (tmp_path / "rules.yaml").write_text(yaml.dump(rules, Dumper=yaml.CSafeDumper))
     test = {
         "rule_files": ["rules.yaml"],
         "evaluation_interval": "1m",
@@ -305,7 +305,9 @@ def test_alerts(case: Case, tool: Callable[[str], Path], tmp_path: Path) -> None
             }
         ],
     }
-    (tmp_path / "test.yaml").write_text(yaml.safe_dump(test, allow_unicode=True))
+    (tmp_path / "test.yaml").write_text(
+        yaml.dump(test, Dumper=yaml.CSafeDumper, allow_unicode=True)
+    )
     done = subprocess.run(
         [tool("promtool"), "test", "rules", tmp_path / "test.yaml"],
         capture_output=True,
@@ -365,7 +367,7 @@ def test_promtool_accepts_them(
     always = {"KrmWindowsGateFailing", "KrmWindowsNotOpened", "KrmWindowsNotClosed"}
     looking = {"KrmWindowsNotAsWanted", *ON_MARKS} if names else set()
     assert set(said(rules)) == always | looking | names
-    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rules))
+    (tmp_path / "rules.yaml").write_text(yaml.dump(rules, Dumper=yaml.CSafeDumper))
     done = subprocess.run(
         [tool("promtool"), "check", "rules", "--lint=all", "--lint-fatal", tmp_path / "rules.yaml"],
         capture_output=True,

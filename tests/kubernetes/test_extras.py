@@ -104,7 +104,7 @@ Object = dict[str, Any]
 @pytest.fixture(scope="module")
 def emitted() -> list[Object]:
     """The objects of a policy that asks for all extras, with targets of several kinds."""
-    items: list[Object] = yaml.safe_load(call(wire(config=POLICY + KINDS)).out)["items"]
+    items: list[Object] = call(wire(config=POLICY + KINDS)).objects
     return items
 
 
@@ -133,7 +133,7 @@ def test_the_crd_of_prometheus_operator(emitted: list[Object], tool: Callable[[s
     paths = files(tool("go"), "github.com/prometheus-operator/prometheus-operator")
     [path] = [path for path in paths if "prometheusrules" in path.name]
     text = path.read_text().replace("^(?i)", "(?i)^")  # Python wants flags first
-    [version] = yaml.safe_load(text)["spec"]["versions"]
+    [version] = yaml.load(text, yaml.CSafeLoader)["spec"]["versions"]
     schema = strict(version["schema"]["openAPIV3Schema"])
     [rule] = of(emitted, "PrometheusRule")
     schema["properties"]["metadata"] = {}
@@ -159,7 +159,7 @@ def test_the_format_of_kube_state_metrics(emitted: list[Object]) -> None:
     [found] = [
         item for item in of(emitted, "ConfigMap") if "custom-resource-state.yaml" in item["data"]
     ]
-    config = yaml.safe_load(found["data"]["custom-resource-state.yaml"])
+    config = yaml.load(found["data"]["custom-resource-state.yaml"], yaml.CSafeLoader)
     jsonschema.validate(config, STATE_METRICS)
     resources = config["spec"]["resources"]
     assert [resource["groupVersionKind"]["kind"] for resource in resources] == [
@@ -178,7 +178,7 @@ def test_a_kind_that_two_fields_turn_is_left_out() -> None:
         "  - {kind: Widget, names: [other], apiVersion: example.com/v1, resource: widgets, "
         "suspendField: spec.no, trueMeans: Closed}\n"
     )
-    items = yaml.safe_load(call(wire(config=POLICY + KINDS + second)).out)["items"]
+    items = call(wire(config=POLICY + KINDS + second)).objects
     [text] = [
         item["data"]["custom-resource-state.yaml"]
         for item in items
@@ -195,7 +195,7 @@ def test_names_of_the_whole_cluster(emitted: list[Object]) -> None:
     ).out
     names = [
         {item["metadata"]["name"] for item in of(items, "ValidatingAdmissionPolicy")}
-        for items in (emitted, yaml.safe_load(elsewhere)["items"])
+        for items in (emitted, yaml.load(elsewhere, yaml.CSafeLoader)["items"])
     ]
     assert len(names[0] | names[1]) == 10
 
@@ -208,12 +208,10 @@ def test_a_namespace_on_what_has_none(emitted: list[Object]) -> None:
     moved = [
         {**item, "metadata": {**item["metadata"], "namespace": "flux-system"}} for item in emitted
     ]
-    again = yaml.safe_load(call(wire(*map(yaml.safe_dump, moved), config=POLICY + KINDS)).out)[
-        "items"
-    ]
+    again = call(wire(*map(yaml.safe_dump, moved), config=POLICY + KINDS)).objects
     assert sorted(map(name, again)) == sorted(map(name, emitted))
     without = POLICY + "  admissionPolicy: Disabled\n"
-    fewer = yaml.safe_load(call(wire(*map(yaml.safe_dump, moved), config=without)).out)["items"]
+    fewer = call(wire(*map(yaml.safe_dump, moved), config=without)).objects
     assert not {"ValidatingAdmissionPolicy", "NetworkPolicy", "PrometheusRule"} & {
         item["kind"] for item in fewer
     }

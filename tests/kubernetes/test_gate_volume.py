@@ -30,7 +30,8 @@ MOMENTS = {
 @pytest.fixture(scope="module")
 def emitted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """One object of each emitted kind."""
-    folder = tmp_path_factory.mktemp("rendered")
+    # What lies beside an output is read, so it has a folder of its own around it.
+    folder = tmp_path_factory.mktemp("rendered") / "windows"
     assert main(["render", str(POLICY), "--output-dir", str(folder)]) == 0
     texts = [path.read_text() for path in sorted(folder.rglob("*.yaml"))]
     return {

@@ -29,7 +29,7 @@ def built(tool: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory)
     (folder / "images.yaml").write_text(patch.stdout)
     build = [tool("kustomize"), "build", folder]
     done = subprocess.run(build, capture_output=True, text=True, check=True)
-    found: Object = yaml.safe_load(done.stdout)
+    found: Object = yaml.load(done.stdout, yaml.CSafeLoader)
     return found
 
 

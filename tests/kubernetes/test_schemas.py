@@ -32,8 +32,10 @@ ADMISSION = Version("1.30")
 @pytest.fixture(scope="module")
 def emitted(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, list[Object]]:
     """The objects of every example's policy."""
+    # What lies beside an output is read, so each has a folder of its own around it.
     return {
-        policy: list(rendered(policy, tmp_path_factory.mktemp("rendered"))) for policy in POLICIES
+        policy: list(rendered(policy, tmp_path_factory.mktemp("rendered") / "windows"))
+        for policy in POLICIES
     }
 
 

@@ -22,7 +22,7 @@ def objects(tool: Callable[[str], Path]) -> list[Object]:
     """What kustomize builds of it."""
     command = [tool("kustomize"), "build", FOLDER]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return list(yaml.safe_load_all(done.stdout))
+    return list(yaml.load_all(done.stdout, yaml.CSafeLoader))
 
 
 def pod_of(objects: list[Object]) -> Object:

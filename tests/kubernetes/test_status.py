@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import yaml
 from calls import POLICY, call, wire
 from served import Cluster, kustomization, serving
 
@@ -41,7 +40,7 @@ def scene(function: Path, tool: Callable[[str], Path], tmp_path: Path) -> Iterat
     apps = kustomization("apps")
     apps["spec"] = {"suspend": True}
     with serving(apps) as cluster:
-        for cron_job in yaml.safe_load(call(wire(config=POLICY)).out)["items"]:
+        for cron_job in call(wire(config=POLICY)).objects:
             if cron_job["kind"] == "CronJob":
                 cluster.add(cron_job)
         (tmp_path / "policy.yaml").write_text(POLICY)

@@ -46,12 +46,13 @@ def config_map(policy: str) -> dict[str, str]:
 def configuration(intervals: list[dict[str, object]]) -> str:
     """Return a configuration of Alertmanager with time intervals, each of which a route names."""
     muted = {"receiver": "none", "mute_time_intervals": [each["name"] for each in intervals]}
-    return yaml.safe_dump(
+    return yaml.dump(
         {
             "route": {"receiver": "none", "routes": [muted]},
             "receivers": [{"name": "none"}],
             "time_intervals": intervals,
-        }
+        },
+        Dumper=yaml.CSafeDumper,
     )
 
 
@@ -59,7 +60,7 @@ def configuration(intervals: list[dict[str, object]]) -> str:
 def test_amtool_takes_them(policy: str, tool: Callable[[str], Path], tmp_path: Path) -> None:
     """Each is an interval that a route can name, and Grafana gets the same ones."""
     data = config_map(policy)
-    intervals = yaml.safe_load(data["time-intervals.yaml"])["time_intervals"]
+    intervals = yaml.load(data["time-intervals.yaml"], yaml.CSafeLoader)["time_intervals"]
     assert [each["name"] for each in intervals] == [
         "flux-system/week/open",
         "flux-system/week/closed",
@@ -72,7 +73,7 @@ def test_amtool_takes_them(policy: str, tool: Callable[[str], Path], tmp_path: P
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    timings = yaml.safe_load(data["mute-timings.yaml"])
+    timings = yaml.load(data["mute-timings.yaml"], yaml.CSafeLoader)
     assert timings == {
         "apiVersion": 1,
         "muteTimes": [{"orgId": 1, **each} for each in intervals],
@@ -91,7 +92,7 @@ def test_amtool_would_say_what_is_wrong(tool: Callable[[str], Path], tmp_path: P
 def test_a_cluster_has_its_own() -> None:
     """By its patch, and under its name: one Alertmanager hears of all of them."""
     policy = spec(clusters="{north: {windows: {office: {opens: Tue 08:00}}}}", buildFor="north")
-    found = yaml.safe_load(config_map(policy)["time-intervals.yaml"])["time_intervals"]
+    found = yaml.load(config_map(policy)["time-intervals.yaml"], yaml.CSafeLoader)["time_intervals"]
     assert [each["name"] for each in found] == [
         "flux-system/week/north/open",
         "flux-system/week/north/closed",
@@ -119,13 +120,16 @@ def test_it_is_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     """Whoever changes it in a layer above is told; the ConfigMap of the gate is another."""
     (tmp_path / "policy.yaml").write_text(POLICY + EXTRA)
     answer = call(wire(APPS, config=POLICY + EXTRA))
-    items = [yaml.safe_load(yaml.safe_dump(item)) for item in answer.items]
+    items = [
+        yaml.load(yaml.dump(item, Dumper=yaml.CSafeDumper), yaml.CSafeLoader)
+        for item in answer.items
+    ]
     for change, code in ((None, 0), ("time-intervals.yaml", 1)):
         for item in items:
             if change and item["metadata"]["name"] == "week-time-intervals":
                 item["data"][change] = "time_intervals: []\n"
         stream = tmp_path / "stream.yaml"
-        stream.write_text(yaml.safe_dump_all(items))
+        stream.write_text(yaml.dump_all(items, Dumper=yaml.CSafeDumper))
         assert main(["verify", str(stream), "--policy", str(tmp_path / "policy.yaml")]) == code, (
             capsys.readouterr()
         )

@@ -40,7 +40,7 @@ def kustomize(tool: Callable[[str], Path]) -> Callable[[Path], list[dict[str, ob
 
     def build(folder: Path) -> list[dict[str, object]]:
         done = subprocess.run([program, "build", folder], capture_output=True, check=True)
-        return list(yaml.safe_load_all(done.stdout))
+        return list(yaml.load_all(done.stdout, yaml.CSafeLoader))
 
     return build
 

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from itertools import pairwise
 
+from hypothesis import strategies
 from oracle import DAY, minute, offset, utc, zone
 
 from krm_windows.schedule import zones
@@ -73,6 +74,10 @@ def changes() -> list[Change]:
     return [*(change for group in groups() for change in group.changes), ONLY_RULES]
 
 
+CHANGES = strategies.deferred(lambda: strategies.sampled_from(changes()))
+"""Any of them. To list them takes a second, so it is done where the first one is drawn."""
+
+
 @cache
 def of(name: str) -> list[Change]:
     """List the changes of one zone."""
@@ -83,10 +88,20 @@ def _changes(name: str) -> Iterator[tuple[int, ...]]:
     """Give the first offset of a zone, then each change: when, from which offset and to which."""
     tz = zone(name)
     yield (offset(tz, FIRST),)
-    offsets = ((at, offset(tz, at)) for at in range(FIRST, LAST + STEP, STEP))
-    for (low, before), (high, after) in pairwise(offsets):
-        if before != after:
-            at = low + bisect_left(
-                range(low, high), 1, key=lambda number: int(offset(tz, number) == after)
-            )
-            yield at, before, after
+    # `utcoffset` is an eighth of the work of `offset`, and they differ by no more than the place
+    # of `ONLY_RULES`, where no clock changes.
+    offsets = [(at, instant.astimezone(tz).utcoffset()) for at, instant in _grid()]
+    for (low, earlier), (high, later) in pairwise(offsets):
+        if earlier == later:
+            continue
+        before, after = offset(tz, low), offset(tz, high)
+        at = low + bisect_left(
+            range(low, high), 1, key=lambda number, after=after: int(offset(tz, number) == after)
+        )
+        yield at, before, after
+
+
+@cache
+def _grid() -> list[tuple[int, datetime]]:
+    """List the UTC minutes at which clocks are looked at, each with its instant."""
+    return [(at, utc(at)) for at in range(FIRST, LAST + STEP, STEP)]

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 import zoned
-from changes import Change, changes
+from changes import CHANGES, Change
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,7 +71,7 @@ def renamed(
 @st.composite
 def policies(draw: st.DrawFn, count: int) -> tuple[Change, list[Timetable]]:
     """Draw a change of a clock, and policies for its zone, each only a set of windows."""
-    change = draw(st.sampled_from(changes()))
+    change = draw(CHANGES)
     drawn = [plan(draw(st.sampled_from(list(SHAPES))), change).timetable for _ in range(count)]
     return change, [ruled(each, windows=renamed(Kind.WINDOW, _all(each))) for each in drawn]
 
@@ -211,7 +211,7 @@ def test_being_open_is_lying_in_an_interval(
 
 @law
 @given(
-    st.deferred(lambda: st.sampled_from(changes())),
+    CHANGES,
     st.lists(st.integers(-3000, 3000), min_size=2, max_size=8),
 )
 def test_moments_and_instants_keep_their_order(change: Change, minutes: list[int]) -> None:

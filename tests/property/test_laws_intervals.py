@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import oracle
 import pytest
-from changes import changes
+from changes import CHANGES, changes
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,7 +21,6 @@ from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan.intervals import Interval, Ranges, intervals
 
 MINUTE = timedelta(minutes=1)
-CHANGES = changes()
 
 
 def within(number: int, ranges: Ranges) -> bool:
@@ -65,7 +64,7 @@ def is_plain(at: datetime, zone: ZoneInfo) -> bool:
 
 @given(
     st.sampled_from(sorted(SHAPES)),
-    st.sampled_from(CHANGES),
+    CHANGES,
     st.lists(st.integers(-60 * 24 * 60, 60 * 24 * 60), min_size=40, max_size=80),
     st.integers(-400, 3000),
 )
@@ -95,13 +94,13 @@ def test_every_minute_is_open_or_closed_as_decided(
 
 def test_most_shapes_lose_nothing() -> None:
     """The grammar can say nearly all that people write; a leap day may move what comes after it."""
-    lost = {name for name in SHAPES if intervals(plan(name, CHANGES[0]).timetable).lost}
+    lost = {name for name in SHAPES if intervals(plan(name, changes()[0]).timetable).lost}
     assert lost == {"a fifth Sunday", "every other day", "leap years"}
 
 
 def dated(*overrides: Rule, **fields: object) -> Timetable:
     """A timetable of office hours with some overrides."""
-    return plan("office hours", CHANGES[0]).timetable._replace(overrides=overrides, **fields)
+    return plan("office hours", changes()[0]).timetable._replace(overrides=overrides, **fields)
 
 
 @pytest.mark.parametrize(

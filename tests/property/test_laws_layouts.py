@@ -59,7 +59,7 @@ NAMED = {
 }
 
 windows = st.one_of(
-    st.sampled_from([yaml.safe_load(f"{{{text}}}") for text in RECURRING.values()]),
+    st.sampled_from([yaml.load(f"{{{text}}}", yaml.CSafeLoader) for text in RECURRING.values()]),
     st.just({"windows": NAMED}),
 )
 specs = st.builds(
@@ -91,7 +91,10 @@ specs = st.builds(
 
 def fleet(every: list[dict[str, object]]) -> Fleet:
     """Return a fleet of clusters with a policy each, of which the first stands for all."""
-    texts = (yaml.safe_dump({**yaml.safe_load(HEAD), "spec": spec}) for spec in every)
+    texts = (
+        yaml.dump({**yaml.load(HEAD, yaml.CSafeLoader), "spec": spec}, Dumper=yaml.CSafeDumper)
+        for spec in every
+    )
     own = {f"c{number}": KubeObject.parse(text.encode()) for number, text in enumerate(texts)}
     return Fleet((FleetPolicy(None, own),), tuple(own), "overlays", lambda _: [])
 
@@ -110,7 +113,7 @@ def complete(fleet: Fleet, cluster: str) -> dict[tuple[str, str, str], object]:
         or {}
     )
     manifests = [
-        yaml.safe_load(content)
+        yaml.load(content, yaml.CSafeLoader)
         for name, content in files.items()
         if not name.endswith(KUSTOMIZATION)
     ]

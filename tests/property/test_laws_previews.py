@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
-from changes import Change, changes
+from changes import CHANGES, Change, changes
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,7 +31,10 @@ from krm_windows.schedule.zones import zone
 FIRST, YEARS = datetime(2026, 1, 1, tzinfo=UTC), timedelta(days=3652)
 # Freezes and overrides are not looked for before a zone has rules.
 NOTHING_BEFORE = datetime(2024, 1, 2, tzinfo=UTC)
-PLANS = st.builds(plan, st.sampled_from(sorted(SHAPES)), st.sampled_from(changes()))
+LATER_CHANGES = st.deferred(
+    lambda: st.sampled_from([change for change in changes() if change.utc >= NOTHING_BEFORE])
+)
+PLANS = st.builds(plan, st.sampled_from(sorted(SHAPES)), CHANGES)
 INSTANTS = st.builds(
     lambda minutes: FIRST + timedelta(minutes=minutes),
     st.integers(0, YEARS // timedelta(minutes=1)),
@@ -72,7 +75,7 @@ def test_state_is_what_the_gate_decides(compiled: Plan, at: datetime) -> None:
 
 @given(
     st.sampled_from(sorted(SHAPES)),
-    st.sampled_from(changes()),
+    CHANGES,
     st.integers(-40, 40),
     st.integers(1, 9),
 )
@@ -135,7 +138,7 @@ def in_force(
 
 @given(
     st.sampled_from(sorted(SHAPES)),
-    st.sampled_from([change for change in changes() if change.utc >= NOTHING_BEFORE]),
+    LATER_CHANGES,
     st.integers(-60 * 24 * 40, 60 * 24 * 40),
     st.sampled_from([1, 2, 60, 60 * 24 * 7, 60 * 24 * 500]),
     st.sampled_from([0, 29]),

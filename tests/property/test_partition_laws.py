@@ -157,7 +157,8 @@ def test_the_files_of_a_split_join_to_the_base(
     contents = {path: content.removeprefix(head) for path, content in files.items()}
     listed = {
         path.partition("/")[0]: [
-            f"{path.partition('/')[0]}/{name}" for name in yaml.safe_load(content)["resources"]
+            f"{path.partition('/')[0]}/{name}"
+            for name in yaml.load(content, yaml.CSafeLoader)["resources"]
         ]
         for path, content in contents.items()
         if path.endswith("/kustomization.yaml")

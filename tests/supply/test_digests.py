@@ -19,7 +19,7 @@ TYPES = {"Gate": "", "Kubectl": "actuator: {type: Kubectl}"}
 
 def pods(text: str) -> Iterator[str]:
     """Yield the image of every container in a stream of objects."""
-    for item in yaml.safe_load_all(text):
+    for item in yaml.load_all(text, yaml.CSafeLoader):
         objects = item["items"] if item["kind"] == "ResourceList" else [item]
         for found in objects:
             template = (
@@ -71,8 +71,8 @@ def test_a_mirror_set_by_kustomize_keeps_the_digest(
 ) -> None:
     """`images` with `newName` changes where it is pulled from, and not what is pulled."""
     field = f'actuator: {{image: "docker.io/library/python:3.13-slim-trixie@{DIGEST}"}}'
-    items = yaml.safe_load(with_field(field))["items"]
-    (tmp_path / "windows.yaml").write_text(yaml.safe_dump_all(items))
+    items = yaml.load(with_field(field), yaml.CSafeLoader)["items"]
+    (tmp_path / "windows.yaml").write_text(yaml.dump_all(items, Dumper=yaml.CSafeDumper))
     mirror = "images: [{name: docker.io/library/python, newName: mirror.example:5000/python}]\n"
     (tmp_path / "kustomization.yaml").write_text(f"resources: [windows.yaml]\n{mirror}")
     for command in ([tool("kustomize"), "build"], [tool("kubectl"), "kustomize"]):

@@ -62,5 +62,5 @@ def test_the_tests_say_at_once_how_long_they_take(clone: Path) -> None:
     """Before anything is set up for them."""
     planned = make(clone, "--dry-run", "test")
     first = planned.splitlines()[0]
-    assert "five minutes" in first
+    assert "four minutes" in first
     assert "after a minute to set up" in first

@@ -194,11 +194,13 @@ spec: {{template: {{spec: {{containers: [{container}]}}}}}}
 
 def test_what_was_rendered_shows_whether_it_is_held(judged: Judged) -> None:
     """Both kinds have to be in what is applied, with the policy's label."""
-    items = yaml.safe_load(call(wire(config=policy())).out)["items"]
+    items = call(wire(config=policy())).objects
     rendered = {FLUX: kustomization("windowed")}
 
     def applied(*kinds: str) -> str:
-        return yaml.safe_dump_all([item for item in items if item["kind"] not in kinds])
+        return yaml.dump_all(
+            [item for item in items if item["kind"] not in kinds], Dumper=yaml.CSafeDumper
+        )
 
     assert judged({**rendered, "clusters/north/windows.yaml": applied()}) == []
     for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"):

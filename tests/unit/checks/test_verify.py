@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-import yaml
 from calls import APPS, call, spec, wire
 
 from krm_windows.function import window_policy
@@ -32,7 +31,7 @@ def items() -> list[Item]:
     """What the function yields."""
     answer = call(wire(APPS, WEB, config=CONFIG))
     assert answer.code == 0, answer.err
-    return yaml.safe_load(answer.out)["items"]
+    return answer.objects
 
 
 def found(items: list[Item], config: str = CONFIG) -> set[str]:
@@ -202,7 +201,7 @@ def test_a_layer_above_extras(layer: Layer, rules: set[str]) -> None:
     """
     answer = call(wire(APPS, WEB, config=EXTRAS))
     assert answer.code == 0, answer.err
-    items = yaml.safe_load(answer.out)["items"]
+    items = answer.objects
     layer(items)
     assert found(items, EXTRAS) == rules
 
@@ -212,7 +211,7 @@ def test_a_lost_configmap_of_two(items: list[Item]) -> None:
 
     Nor the other way round.
     """
-    metrics = yaml.safe_load(call(wire(APPS, WEB, config=EXTRAS)).out)["items"]
+    metrics = call(wire(APPS, WEB, config=EXTRAS)).objects
     gate, other = of(metrics, "ConfigMap")
     metrics.remove(gate)
     assert found(metrics, EXTRAS) == {"emitted-missing", "reference-broken"}
@@ -250,7 +249,7 @@ def hooked() -> list[Item]:
     """What the function yields of a policy with hooks and Events."""
     answer = call(wire(APPS, WEB, config=HOOKED))
     assert answer.code == 0, answer.err
-    return yaml.safe_load(answer.out)["items"]
+    return answer.objects
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,9 @@ def test_the_design_of_rules_is_taken() -> None:
     So it may be beside other selectors.
     """
     node = node_of(
-        yaml.safe_load(
-            EXAMPLE.read_text().replace("      app.kubernetes.io/part-of: dashboards", "      {}")
+        yaml.load(
+            EXAMPLE.read_text().replace("      app.kubernetes.io/part-of: dashboards", "      {}"),
+            yaml.CSafeLoader,
         )
     )
     assert isinstance(node, Mapping)
@@ -52,7 +53,7 @@ def test_the_design_of_rules_is_taken() -> None:
 def test_the_schema_is_one() -> None:
     """It is valid against its own dialect, as is what it says of OpenAPI."""
     jsonschema.Draft202012Validator.check_schema(schema.json_schema(ChangeClasses))
-    definition = yaml.safe_load(catalogue.CHANGE_CLASSES.definition())
+    definition = yaml.load(catalogue.CHANGE_CLASSES.definition(), yaml.CSafeLoader)
     jsonschema.Draft202012Validator.check_schema(
         definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     )
@@ -144,7 +145,7 @@ def test_mistakes_are_reported_in_words(text: str, said: str) -> None:
     spec = {
         "classes": [{"name": "live"}],
         "default": "live",
-        "rules": [{"class": "live", **yaml.safe_load(text)}],
+        "rules": [{"class": "live", **yaml.load(text, yaml.CSafeLoader)}],
     }
     node = node_of(
         {"apiVersion": "krm-windows.dev/v1alpha1", "kind": "ChangeClasses", "spec": spec}

@@ -115,7 +115,10 @@ def test_the_same_value_twice_is_one(run: Run) -> None:
 
 def rendered(folder: str = "out") -> dict[str, dict[str, object]]:
     """Return the rendered objects by the names of their files."""
-    return {path.name: yaml.safe_load(path.read_text()) for path in sorted(Path(folder).iterdir())}
+    return {
+        path.name: yaml.load(path.read_text(), yaml.CSafeLoader)
+        for path in sorted(Path(folder).iterdir())
+    }
 
 
 def names(folder: str = "out") -> list[str]:
@@ -437,7 +440,7 @@ def test_render_yields_what_the_function_adds(run: Run) -> None:
     """The same objects, but for the annotations that say where an orchestrator shall write them."""
     run("render", "policy.yaml", "--output-dir", "out", "--resources", "resources")
     place = ("internal.config.kubernetes.io/path", "internal.config.kubernetes.io/index")
-    added = yaml.safe_load(call(wire(APPS)).out)["items"][1:]
+    added = call(wire(APPS)).objects[1:]
     for item in added:
         for key in place:
             del item["metadata"]["annotations"][key]
@@ -725,7 +728,7 @@ def test_install(run: Run) -> None:
     done = subprocess.run(
         [plugin.absolute(), "policy.yaml"], input=APPS, capture_output=True, text=True, check=True
     )
-    kinds = [item["kind"] for item in yaml.safe_load_all(done.stdout)]
+    kinds = [item["kind"] for item in yaml.load_all(done.stdout, yaml.CSafeLoader)]
     assert kinds[:2] == ["Kustomization", "ValidatingAdmissionPolicy"]
     assert run("install", "--plugin-home", "home").code == 0
 

@@ -151,7 +151,7 @@ def test_each_class_has_its_flux_kustomization(desk: Desk) -> None:
     assert desk.written()["kustomization_apps-live.yaml"] == HEADER + live.replace(
         "spec:\n", f"{marked}spec:\n"
     )
-    window = yaml.safe_load(desk.written()["kustomization_apps-window.yaml"])
+    window = yaml.load(desk.written()["kustomization_apps-window.yaml"], yaml.CSafeLoader)
     assert window["metadata"]["name"] == "apps-window"
     assert window["metadata"]["annotations"] == {
         "krm-windows.dev/change-class": "window",
@@ -159,7 +159,7 @@ def test_each_class_has_its_flux_kustomization(desk: Desk) -> None:
     }
     assert window["spec"]["path"] == "./plant-7/apps/window"
     assert window["spec"]["dependsOn"] == [{"name": "infra-live"}, {"name": "apps-live"}]
-    root = yaml.safe_load(desk.written()["kustomization.yaml"])
+    root = yaml.load(desk.written()["kustomization.yaml"], yaml.CSafeLoader)
     assert root["resources"] == ["kustomization_apps-live.yaml", "kustomization_apps-window.yaml"]
 
 
@@ -180,7 +180,7 @@ def test_no_class_waits_for_one_that_may_be_closed(desk: Desk) -> None:
     waits = {
         name: [
             entry["name"].removeprefix("apps-")
-            for entry in yaml.safe_load(text)["spec"]["dependsOn"][1:]
+            for entry in yaml.load(text, yaml.CSafeLoader)["spec"]["dependsOn"][1:]
         ]
         for name in gates
         for text in [desk.written()[f"kustomization_apps-{name}.yaml"]]

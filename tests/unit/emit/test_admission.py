@@ -7,7 +7,6 @@ import json
 import re
 
 import pytest
-import yaml
 from calls import POLICY, call, spec, wire
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +20,7 @@ LITERAL = re.compile(r"'[^'\\\n]*'|\"(?:[^\"\\\n]|\\.)*\"")
 
 def held(config: str) -> dict[str, dict]:
     """Return the admission policies that a policy yields, by the end of their names."""
-    items = yaml.safe_load(call(wire(config=config)).out)["items"]
+    items = call(wire(config=config)).objects
     found = [item for item in items if item["kind"] == "ValidatingAdmissionPolicy"]
     bound = [
         item["spec"]["policyName"]
@@ -45,7 +44,7 @@ def test_which_there_are(fields: dict[str, str], expected: list[str]) -> None:
     """What the policy needs, in front of the account and its rights; none where it opts out."""
     config = spec(**fields)
     assert list(held(config)) == expected
-    kinds = [item["kind"] for item in yaml.safe_load(call(wire(config=config)).out)["items"]]
+    kinds = [item["kind"] for item in call(wire(config=config)).objects]
     assert kinds.index("ServiceAccount") == 2 * len(expected)
 
 

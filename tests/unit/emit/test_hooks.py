@@ -3,7 +3,6 @@
 import json
 
 import pytest
-import yaml
 from calls import POLICY, call, spec, wire
 
 from krm_windows.function import window_policy
@@ -55,9 +54,7 @@ CORE = {
 
 def items(more: str) -> list[dict]:
     """Return what a policy yields with more in its spec."""
-    found: list[dict] = yaml.safe_load(call(wire(config=POLICY.rstrip("\n") + "\n" + more)).out)[
-        "items"
-    ]
+    found: list[dict] = call(wire(config=POLICY.rstrip("\n") + "\n" + more)).objects
     return found
 
 
@@ -251,7 +248,7 @@ def test_what_may_be_read_is_verified() -> None:
     """Where the target is seen, and where it is not; more is an excess, less is missing."""
     config = POLICY.replace("[infra, apps]", "[apps]").rstrip("\n") + "\n" + PENDING
     seen = kustomization("{kind: GitRepository, name: fleet}")
-    built = yaml.safe_load(call(wire(seen, config=config)).out)["items"]
+    built = call(wire(seen, config=config)).objects
     [target, *windows] = built
     assert verified(config, [target, *windows]) == set()
     assert verified(config, windows) == set()

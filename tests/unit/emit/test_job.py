@@ -1,7 +1,6 @@
 """The Job and its Pod: what it may not do, how it ends, and when its name changes."""
 
 import pytest
-import yaml
 import zoned
 from calls import POLICY, call, wire
 
@@ -25,13 +24,13 @@ def job_of(plan: Plan) -> Manifest:
 
 def at_once(policy: str = POLICY) -> list[dict]:
     """Return the spec of the Job that is applied."""
-    items = yaml.safe_load(call(wire(config=policy)).out)["items"]
+    items = call(wire(config=policy)).objects
     return [item["spec"] for item in items if item["kind"] == "Job"]
 
 
 def scheduled() -> list[dict]:
     """Return the spec of the Jobs of each CronJob."""
-    items = yaml.safe_load(call(wire(config=POLICY)).out)["items"]
+    items = call(wire(config=POLICY)).objects
     return [item["spec"]["jobTemplate"]["spec"] for item in items if item["kind"] == "CronJob"]
 
 
@@ -80,9 +79,7 @@ def test_the_token_is_the_containers_alone(spec: dict) -> None:
     [mount] = [each for each in container["volumeMounts"] if each["name"] == volume["name"]]
     assert mount["readOnly"] is True
     accounts = [
-        item
-        for item in yaml.safe_load(call(wire(config=POLICY)).out)["items"]
-        if item["kind"] == "ServiceAccount"
+        item for item in call(wire(config=POLICY)).objects if item["kind"] == "ServiceAccount"
     ]
     assert [each["automountServiceAccountToken"] for each in accounts] == [False]
 
@@ -163,7 +160,7 @@ def test_the_apply_job_waits_for_its_own_config_map() -> None:
 
 def test_of_two_runs_at_an_edge_one_begins_at_the_end() -> None:
     """A CronJob in the policy's zone has one in UTC beside it: their runs share the targets."""
-    items = yaml.safe_load(call(wire(config=POLICY)).out)["items"]
+    items = call(wire(config=POLICY)).objects
     for item in items:
         if item["kind"] != "CronJob":
             continue

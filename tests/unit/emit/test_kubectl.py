@@ -3,7 +3,6 @@
 import json
 from datetime import timedelta
 
-import yaml
 import zoned
 from calls import POLICY, call, wire
 
@@ -48,7 +47,7 @@ def commands(*targets: Target, suspend: bool = True) -> list[str]:
 def built() -> list[dict]:
     """Return what a policy with this actuator yields."""
     config = POLICY + "  actuator:\n    type: Kubectl\n    imagePullSecrets: [pull]\n"
-    return yaml.safe_load(call(wire(config=config)).out)["items"]
+    return call(wire(config=config)).objects
 
 
 def test_a_container_for_each_namespace_and_kind() -> None:

@@ -1,16 +1,13 @@
 """The NetworkPolicy: which Pods, and where they may connect to."""
 
 import pytest
-import yaml
 from calls import POLICY, call, spec, wire
 
 
 def network(config: str) -> dict:
     """Return the NetworkPolicy that a policy yields."""
     [found] = [
-        item
-        for item in yaml.safe_load(call(wire(config=config)).out)["items"]
-        if item["kind"] == "NetworkPolicy"
+        item for item in call(wire(config=config)).objects if item["kind"] == "NetworkPolicy"
     ]
     return found
 
@@ -19,7 +16,7 @@ def test_it_selects_the_pods_of_the_policy() -> None:
     """By labels that all of them carry."""
     config = spec(extras="[NetworkPolicy]")
     labels = network(config)["spec"]["podSelector"]["matchLabels"]
-    items = yaml.safe_load(call(wire(config=config)).out)["items"]
+    items = call(wire(config=config)).objects
     pods = [item["spec"]["template"] for item in items if item["kind"] == "Job"]
     pods += [
         item["spec"]["jobTemplate"]["spec"]["template"]
@@ -75,6 +72,4 @@ def test_wrong_addresses(server: str, path: str) -> None:
 
 def test_it_is_not_the_default() -> None:
     """It needs what only the cluster knows."""
-    assert "NetworkPolicy" not in {
-        item["kind"] for item in yaml.safe_load(call(wire(config=POLICY)).out)["items"]
-    }
+    assert "NetworkPolicy" not in {item["kind"] for item in call(wire(config=POLICY)).objects}

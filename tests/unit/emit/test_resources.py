@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator
 
 import pytest
-import yaml
 from calls import Answer, call, spec, wire
 
 HOOKS = (
@@ -21,7 +20,7 @@ Given = dict[str, dict[str, str]]
 def said(answer: Answer) -> Iterator[Given]:
     """Yield the resources of every container that a policy yields."""
     assert answer.code == 0, answer.err
-    for item in yaml.safe_load(answer.out)["items"]:
+    for item in answer.objects:
         template = (
             item.get("spec", {}).get("jobTemplate", item)
             if item["kind"] in ("CronJob", "Job")
@@ -89,11 +88,7 @@ def test_hooks_have_their_own() -> None:
     )
     answer = call(wire(config=config))
     assert answer.code == 0, answer.err
-    [data] = [
-        item["data"]
-        for item in yaml.safe_load(answer.out)["items"]
-        if "hooks.json" in item.get("data", {})
-    ]
+    [data] = [item["data"] for item in answer.objects if "hooks.json" in item.get("data", {})]
     hooks = json.loads(data["hooks.json"])["hooks"]
     found = {
         name: hook["spec"]["template"]["spec"]["containers"][0]["resources"]

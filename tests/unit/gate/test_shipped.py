@@ -26,9 +26,9 @@ Run = Callable[..., tuple[int, list[dict[str, object]]]]
 @pytest.fixture
 def run(tmp_path: Path, port: int, account: Path) -> Run:
     """The program, laid out as the volume lays it out."""
-    found = yaml.safe_load(call(wire(APPS, config=spec().rstrip("\n") + f"\n  {PARTS}")).out)[
-        "items"
-    ]
+    found = yaml.load(
+        call(wire(APPS, config=spec().rstrip("\n") + f"\n  {PARTS}")).out, yaml.CSafeLoader
+    )["items"]
     [data] = [item["data"] for item in found if item["kind"] == "ConfigMap"]
     [pod] = [item["spec"]["template"]["spec"] for item in found if item["kind"] == "Job"]
     for item in pod["volumes"][0]["configMap"]["items"]:

@@ -23,8 +23,9 @@ def cronjob(name: str, hour: int, container: dict[str, object]) -> str:
         "jobTemplate": {"spec": {"template": {"spec": pod}}},
     }
     metadata = {"name": name, "namespace": "flux-system"}
-    return yaml.safe_dump(
-        {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": metadata, "spec": spec}
+    return yaml.dump(
+        {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": metadata, "spec": spec},
+        Dumper=yaml.CSafeDumper,
     )
 
 
@@ -181,18 +182,26 @@ VALUES = {"cronjobs": [{"schedule": "0 17 * * *", "args": ["flux", "suspend", "h
 @pytest.mark.parametrize(
     "rest",
     [
-        yaml.safe_dump({**CONFIG, "data": {"close.sh": "#!/bin/sh\nflux suspend hr shop\n"}}),
-        yaml.safe_dump(
-            {**CONFIG, "kind": "Secret", "stringData": {"close.sh": f"{PATCH} '{SUSPEND}'"}}
+        yaml.dump(
+            {**CONFIG, "data": {"close.sh": "#!/bin/sh\nflux suspend hr shop\n"}},
+            Dumper=yaml.CSafeDumper,
         ),
-        RELEASE + yaml.safe_dump({"values": VALUES}).replace("\n", "\n  ").join(["  ", "\n"]),
-        yaml.safe_dump(
+        yaml.dump(
+            {**CONFIG, "kind": "Secret", "stringData": {"close.sh": f"{PATCH} '{SUSPEND}'"}},
+            Dumper=yaml.CSafeDumper,
+        ),
+        RELEASE
+        + yaml.dump({"values": VALUES}, Dumper=yaml.CSafeDumper)
+        .replace("\n", "\n  ")
+        .join(["  ", "\n"]),
+        yaml.dump(
             {
                 "apiVersion": "batch/v1",
                 "kind": "Job",
                 "metadata": {"name": "once"},
                 "args": ["flux", "resume"],
-            }
+            },
+            Dumper=yaml.CSafeDumper,
         ),
     ],
     ids=["a ConfigMap", "a Secret", "the values of a chart", "a Job"],

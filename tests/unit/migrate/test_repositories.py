@@ -189,7 +189,11 @@ def test_kustomizations_that_multiply_are_refused(count: int, times: int) -> Non
 def test_what_was_rendered_is_not_hand_written(actuator: str) -> None:
     """A repository that has windows of ours beside its CronJobs is migrated as without them."""
     answer = call(wire(config=POLICY + actuator)).out
-    rendered = [item for item in yaml.safe_load(answer)["items"] if item["kind"] != "WindowPolicy"]
+    rendered = [
+        item
+        for item in yaml.load(answer, yaml.CSafeLoader)["items"]
+        if item["kind"] != "WindowPolicy"
+    ]
     assert any(item["kind"] == "CronJob" for item in rendered)
     by_hand = pair("0 8 * * 1", "0 17 * * 4")
     files = {f"clusters/north/{name}": text for name, text in by_hand.items()}
@@ -197,7 +201,7 @@ def test_what_was_rendered_is_not_hand_written(actuator: str) -> None:
     alone = run({**files, "clusters/north/kustomization.yaml": listed})
     files["clusters/north/kustomization.yaml"] = listed.replace("]", ", ../../windows]")
     files["windows/kustomization.yaml"] = "resources: [ours.yaml]\n"
-    beside = run({**files, "windows/ours.yaml": yaml.safe_dump_all(rendered)})
+    beside = run({**files, "windows/ours.yaml": yaml.dump_all(rendered, Dumper=yaml.CSafeDumper)})
     assert alone.policies
     assert [each.content for each in beside.policies] == [each.content for each in alone.policies]
     assert list(map(str, beside.results)) == list(map(str, alone.results))

@@ -18,7 +18,13 @@ MIGRATION_RULES = [rule for rule in RULES if rule.id.startswith("migrate-")]
 def fired(rule: Rule, name: str) -> set[str]:
     """Migrate the repository of a document, and give the ids of the rules that fired."""
     return set(
-        rules(run(yaml.safe_load((FIXTURES / rule.id / f"{name}.yaml").read_text())["repository"]))
+        rules(
+            run(
+                yaml.load((FIXTURES / rule.id / f"{name}.yaml").read_text(), yaml.CSafeLoader)[
+                    "repository"
+                ]
+            )
+        )
     )
 
 

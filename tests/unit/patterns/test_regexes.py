@@ -9,7 +9,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from functools import lru_cache, partial
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 
@@ -61,14 +61,14 @@ def short(module: ModuleType) -> str:
     return module.__name__.removeprefix("krm_windows.")
 
 
-@lru_cache(maxsize=1)
+@cache
 def modules() -> tuple[ModuleType, ...]:
     """Import every module."""
     names = (found.name for found in pkgutil.walk_packages(krm_windows.__path__, "krm_windows."))
     return tuple(importlib.import_module(name) for name in names if not name.endswith("__main__"))
 
 
-@lru_cache(maxsize=256)
+@cache
 def tree(module: ModuleType) -> ast.Module:
     """Return what a module says."""
     return ast.parse(Path(str(module.__file__)).read_text())
@@ -101,7 +101,7 @@ def constant(module: ModuleType, node: ast.expr) -> str | bytes | None:
     return value if isinstance(value, str | bytes) else None
 
 
-@lru_cache(maxsize=1)
+@cache
 def compiled() -> list[tuple[str, str, re.Pattern[str] | re.Pattern[bytes]]]:
     """Return every pattern that is at the top of a module, in tuples, tables and types too."""
     found: dict[int, tuple[str, str, re.Pattern[str] | re.Pattern[bytes]]] = {}
@@ -153,7 +153,7 @@ def held(value: object, depth: int) -> Iterator[re.Pattern[str] | re.Pattern[byt
             yield from held(part, depth + 1)
 
 
-@lru_cache(maxsize=1)
+@cache
 def methods() -> dict[str, set[str]]:
     """Return what is called of each name: `match` of `_WORD` in `_WORD.match(…)`.
 
