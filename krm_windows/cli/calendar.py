@@ -8,7 +8,7 @@ from krm_windows.cli import output, previews, times
 from krm_windows.cli.arguments import check_cluster
 from krm_windows.exit_codes import ExitCode
 from krm_windows.preview import records
-from krm_windows.preview.calendar import Calendar, calendars
+from krm_windows.preview.calendar import Calendar, calendars, described
 from krm_windows.preview.versions import Choice
 
 
@@ -39,7 +39,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         timetables = [version.timetable for version in versions]
         # The zone of the first policy says what "today" is; each is shown in its own.
         period = times.period(arguments, timetables[0].zone)
-        FORMATS[arguments.output](calendars(timetables, period), arguments)
+        specs = (version.policy.spec for version in versions)
+        every = tuple(map(described, calendars(timetables, period), specs))
+        FORMATS[arguments.output](every, arguments)
     return code
 
 
@@ -51,6 +53,12 @@ def _json(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
         output.show_json(records.calendar(every[0]))
 
 
+def _ics(every: Sequence[Calendar], _: argparse.Namespace) -> None:
+    from krm_windows.preview import ics  # noqa: PLC0415 - only who asks for it needs it
+
+    output.show(ics.render(every))
+
+
 def _written(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
     """Print what a writer returns.
 
@@ -58,11 +66,11 @@ def _written(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
     """
     # The writer is named by its format: `krm_windows.preview.svg`.
     writer = importlib.import_module(f"krm_windows.preview.{arguments.output}")
-    if arguments.output != "text":
-        output.show(writer.render(every))
-        return
     # A mark of now would change a page of some days that is kept and compared.
     now = None if arguments.start is not None else times.now()
+    if arguments.output != "text":
+        output.show(writer.render(every, now))
+        return
     width = output.width() or writer.WIDTH
     page = writer.render(every, width, now)
     if output.is_terminal():
@@ -74,4 +82,4 @@ def _written(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
         output.show(page)
 
 
-FORMATS = {"text": _written, "json": _json, "html": _written, "svg": _written, "ics": _written}
+FORMATS = {"text": _written, "json": _json, "html": _written, "svg": _written, "ics": _ics}

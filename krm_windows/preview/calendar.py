@@ -1,14 +1,18 @@
 """Calendars: the open intervals of timetables over a range of days, and which of them are alike."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from krm_windows.gate import wallclock
-from krm_windows.gate.timetable import Timetable
+from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.gate.zones import Zone
 from krm_windows.schedule.timeline import Segment, timeline
+
+if TYPE_CHECKING:
+    from krm_windows.policy.model import Spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +39,15 @@ class Period:
 class Calendar:
     """When a timetable is open in the half-open UTC interval [`begins`, `ends`).
 
-    `intervals` are maximal and in order.
+    `intervals` are maximal and in order; `descriptions` are the paths of windows in the spec, with
+    what is written there about them.
     """
 
     timetable: Timetable
     begins: datetime
     ends: datetime
     intervals: tuple[Segment, ...]
+    descriptions: tuple[tuple[str, str], ...] = ()
 
     @property
     def zone(self) -> Zone:
@@ -75,6 +81,16 @@ def calendars(timetables: Iterable[Timetable], period: Period) -> tuple[Calendar
     return tuple(_calendar(timetable, period) for timetable in timetables)
 
 
+def described(calendar: Calendar, spec: "Spec") -> Calendar:
+    """Return a calendar with what its policy says of its windows, which no timetable has."""
+    # By name, as a map in YAML has no order.
+    found: list[tuple[str, str]] = []
+    for name, window in sorted(spec.windows.items()):
+        if window.description.strip():
+            found.append((f"windows.{name}", window.description.strip()))
+    return replace(calendar, descriptions=tuple(found))
+
+
 def alike(every: Iterable[Calendar]) -> list[list[Calendar]]:
     """Group calendars whose rules and days are the same, in the order of their first."""
     groups: dict[tuple[Timetable, datetime, datetime], list[Calendar]] = {}
@@ -99,6 +115,14 @@ def _intervals(
     ends: datetime,
 ) -> tuple[Segment, ...]:
     return tuple(segment for segment in timeline(timetable, begins, ends) if segment.open)
+
+
+def gated(every: Iterable[Calendar]) -> tuple[Target, ...]:
+    """Return what calendars gate where all gate the same; nothing where they differ."""
+    found = {calendar.timetable.targets for calendar in every}
+    if len(found) > 1:
+        return ()
+    return found.pop()
 
 
 def rules_of(timetable: Timetable) -> Timetable:

@@ -3,26 +3,44 @@
 Nothing is loaded from anywhere.
 """
 
+import base64
+import hashlib
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pkgutil import get_data
 
 from krm_windows.preview import markup, merged_bars
+from krm_windows.preview.bands import Band, Quiet
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.clock import shown, stamp
 from krm_windows.preview.markup import Child, Element, element, percent
-from krm_windows.preview.picture import KINDS, Band, Fact, Picture, Row, draw
-from krm_windows.preview.text import span
+from krm_windows.preview.picture import KINDS, Fact, Line, Picture, Row, draw
+from krm_windows.preview.text import recurring, span
 
-# The page carries all it needs and loads nothing (Content Security Policy Level 3).
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+
+def _asset(name: str) -> str:
+    found = get_data(__package__ or "", f"assets/{name}")
+    return (found or b"").decode()
+
+
+def _hash(script: str) -> str:
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+_SCRIPT = _asset("calendar.js")
+# The page carries all it needs and loads nothing. No script runs but its own, which is known by its
+# hash (Content Security Policy Level 3, 8.3).
+POLICY = f"default-src 'none'; style-src 'unsafe-inline'; script-src {_hash(_SCRIPT)}"
 # How wide a character is, of the width of a track on a desk.
 _CHARACTER = 0.0075
+# On a phone there is room for the words of so many days.
+_FEW_TICKS = 8
 
 
-def render(every: Sequence[Calendar]) -> str:
-    """Return the page."""
-    picture = draw(every)
+def render(every: Sequence[Calendar], now: datetime | None = None) -> str:
+    """Return the page, with a mark at `now` if it is among the days."""
+    picture = draw(every, now)
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -32,47 +50,71 @@ def render(every: Sequence[Calendar]) -> str:
         element("title", picture.title),
         element("style", _asset("calendar.css")),
     )
-    script = element("script", _asset("calendar.js"))
+    script = element("script", _SCRIPT)
     body = element("body", _header(picture), element("main", *_main(picture)), script)
     # The language of the page's own words: names and reasons may be in any other.
     return markup.html(element("html", head, body, lang="en"))
 
 
-def _asset(name: str) -> str:
-    found = get_data(__package__ or "", f"assets/{name}")
-    return (found or b"").decode()
-
-
 def _header(picture: Picture) -> Element:
-    zone = f"The days and hours on top are in {picture.zone.key}; each row names its own time zone."
     return element(
         "header",
         element("h1", f"{picture.subject}, ", element("span", picture.days)),
-        element("p", f"When changes may reach {_count(picture)}. {zone}"),
-        legend(),
+        element("p", *_intro(picture)),
+        legend(has_now=picture.now is not None),
         # The script shows the search: without it, it would do nothing.
         element("p", _search(), class_="search", hidden=""),
     )
 
 
-def legend() -> Element:
+def _intro(picture: Picture) -> Iterator[Child]:
+    """Yield what all rows have in common."""
+    count = _count(picture)
+    if count:
+        yield f"{count}. "
+    if any(row.zone != picture.zone for row in picture.rows):
+        yield f"The days on top are in {picture.zone.key}; each row names its own time zone. "
+    else:
+        yield f"Days and hours are in {picture.zone.key}. "
+    if picture.gates:
+        yield f"Gates {picture.gates}. "
+    if picture.now is not None:
+        yield "Now it is "
+        yield element(
+            "time",
+            shown(picture.now, picture.zone),
+            datetime=stamp(picture.now, picture.zone),
+        )
+        yield "."
+
+
+def legend(*, has_now: bool) -> Element:
     """Return what the colours and patterns mean."""
-    swatches: list[Element] = []
-    for kind, meaning in KINDS.items():
-        # A colour says nothing to a screen reader, the words beside it do.
-        swatch = element("span", class_=f"swatch {kind}", aria_hidden="true")
-        swatches.append(element("li", swatch, meaning))
+    swatches = [_swatch(kind, meaning) for kind, meaning in KINDS.items()]
+    swatches.append(_swatch("weekend", "Saturday and Sunday"))
+    if has_now:
+        swatches.append(_swatch("line-of-now", "now"))
     return element("ul", *swatches, class_="legend", aria_label="Legend")
+
+
+def _swatch(kind: str, meaning: str) -> Element:
+    # A colour says nothing to a screen reader, the words beside it do.
+    return element("li", element("span", class_=f"swatch {kind}", aria_hidden="true"), meaning)
 
 
 def _count(picture: Picture) -> str:
     # Rows of what is alike stand for many clusters.
     number = sum(len(row.names) for row in picture.rows)
     if number == 1:
-        return picture.rows[0].names[0]
+        name = picture.rows[0].names[0]
+        # A policy that is for every cluster is in the title already.
+        return "" if name == picture.subject else name
+    what = "policies and clusters"
+    if picture.policy:
+        what = "clusters"
     if number == len(picture.rows):
-        return f"{number} clusters"
-    return f"{number} clusters, grouped in {len(picture.rows)} rows"
+        return f"{number} {what}"
+    return f"{number} {what}, grouped in {len(picture.rows)} rows"
 
 
 def _search() -> Element:
@@ -82,8 +124,13 @@ def _search() -> Element:
 
 
 def _main(picture: Picture) -> Iterator[Element]:
-    for band in picture.bands:
-        yield _band(picture, band)
+    for month, part in picture.months():
+        if month:
+            yield element("h2", month)
+        if isinstance(part, Quiet):
+            yield element("p", part.words, class_="quiet")
+        else:
+            yield _band(picture, part)
     yield element("h2", "In words")
     # The number of a row is its anchor in the page, `#r0`.
     for number, row in enumerate(picture.rows):
@@ -91,29 +138,44 @@ def _main(picture: Picture) -> Iterator[Element]:
 
 
 def _band(picture: Picture, band: Band) -> Element:
-    ticks = (_tick(band, i) for i in range(len(band.ticks)))
-    axis = element("td", *ticks, class_="axis", aria_hidden="true")
-    # One row needs no heading, but an empty corner that keeps the columns in place.
-    heading = ""
-    if len(picture.rows) > 1:
+    # What a screen reader says of the column; where each day begins is for eyes.
+    days = element("span", band.days, class_="unseen")
+    axis = element("th", days, class_="axis", scope="col", role="columnheader")
+    heading = "Policy"
+    if picture.policy and picture.rows[0].names[0] != picture.policy:
         heading = "Cluster"
-    corner = element("th", heading, scope="col", role="columnheader")
+    corner = element("th", heading, scope="col", role="columnheader", class_="corner")
     # Roles in full: a table that CSS lays out otherwise is no table to some browsers.
     titles = element("tr", corner, axis, role="row")
     head = element("thead", titles, role="rowgroup")
-    rows = (_row(row, number, band) for number, row in enumerate(picture.rows))
+    rows = (_row(picture, row, number, band) for number, row in enumerate(picture.rows))
     table = element(
         "table",
         head,
         element("tbody", *rows, role="rowgroup"),
         class_="band",
-        style=f"--grid:{_grid(band)}",
         role="table",
-        aria_label=band.title or picture.title,
+        aria_label=f"{picture.subject}, {band.days}",
     )
-    if not band.title:
-        return element("section", table)
-    return element("section", element("h2", band.title), table)
+    classes = "stretch"
+    if len(band.ticks) > _FEW_TICKS:
+        classes = "stretch many"
+    scale = element("span", *_scale(band), class_="scale", aria_hidden="true")
+    children = [scale, table]
+    now = picture.now
+    if now is not None and band.begins <= now < band.ends:
+        line = element("span", class_="line-of-now", style=_style(band.place(now, now)))
+        # In front of the bars, where the days lie behind them.
+        children.append(element("span", line, class_="scale front", aria_hidden="true"))
+    return element("section", *children, class_=classes)
+
+
+def _scale(band: Band) -> Iterator[Element]:
+    """Yield what lies behind all rows: weekends and days."""
+    for interval in band.weekends:
+        yield element("span", class_="weekend", style=_style(band.place(*interval)))
+    for i in range(len(band.ticks)):
+        yield _tick(band, i)
 
 
 def _tick(band: Band, i: int) -> Element:
@@ -140,31 +202,21 @@ def _style(place: tuple[float, float] | None) -> str:
     return f"left:{percent(left)};width:{percent(width)}"
 
 
-def _grid(band: Band) -> str:
-    """Return a line for each tick as one background, where clock changes have moved it to."""
-    if not band.ticks:
-        return "none"
-    stops: list[str] = []
-    for tick in band.ticks:
-        left = percent(band.left(tick.at))
-        behind = f"calc({left} + 1px)"
-        color = "var(--line)"
-        if tick.major:
-            color = "var(--major)"
-        # Transparent up to the line, a pixel of colour, and transparent again.
-        stops.append(f"transparent {left}")
-        stops.append(f"{color} {left} {behind}")
-        stops.append(f"transparent {behind}")
-    return f"linear-gradient(to right,{','.join(stops)})"
-
-
-def _row(row: Row, number: int, band: Band) -> Element:
-    link = element("a", row.title, href=f"#r{number}")
-    name = element("th", link, scope="row", role="rowheader")
+def _row(
+    picture: Picture,
+    row: Row,
+    number: int,
+    band: Band,
+) -> Element:
+    label: list[Child] = [element("a", row.title, href=f"#r{number}")]
+    # The axis has another zone: the row's own is named.
+    if row.zone != picture.zone:
+        label += [" ", element("small", row.zone.key)]
+    name = element("th", *label, scope="row", role="rowheader")
     children = list(_outside(row, band))
     # A bar leads to its line in the table of words below: `#r0-12`.
     for i, fact in merged_bars.bars(row, band):
-        bar = _bar(fact, f"r{number}-{i}", band)
+        bar = _bar(row, fact, f"r{number}-{row.line_of(i)}", band)
         if bar is not None:
             children.append(bar)
     lanes = f"--lanes:{row.lanes_in(band)}"
@@ -186,7 +238,12 @@ def _outside(row: Row, band: Band) -> Iterator[Element]:
             yield element("span", class_="outside", style=_style(place))
 
 
-def _bar(fact: Fact, name: str, band: Band) -> Element | None:
+def _bar(
+    row: Row,
+    fact: Fact,
+    name: str,
+    band: Band,
+) -> Element | None:
     place = band.place(fact.begins, fact.ends)
     if place is None:
         return None
@@ -199,8 +256,16 @@ def _bar(fact: Fact, name: str, band: Band) -> Element | None:
         class_=f"bar {fact.kind}",
         href=f"#{name}",
         style=style,
-        aria_label=fact.words,
+        aria_label=_name(fact),
+        title=row.hover(fact),
     )
+
+
+def _name(fact: Fact) -> str:
+    """Return what a screen reader says of a bar: its label first, which may be all that is seen."""
+    if fact.label in fact.words:
+        return fact.words
+    return f"{fact.label}: {fact.words}"
 
 
 def _label(fact: Fact, width: float) -> Child:
@@ -220,6 +285,8 @@ def words(row: Row, number: int) -> Element:
     if row.has_more:
         names = (element("li", name) for name in row.names)
         children.append(element("ul", *names, class_="names"))
+    children.extend(element("p", gated, class_="gates") for gated in row.gated())
+    children.extend(_descriptions(row))
     # A row without a bar would leave open whether something failed to be drawn.
     if not any(fact.kind == "open" for fact in row.facts):
         children.append(element("p", "Never open on these days."))
@@ -228,14 +295,27 @@ def words(row: Row, number: int) -> Element:
     return element("section", *children, id=f"r{number}", class_="words")
 
 
+def _descriptions(row: Row) -> Iterator[Element]:
+    """Yield what is written about the windows, as a list."""
+    if not row.descriptions:
+        return
+    items = (
+        element("li", element("code", rule), f": {description}")
+        for rule, description in row.descriptions
+    )
+    yield element("ul", *items, class_="descriptions")
+
+
 def _table(row: Row, number: int) -> Element:
     titles = (element("th", title, scope="col") for title in ("what", "from", "until", "for", "by"))
-    facts = (_fact(row, fact, f"r{number}-{i}") for i, fact in enumerate(row.facts))
+    facts = (_line(row, line, f"r{number}-{line.number}") for line in row.lines)
     head = element("thead", element("tr", *titles))
-    return element("table", head, element("tbody", *facts), class_="facts")
+    body = element("tbody", *facts)
+    return element("table", head, body, class_="facts", aria_label=row.title)
 
 
-def _fact(row: Row, fact: Fact, name: str) -> Element:
+def _line(row: Row, line: Line, name: str) -> Element:
+    fact = line.run.first
     swatch = element("span", class_=f"swatch {fact.kind}", aria_hidden="true")
     kind = element("td", swatch, KINDS[fact.kind])
     if fact.kind == "clock":
@@ -244,9 +324,10 @@ def _fact(row: Row, fact: Fact, name: str) -> Element:
         "tr",
         kind,
         element("td", _time(row, fact.begins)),
-        element("td", _time(row, fact.ends)),
+        # Of what recurs, the end of the last one, and the length of each.
+        element("td", _time(row, line.run.last.ends)),
         element("td", span(fact.ends - fact.begins), class_="length"),
-        element("td", *_by(fact)),
+        element("td", *_by(fact), recurring(line.run)),
         id=name,
         class_=fact.kind,
     )

@@ -28,6 +28,7 @@ def render(every: Sequence[Calendar]) -> str:
     cut is given in full, so that it has the same UID and the same times whatever range is asked
     for.
     """
+    name = text(some(sorted({one.name for one in every}), _FEW))
     # A calendar has to have VERSION and PRODID (RFC 5545, 3.6).
     lines = [
         "BEGIN:VCALENDAR",
@@ -35,8 +36,10 @@ def render(every: Sequence[Calendar]) -> str:
         "PRODID:-//krm-windows//calendar//EN",
         # The default, written out (RFC 5545, 3.7.1).
         "CALSCALE:GREGORIAN",
-        # What programs call a calendar that is subscribed to; no standard has it, all know it.
-        f"X-WR-CALNAME:{text(some(sorted({one.name for one in every}), _FEW))}",
+        # What programs call a calendar that is subscribed to (RFC 7986, 5.1), and what they did
+        # before there was a standard, which all know.
+        f"NAME:{name}",
+        f"X-WR-CALNAME:{name}",
     ]
     for calendar in every:
         for span in exceptions.whole(calendar.timetable, calendar.begins, calendar.ends):

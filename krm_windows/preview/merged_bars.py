@@ -8,8 +8,10 @@ from dataclasses import replace
 from datetime import timedelta
 from operator import itemgetter
 
-from krm_windows.preview.picture import Band, Fact, Row
-from krm_windows.preview.text import span
+from krm_windows.preview.bands import Band
+from krm_windows.preview.folding import fold
+from krm_windows.preview.picture import Fact, Row
+from krm_windows.preview.text import recurring, span
 
 # Of the width of a band: about three pixels of a desk's screen, the least that is seen.
 _FINEST = 1 / 300
@@ -24,13 +26,10 @@ def bars(row: Row, band: Band) -> list[tuple[int, Fact]]:
 
 
 def _bars(row: Row, band: Band) -> Iterator[tuple[int, Fact]]:
-    # A month of 30 days: 2 hours and 24 minutes.
+    # Of a week: about half an hour.
     finest = (band.ends - band.begins) * _FINEST
     close: list[tuple[int, Fact]] = []
-    for number, fact in enumerate(row.facts):
-        # A row has the facts of all bands, of a year those of twelve months.
-        if band.place(fact.begins, fact.ends) is None:
-            continue
+    for number, fact in row.within(band):
         # Freezes and overrides are few, and each of them matters.
         if fact.kind != "open":
             yield number, fact
@@ -67,11 +66,17 @@ def _merged(close: Sequence[tuple[int, Fact]]) -> Iterator[tuple[int, Fact]]:
         together += fact.ends - fact.begins
         rules |= dict.fromkeys(fact.rules)
     within = span(last.ends - first.begins)
+    often = f"{len(close):,} times within {within}"
+    label = f"{first.label}, {len(close):,} times"
+    runs = fold(fact for _, fact in close)
+    # Of one rhythm: `, every 10 m, 1,008 times`.
+    if len(runs) == 1 and runs[0].is_folded:
+        label = f"{first.label}{recurring(runs[0])}"
+        often = f"{recurring(runs[0]).removeprefix(', ')}, within {within}"
     words = (
-        f"opens {len(close)} times within {within}, for {span(together)} in all, "
+        f"opens {often}, for {span(together)} in all, "
         f"by {', '.join(rules)}; the first: {first.words}"
     )
-    label = f"{len(close)} \N{MULTIPLICATION SIGN} {first.label}"
     bar = replace(
         first,
         kind="often",

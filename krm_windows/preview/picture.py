@@ -3,16 +3,21 @@
 Rows of facts along bands of time, for any writer to draw.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import datetime, timedelta
+from itertools import accumulate, groupby, islice
+from operator import attrgetter
 
 from krm_windows.checks.clock_changes import ClockChange
-from krm_windows.gate import wallclock
+from krm_windows.gate.timetable import Target
 from krm_windows.gate.zones import Zone
 from krm_windows.plan.zone_rules import zone_of
 from krm_windows.preview import clock, exceptions
-from krm_windows.preview.calendar import Calendar, alike
+from krm_windows.preview.bands import Band, Quiet, last_day, split
+from krm_windows.preview.calendar import Calendar, alike, gated, some
+from krm_windows.preview.folding import Run, fold
 from krm_windows.preview.text import span
 from krm_windows.schedule.timeline import Segment
 
@@ -24,14 +29,13 @@ KINDS = {
     "override-closed": "override that closes",
     "clock": "clocks change",
 }
-_DAY = timedelta(days=1)
-# A range of fewer days is one band, a longer one has a band for each month.
-_ONE_BAND = 35
-# Up to so many days there is room for a tick at every quarter of a day.
-_HOURLY = 4
-_QUARTER = timedelta(hours=6)
 # So many names fit the title of a row.
 _FEW = 2
+# So many targets are named before "and 12 more".
+_SOME = 4
+_CLOSING = ("freeze", "override-closed")
+_begins = attrgetter("begins")
+_number = attrgetter("number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,69 +56,121 @@ class Fact:
     reason: str = ""
     lane: int = 0
 
-
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """The beginning of a day, or of a quarter of one, on the axis."""
-
-    at: datetime
-    label: str
-    weekday: str
-    major: bool
+    @property
+    def sameness(self) -> tuple[str, ...]:
+        """What it says beside its time."""
+        return self.rules
 
 
 @dataclass(frozen=True, slots=True)
-class Band:
-    """A stretch of the axis that is drawn side by side: a month, or all of a short range."""
+class Line:
+    """What is said in one line of words: a fact, or many that recur.
 
-    title: str
-    begins: datetime
-    ends: datetime
-    ticks: tuple[Tick, ...]
+    `number` is the place of the first among the row's facts.
+    """
 
-    def place(
-        self,
-        begins: datetime,
-        ends: datetime,
-    ) -> tuple[float, float] | None:
-        """Return where an interval lies as fractions of the width, left edge and width.
+    number: int
+    run: Run[Fact]
 
-        None outside of the band.
-        """
-        left = max(begins, self.begins)
-        right = min(ends, self.ends)
-        whole = self.ends - self.begins
-        # What begins where the band ends is in the next one, as is a clock change there.
-        if left > right or left >= self.ends or right < self.begins:
-            return None
-        # An interval that only touches the band has no part in it, an instant at its beginning has.
-        if left == right and begins != ends:
-            return None
-        return (left - self.begins) / whole, (right - left) / whole
 
-    def left(self, at: datetime) -> float:
-        """Return where an instant lies, 0 outside of the band."""
-        place = self.place(at, at)
-        if place is None:
-            return 0
-        return place[0]
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """What is gated: the targets that some of a row's names share."""
+
+    names: tuple[str, ...]
+    targets: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """All calendars that are alike: their names, and the facts of each, by their beginning."""
+    """All calendars that are alike: their names, and the facts of each, by their beginning.
+
+    `latest` is the last end of each fact and those before it. `descriptions` are paths of windows
+    with what is written there about them.
+    """
 
     names: tuple[str, ...]
     zone: Zone
     begins: datetime
     ends: datetime
     facts: tuple[Fact, ...]
+    latest: tuple[datetime, ...]
+    lines: tuple[Line, ...]
+    gates: tuple[Gates, ...]
+    descriptions: tuple[tuple[str, str], ...]
+
+    def within(self, band: Band) -> Iterator[tuple[int, Fact]]:
+        """Yield the facts that are seen in a band, each with its number."""
+        # The ends are in no order, but the last of them so far is: a year has thousands of facts.
+        first = bisect_left(self.latest, band.begins)
+        behind = bisect_left(self.facts, band.ends, key=_begins)
+        for number in range(first, behind):
+            fact = self.facts[number]
+            if band.place(fact.begins, fact.ends) is not None:
+                yield number, fact
 
     def lanes_in(self, band: Band) -> int:
         """Return how many lanes below the first are in use in a band."""
-        seen = (fact.lane for fact in self.facts if band.place(fact.begins, fact.ends))
         # 0 is the first lane alone, which is always drawn.
-        return max(seen, default=0)
+        return max((fact.lane for _, fact in self.within(band)), default=0)
+
+    def line_of(self, number: int) -> int:
+        """Return the number of the line that a fact is said in."""
+        place = bisect_right(self.lines, number, key=_number)
+        fact = self.facts[number]
+        # What recurs may go on while a freeze begins, which has a line of its own.
+        for line in reversed(self.lines[:place]):
+            if line.run.first.kind == fact.kind and line.run.last.begins >= fact.begins:
+                return line.number
+        return number
+
+    def hover(self, fact: Fact) -> str:
+        """Say a fact with its cluster, its zone and its exact instants; the rims are none.
+
+        What is written about its windows comes last.
+        """
+        if fact.kind == "clock":
+            return f"{self.title}: {fact.words}; {clock.stamp(fact.begins, self.zone)}"
+        since, until = "before", "after"
+        if fact.begins > self.begins:
+            since = clock.stamp(fact.begins, self.zone)
+        if fact.ends < self.ends:
+            until = clock.stamp(fact.ends, self.zone)
+        said = [f"{self.title}: {fact.words}", f"{since} to {until} ({self.zone.key})"]
+        said += (text for rule, text in self.descriptions if rule in fact.rules)
+        return "; ".join(said)
+
+    def gated(self) -> Iterator[str]:
+        """Say what is gated: by names where they differ, nothing of what is selected by label."""
+        for gates in self.gates:
+            if not gates.targets:
+                continue
+            of = ""
+            if len(self.gates) > 1:
+                of = f"{some(gates.names, _SOME)}: "
+            yield f"{of}gates {some(gates.targets, _SOME)}"
+
+    def edges(self) -> Iterator[datetime]:
+        """Yield every instant at which something changes; the rims are none."""
+        for fact in self.facts:
+            if fact.begins > self.begins or fact.kind == "clock":
+                yield fact.begins
+            if fact.ends < self.ends:
+                yield fact.ends
+
+    def state(self, at: datetime) -> str:
+        """Say what holds at an instant: `closed (freezes.christmas)`."""
+        # In another zone the row's own days may begin later.
+        at = min(max(at, self.begins), self.ends - timedelta.resolution)
+        holding = [fact for fact in self.facts if fact.begins <= at < fact.ends]
+        for fact in holding:
+            if fact.kind == "open":
+                return f"open ({', '.join(fact.rules)})"
+        closing = [fact for fact in holding if fact.kind in _CLOSING]
+        if not closing:
+            return "closed"
+        rules = (rule for fact in closing for rule in fact.rules)
+        return f"closed ({', '.join(rules)})"
 
     @property
     def has_more(self) -> bool:
@@ -131,15 +187,18 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Rows and bands; `policy` is the one that all rows are of, empty where they differ.
+    """Rows and what of the axis is drawn; `policy` is that of all rows, empty where they differ.
 
-    `zone` is the axis's.
+    `zone` is the axis's; `gates` says what all gate, empty where they differ. `now` is an instant
+    that is marked, if it is among the days.
     """
 
     policy: str
     zone: Zone
     rows: tuple[Row, ...]
-    bands: tuple[Band, ...]
+    parts: tuple[Band | Quiet, ...]
+    gates: str = ""
+    now: datetime | None = None
 
     @property
     def subject(self) -> str:
@@ -151,17 +210,24 @@ class Picture:
         """The first and the last day, on the clocks of the first row."""
         row = self.rows[0]
         first = row.begins.astimezone(row.zone)
-        # The end is the midnight after the last day, so a moment before it is asked for its date.
-        last = (row.ends - timedelta.resolution).astimezone(row.zone)
-        return f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
+        return f"{first:%Y-%m-%d} to {last_day(row.ends, row.zone)}"
 
     @property
     def title(self) -> str:
         """Both in one line."""
         return f"{self.subject}, {self.days}"
 
+    def months(self) -> Iterator[tuple[str, Band | Quiet]]:
+        """Yield the parts, each with its month where it is another than before, else with none."""
+        before = ""
+        for part in self.parts:
+            month = ""
+            if isinstance(part, Band) and part.month != before:
+                month = before = part.month
+            yield month, part
 
-def draw(every: Sequence[Calendar]) -> Picture:
+
+def draw(every: Sequence[Calendar], now: datetime | None = None) -> Picture:
     """Arrange calendars; the axis is in their time zone, or in UTC where they have several."""
     # A title says what all rows have in common, and each row the rest.
     policy = ""
@@ -175,8 +241,50 @@ def draw(every: Sequence[Calendar]) -> Picture:
     # In several zones days begin at several instants: the axis has them all.
     begins = min(one.begins for one in every)
     ends = max(one.ends for one in every)
+    if now is not None and not begins <= now < ends:
+        now = None
     rows = [_row(group, same_policy=bool(policy)) for group in alike(every)]
-    return Picture(policy, zone, tuple(rows), tuple(_bands(begins, ends, zone)))
+    parts = _parts(list(split(begins, ends, zone)), rows, now)
+    gates = some([str(target) for target in gated(every)], _SOME)
+    return Picture(policy, zone, tuple(rows), tuple(parts), gates, now)
+
+
+def _parts(
+    bands: Sequence[Band],
+    rows: Sequence[Row],
+    now: datetime | None,
+) -> Iterator[Band | Quiet]:
+    """Yield the bands, but one line for all weeks in a row in which no row changes."""
+    # All that was asked for is looked at, however little happens in it.
+    if len(bands) == 1:
+        yield from bands
+        return
+    edges = {edge for row in rows for edge in row.edges()}
+    if now is not None:
+        edges.add(now)
+    in_order = sorted(edges)
+
+    def changes(band: Band) -> bool:
+        return bisect_left(in_order, band.begins) < bisect_left(in_order, band.ends)
+
+    for is_drawn, group in groupby(bands, changes):
+        found = list(group)
+        if is_drawn:
+            yield from found
+        else:
+            yield _quiet(found, rows)
+
+
+def _quiet(weeks: Sequence[Band], rows: Sequence[Row]) -> Quiet:
+    begins = weeks[0].begins
+    # Nothing changes in them, so their beginning says what holds in all.
+    names: dict[str, list[str]] = {}
+    for row in rows:
+        names.setdefault(row.state(begins), []).extend(row.names)
+    states = "".join(names)
+    if len(names) > 1:
+        states = "; ".join(f"{some(found, _FEW)} {state}" for state, found in names.items())
+    return Quiet(weeks[0].first, weeks[-1].last, begins, weeks[-1].ends, states)
 
 
 def _row(group: Sequence[Calendar], *, same_policy: bool) -> Row:
@@ -189,7 +297,47 @@ def _row(group: Sequence[Calendar], *, same_policy: bool) -> Row:
             name = one.timetable.cluster
         names.append(name)
     facts = sorted(_facts(calendar), key=lambda fact: (fact.begins, fact.lane))
-    return Row(tuple(names), calendar.zone, calendar.begins, calendar.ends, tuple(facts))
+    latest = accumulate((fact.ends for fact in facts), max)
+    descriptions: dict[tuple[str, str], None] = {}
+    for one in group:
+        descriptions |= dict.fromkeys(one.descriptions)
+    return Row(
+        tuple(names),
+        calendar.zone,
+        calendar.begins,
+        calendar.ends,
+        tuple(facts),
+        tuple(latest),
+        tuple(_lines(facts)),
+        tuple(_gates(names, group)),
+        tuple(descriptions),
+    )
+
+
+def _gates(names: Sequence[str], group: Sequence[Calendar]) -> Iterator[Gates]:
+    """Yield what is gated, by what the calendars of a row have in common."""
+    found: dict[tuple[Target, ...], list[str]] = {}
+    for name, calendar in zip(names, group, strict=True):
+        found.setdefault(calendar.timetable.targets, []).append(name)
+    for targets, of in found.items():
+        yield Gates(tuple(of), tuple(map(str, targets)))
+
+
+def _lines(facts: Sequence[Fact]) -> list[Line]:
+    """Fold what is open and recurs; freezes, overrides and clock changes stay as they are."""
+    lines: list[Line] = []
+    opened: list[int] = []
+    for number, fact in enumerate(facts):
+        if fact.kind == "open":
+            opened.append(number)
+        else:
+            lines.append(Line(number, Run(fact, fact)))
+    # A run stands for so many of them, in their order.
+    numbers = iter(opened)
+    for run in fold(facts[number] for number in opened):
+        first, *_ = islice(numbers, run.count)
+        lines.append(Line(first, run))
+    return sorted(lines, key=_number)
 
 
 def _facts(calendar: Calendar) -> Iterator[Fact]:
@@ -251,84 +399,3 @@ def _when(calendar: Calendar, begins: datetime, ends: datetime) -> str:
     if ends < calendar.ends:
         until = clock.shown(ends, calendar.zone)
     return f"{since} to {until} ({span(ends - begins)})"
-
-
-def _bands(
-    begins: datetime,
-    ends: datetime,
-    zone: tzinfo,
-) -> Iterator[Band]:
-    first = begins.astimezone(zone).date()
-    # The end is exclusive, so a moment before it is asked for its date.
-    last = (ends - timedelta.resolution).astimezone(zone).date()
-    if last - first < _ONE_BAND * _DAY:
-        yield _band("", begins, ends, zone)
-        return
-    month = first.replace(day=1)
-    while month <= last:
-        # 31 days from the first of a month are always in the next one.
-        following = (month + 31 * _DAY).replace(day=1)
-        title = f"{month:%B %Y}"
-        yield _band(title, _midnight(month, zone), _midnight(following, zone), zone)
-        month = following
-
-
-def _band(
-    title: str,
-    begins: datetime,
-    ends: datetime,
-    zone: tzinfo,
-) -> Band:
-    return Band(title, begins, ends, tuple(_ticks(begins, ends, zone)))
-
-
-def _ticks(
-    begins: datetime,
-    ends: datetime,
-    zone: tzinfo,
-) -> Iterator[Tick]:
-    """Yield every day that begins in an interval, in a short one every quarter.
-
-    The last has words if there is room.
-    """
-    step = _DAY
-    if ends - begins <= _HOURLY * _DAY:
-        step = _QUARTER
-    # On the wall clock: after a clock change the next day still begins at 00:00.
-    wall = datetime.combine(begins.astimezone(zone).date(), time())
-    at = wallclock.instant(wall, zone)
-    while at < ends:
-        if at >= begins:
-            # Half of a step is about as wide as the words.
-            has_room = ends - at >= step / 2
-            yield _tick(wall, at, step, has_room=has_room)
-        wall += step
-        at = wallclock.instant(wall, zone)
-
-
-def _tick(
-    wall: datetime,
-    at: datetime,
-    step: timedelta,
-    *,
-    has_room: bool,
-) -> Tick:
-    """Return the tick at a wall-clock time; one without room for words is a line alone."""
-    if step == _DAY:
-        # Among days, Mondays stand out; among quarters, midnights.
-        label = f"{wall:%d}"
-        major = wall.weekday() == 0
-    elif wall.time() == time():
-        label = f"{wall:%a %d}"
-        major = True
-    else:
-        label = f"{wall:%H:%M}"
-        major = False
-    weekday = f"{wall:%a}"
-    if not has_room:
-        label = weekday = ""
-    return Tick(at.astimezone(UTC), label, weekday, major)
-
-
-def _midnight(day: date, zone: tzinfo) -> datetime:
-    return wallclock.instant(datetime.combine(day, time()), zone)

@@ -11,7 +11,7 @@ from operator import attrgetter
 from krm_windows import escape
 from krm_windows.gate import wallclock
 from krm_windows.preview import clock, exceptions
-from krm_windows.preview.calendar import Calendar, alike, some
+from krm_windows.preview.calendar import Calendar, alike, gated, some
 from krm_windows.preview.clock import shown
 from krm_windows.preview.folding import Run, S, fold
 from krm_windows.schedule.timeline import Segment
@@ -128,10 +128,10 @@ def _lines(
 
 def _gated(group: Sequence[Calendar], width: int) -> Iterator[str]:
     """Yield what is gated, where the calendars that are alike gate the same."""
-    targets = {calendar.timetable.targets for calendar in group}
-    if len(targets) > 1 or not group[0].timetable.targets:
+    targets = gated(group)
+    if not targets:
         return
-    named = some([escape.line(str(target)) for target in group[0].timetable.targets], _FEW)
+    named = some([escape.line(str(target)) for target in targets], _FEW)
     # A line goes on below the first word. A line end in a name must not be where it does.
     yield from textwrap.wrap(
         f"gates {named}",

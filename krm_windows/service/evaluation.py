@@ -17,7 +17,7 @@ from krm_windows.krm import InputError, KubeObject
 from krm_windows.policy import load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview import html, ics, records
-from krm_windows.preview.calendar import Calendar, Period, calendars, rules_of
+from krm_windows.preview.calendar import Calendar, Period, calendars, described, rules_of
 from krm_windows.preview.versions import Source
 from krm_windows.results import Result, fails
 from krm_windows.service.policies import Stored
@@ -203,6 +203,9 @@ class Evaluator:
         found = self._calendars.get(key)
         if found is None:
             [drawn] = calendars([self.timetable(stored, cluster)], period)
+            # Of the forms, the page alone has what the policy says about its windows.
+            if form is Format.HTML:
+                drawn = described(drawn, self.policy(stored, cluster).spec)
             found = _answer(_written(drawn, form), datetime.max.replace(tzinfo=UTC))
             self._calendars.put(key, found, _size(found))
         return found

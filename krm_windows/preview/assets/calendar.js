@@ -1,17 +1,20 @@
 // The page is whole without this: it makes a picture one stop of the Tab key, in which the arrow
 // keys move, and lets one look for a cluster.
 "use strict";
+const every = () => [...document.querySelectorAll(".bar")];
 const bars = (row) => [...row.querySelectorAll(".bar")];
 const shown = () => [...document.querySelectorAll("tr[data-row]:not([hidden])")];
 const rows = () => shown().filter((row) => bars(row).length);
+// A row goes on in the next week.
+const along = (row) => shown().filter((other) => other.dataset.row === row.dataset.row).flatMap(bars);
 
 function middle(bar) {
   const box = bar.getBoundingClientRect();
   return box.left + box.width / 2;
 }
 
-function stop(table, bar) {
-  table.querySelectorAll(".bar").forEach((other) => { other.tabIndex = other === bar ? 0 : -1; });
+function stop(bar) {
+  every().forEach((other) => { other.tabIndex = other === bar ? 0 : -1; });
 }
 
 function nearest(row, bar) {
@@ -20,7 +23,7 @@ function nearest(row, bar) {
 }
 
 function neighbour(bar, key) {
-  const row = bar.closest("tr"), here = bars(row), all = rows();
+  const row = bar.closest("tr"), here = along(row), all = rows();
   const i = here.indexOf(bar), r = all.indexOf(row);
   const above = all[r - 1], below = all[r + 1];
   switch (key) {
@@ -34,10 +37,14 @@ function neighbour(bar, key) {
   }
 }
 
+stop(every()[0]);
+// The names of the first week lead to all words: those of a year would be hundreds of stops.
+[...document.querySelectorAll(".band")].slice(1).forEach((table) => {
+  table.querySelectorAll("th a").forEach((link) => { link.tabIndex = -1; });
+});
 document.querySelectorAll(".band").forEach((table) => {
-  stop(table, table.querySelector(".bar"));
   table.addEventListener("focusin", ({ target }) => {
-    if (target.matches(".bar")) stop(table, target);
+    if (target.matches(".bar")) stop(target);
   });
   table.addEventListener("keydown", (event) => {
     const next = event.target.matches(".bar") && neighbour(event.target, event.key);

@@ -10,9 +10,11 @@ from datetime import datetime
 from markupsafe import Markup
 
 from krm_windows.preview import html, markup, merged_bars, svg
+from krm_windows.preview.bands import Band, Quiet, Tick
 from krm_windows.preview.calendar import Calendar
+from krm_windows.preview.clock import shown
 from krm_windows.preview.markup import Element, element, percent
-from krm_windows.preview.picture import Band, Fact, Picture, Row, Tick, draw
+from krm_windows.preview.picture import Fact, Picture, Row, draw
 
 # In pixels: what results, and below it what was asked for.
 _LANE = 26
@@ -36,12 +38,17 @@ class Drawn:
 
 def drawn(every: Sequence[Calendar], now: datetime) -> Drawn:
     """Draw some calendars."""
-    picture = draw(every)
-    legend = html.legend()
-    swatch = element("span", class_="swatch line-of-now", aria_hidden="true")
-    legend.append(element("li", swatch, "now"))
-    parts: list[Element] = [legend, element("svg", svg.patterns(), class_="patterns")]
-    parts += [_band(picture, band, now) for band in picture.bands]
+    picture = draw(every, now)
+    has_now = picture.now is not None
+    patterns = element("svg", svg.patterns(), class_="patterns")
+    parts: list[Element] = [html.legend(has_now=has_now), patterns]
+    for month, part in picture.months():
+        if month:
+            parts.append(element("h3", month))
+        if isinstance(part, Quiet):
+            parts.append(element("p", part.words, class_="quiet"))
+        else:
+            parts.append(_band(picture, part))
     words = [html.words(row, number) for number, row in enumerate(picture.rows)]
     return Drawn(_markup(parts), _markup(words))
 
@@ -51,20 +58,20 @@ def _markup(parts: Sequence[Element]) -> Markup:
     return Markup("").join(Markup(markup.fragment(part)) for part in parts)  # noqa: S704
 
 
-def _band(picture: Picture, band: Band, now: datetime) -> Element:
+def _band(picture: Picture, band: Band) -> Element:
     children: list[Element] = []
-    # One band needs no heading: that of the section says all.
-    if band.title:
-        children.append(element("h3", band.title))
     ticks = [_tick(tick, band) for tick in band.ticks if tick.label]
     classes = "ticks"
     if len(ticks) > _FEW_TICKS:
         classes = "ticks many"
-    axis = element("svg", *ticks, class_=classes, height=_AXIS, aria_hidden="true")
+    shades = _weekends(band, _AXIS)
+    axis = element("svg", *shades, *ticks, class_=classes, height=_AXIS, aria_hidden="true")
     children.append(element("div", element("span"), axis, class_="line"))
     for number, row in enumerate(picture.rows):
-        children.append(_row(row, number, band, now))
-    return element("section", *children, class_="picture", aria_label=band.title or picture.title)
+        children.append(_row(row, number, band, picture.now))
+    return element(
+        "section", *children, class_="picture", aria_label=f"{picture.subject}, {band.days}"
+    )
 
 
 def _tick(tick: Tick, band: Band) -> Element:
@@ -81,7 +88,7 @@ def _tick(tick: Tick, band: Band) -> Element:
     )
 
 
-def _row(row: Row, number: int, band: Band, now: datetime) -> Element:
+def _row(row: Row, number: int, band: Band, now: datetime | None) -> Element:
     # A row grows with what overlaps in it.
     height = _LANE + _OTHER_LANE * row.lanes_in(band)
     # To a screen reader it is one picture: the table below has each fact in words.
@@ -102,10 +109,11 @@ def _shapes(
     row: Row,
     band: Band,
     height: int,
-    now: datetime,
+    now: datetime | None,
 ) -> Iterator[Element]:
     # In this order they lie on each other: paper, grid, bars, and now on top.
     yield element("rect", class_="paper", width="100%", height=height)
+    yield from _weekends(band, height)
     for tick in band.ticks:
         kind = "grid"
         if tick.major:
@@ -115,9 +123,19 @@ def _shapes(
     for _, fact in merged_bars.bars(row, band):
         place = band.place(fact.begins, fact.ends)
         if place is not None:
-            yield _fact(fact, place, height)
-    if band.begins <= now < band.ends:
-        yield element("g", element("title", "now"), _line("now", band.left(now), height))
+            yield _fact(row, fact, place, height)
+    if now is not None and band.begins <= now < band.ends:
+        words = f"now: {shown(now, row.zone)} ({row.zone.key})"
+        yield element("g", element("title", words), _line("now", band.left(now), height))
+
+
+def _weekends(band: Band, height: int) -> Iterator[Element]:
+    for interval in band.weekends:
+        place = band.place(*interval)
+        if place is None:
+            continue
+        left, width = map(percent, place)
+        yield element("rect", class_="weekend-paper", x=left, y=0, width=width, height=height)
 
 
 def _line(kind: str, left: float, height: int) -> Element:
@@ -125,10 +143,10 @@ def _line(kind: str, left: float, height: int) -> Element:
     return element("line", class_=kind, x1=x, x2=x, y1=0, y2=height)
 
 
-def _fact(fact: Fact, place: tuple[float, float], height: int) -> Element:
+def _fact(row: Row, fact: Fact, place: tuple[float, float], height: int) -> Element:
     left, width = place
     # What a pointer shows when it rests on the bar.
-    words = element("title", fact.words)
+    words = element("title", row.hover(fact))
     if fact.kind == "clock":
         return element("g", words, _line("clock", left, height))
     top = 2

@@ -115,7 +115,9 @@ def test_the_calendar_has_a_name() -> None:
     """What a program shows beside it: the policies, the first few of many."""
     week = calendars([WEEK], Period(date(2026, 3, 23), 7))
     named = icalendar.Calendar.from_ical(ics.render(week))
-    assert named["X-WR-CALNAME"] == "flux-system/week on plant-7"
+    # RFC 7986, 5.1, and what programs knew before it.
+    for title in ("NAME", "X-WR-CALNAME"):
+        assert named[title] == "flux-system/week on plant-7"
 
 
 def test_a_record_has_freezes_and_overrides_too() -> None:

@@ -1,15 +1,20 @@
 """What pictures show: rows of what is alike, bands of time, lanes for what was asked for."""
 
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import pytest
 import zoned
+from calls import spec
 
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Kind, Rule, Timetable
-from krm_windows.preview import merged_bars, svg
-from krm_windows.preview.calendar import Calendar, Period, calendars
+from krm_windows.gate.timetable import Kind, Rule, Target, Timetable
+from krm_windows.krm import KubeObject
+from krm_windows.policy.load import load
+from krm_windows.preview import html, merged_bars, svg
+from krm_windows.preview.bands import Band, Quiet
+from krm_windows.preview.calendar import Calendar, Period, calendars, described
 from krm_windows.preview.picture import Picture, draw
 
 WEEK = Rule(
@@ -68,22 +73,143 @@ def test_rims_are_no_edges() -> None:
     assert row.facts[0].words == "open from before to after these days (1 d), by windows.office"
 
 
-def test_a_long_range_is_drawn_by_months() -> None:
-    """Each month is whole, so that all have one scale."""
-    bands = drawn(timetable(), days=60).bands
-    assert [(band.title, len(band.ticks)) for band in bands] == [
-        ("March 2027", 31),
-        ("April 2027", 30),
-        ("May 2027", 31),
+def bands(picture: Picture) -> list[Band]:
+    """What of the axis is drawn."""
+    return [part for part in picture.parts if isinstance(part, Band)]
+
+
+def test_a_long_range_is_drawn_by_weeks() -> None:
+    """Each week is whole, so that all have one scale, and each month is named once."""
+    picture = drawn(timetable(), days=30)
+    assert [(month, band.days, len(band.ticks)) for month, band in picture.months()] == [
+        ("March 2027", "Mon 2027-03-08 to Sun 2027-03-14", 7),
+        ("", "Mon 2027-03-15 to Sun 2027-03-21", 7),
+        ("", "Mon 2027-03-22 to Sun 2027-03-28", 7),
+        ("", "Mon 2027-03-29 to Sun 2027-04-04", 7),
+        ("April 2027", "Mon 2027-04-05 to Sun 2027-04-11", 7),
     ]
-    assert [band.title for band in drawn(timetable(), days=35).bands] == [""]
+    # Nine days are side by side, as a week in two zones may touch as many.
+    assert [len(drawn(timetable(), days=days).parts) for days in (1, 7, 9, 10)] == [1, 1, 1, 2]
+    assert [tick.label for tick in bands(picture)[3].ticks[1:4]] == ["30 Mar", "31 Mar", "01 Apr"]
 
 
 def test_a_short_range_is_drawn_by_hours() -> None:
     """A day has four quarters; one that lost an hour too."""
-    [band] = drawn(timetable(), start=date(2027, 3, 28), days=1).bands
-    assert [tick.label for tick in band.ticks] == ["Sun 28", "06:00", "12:00", "18:00"]
+    [band] = bands(drawn(timetable(), start=date(2027, 3, 28), days=1))
+    assert [(tick.weekday, tick.label) for tick in band.ticks] == [
+        ("Sun", "28 Mar"),
+        ("", "06:00"),
+        ("", "12:00"),
+        ("", "18:00"),
+    ]
     assert band.place(band.ticks[1].at, band.ends) == pytest.approx((5 / 23, 18 / 23))
+
+
+def test_weekends_are_whole_days() -> None:
+    """Of the clock: the Sunday on which clocks change has 23 hours."""
+    [band] = bands(drawn(timetable(), start=date(2027, 3, 26), days=5))
+    assert [(ends - begins) / timedelta(hours=1) for begins, ends in band.weekends] == [24, 23]
+
+
+FROZEN = FREEZE._replace(key="long", begins=datetime(2027, 3, 12), ends=datetime(2027, 4, 7))
+QUIET = [
+    ((), None, "3 weeks, Mon 2027-03-15 to Sun 2027-04-04: closed (freezes.long)"),
+    # Now is in the first week of the three, which then is drawn.
+    ((), 15, "2 weeks, Mon 2027-03-22 to Sun 2027-04-04: closed (freezes.long)"),
+    ((FIX,), None, "1 week, Mon 2027-03-15 to Sun 2027-03-21: closed (freezes.long)"),
+]
+
+
+@pytest.mark.parametrize(("overrides", "now", "words"), QUIET)
+def test_weeks_without_a_change_are_a_line(
+    overrides: tuple[Rule, ...], now: int | None, words: str
+) -> None:
+    """Whatever holds in them; a change of the clock is none of the policy, and is drawn."""
+    frozen = timetable(zone="Etc/UTC")._replace(freezes=(FROZEN,), overrides=overrides)
+    at = datetime(2027, 3, now, 12, tzinfo=UTC) if now else None
+    picture = draw(calendars([frozen], Period(date(2027, 3, 8), 42)), at)
+    said = [part.words for part in picture.parts if isinstance(part, Quiet)]
+    assert said[0] == words
+    # What is drawn and what is said follow each other without a gap.
+    assert all(one.ends == next_one.begins for one, next_one in pairwise(picture.parts))
+
+
+def test_a_quiet_week_says_what_differs() -> None:
+    """Of rows that differ, each state has its names."""
+    never = timetable("b")._replace(windows=(), freezes=(), overrides=())
+    always = never._replace(cluster="a", outside_windows="Open")
+    picture = drawn(never, always, timetable("c")._replace(windows=()), days=42)
+    [first, *_] = [part for part in picture.parts if isinstance(part, Quiet)]
+    assert first.states == "b, c closed; a open (outsideWindows)"
+
+
+def test_now_is_marked_if_it_is_among_the_days() -> None:
+    """Only an instant that is given is marked; the same call writes the same bytes."""
+    every = calendars([timetable()], Period(date(2027, 3, 8), 7))
+    within = datetime(2027, 3, 9, 12, tzinfo=UTC)
+    assert draw(every, within).now == within
+    assert draw(every, datetime(2027, 3, 15, 12, tzinfo=UTC)).now is None
+    for writer in (html.render, svg.render):
+        assert "now" in writer(every, within).partition("</style>")[2]
+        assert writer(every, within) == writer(every, within)
+        assert "Now it is" not in writer(every)
+
+
+def test_what_is_gated_and_why_is_named() -> None:
+    """Targets that all share are said once, others by their names; windows say what they are."""
+    apps, infra = (Target("g", "r", "Kustomization", "flux", name) for name in ("apps", "infra"))
+    every = calendars(
+        [timetable("a")._replace(targets=(apps,)), timetable("b")._replace(targets=(infra,))],
+        Period(date(2027, 3, 8), 7),
+    )
+    assert draw(every[:1]).gates == "Kustomization flux/apps"
+    assert draw(every).gates == ""
+    [row] = draw(every).rows
+    assert [(each.names, each.targets) for each in row.gates] == [
+        (("a",), ("Kustomization flux/apps",)),
+        (("b",), ("Kustomization flux/infra",)),
+    ]
+    loaded = load(KubeObject.parse(spec(windows=DESCRIBED).encode()).node)
+    policy, _ = loaded.for_cluster(None)
+    assert policy is not None
+    [row] = draw([described(every[0], policy.spec)]).rows
+    assert row.descriptions == (("windows.office", "Somebody is <on> call"),)
+    assert row.hover(row.facts[0]).endswith("(Europe/Berlin); Somebody is <on> call")
+    page = html.render([described(every[0], policy.spec)])
+    assert "Somebody is &lt;on&gt; call" in page
+
+
+DESCRIBED = """
+office: {opens: Mon 08:00, closes: Thu 17:00, description: Somebody is <on> call}
+nights: {opens: Mon 22:00, closes: Tue 02:00}
+"""
+
+
+def test_hover_says_cluster_zone_and_instants() -> None:
+    """Instants with their offset; the rims of the days are none."""
+    [row] = drawn(timetable("plant-7"), start=date(2027, 3, 26), days=4).rows
+    [first, *_] = [fact for fact in row.facts if fact.kind == "open"]
+    assert row.hover(first) == (
+        "plant-7: open Fri 2027-03-26 09:00 to Fri 2027-03-26 18:00 (9 h), by overrides.fix; "
+        "2027-03-26T09:00:00+01:00 to 2027-03-26T18:00:00+01:00 (Europe/Berlin)"
+    )
+    [freeze] = [fact for fact in row.facts if fact.label == "easter"]
+    assert row.hover(freeze).endswith("; before to after (Europe/Berlin)")
+
+
+def test_what_recurs_is_one_line_that_its_bars_lead_to() -> None:
+    """A freeze in between stays a line of its own."""
+    tens = zoned.timetable(
+        policy="flux-system/tens", time_zone="UTC", windows=(EVERY_TEN,), overrides=(FIX,)
+    )
+    [row] = drawn(tens, start=date(2027, 3, 25), days=4).rows
+    assert sum(line.run.count for line in row.lines) == len(row.facts)
+    assert len(row.lines) < 8 < len(row.facts)
+    lines = {line.number: line for line in row.lines}
+    for number, fact in enumerate(row.facts):
+        line = lines[row.line_of(number)]
+        assert line.run.first.kind == fact.kind
+        assert line.run.first.begins <= fact.begins <= line.run.last.begins
 
 
 def test_several_zones_share_an_axis_in_utc() -> None:
@@ -109,7 +235,8 @@ def test_svg_shows_every_fact() -> None:
     root = ET.fromstring(svg.render(every))  # noqa: S314 - it is our own
     titles = {title.text for title in root.iter("{http://www.w3.org/2000/svg}title")}
     [row] = draw(every).rows
-    assert {fact.words for fact in row.facts} | {"<a> & b"} <= titles
+    assert {row.hover(fact) for fact in row.facts if fact.kind != "freeze"} <= titles
+    assert "<a> & b (Europe/Berlin)" in titles
 
 
 EVERY_TEN = Rule(
@@ -120,7 +247,7 @@ EVERY_TEN = Rule(
 @pytest.mark.parametrize(
     ("days", "drawn_bars"),
     [(28, ["often"]), (1, ["open"] * 144)],
-    ids=["too fine for a month", "seen one by one on a day"],
+    ids=["too fine for a week", "seen one by one on a day"],
 )
 def test_windows_too_fine_to_see(days: int, drawn_bars: list[str]) -> None:
     """Many short windows are never one block of "open".
@@ -129,17 +256,20 @@ def test_windows_too_fine_to_see(days: int, drawn_bars: list[str]) -> None:
     """
     tens = zoned.timetable(policy="flux-system/tens", time_zone="UTC", windows=(EVERY_TEN,))
     picture = drawn(tens, days=days)
-    bars = merged_bars.bars(picture.rows[0], picture.bands[0])
+    bars = merged_bars.bars(picture.rows[0], bands(picture)[0])
     assert [fact.kind for _, fact in bars] == drawn_bars
     if days > 1:
+        assert bars[0][1].label == "tens, every 10 m, 1,008 times"
         assert bars[0][1].words.startswith(
-            "opens 4032 times within 27 d 23 h 55 m, for 14 d in all, by windows.tens"
+            "opens every 10 m, 1,008 times, within 6 d 23 h 55 m, for 3 d 12 h in all, "
+            "by windows.tens"
         )
 
 
 def test_bars_keep_the_order_of_what_begins() -> None:
     """Whoever moves by keyboard meets everything in the order of time."""
     picture = drawn(timetable())
-    assert [number for number, _ in merged_bars.bars(picture.rows[0], picture.bands[0])] == list(
-        range(len(picture.rows[0].facts))
-    )
+    [row] = picture.rows
+    met = [[number for number, _ in merged_bars.bars(row, band)] for band in bands(picture)]
+    assert all(numbers == sorted(numbers) for numbers in met)
+    assert {number for numbers in met for number in numbers} == set(range(len(row.facts)))
