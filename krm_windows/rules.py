@@ -428,7 +428,8 @@ OBJECT_LIST = _error(
     "object-list", "A List among the resources contains objects that may be in different classes."
 )
 REFERENCE_PARTED = _error(
-    "reference-parted", "A reference into another class would break, as the name in it changes."
+    "reference-parted",
+    "A reference to another class would break, because the name of its object changes.",
 )
 REFERENCE_AHEAD = _warning(
     "reference-ahead", "An object refers to one of a later class, which may not exist yet."

@@ -199,8 +199,8 @@ def _hurried(
             minutes = between // timedelta(minutes=1)
             when = edge.astimezone(zone)
             message = (
-                f"have edges at {findings.moment(when)} and {minutes} minutes later, as the "
-                f"clocks of {zone.key} change, and a Job that starts late would undo the "
+                f"have edges at {findings.moment(when)} and {minutes} minutes later, because "
+                f"the clocks of {zone.key} change, and a Job that starts late would undo the "
                 "next; use the actuator Gate"
             )
             yield findings.at(rules.KUBECTL_DEADLINE, "windows", message, when)

@@ -149,7 +149,7 @@ def _no_token(text: str | bytes, index: int) -> str:
     if found == "\t":
         return "a tab cannot indent in YAML: use spaces"
     # `@` and the backtick are reserved (YAML 1.2.2, 5.3), and `%` begins a directive.
-    return f"{found!r} cannot begin a text that is not quoted"
+    return f"{found!r} cannot begin an unquoted string"
 
 
 def too_deep(event: yaml.Event) -> ExcessError:

@@ -345,7 +345,7 @@ class _Parser:
         self._take("?")
         # Each repetition inside multiplies: `(a{100}){100}` is too much.
         if _copies(Repeat(node, *bounds)) > MOST_REPEATS:
-            raise PatternError(f"repeats what is repeated, more than {MOST_REPEATS} times together")
+            raise PatternError(f"has nested repeats of more than {MOST_REPEATS} times in total")
         start = self.position
         # `a**` and `a{2}{3}`: Go refuses both.
         if self._bounds() is not None:

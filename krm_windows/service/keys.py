@@ -162,9 +162,9 @@ class Keys:
             keys = dict(_usable(http.records(http.record(http.parsed(self._text())).get("keys"))))
             failure = None
             if not keys:
-                failure = "there is no key among them that signs tokens"
+                failure = "none of the keys signs tokens"
         except ForgeError:
-            failure = "the answer is no JSON Web Key Set, or no discovery document"
+            failure = "the response is not a JSON Web Key Set or discovery document"
         except (OSError, WorkspaceError, http.UnfitError, urllib3.exceptions.HTTPError) as error:
             failure = f"{type(error).__name__}: {error}"
         finally:

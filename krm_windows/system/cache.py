@@ -175,7 +175,7 @@ def _key(path: Path) -> bytes:
         key = file.read(_KEY_BYTES + 1)
     if len(key) != _KEY_BYTES:
         raise WorkspaceError(
-            f"{path}: must hold {_KEY_BYTES} bytes; remove it, and a new one is created"
+            f"{path}: must contain {_KEY_BYTES} bytes; remove it, and a new one is created"
         )
     return key
 

@@ -264,7 +264,7 @@ class Branch:
             return
         ended = self.run("remote", "get-url", "--", remote)
         if ended.code != 0:
-            raise WorkspaceError(f"there is no remote {remote!r}: see git remote")
+            raise WorkspaceError(f"remote {remote!r} not found: see git remote")
 
     def remove(self, remote: str, ref: str) -> None:
         """Remove a ref of a remote; what cannot be removed is left."""

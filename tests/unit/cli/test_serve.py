@@ -93,7 +93,7 @@ FOUND_LATER = (
     "the URL must be https",
     "no-such-keys",
     "no-such-file",
-    "there is no remote 'nowhere'",
+    "remote 'nowhere' not found",
     "the certificate or its key cannot",
 )
 
@@ -125,7 +125,7 @@ FOUND_LATER = (
         (["--propose-token", "a", "--push", "origin"], "--propose-token has no effect without"),
         ([*OIDC, "--oidc-jwks", "no-such-keys"], "no-such-keys"),
         (["--oidc-issuer", "id.example.com", "--oidc-audience", "a"], "the URL must be https"),
-        (["--push", "nowhere"], "there is no remote 'nowhere'"),
+        (["--push", "nowhere"], "remote 'nowhere' not found"),
         (["--new-file", "../{name}.yaml"], "--new-file must be"),
         (["--new-file", "/{name}.yaml"], "--new-file must be"),
         (["--new-file", "a/{name}"], "--new-file must be"),

@@ -116,7 +116,7 @@ def test_a_key_that_is_for_something_else_signs_nothing(
 ) -> None:
     """A provider may publish keys to encrypt for it beside those it signs with (RFC 7517, 4.2)."""
     issuer.key.update(purpose)
-    with pytest.raises(UnreachableError, match="no key among them that signs"):
+    with pytest.raises(UnreachableError, match="none of the keys signs"):
         Keys(issuer.address, None).claims(issuer.token(), AUDIENCE)
 
 
