@@ -15,7 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from krm_windows.service.settings import Limits
 from krm_windows.system.errors import WorkspaceError
 
-# A request's line and headers have to be here after so long, at first and after each answer: who
+# A request's line and headers, and before them a TLS handshake, have to be here after so long: who
 # sends a byte now and then would hold a connection for ever.
 _HEADER_SECONDS = 10.0
 _IDLE_SECONDS = 20.0
@@ -109,12 +109,30 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen: a socket that is only bound refuses whoever comes."""
-        await super().startup(sockets)
+        await super().startup([])
+        for each in sockets or ():
+            await self._listen(each)
         # What was read so far stays; what comes is mostly freed without being looked for.
         gc.freeze()
         gc.set_threshold(_OBJECTS)
         if self.started:
             self._said()
+
+    async def _listen(self, bound: socket.socket) -> None:
+        """Listen as uvicorn does, which would wait a minute for each TLS handshake."""
+        config = self.config
+        seconds: float | None = None
+        if config.ssl is not None:
+            seconds = _HEADER_SECONDS
+        loop = asyncio.get_running_loop()
+        listening = await loop.create_server(
+            lambda: Protocol(config, self.server_state, self.lifespan.state),
+            sock=bound,
+            ssl=config.ssl,
+            ssl_handshake_timeout=seconds,
+            backlog=config.backlog,
+        )
+        self.servers.append(listening)
 
 
 def run(

@@ -357,3 +357,7 @@ def test_over_tls(repository: Path, tmp_path: Path) -> None:
         assert answer.status == 200
         assert "max-age" in answer.headers["Strict-Transport-Security"]
         connection.close()
+        # Who says nothing, or stops amid the handshake, is not waited for: as long as for a head.
+        for said in (b"", b"\x16\x03\x01\x02\x00"):
+            found, seconds = answered(port, said)
+            assert (found, seconds < 10) == (b"", True)
