@@ -72,6 +72,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     # Exactly one of the two: neither has nothing to look at, both have two different subjects.
     if bool(arguments.policies) == (arguments.repo is not None):
         raise UsageError("check needs either a POLICY or --repo DIR")
+    for path in arguments.policies:
+        # Whoever names a directory means what is in it.
+        if Path(path).is_dir():
+            raise UsageError(
+                f"{path}: is a directory, not a policy; `krm-windows check --repo {path}` checks "
+                "a repository"
+            )
     check_cluster(arguments)
     if arguments.repo is None:
         return _policies(arguments)

@@ -93,6 +93,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     name = _chosen(by_name, arguments, asks=asks)
     found = _survey(tree, by_name[name], arguments)
     cluster = replace(found.clusters[0], name=name)
+    _check_top(tree, cluster)
     _log_unread(found)
     proposed = propose(cluster, tree)
     if not proposed.targets:
@@ -214,7 +215,10 @@ def _nothing(cluster: Cluster, proposed: Proposed) -> str:
     """Say why a cluster has nothing that a policy could gate."""
     # A second policy of the same targets would be refused by `check --repo`.
     if proposed.gated:
-        return f"cluster {cluster.name}: every Kustomization in it is already gated by a policy"
+        return (
+            f"cluster {cluster.name}: every Kustomization in it is already gated by a policy: "
+            f"{_policies(cluster)}; edit it there"
+        )
     if proposed.suspended:
         places = ", ".join(f"{item} in {item.file}" for item in proposed.suspended)
         return (
@@ -231,6 +235,32 @@ def _nothing(cluster: Cluster, proposed: Proposed) -> str:
         "delivered by another one can be gated; use --clusters GLOB to say where the clusters "
         "are"
     )
+
+
+def _policies(cluster: Cluster) -> str:
+    """Name the policies of a cluster, and their files as far as they have any."""
+    named = {gate.policy: gate.manifest.file for gate in cluster.gates}
+    shown = [f"{policy} in {file}" if file else policy for policy, file in named.items()]
+    return ", ".join(shown)
+
+
+def _check_top(tree: Checkout, cluster: Cluster) -> None:
+    """Refuse a directory of a repository; Flux counts its paths from the top.
+
+    Raises InputError where a Kustomization leads nowhere from here, and somewhere from there.
+    """
+    here = Path(tree.root).resolve()
+    above = (each for each in here.parents if (each / ".git").exists())
+    top = next(above, None)
+    if top is None:
+        return
+    for each in cluster.kustomizations.values():
+        is_elsewhere = not tree.is_directory(each.path) and (top / each.path).is_dir()
+        if each.own is not None and is_elsewhere:
+            raise InputError(
+                f"{each} applies {each.path}, which is not here but at the top of the repository: "
+                f"run `krm-windows init {shlex.quote(str(top))}`"
+            )
 
 
 def _show(lines: Sequence[str]) -> None:

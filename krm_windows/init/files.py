@@ -7,12 +7,13 @@ from posixpath import dirname, join, normpath, relpath
 
 from krm_windows.flux.closure import kustomization_file
 from krm_windows.init.targets import Freed
-from krm_windows.krm import InputError, KubeObject
+from krm_windows.krm import EditError, InputError, KubeObject
 from krm_windows.krm.edits import remove, set_value
 from krm_windows.system.checkout import Checkout
 
 # At the top of the repository, where every policy of it finds the schema.
 SCHEMA = ".krm-windows/windowpolicy.json"
+_MARK = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +68,18 @@ def listed(tree: Checkout, place: Place) -> Mapping[str, bytes]:
         entries = found
     if place.name in entries:
         return {}
+    # A byte order mark stays what it is, and is none of the first key's letters.
+    bare = text.removeprefix(_MARK)
+    mark = text[: len(text) - len(bare)]
     # An index right behind the last entry adds one; a kustomization may have none so far.
-    if found is None:
-        edited = set_value(text, ("resources",), [place.name])
-    else:
-        edited = set_value(text, ("resources", len(entries)), place.name)
-    return {path: edited.encode()}
+    try:
+        if found is None:
+            edited = set_value(bare, ("resources",), [place.name])
+        else:
+            edited = set_value(bare, ("resources", len(entries)), place.name)
+    except EditError as error:
+        raise InputError(f"{path}: {error}; add `- {place.name}` to its `resources`") from error
+    return {path: (mark + edited).encode()}
 
 
 def without_suspension(found: Iterable[Freed]) -> Mapping[str, bytes]:
@@ -88,7 +95,8 @@ def without_suspension(found: Iterable[Freed]) -> Mapping[str, bytes]:
         try:
             text = content[document.start : document.end].decode()
             changed = remove(text, each.path).encode()
-        except (InputError, UnicodeDecodeError) as error:
-            raise InputError(f"{each.file}: cannot be edited: {error}") from error
+        except (InputError, EditError, UnicodeDecodeError) as error:
+            field = ".".join(each.path)
+            raise InputError(f"{each.file}: {error}; remove `{field}` there by hand") from error
         edited[each.file] = content[: document.start] + changed + content[document.end :]
     return edited

@@ -328,6 +328,10 @@ def test_files_that_are_not_as_they_should_be(run: Run, argv: list[str], said: s
         ("-q check policy.yaml", "error: -q is an option of the command, and goes behind"),
         ("--verbose check policy.yaml", "error: unknown option --verbose\n"),
         ("calendar policy.yaml --to 2026-12-20", "error: unknown option --to\n"),
+        (
+            "check resources",
+            "resources: is a directory, not a policy; `krm-windows check --repo re",
+        ),
         ("check -V policy.yaml", "error: unknown option -V\n"),
         ("--versio", "unknown option --versio; did you mean --version?"),
     ],

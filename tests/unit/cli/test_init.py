@@ -395,6 +395,38 @@ def test_a_repository_without_flux_is_said(tmp_path: Path, capsys: Capture) -> N
     assert "no file contains a Flux Kustomization" in err
 
 
+def test_the_policy_that_gates_all_is_named(repository: Path, capsys: Capture) -> None:
+    """It is the one to edit."""
+    called(capsys, "init", str(repository), "--yes")
+    code, _, err = called(capsys, "init", str(repository), "--yes", "--name", "other")
+    assert code == 1
+    assert "flux-system/deploy-windows in clusters/production/deploy-windows.yaml" in err
+
+
+def test_a_directory_of_a_repository_is_refused(repository: Path, capsys: Capture) -> None:
+    """From there no path leads anywhere; a repository within another is one all the same."""
+    (repository / ".git").mkdir()
+    production = repository / "clusters/production"
+    code, _, err = called(capsys, "init", str(production), "--yes")
+    assert code == 1
+    assert f"run `krm-windows init {repository}`" in err
+    assert not (production / "deploy-windows.yaml").exists()
+    inner = repository / "fleet"
+    inner.mkdir()
+    for name in ("clusters", "apps"):
+        shutil.move(repository / name, inner / name)
+    assert called(capsys, "init", str(inner), "--yes")[0] == 0
+
+
+def test_a_byte_order_mark_of_a_kustomization_stays(repository: Path, capsys: Capture) -> None:
+    """Editors on Windows write it."""
+    path = repository / "clusters/production/kustomization.yaml"
+    explicit = "\ufeffresources:\r\n- flux-system\r\n- apps.yaml\r\n"
+    path.write_bytes(explicit.encode())
+    assert called(capsys, "init", str(repository), "--yes")[0] == 0
+    assert path.read_bytes() == (explicit + "- deploy-windows\r\n").encode()
+
+
 @pytest.mark.parametrize("name", ["a\nspec: {state: Open}\n#", "a: b", "ä ö", "x\x1b[31m", "'q'"])
 def test_a_directory_of_any_name_makes_no_other_policy(
     repository: Path, name: str, capsys: Capture
