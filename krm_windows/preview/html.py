@@ -128,7 +128,7 @@ def _main(picture: Picture) -> Iterator[Element]:
         if month:
             yield element("h2", month)
         if isinstance(part, Quiet):
-            yield element("p", part.words, class_="quiet")
+            yield element("p", part.words, class_="unchanged")
         else:
             yield _band(picture, part)
     yield element("h2", "In words")

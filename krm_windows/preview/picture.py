@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate, groupby, islice
 from operator import attrgetter
+from typing import TypeVar
 
 from krm_windows.checks.clock_changes import ClockChange
 from krm_windows.gate.timetable import Target
@@ -36,6 +37,7 @@ _SOME = 4
 _CLOSING = ("freeze", "override-closed")
 _begins = attrgetter("begins")
 _number = attrgetter("number")
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +168,13 @@ class Row:
         for fact in holding:
             if fact.kind == "open":
                 return f"open ({', '.join(fact.rules)})"
-        closing = [fact for fact in holding if fact.kind in _CLOSING]
+        closing: list[str] = []
+        for fact in holding:
+            if fact.kind in _CLOSING:
+                closing.extend(fact.rules)
         if not closing:
             return "closed"
-        rules = (rule for fact in closing for rule in fact.rules)
-        return f"closed ({', '.join(rules)})"
+        return f"closed ({', '.join(closing)})"
 
     @property
     def has_more(self) -> bool:
@@ -230,14 +234,8 @@ class Picture:
 def draw(every: Sequence[Calendar], now: datetime | None = None) -> Picture:
     """Arrange calendars; the axis is in their time zone, or in UTC where they have several."""
     # A title says what all rows have in common, and each row the rest.
-    policy = ""
-    policies = {one.timetable.policy for one in every}
-    if len(policies) == 1:
-        policy = policies.pop()
-    zone = zone_of("UTC")
-    zones = {one.zone for one in every}
-    if len(zones) == 1:
-        zone = zones.pop()
+    policy = _shared({one.timetable.policy for one in every}, "")
+    zone = _shared({one.zone for one in every}, zone_of("UTC"))
     # In several zones days begin at several instants: the axis has them all.
     begins = min(one.begins for one in every)
     ends = max(one.ends for one in every)
@@ -247,6 +245,13 @@ def draw(every: Sequence[Calendar], now: datetime | None = None) -> Picture:
     parts = _parts(list(split(begins, ends, zone)), rows, now)
     gates = some([str(target) for target in gated(every)], _SOME)
     return Picture(policy, zone, tuple(rows), tuple(parts), gates, now)
+
+
+def _shared(found: set[_Value], otherwise: _Value) -> _Value:
+    """Return what is the same in all; another value where they differ."""
+    if len(found) > 1:
+        return otherwise
+    return next(iter(found))
 
 
 def _parts(
@@ -259,7 +264,9 @@ def _parts(
     if len(bands) == 1:
         yield from bands
         return
-    edges = {edge for row in rows for edge in row.edges()}
+    edges: set[datetime] = set()
+    for row in rows:
+        edges.update(row.edges())
     if now is not None:
         edges.add(now)
     in_order = sorted(edges)

@@ -156,7 +156,7 @@ def _parts(picture: Picture, y: int) -> tuple[list[Element], int]:
 def _quiet(weeks: Quiet, y: int) -> Element:
     full = element("title", weeks.words)
     line = _short(weeks.words, _FULL_LINE)
-    return element("text", line, full, class_="quiet", x=MARGIN, y=y + 18)
+    return element("text", line, full, class_="unchanged", x=MARGIN, y=y + 18)
 
 
 def _band(picture: Picture, band: Band, y: int) -> tuple[list[Element], int]:

@@ -255,7 +255,7 @@ def test_it_is_accessible(
 def test_quiet_weeks_are_a_line(show: Callable[..., Chrome]) -> None:
     """Weeks without a change are not drawn; the line says what holds in them."""
     browser = show(YEAR_END, "--from", "2026-12-14", "--days", "42")
-    seen = browser.find_elements(By.CSS_SELECTOR, "main > h2, table.band, .quiet")
+    seen = browser.find_elements(By.CSS_SELECTOR, "main > h2, table.band, .unchanged")
     assert [each.get_attribute("aria-label") or each.text for each in seen] == [
         "December 2026",
         "flux-system/week, Mon 2026-12-14 to Sun 2026-12-20",

@@ -46,7 +46,7 @@ def drawn(every: Sequence[Calendar], now: datetime) -> Drawn:
         if month:
             parts.append(element("h3", month))
         if isinstance(part, Quiet):
-            parts.append(element("p", part.words, class_="quiet"))
+            parts.append(element("p", part.words, class_="unchanged"))
         else:
             parts.append(_band(picture, part))
     words = [html.words(row, number) for number, row in enumerate(picture.rows)]

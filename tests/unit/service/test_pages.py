@@ -1,5 +1,7 @@
 """The pages, as a browser without scripts gets and sends them."""
 
+import re
+from collections import Counter
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from http import HTTPStatus
@@ -11,6 +13,7 @@ import pytest
 import yaml
 from starlette.requests import Request
 
+import krm_windows
 from krm_windows.service.access import Caller, Scope
 from krm_windows.service.pages import rendering
 from krm_windows.service.problems import Problem
@@ -18,6 +21,7 @@ from krm_windows.system.git_branch import Person
 
 Client = Any
 Git = Any
+PACKAGE = Path(krm_windows.__file__).parent
 PAGE = "/ui/policies/flux-system/week"
 FORM = "application/x-www-form-urlencoded"
 
@@ -101,6 +105,23 @@ def test_a_policy_has_a_page(client: Client) -> None:
     assert "The first that applies wins" in page.text
     assert f"{PAGE}/window?window=week" in page.links
     assert any(tag == "svg" for tag, _ in page.tags)
+
+
+def test_its_calendar_is_that_of_the_command(client: Client) -> None:
+    """By weeks, with days of rest, and what does not change in a line."""
+    page = get(client, f"{PAGE}?from=2026-12-14&days=28")
+    classes = Counter(found.get("class", "") for _, found in page.tags)
+    # Two days of four weeks, on the axis and in the rows of two clusters.
+    assert classes["weekend-paper"] == 2 * 4 * 3
+    assert "14 Dec" in page.text
+
+
+def test_the_style_of_the_calendar_is_no_style_of_the_pages() -> None:
+    """Pages load both sheets: a class that one of them styles is not another thing in the other."""
+    sheets = ("preview/assets/calendar.css", "service/assets/page.css")
+    texts = ((PACKAGE / sheet).read_text() for sheet in sheets)
+    ours, others = (set(re.findall(r"^\.([\w-]+) \{", text, re.MULTILINE)) for text in texts)
+    assert not ours & others
 
 
 def test_nothing_of_a_page_is_inline(client: Client) -> None:
