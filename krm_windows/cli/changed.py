@@ -128,7 +128,8 @@ def _period(
 ) -> Period:
     """Return the time of which hours are compared: from now on, if nothing else is asked for."""
     if arguments.start is None:
-        return Period(at, arguments.days)
+        # From the minute on, as windows know no seconds.
+        return Period(at.replace(second=0, microsecond=0), arguments.days)
     zone: tzinfo = UTC
     # A zone that is none is an error of the policy, which is reported as such.
     named = policy.get("spec", "timeZone")

@@ -104,7 +104,8 @@ class Door:
         if request.method not in _SAFE:
             self._check_origin(request)
         caller = await self._caller(operation, request)
-        logged["caller"] = caller.name
+        # Who begins a session is nobody yet.
+        logged["caller"] = caller.name or None
         _check_scope(operation, caller)
         self._check_rate(operation, caller)
         # Before the body, which costs most: a wrong call is refused as early as possible.

@@ -1,6 +1,7 @@
 """`krm-windows set`, as a person or a service calls it."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -126,6 +127,18 @@ def test_one_cluster(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     opened = {each["cluster"]: len(each["opens"]) for each in found["differences"]}
     assert opened == {"north": 2, "south": 0}
     assert changed_lines(policy) == ["    north:", "      freezes:", "        xmas: null"]
+
+
+def test_hours_are_compared_from_the_minute_on(
+    policy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the service has it: windows know no seconds, and JSON names none."""
+    assert main(["set", str(policy), "--patch", "{}", "--dry-run", "-o", "json"]) == 0
+    [found] = {
+        (each["from"][16:], each["until"][16:])
+        for each in json.loads(capsys.readouterr().out)["differences"]
+    }
+    assert all(re.fullmatch(r":00(\+\d\d:\d\d|Z)", each) for each in found)
 
 
 def test_a_patch_from_a_file_and_in_yaml(policy: Path, tmp_path: Path) -> None:

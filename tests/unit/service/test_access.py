@@ -128,6 +128,22 @@ def test_each_commit_is_changed_in_one_line_of_the_log(
     assert lines[0]["commit"] == lines[1]["commit"]
 
 
+def test_who_is_refused_a_session_is_nobody(
+    started: Any,  # noqa: ANN401
+    tokens: dict[str, str],
+    tmp_path: Path,
+) -> None:
+    """The line of the log names no caller, and no token."""
+    assert tokens
+    lines: list[dict[str, Any]] = []
+    client = started(Ways(tokens=tmp_path / "tokens"), lines)
+    done = client.ask("POST", "/ui/login", b"token=kw_guessed", content_type=FORM_TYPE)
+    assert done.status == 401
+    assert (lines[-1]["event"], lines[-1]["operation"]) == ("refused", "beginSession")
+    assert "caller" not in lines[-1]
+    assert "kw_guessed" not in json.dumps(lines)
+
+
 def test_no_token_is_no_caller(
     started: Any,  # noqa: ANN401
     tokens: dict[str, str],
