@@ -14,12 +14,14 @@ from krm_windows.flux.fields import BASES
 from krm_windows.flux.model import Object
 from krm_windows.flux.sources import NAME, OPERATOR, below, instance
 from krm_windows.gateable import HELM, KUSTOMIZE
-from krm_windows.krm import InputError, Value
+from krm_windows.krm import InputError, KubeObject, Value, render
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.reading import KUSTOMIZATIONS
 
 # What a file holds in which an entrance may be.
 _MARKS = (KUSTOMIZE.encode(), OPERATOR.encode(), HELM.encode())
+# The chart of the Flux Operator's instance.
+_INSTANCE = "flux-instance"
 # By habit: what `flux bootstrap --path` is given in Flux' own examples, and what people make of
 # that.
 HABITS = (
@@ -124,7 +126,50 @@ def _read(tree: Checkout, without: Container[str] = frozenset()) -> Iterator[Obj
         except InputError:
             # It is reported where it is built.
             continue
-        yield from filter(_is_flux, items)
+        for item in filter(_is_flux, items):
+            yield _with_values(tree, item)
+
+
+def _with_values(tree: Checkout, item: Object) -> Object:
+    """Return a HelmRelease of an instance with what a file of values beside it says of the sync.
+
+    Many keep the values of a chart in a file, of which kustomize makes the ConfigMap that
+    `spec.valuesFrom` names.
+    """
+    sync = instance(item)
+    is_of_chart = _INSTANCE in (
+        item.name,
+        item.text("spec", "chartRef", "name"),
+        item.text("spec", "chart", "spec", "chart"),
+    )
+    if item.kind != "HelmRelease" or not is_of_chart or sync is None or item.get(*sync):
+        return item
+    directory = dirname(item.file)
+    for path in tree.manifests():
+        if not path.startswith(f"{directory}/"):
+            continue
+        found = _values_sync(tree.read(path) or b"")
+        if found is not None:
+            whole = {
+                "apiVersion": item.api_version,
+                "kind": item.kind,
+                "metadata": {"name": item.name, "namespace": item.namespace},
+                "spec": {"values": {"instance": {"sync": found}}},
+            }
+            return Object.in_file(KubeObject.parse(render(whole).encode()), item.file)
+    return item
+
+
+def _values_sync(content: bytes) -> Value:
+    """Return the sync of an instance in a file of values; None where it has none."""
+    try:
+        (values,) = objects.parsed(content)
+    except (InputError, ValueError):
+        return None
+    sync = values.get("instance", "sync")
+    if isinstance(sync, dict) and sync.get("path"):
+        return sync
+    return None
 
 
 # The kinds that say what Flux applies to a cluster.
@@ -140,11 +185,23 @@ def _synced(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
 
     For a Kustomization it is the directory that it is in itself, for an instance what it names.
     """
+    others: list[Entrance] = []
+    operated: list[Entrance] = []
     for item in found:
         path = _path(tree, item)
         directory = _directory(tree, item, path)
-        if directory is not None:
-            yield Entrance(directory, item.file)
+        if directory is None:
+            continue
+        if instance(item) is None:
+            others.append(Entrance(directory, item.file))
+        else:
+            operated.append(Entrance(directory, item.file))
+    yield from operated
+    for each in others:
+        # What synced the cluster before it had an instance, which syncs a part of that.
+        inner = (other.directory for other in operated if other.directory != each.directory)
+        if not any(_is_within(directory, each.directory) for directory in inner):
+            yield each
 
 
 def _directory(tree: Checkout, item: Object, path: str) -> str | None:

@@ -12,6 +12,12 @@ kind: HelmRelease
 metadata: {name: flux-instance, namespace: flux-system}
 spec: {values: {instance: {sync: {kind: GitRepository, path: kubernetes/flux/cluster}}}}
 """
+FROM_VALUES = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: flux-instance}
+spec: {valuesFrom: [{kind: ConfigMap, name: flux-instance-values}]}
+"""
 INSTANCE = """\
 apiVersion: fluxcd.controlplane.io/v1
 kind: FluxInstance
@@ -105,6 +111,19 @@ spec: {sourceRef: {kind: GitRepository, name: team}}
             },
             ["kubernetes/clusters/south"],
         ),
+        (
+            # What synced the cluster before lies above it, and a ConfigMap has the values.
+            {
+                "kubernetes/flux/old.yaml": kustomization("old", path="./kubernetes/flux"),
+                "kubernetes/flux/cluster/ks.yaml": kustomization("apps", path="./kubernetes/apps"),
+                "kubernetes/apps/flux/app/h.yaml": FROM_VALUES,
+                "kubernetes/apps/flux/app/helm/values.yaml": (
+                    "instance: {sync: {kind: GitRepository, path: kubernetes/flux/cluster}}\n"
+                ),
+                "kubernetes/apps/web/values.yaml": "instance: {sync: {path: kubernetes/apps}}\n",
+            },
+            ["kubernetes/flux/cluster"],
+        ),
         ({"a.yaml": "kind: [\n", "b.yaml": config_map()}, []),
     ],
     ids=[
@@ -116,6 +135,7 @@ spec: {sourceRef: {kind: GitRepository, name: team}}
         "what lies in the directory it applies",
         "a patch of what bootstrap wrote",
         "an artifact of a part",
+        "values in a file",
         "none",
     ],
 )
