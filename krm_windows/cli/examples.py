@@ -58,8 +58,10 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "krm-windows history windows/policy.yaml --repo . -o html > history.html",
     ),
     "render": (
-        "krm-windows render windows/policy.yaml --resources . \\",
-        "    --output-dir windows/rendered",
+        (
+            "krm-windows render windows/policy.yaml --resources . \\\n"
+            "    --output-dir windows/rendered"
+        ),
         "krm-windows render windows/policy.yaml --output-dir windows/rendered --check",
     ),
     "split": (

@@ -26,7 +26,7 @@ HEADINGS: dict[str, dict[str, str]] = {
         "diff": "show which hours a change to a policy opens and closes",
         "verify": "verify that a build's output contains the windows, RBAC and targets of a policy",
     },
-    "Look": {
+    "Inspect": {
         "calendar": "show when policies will be open",
         "explain": "explain a policy in plain words",
         "state": "show whether a policy is open, by which rule, since when and until when",

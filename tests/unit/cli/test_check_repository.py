@@ -93,7 +93,7 @@ def test_a_directory_of_a_usual_name_with_a_policy_is_a_cluster(
     (elsewhere / "deploy/clusters/north/deploy-windows.yaml").write_text(policy)
     main(["check", "--repo", str(elsewhere)])
     said = capsys.readouterr()
-    assert "deploy/clusters/north (--clusters" in said.err
+    assert "deploy/clusters/north (use --clusters" in said.err
     assert "1 cluster" in said.out
 
 

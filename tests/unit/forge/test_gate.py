@@ -310,9 +310,9 @@ def test_a_dry_run_sets_nothing() -> None:
         ({"ada"}, "window-exempt: x", State.SUCCESS, "exempt by ada: x"),
         ({"ada"}, "window-exempt:\nmore", State.PENDING, "needs a line"),
         ({"ada"}, "no window-exempt: x", State.PENDING, "needs a line"),
-        ({"eve"}, "Window-Exempt: x", State.PENDING, "was set by eve, who may not"),
-        ({"ada", "eve"}, "Window-Exempt: x", State.PENDING, "was set by ada, eve, who may not"),
-        (set(), "Window-Exempt: x", State.PENDING, "was set by nobody known, who may not"),
+        ({"eve"}, "Window-Exempt: x", State.PENDING, "was set by eve, who is not"),
+        ({"ada", "eve"}, "Window-Exempt: x", State.PENDING, "was set by ada, eve, who is not"),
+        (set(), "Window-Exempt: x", State.PENDING, "was set by nobody known, who is not"),
     ],
 )
 def test_an_exemption_is_set_by_who_may_for_a_reason(

@@ -45,7 +45,7 @@ def test_a_longer_input_is_given_back(length: int) -> None:
 
 
 class Endless(io.RawIOBase):
-    """A stream that has no end."""
+    """A stream that does not end."""
 
     def read(self, size: int = -1) -> bytes:
         """Give as much as is asked for."""
@@ -61,7 +61,7 @@ def test_an_input_without_an_end_is_cut_off() -> None:
     )
     assert code == ExitCode.ERROR
     assert len(stdout.getvalue()) == 9 * MOST + 1
-    assert "has no end" in stderr.getvalue()
+    assert "does not end" in stderr.getvalue()
 
 
 def test_an_input_of_just_the_limit_is_read() -> None:

@@ -149,7 +149,7 @@ def test_branches_that_went_apart_are_left(
     client = serve(remote="origin")
     done = patch(client, "Fri 12:00")
     assert done.status == 409
-    assert "apart" in done.json()["detail"]
+    assert "have diverged" in done.json()["detail"]
     assert git("rev-parse", "main") == before
 
 

@@ -294,7 +294,7 @@ def test_complaints_have_an_end(tried: Callable[[str], Finished]) -> None:
 
 def test_time_has_an_end(tried: Callable[[str], Finished]) -> None:
     """That of a processor; the programs beside it go on."""
-    with pytest.raises(WorkspaceError, match="2 s of a processor"):
+    with pytest.raises(WorkspaceError, match="2 s of CPU time"):
         tried("while True: pass")
     assert tried("").code == 0
 
