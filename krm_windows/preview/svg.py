@@ -33,6 +33,7 @@ _GAP = 3
 _CHARACTER = 7
 _FULL_NAME = 24
 _FULL_LINE = 130
+_FULL_TITLE = 80
 # What is a line in the legend, and what has a colour alone.
 _LINES = ("clock", "now")
 _PLAIN = ("open", "weekend")
@@ -70,7 +71,8 @@ def _head(picture: Picture) -> tuple[list[Element], int]:
     lines = [zone]
     if picture.gates:
         lines.append(f"Gates {picture.gates}.")
-    drawn = [element("text", picture.title, class_="title", x=MARGIN, y=24)]
+    title = _short(picture.title, _FULL_TITLE)
+    drawn = [element("text", title, class_="title", x=MARGIN, y=24)]
     y = _TITLE
     for line in lines:
         full = element("title", line)

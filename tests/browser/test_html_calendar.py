@@ -47,11 +47,18 @@ YEAR_END = spec(
     freezes='{"year-end": {"starts": "2026-12-18", "ends": "2027-01-10", "reason": "Year end"}}'
 )
 TENS = spec(windows='{"tens": {"opens": "0,10,20,30,40,50 * * * *", "duration": "5m"}}')
+# Names as long as Kubernetes has them, and words that no line can be broken in.
+LONG = spec(
+    targets=f"[{{kind: Kustomization, names: [{'t' * 60}]}}]",
+    windows=f"{{{'w' * 50}: {{opens: Mon 08:00, closes: Thu 17:00, description: {'d' * 300}}}}}",
+    freezes=f"{{{'f' * 60}: {{starts: 2026-12-18, ends: 2027-01-10, reason: {'r' * 300}}}}}",
+)
 PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "weeks": (YEAR_END, ("--from", "2026-12-14", "--days", "42")),
     "clusters": (FLEET, DAYS),
     "often": (TENS, ("--from", "2027-03-08", "--days", "28")),
     "today": (FLEET, ("--cluster", "north", "--days", "1")),
+    "names": (LONG, ("--from", "2026-12-14", "--days", "42")),
     "policies": (FLEET, ("--all-clusters", "--days", "7")),
 }
 
@@ -236,7 +243,7 @@ def test_a_thousand_clusters_stay_usable(show: Callable[..., Chrome]) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1280])
-@pytest.mark.parametrize("name", ["weeks", "clusters", "often", "today", "policies"])
+@pytest.mark.parametrize("name", PAGES)
 def test_it_is_accessible(
     show: Callable[..., Chrome], browser: Chrome, name: str, width: int, scheme: str
 ) -> None:
