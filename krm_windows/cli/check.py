@@ -10,7 +10,15 @@ from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
 from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
 from krm_windows.checks.overlap import Claim
 from krm_windows.checks.report import Report
-from krm_windows.cli import cluster_resources, inputs, output, report, repository, times
+from krm_windows.cli import (
+    cluster_resources,
+    inputs,
+    output,
+    progress,
+    report,
+    repository,
+    times,
+)
 from krm_windows.cli.arguments import check_cluster
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
@@ -90,6 +98,24 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _policies(arguments: argparse.Namespace) -> ExitCode:
+    with progress.waiting("auditing"):
+        found = _found(arguments)
+    # With many clusters the report says of which each finding is; with one that is noise.
+    several = arguments.all_clusters or len(arguments.policies) > 1
+    formats = FORMATS_OF_EVERY if several else FORMATS
+    failed = any(fails(each.results, strict=arguments.strict) for each in found)
+    if arguments.output != "text":
+        output.show(formats[arguments.output](found))
+    elif not output.is_quiet():
+        output.show_findings(formats["text"](found))
+    else:
+        for each in found:
+            report.show(each.results, strict=arguments.strict)
+    return ExitCode.of(failed=failed)
+
+
+def _found(arguments: argparse.Namespace) -> list[Report]:
+    """Return the reports on each policy, with the line of each finding."""
     configs = {path: inputs.policy(path) for path in arguments.policies}
     items = cluster_resources.read(arguments.resources)
     choice = Choice(arguments.cluster, every=arguments.all_clusters)
@@ -101,18 +127,7 @@ def _policies(arguments: argparse.Namespace) -> ExitCode:
         policies = {whole.file or inputs.STDIN: whole.item}
         results = report.located(whole.results, policies, arguments.resources)
         found.append(replace(whole, results=tuple(results)))
-    # With many clusters the report says of which each finding is; with one that is noise.
-    several = arguments.all_clusters or len(configs) > 1
-    formats = FORMATS_OF_EVERY if several else FORMATS
-    failed = any(fails(each.results, strict=arguments.strict) for each in found)
-    if arguments.output != "text":
-        output.show(formats[arguments.output](found))
-    elif not output.is_quiet():
-        output.show_findings(formats["text"](found))
-    else:
-        for each in found:
-            report.show(each.results, strict=arguments.strict)
-    return ExitCode.of(failed=failed)
+    return found
 
 
 def _audited(

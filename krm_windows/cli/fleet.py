@@ -92,6 +92,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Render what is not fresh, or compare all of it with what was rendered before."""
     # In a Pod of an Indexed Job the number comes from the environment, and needs no option.
     shard = arguments.shard or shards.of(os.environ)
+    # Until there are clusters to be counted.
+    with progress.waiting("reading policies"):
+        return _read(shard, arguments)
+
+
+def _read(shard: shards.Shard, arguments: argparse.Namespace) -> ExitCode:
+    """Read the policies, and render."""
     policies = {path: inputs.policy(path) for path in arguments.policies}
     try:
         wanted = _fleet(arguments, [policies[path] for path in arguments.policies])

@@ -47,12 +47,14 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the account."""
     check_cluster(arguments)
     directory = Path(arguments.repo)
-    with git_history.opened(directory, arguments.ref) as history:
+    reading = progress.waiting("reading versions")
+    with reading, git_history.opened(directory, arguments.ref) as history:
         path = _path(history, arguments.policy)
         # While Git is open: it reads from a directory that is gone behind this block.
         versions = Versions(history, path)
         every = list(_accounts(history, path, versions, arguments))
-    _show(every, arguments)
+    with progress.waiting("writing the account"):
+        _show(every, arguments)
     return ExitCode.FINE
 
 

@@ -8,7 +8,7 @@ output, a ResourceList, does not pass here.
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
@@ -23,6 +23,26 @@ if TYPE_CHECKING:
 
 # For one call of `main`, as the streams are: tests make many in one process.
 _quiet = ContextVar("quiet", default=False)
+
+
+# What a line that is drawn meanwhile does before anything else is printed.
+_before = ContextVar[Callable[[], None] | None]("before", default=None)
+
+
+@contextmanager
+def before_each(act: Callable[[], None]) -> Iterator[None]:
+    """Do something before each time that anything is printed."""
+    token = _before.set(act)
+    try:
+        yield
+    finally:
+        _before.reset(token)
+
+
+def _make_room() -> None:
+    act = _before.get()
+    if act is not None:
+        act()
 
 
 def keep_quiet(*, quiet: bool) -> None:
@@ -40,6 +60,7 @@ def show(text: str) -> None:
     shown = text if isinstance(text, escape.Escaped) else escape.page(text)
     # What Python still holds goes first, as the two streams share one descriptor.
     sys.stdout.flush()
+    _make_room()
     # The buffer translates no line ends, which an ICS file (RFC 5545) has as CRLF.
     sys.stdout.buffer.write(shown.encode())
     sys.stdout.buffer.flush()
@@ -191,6 +212,13 @@ def progress_stream() -> TextIO | None:
     return _behind(sys.stderr)
 
 
+def draw(stream: TextIO, text: str) -> None:
+    """Draw text of our own on a terminal, past the buffer, in whose middle a timer may be."""
+    # Nobody may read any more.
+    with suppress(OSError):
+        os.write(stream.fileno(), text.encode())
+
+
 @contextmanager
 def streams() -> Iterator[None]:
     """Guard the streams of the process.
@@ -217,6 +245,7 @@ class Guarded:
 
     def write(self, text: str) -> int:
         """Write a text, and return how much of it was taken: all."""
+        _make_room()
         self.behind.write(escape.page(text))
         # Callers compare with the text that they gave, not with what was made of it.
         return len(text)
@@ -237,6 +266,7 @@ def _painted(stream: TextIO, text: "Text") -> None:
     from rich.console import Console  # noqa: PLC0415
 
     stream.flush()
+    _make_room()
     # `soft_wrap` leaves lines as long as they are, so a terminal shows what a file would hold.
     Console(file=_behind(stream)).print(text, soft_wrap=True, end="")
 

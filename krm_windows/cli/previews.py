@@ -6,7 +6,7 @@ Which versions of it, and how the answer is printed.
 import argparse
 from collections.abc import Sequence
 
-from krm_windows.cli import cluster_resources, inputs, report
+from krm_windows.cli import cluster_resources, inputs, output, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import KubeObject
 from krm_windows.preview.versions import Choice, Source, Version
@@ -35,6 +35,20 @@ def load(
 
     Report what is wrong with any, and then return no version of any.
     """
+    # Nothing is drawn, and nothing loaded for it, where nobody looks.
+    if output.progress_stream() is None:
+        return _load(paths, choice, arguments)
+    from krm_windows.cli import progress  # noqa: PLC0415
+
+    with progress.waiting("reading policies"):
+        return _load(paths, choice, arguments)
+
+
+def _load(
+    paths: Sequence[str],
+    choice: Choice,
+    arguments: argparse.Namespace,
+) -> tuple[list[Version], ExitCode]:
     items = resources(arguments)
     versions: list[Version] = []
     results: list[Result] = []

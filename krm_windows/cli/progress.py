@@ -1,11 +1,15 @@
 """How far a long command has come.
 
-A bar on a terminal, after a second, and nothing anywhere else.
+A bar on a terminal, or a line where nobody knows how much is left, after a second, and nothing
+anywhere else.
 """
 
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from types import FrameType
 from typing import TextIO, TypeAlias, TypeVar
 
 from krm_windows.cli import output
@@ -56,11 +60,74 @@ def bar(
             report(done, total)
 
 
+class _Line:
+    """A line that says what is being done, and for how many seconds.
+
+    It is drawn by a timer of the kernel and not by a thread, as processes may be forked: they have
+    no timer of their parent (setitimer(2)).
+    """
+
+    def __init__(self, what: str, stream: TextIO) -> None:
+        self._what = what
+        self._stream = stream
+        self._began = time.monotonic()
+        self._is_shown = False
+        self._before = signal.signal(signal.SIGALRM, self._draw)
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE, PATIENCE)
+
+    def _draw(self, _number: int, _frame: FrameType | None) -> None:
+        seconds = round(time.monotonic() - self._began)
+        self._is_shown = True
+        output.draw(self._stream, f"\r{self._what}: {seconds} s\x1b[K")
+
+    def clear(self) -> None:
+        """Take it away, until the next second."""
+        if self._is_shown:
+            self._is_shown = False
+            output.draw(self._stream, "\r\x1b[K")
+
+    def end(self) -> None:
+        """Take it away for good; a second time does nothing."""
+        global _line  # noqa: PLW0603 - a process has one such timer
+        if _line is not self:
+            return
+        _line = None
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self._before)
+        self.clear()
+
+
+_line: _Line | None = None
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Say what is being done while it takes longer than a second: `reading policies: 3 s`.
+
+    A bar, or anything that is printed meanwhile, takes its place.
+    """
+    global _line  # noqa: PLW0603 - a process has one such timer
+    stream = output.progress_stream()
+    # The service and tests call commands in threads, which get no signals.
+    is_main = threading.current_thread() is threading.main_thread()
+    if stream is None or _line is not None or not is_main:
+        yield
+        return
+    line = _line = _Line(what, stream)
+    try:
+        with output.before_each(line.clear):
+            yield
+    finally:
+        line.end()
+
+
 def _begin(stack: ExitStack, what: str, stream: TextIO) -> Progress:
     """Put a bar on standard error; it goes when the stack is left.
 
     Without a thread, as processes may be forked.
     """
+    if _line is not None:
+        _line.end()
     from rich.console import Console  # noqa: PLC0415 - most runs need no bar
     from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415 - likewise
 

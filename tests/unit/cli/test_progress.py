@@ -2,8 +2,10 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -18,10 +20,23 @@ print(list(bar(steps(), 8)))
 """
 
 
-def shown(pause: float) -> str:
+WAITING = """
+import sys, time
+from krm_windows.cli import output
+from krm_windows.cli.progress import bar, waiting
+with output.streams(), waiting("reading policies"):
+    end = time.monotonic() + {pause}
+    while time.monotonic() < end:
+        pass
+    output.log("said")
+    print(list(bar(range(8), 8)))
+"""
+
+
+def shown(pause: float, script: str = STEPS) -> str:
     """Take eight steps at a terminal; return what it showed."""
     controller, terminal = pty.openpty()
-    command = [sys.executable, "-c", STEPS.format(pause=pause)]
+    command = [sys.executable, "-c", script.format(pause=pause)]
     environment = {**os.environ, "TERM": "xterm"}
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=terminal, env=environment, check=True
@@ -48,3 +63,49 @@ def test_in_a_pipe() -> None:
     """However long it takes."""
     command = [sys.executable, "-c", STEPS.format(pause=0.3)]
     assert subprocess.run(command, capture_output=True, check=True).stderr == b""
+
+
+def test_a_line_says_what_is_done_before_there_is_a_bar() -> None:
+    """And for how long; it goes before anything else is printed."""
+    text = shown(2.5, WAITING)
+    line = r"\rreading policies: [1-9] s\x1b\[K"
+    assert re.fullmatch(rf"({line}){{2,}}\r\x1b\[Kkrm-windows: said\r\n", text)
+
+
+def test_no_line_within_a_second() -> None:
+    """Nor anything that would take one away."""
+    assert shown(0.1, WAITING) == "krm-windows: said\r\n"
+
+
+def test_no_line_in_a_pipe() -> None:
+    """However long it takes."""
+    command = [sys.executable, "-c", WAITING.format(pause=1.5)]
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert done.stderr == b"krm-windows: said\n"
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["check - --all-clusters", "calendar -", "render - --all-clusters --output-dir out"],
+)
+def test_commands_say_what_they_do(call: str, tmp_path: Path) -> None:
+    """From their first second on, while they read, too: here for a policy that takes its time."""
+    controller, terminal = pty.openpty()
+    command = [sys.executable, "-m", "krm_windows", *call.split()]
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        env={**os.environ, "TERM": "xterm"},
+    ) as running:
+        try:
+            text = b""
+            while b" s\x1b[K" not in text:
+                text += os.read(controller, 4096)
+            assert re.match(rb"\r(reading policies|auditing): [1-9]\d* s\x1b\[K", text)
+        finally:
+            running.kill()
+            os.close(controller)
+            os.close(terminal)
