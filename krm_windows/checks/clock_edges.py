@@ -1,8 +1,9 @@
 """Edges that fall into a clock change: into an hour that is missing, or one that comes twice."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
+from functools import lru_cache
 
 from krm_windows import rules
 from krm_windows.checks import findings
@@ -36,19 +37,30 @@ def check(facts: Facts) -> Iterator[Result]:
     """Yield what clock changes do to windows, freezes and overrides."""
     held = facts.timetable
     for rule in (*held.windows, *held.freezes, *held.overrides):
-        # The hits of each field; what does not exist at all has no edge that could be hit.
-        gone: list[ClockChange] = []
-        hits: dict[str, list[_Hit]] = {}
-        for change in facts.changes:
-            if _vanishes(rule, change):
-                gone.append(change)
-                continue
-            for hit in _hits(rule, change):
-                hits.setdefault(hit.path, []).append(hit)
+        gone, hits = _met(rule, facts.changes)
         if gone:
             yield _vanished(rule, gone, facts)
-        for same in hits.values():
+        for same in hits:
             yield from _reported(same, facts)
+
+
+# Clusters of a fleet share most rules.
+@lru_cache(maxsize=1024)
+def _met(
+    rule: Rule,
+    changes: tuple[ClockChange, ...],
+) -> tuple[tuple[ClockChange, ...], tuple[tuple[_Hit, ...], ...]]:
+    """Return the changes in which a rule does not exist, and the hits of each of its fields."""
+    gone: list[ClockChange] = []
+    hits: dict[str, list[_Hit]] = {}
+    for change in changes:
+        # What does not exist at all has no edge that could be hit.
+        if _vanishes(rule, change):
+            gone.append(change)
+            continue
+        for hit in _hits(rule, change):
+            hits.setdefault(hit.path, []).append(hit)
+    return tuple(gone), tuple(map(tuple, hits.values()))
 
 
 def _hits(rule: Rule, change: ClockChange) -> Iterator[_Hit]:
@@ -164,7 +176,7 @@ def _end_of(rule: Rule, begin: datetime) -> datetime | None:
 
 def _vanished(
     rule: Rule,
-    changes: list[ClockChange],
+    changes: Sequence[ClockChange],
     facts: Facts,
 ) -> Result:
     first = changes[0]

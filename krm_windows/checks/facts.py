@@ -19,7 +19,14 @@ from krm_windows.gate.zones import Zone
 from krm_windows.plan import zone_rules
 from krm_windows.plan.union import is_weekly
 from krm_windows.schedule.occurrences import Occurrences
-from krm_windows.schedule.timeline import Segment, instant, openings, parts_of_days, timeline
+from krm_windows.schedule.timeline import (
+    Segment,
+    instant,
+    openings,
+    parts_of_days,
+    segments,
+    timeline,
+)
 
 DAY = timedelta(days=1)
 WEEK = 7 * DAY
@@ -92,23 +99,21 @@ class Facts:
     def segments(self) -> Iterator[Segment]:
         """What is open and what closed in `spans`, in order."""
         for span in self.spans:
-            yield from timeline(self.timetable, span.begins, span.ends)
+            yield from segments(self._days, span.begins, span.ends)
 
     def segments_around(self, *rules: Rule) -> Iterator[Segment]:
         """Yield those `segments` in which any of some rules holds, and their neighbours."""
         if not rules:
             return
-        alone = bare(self.timetable, *rules)
         for span in self.spans:
-            # What is dated is in few of them.
-            if not any(_may_hold(rule, self.zone, span) for rule in rules):
+            held = _openings_of(rules, self.zone, span)
+            if held is None:
                 continue
-            held = openings(alone, span.begins, span.ends)
             # A day more on each side, for the windows that it cuts to be seen.
             found = (Span(begins - DAY, ends + DAY) for begins, ends in held)
             near = [self._widened(each, span) for each in _joined(found, span)]
             for each in _joined(near, span):
-                yield from timeline(self.timetable, each.begins, each.ends)
+                yield from segments(self._days, each.begins, each.ends)
 
     def _widened(self, span: Span, within: Span) -> Span:
         """Let a span begin at the second change before it, and end at the second one after it."""
@@ -153,6 +158,9 @@ class Facts:
             closed = span.begins
             if closed == self.years.begins:
                 closed -= longest
+            # Most are weeks around a change of the clock, which have no room for one.
+            if span.ends - closed <= longest:
+                continue
             for day, within in parts_of_days(closed, span.ends):
                 opened = self._days.open(day) & within
                 if not opened:
@@ -267,6 +275,20 @@ class Facts:
             return
         for begins, ends in openings(bare(held, *rest), *around.edges):
             yield Span(begins - MARGIN, ends + MARGIN)
+
+
+# Clusters of a fleet differ in windows, mostly, and share their freezes.
+@lru_cache(maxsize=1024)
+def _openings_of(
+    rules: tuple[Rule, ...],
+    zone: Zone,
+    span: Span,
+) -> tuple[tuple[datetime, datetime], ...] | None:
+    """Return when any of some rules holds in a span; None where none may, as it is dated."""
+    if not any(_may_hold(rule, zone, span) for rule in rules):
+        return None
+    alone = bare(Timetable(policy="", time_zone=zone.key, zone_rules=zone.rules), *rules)
+    return tuple(openings(alone, *span.edges))
 
 
 def _may_hold(rule: Rule, zone: Zone, span: Span) -> bool:

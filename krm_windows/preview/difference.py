@@ -9,7 +9,7 @@ from itertools import pairwise
 from krm_windows.gate.timetable import Timetable
 from krm_windows.gate.zones import Zone
 from krm_windows.preview.calendar import Period, rules_of
-from krm_windows.schedule.timeline import Segment, timeline
+from krm_windows.schedule.timeline import Segment, openings, timeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def _swept(
     edges = {begins, ends}
     states: list[dict[datetime, bool]] = []
     for timetable in (old, new):
-        state = {segment.begins: segment.open for segment in timeline(timetable, begins, ends)}
+        state = _states(timetable, begins, ends)
         edges.update(state)
         states.append(state)
     was_open = is_open = False
@@ -127,6 +127,21 @@ def _swept(
             was = _during(old, start, end)
             now = _during(new, start, end)
             yield Change(start, end, now.open, was.rules, now.rules)
+
+
+def _states(
+    timetable: Timetable,
+    begins: datetime,
+    ends: datetime,
+) -> dict[datetime, bool]:
+    """Return whether it is open from each of its edges on; to name the rules would take longer."""
+    found = {begins: False}
+    for opens, closes in openings(timetable, begins, ends):
+        found[opens] = True
+        # At the rim of the period nothing is known to change.
+        if closes < ends:
+            found[closes] = False
+    return found
 
 
 def _during(

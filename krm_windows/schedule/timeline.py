@@ -56,9 +56,13 @@ def timeline(
 
     Raises `LookupError` without the rules of its zone.
     """
+    return segments(Days(timetable, timetable.zone), start, until)
+
+
+def segments(days: Days, start: datetime, until: datetime) -> Iterator[Segment]:
+    """Cover [`start`, `until`) as `timeline` does, with days that were worked out before."""
     start = start.astimezone(UTC)
     until = until.astimezone(UTC)
-    days = Days(timetable, timetable.zone)
     run: _Run | None = None
     for day, first, last, is_open in _parts(days, start, until):
         # A segment goes on over midnight: that of the first day begins with the span.

@@ -25,10 +25,12 @@ from krm_windows.gate.wallclock import wall
 from krm_windows.plan.model import Plan
 from krm_windows.preview import exceptions, records
 from krm_windows.preview.calendar import Period, calendars
+from krm_windows.preview.difference import compare
 from krm_windows.schedule.timeline import timeline
 from krm_windows.schedule.zones import zone
 
 FIRST, YEARS = datetime(2026, 1, 1, tzinfo=UTC), timedelta(days=3652)
+QUARTER = timedelta(minutes=15)
 # Freezes and overrides are not looked for before a zone has rules.
 NOTHING_BEFORE = datetime(2024, 1, 2, tzinfo=UTC)
 LATER_CHANGES = st.deferred(
@@ -119,6 +121,44 @@ def test_two_ranges_are_one(compiled: Plan, first: date, days: int, more: int) -
     )
     seam = [edge for edge in edges if edges.count(edge) == 1]
     assert seam == [edge for s in both.intervals for edge in (s.begins, s.ends)]
+
+
+def opened(table: Timetable, begins: datetime, ends: datetime) -> set[datetime]:
+    """Every quarter of an hour at which a timetable is open, and each of its edges."""
+    return {
+        begins + number * QUARTER
+        for part in timeline(table, begins, ends)
+        if part.open
+        for number in range(
+            -((begins - part.begins) // QUARTER), -((begins - part.ends) // QUARTER)
+        )
+    }
+
+
+@given(
+    st.sampled_from(sorted(SHAPES)),
+    st.sampled_from(sorted(SHAPES)),
+    st.sampled_from(changes()),
+    st.integers(-100, 100),
+    st.integers(1, 20),
+)
+@settings(max_examples=examples(100), deadline=None)
+def test_a_difference_is_what_the_evaluator_says(
+    before: str, after: str, change: Change, hours: int, days: int
+) -> None:
+    """All that opens or closes, quarter by quarter, each change with its state and rules."""
+    old, new = plan(before, change).timetable, plan(after, change).timetable
+    found = compare(old, new, Period(near(change, hours), days))
+    was, now = (opened(each, found.begins, found.ends) for each in (old, new))
+    said: dict[bool, set[datetime]] = {True: set(), False: set()}
+    for each in found.changes:
+        held = decide(new, each.begins)
+        assert (each.opens, held.open) == (held.open, not decide(old, each.begins).open)
+        at = found.begins - (found.begins - each.begins) // QUARTER * QUARTER
+        while at < each.ends:
+            said[each.opens].add(at)
+            at += QUARTER
+    assert said == {True: now - was, False: was - now}
 
 
 def in_force(

@@ -5,11 +5,13 @@ from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 
 import pytest
+import work
 from calls import POLICY
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from krm_windows.checks import clock_edges
 from krm_windows.checks.audit import Scope
 from krm_windows.checks.facts import DAY, Facts, take
 from krm_windows.fleet import audit
@@ -137,17 +139,46 @@ def test_facts_are_those_of_the_timeline(
         f"  closesEarly: {early}"
     )
     held = facts(fields, zone=zone)
-    segments = list(held.segments)
+    segments = [segment for span in held.spans for segment in timeline(held.timetable, *span.edges)]
+    assert list(held.segments) == segments
     opening = {rule for each in segments if each.open for rule in each.rules}
     every = (*held.timetable.windows, *held.timetable.freezes, *held.timetable.overrides)
     for rule in every:
         assert held.is_opening(rule.name) is (rule.name in opening)
-    before = timeline(held.timetable, held.years.begins - 2 * DAY, held.years.begins)
-    closed = joined([*before, *segments])
-    assert [each.edges for each in held.closures(2 * DAY)] == [
-        each for each in closed if each[1] - each[0] > 2 * DAY
-    ]
+    # The spans around changes of the clock have room for some of them, and for none of others.
+    for longest in (2 * DAY, 16 * DAY, 35 * DAY):
+        before = timeline(held.timetable, held.years.begins - longest, held.years.begins)
+        closed = joined([*before, *segments])
+        assert [each.edges for each in held.closures(longest)] == [
+            each for each in closed if each[1] - each[0] > longest
+        ]
     assert frozen(held.segments_around(*held.timetable.freezes)) == frozen(segments)
+
+
+def test_a_fleet_works_out_once_what_its_clusters_share() -> None:
+    """Freezes, and windows that no patch changes: of a cluster more, only its own is worked out."""
+    shared = ", ".join(f"s{n}: {{opens: daily {n % 24:02}:30, duration: 10m}}" for n in range(20))
+    freezes = "{x: {starts: '2027-12-20', ends: '2028-01-10', reason: r}}"
+
+    def audited(minute: int) -> int:
+        own = f"own: {{opens: 'Mon 08:{minute:02}', closes: '17:00'}}"
+        held = facts(f"  windows: {{{own}, {shared}}}\n  freezes: {freezes}", years=10)
+        return work.calls(lambda: list(clock_edges.check(held)))
+
+    first = audited(1)
+    assert audited(2) < first / 3
+
+
+def test_a_closure_is_looked_for_where_it_has_room() -> None:
+    """And not in the twenty fortnights around changes of the clock."""
+
+    def looked(years: int) -> int:
+        held = facts(WEEK, years=years)
+        assert len(held.spans) > years
+        return work.calls(lambda: list(held.closures(35 * DAY)))
+
+    looked(1)
+    assert looked(10) < looked(1) + 100
 
 
 def test_ten_years_take_less_than_a_second() -> None:
