@@ -163,6 +163,8 @@ def test_a_fleet_works_out_once_what_its_clusters_share() -> None:
     def audited(minute: int) -> int:
         own = f"own: {{opens: 'Mon 08:{minute:02}', closes: '17:00'}}"
         held = facts(f"  windows: {{{own}, {shared}}}\n  freezes: {freezes}", years=10)
+        # What every policy of a zone shares, as it did before.
+        assert held.changes
         return work.calls(lambda: list(clock_edges.check(held)))
 
     first = audited(1)
