@@ -52,6 +52,13 @@ class Once(argparse.Action):
 class Formatter(argparse.HelpFormatter):
     """Fills paragraphs, and leaves the lines of a list as they are: a command can be copied."""
 
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        """Write an option with its value once, behind its names, as argparse does from 3.13 on."""
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {value}"
+
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         # A list is what has indented lines: commands below a heading, examples.
         if "\n  " in text:

@@ -112,8 +112,10 @@ def _show(
         # Takes long to import, and only a terminal needs it.
         from krm_windows.status import color  # noqa: PLC0415
 
-        alarming = [each for _, each in text.lines(found.report, at)]
-        output.show_painted(text.render(found.report, at), partial(color.paint, alarming=alarming))
+        width = output.width()
+        alarming = [each for _, each in text.lines(found.report, at, width)]
+        page = text.render(found.report, at, width)
+        output.show_painted(page, partial(color.paint, alarming=alarming))
         output.show(_pending_text(found.pending))
     else:
         output.show(text.render(found.report, at) + _pending_text(found.pending))

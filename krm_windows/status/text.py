@@ -15,21 +15,22 @@ _HEAD = ("TARGET", "STATE", "WANTED", "SUSPENDED BY", "SINCE", "UNTIL", "NEXT CH
 _GAP = 3
 
 
-def render(report: Report, at: datetime) -> str:
+def render(report: Report, at: datetime, width: int = 0) -> str:
     """Return what holds, and a line for each target.
 
-    `at` is the instant that the last run is measured from.
+    `at` is the instant that the last run is measured from. Where a table is wider than `width`
+    columns (0: as wide as it likes), each target has a line for each of its cells.
     """
-    return "".join(f"{line}\n" for line, _ in lines(report, at))
+    return "".join(f"{line}\n" for line, _ in lines(report, at, width))
 
 
-def lines(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
+def lines(report: Report, at: datetime, width: int = 0) -> Iterator[tuple[str, bool]]:
     """Yield every line, and whether it is about a target that is not as it should be."""
     for sentence in sentences.state(report.timetable, report.decision).splitlines():
         yield sentence, False
     # The lines that alarm are in colour on a terminal (`color`).
     yield "", False
-    yield from _table(report, at)
+    yield from _table(report, at, width)
     for words in report.stopped:
         yield escape.line(words), True
     if report.zone_data:
@@ -40,7 +41,7 @@ def lines(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
         yield escape.line(f"since the last successful run: {by}: {words}"), True
 
 
-def _table(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
+def _table(report: Report, at: datetime, width: int) -> Iterator[tuple[str, bool]]:
     if not report.rows:
         yield "no targets: no object matches the policy's `matchLabels`", False
         return
@@ -52,9 +53,24 @@ def _table(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
     # As wide as the longest cell: names are of any length, and are never cut.
     columns = zip(*table, strict=True)
     widths = [max(map(len, column)) + _GAP for column in columns]
+    # A terminal would break a line anywhere, in a name or an instant.
+    if width and sum(widths) - _GAP > width:
+        for cells, is_alarming in zip(table[1:], alarming[1:], strict=True):
+            for line in _block(cells):
+                yield line, is_alarming
+        return
     for cells, is_alarming in zip(table, alarming, strict=True):
-        padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
+        padded = (f"{cell:<{size}}" for cell, size in zip(cells, widths, strict=True))
         yield "".join(padded).rstrip(), is_alarming
+
+
+def _block(cells: tuple[str, ...]) -> Iterator[str]:
+    """Yield a target, and below it what is known of it, each under the name of its column."""
+    yield cells[0]
+    size = max(map(len, _HEAD)) + _GAP
+    for name, cell in zip(_HEAD[1:], cells[1:], strict=True):
+        if cell:
+            yield f"  {name:<{size}}{cell}"
 
 
 def _cells(report: Report, row: Row, at: datetime) -> tuple[str, ...]:

@@ -139,6 +139,17 @@ def test_help_keeps_to_the_terminal(
         assert max(map(len, run(*command, "--help").out.splitlines())) <= columns
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_options_keep_to_a_narrow_terminal(
+    run: Run, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 60 columns; examples are as long as what is typed."""
+    monkeypatch.setenv("COLUMNS", "60")
+    _, _, options = run(command, "--help").out.partition("\n\n")
+    for line in options.partition("examples:")[0].splitlines():
+        assert len(line) <= 60 or line.startswith("post as a comment")
+
+
 def test_help(run: Run) -> None:
     """It names every command, and each command explains itself."""
     helped = run("--help")

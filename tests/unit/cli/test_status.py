@@ -17,7 +17,7 @@ from threading import Thread
 import pytest
 from calls import POLICY
 
-from krm_windows.cli import main
+from krm_windows.cli import main, output
 from krm_windows.cli import status as cli
 from krm_windows.gate.annotations import APART, annotation
 from krm_windows.krm import KubeObject
@@ -595,3 +595,22 @@ def test_a_cron_job_that_somebody_suspended(status: Status) -> None:
     assert code == 1
     assert "CronJob flux-system/week-resync is suspended, so it starts no runs" in printed
     assert "CronJob flux-system/week-open-office not found" in printed
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_a_terminal_that_is_narrower_than_the_table(
+    columns: int, status: Status, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each target is a block, in which every cell of the table is whole."""
+    _, wide = status(OPEN, thing(suspend=True))
+    monkeypatch.setattr(output, "width", lambda: columns)
+    monkeypatch.setattr(output, "is_terminal", lambda: True)
+    _, narrow = status(OPEN, thing(suspend=True))
+    [table] = [line for line in wide.splitlines() if line.startswith("Kustomization ")]
+    assert len(table) > columns
+    cells = re.split(r"   +", table)
+    block = narrow.splitlines()
+    block = block[block.index(cells[0]) :]
+    for cell in cells[1:]:
+        assert any(re.search(rf"^  [A-Z ]+ {re.escape(cell)}$", line) for line in block)
+    assert max(map(len, block)) <= columns
