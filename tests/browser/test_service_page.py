@@ -280,7 +280,7 @@ def test_an_override_is_made_and_is_over_by_itself(served: Served, scripts: bool
     assert "in 2 h" in served.find(".overrides .active").text.replace("\N{NO-BREAK SPACE}", " ")
     served.windows.time += timedelta(hours=2)
     served.browser.refresh()
-    assert "is over since Mon 2026-11-23 04:00" in served.find(".overrides .over").text
+    assert "ended at Mon 2026-11-23 04:00" in served.find(".overrides .over").text
     assert "Closed" in served.find(".now li").text
     served.follow(served.find(".overrides .over button"))
     assert not served.browser.find_elements(By.CSS_SELECTOR, ".overrides .over")
