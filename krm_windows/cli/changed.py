@@ -212,7 +212,7 @@ def _show_text(
     written: bool,
 ) -> None:
     output.log_results(_located(arguments, proposal))
-    output.show(changes.text(proposal.differences) + said.text)
+    output.show(changes.text(proposal.differences, output.width()) + said.text)
     output.show(_outcome(arguments, proposal, commit, written=written))
 
 

@@ -82,7 +82,7 @@ def _show(
     arguments: argparse.Namespace,
 ) -> None:
     if arguments.output == "text":
-        output.show(changes.text(every))
+        output.show(changes.text(every, output.width()))
     elif arguments.output == "markdown":
         output.show(changes.markdown(every, sort(results)))
     else:

@@ -3,6 +3,7 @@
 As text, or as Markdown to paste into a pull request.
 """
 
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 
@@ -17,16 +18,32 @@ from krm_windows.results import Result
 # So many clusters are named before "and 12 more".
 _FEW = 4
 _HEAD = ("", "from", "until", "for", "by")
+# Below the instants of a row, to the right of `opens` and `closes`.
+_INDENT = " " * 8
 
 
-def text(every: Sequence[Difference]) -> str:
-    """Return a part for all clusters that change alike, with an empty line between two."""
+def text(every: Sequence[Difference], width: int = 0) -> str:
+    """Return a part for all clusters that change alike, with an empty line between two.
+
+    Lines are broken between words where they are wider than `width` columns (0: nowhere).
+    """
     pages = []
     for group in alike(every):
         # The last column is padded like the others, and a reader sees no spaces at an end.
         lines = (line.rstrip() for line in _text(group))
-        pages.append(_page(lines))
+        pages.append(_page(broken(lines, width)))
     return "\n".join(pages)
+
+
+def broken(lines: Iterable[str], width: int) -> Iterator[str]:
+    """Yield lines of at most so many columns (0: any number), broken between words."""
+    for line in lines:
+        if not width or len(line) <= width:
+            yield line
+            continue
+        yield from textwrap.wrap(
+            line, width, subsequent_indent=_INDENT, break_long_words=False, break_on_hyphens=False
+        )
 
 
 def _page(lines: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta, tzinfo
 
 from krm_windows import escape
 from krm_windows.preview import sentences
+from krm_windows.preview.changes import broken
 from krm_windows.preview.clock import shown
 from krm_windows.preview.text import span
 from krm_windows.status.failures import FAILED
@@ -26,7 +27,8 @@ def render(report: Report, at: datetime, width: int = 0) -> str:
 
 def lines(report: Report, at: datetime, width: int = 0) -> Iterator[tuple[str, bool]]:
     """Yield every line, and whether it is about a target that is not as it should be."""
-    for sentence in sentences.state(report.timetable, report.decision).splitlines():
+    said = sentences.state(report.timetable, report.decision).splitlines()
+    for sentence in broken(said, width):
         yield sentence, False
     # The lines that alarm are in colour on a terminal (`color`).
     yield "", False

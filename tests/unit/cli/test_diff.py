@@ -8,7 +8,7 @@ import pytest
 from calls import POLICY, spec
 from forges import KINDS, TOKEN, Pull, Server, serving
 
-from krm_windows.cli import main
+from krm_windows.cli import main, output
 
 DAYS = ("--from", "2026-12-14", "--days", "7")
 
@@ -231,3 +231,17 @@ def test_a_comment_has_a_place(
     # The name of the forge says what is missing, which is the business of who connects.
     diff(POLICY, POLICY, tmp_path, *options, code=1 if said == "give --url" else 2)
     assert said in capsys.readouterr().err
+
+
+def test_a_narrow_terminal_breaks_lines_between_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And no name or instant in two."""
+    later = POLICY.replace("Mon 08:00", "Tue 08:00")
+    diff(POLICY, later, tmp_path)
+    wide = capsys.readouterr().out
+    monkeypatch.setattr(output, "width", lambda: 60)
+    diff(POLICY, later, tmp_path)
+    narrow = capsys.readouterr().out
+    assert max(map(len, wide.splitlines())) > 60 >= max(map(len, narrow.splitlines()))
+    assert narrow.split() == wide.split()
