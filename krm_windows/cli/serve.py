@@ -284,11 +284,7 @@ def _check_access(arguments: argparse.Namespace) -> None:
     """Refuse ways of access of which a half is missing."""
     if (arguments.tls_cert is None) is not (arguments.tls_key is None):
         raise UsageError("--tls-cert and --tls-key must be given together")
-    for part, whole in _PARTS.items():
-        if getattr(arguments, part) and getattr(arguments, whole) is None:
-            raise UsageError(f"{_option(part)} has no effect without {_option(whole)}")
-    if arguments.grant and arguments.oidc_issuer is None and arguments.proxy_user is None:
-        raise UsageError("--grant has no effect without --oidc-issuer or --proxy-user")
+    _check_parts(arguments)
     if arguments.oidc_issuer is not None and not arguments.oidc_audience:
         raise UsageError(
             "--oidc-issuer needs --oidc-audience, so that tokens for other services are not "
@@ -296,6 +292,14 @@ def _check_access(arguments: argparse.Namespace) -> None:
         )
     if arguments.proxy_user is not None and not arguments.proxy_from:
         raise UsageError("--proxy-user needs --proxy-from, because anyone can send a header")
+
+
+def _check_parts(arguments: argparse.Namespace) -> None:
+    for part, whole in _PARTS.items():
+        if getattr(arguments, part) and getattr(arguments, whole) is None:
+            raise UsageError(f"{_option(part)} has no effect without {_option(whole)}")
+    if arguments.grant and arguments.oidc_issuer is None and arguments.proxy_user is None:
+        raise UsageError("--grant has no effect without --oidc-issuer or --proxy-user")
 
 
 def _option(name: str) -> str:

@@ -89,9 +89,9 @@ def within(tree: Checkout, directories: Sequence[str]) -> tuple[str, ...]:
     synced = sorted({each.directory for each in _synced(tree, _read(tree))})
     found: list[str] = []
     for each in directories:
-        inner = [other for other in synced if other != each and _is_within(other, each)]
-        if each in synced or each not in outer:
-            inner = []
+        inner: list[str] = []
+        if each in outer and each not in synced:
+            inner = [other for other in synced if _is_within(other, each)]
         found += inner or [each]
     return tuple(found)
 

@@ -4,7 +4,7 @@ Every Flux Kustomization but those that deliver the windows, and what would chan
 its Kustomization is closed: a chart that is a range of versions, a source that follows a tag.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from krm_windows import gateable, rules
@@ -55,19 +55,11 @@ def propose(cluster: Cluster, tree: Checkout) -> Proposed:
     no change of them.
     """
     existing = GatedCluster(cluster)
-    wanted: set[Identity] = set()
-    gated: set[Identity] = set()
-    shared: set[Identity] = set()
-    direct = {item.identity for item in cluster.first.objects}
-    for each in _delivered(cluster):
-        # No target has two policies: it would be open only while both are.
-        own = identity(each)
-        if existing.gates(own):
-            gated.add(own)
-        elif direct.isdisjoint(item.identity for item in each.objects):
-            wanted.add(own)
-        else:
-            shared.add(own)
+    delivered = {identity(each): each for each in _delivered(cluster)}
+    # No target has two policies: it would be open only while both are.
+    gated = set(filter(existing.gates, delivered))
+    shared = set(_sharing(cluster, delivered)) - gated
+    wanted = delivered.keys() - gated - shared
     # Of several releases that take one moving source each is found by itself.
     while moving := _moving(cluster, wanted):
         wanted |= moving
@@ -89,6 +81,17 @@ def propose(cluster: Cluster, tree: Checkout) -> Proposed:
         shared=tuple(sorted(shared)),
         freed=freed,
     )
+
+
+def _sharing(
+    cluster: Cluster,
+    delivered: Mapping[Identity, Kustomization],
+) -> Iterator[Identity]:
+    """Yield the Kustomizations that apply what the root applies as well."""
+    direct = {item.identity for item in cluster.first.objects}
+    for own, each in delivered.items():
+        if not direct.isdisjoint(item.identity for item in each.objects):
+            yield own
 
 
 def _written(tree: Checkout, directory: str) -> Iterator[Identity]:

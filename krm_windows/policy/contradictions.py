@@ -242,23 +242,23 @@ def _target(target: Tree, path: str) -> Iterator[Finding]:
         return
     # Of a kind that nobody knows the gate needs its URL, for which the plural counts, and a field.
     if not target.keys() >= {"apiVersion", "resource", "suspendField"}:
-        # Most likely it is a kind of the table, mistyped.
-        known = sorted(row.kind for row in gateable.TABLE)
-        proposed = closest(kind, known)
-        listed = "a known kind"
-        # The very kind, of a group that has no such field, such as kustomize's own Kustomization.
-        if kind in known:
-            found = gateable.find(kind)
-            group = found.group if found else ""
-            must = f"must not be {group_version}: the kind that can be gated is of {group}"
-            yield Finding(rules.TARGET_KIND, must, group_version, path=f"{path}.apiVersion")
-            return
-        if proposed is None:
-            listed = f"one of {', '.join(known)}"
-        must = (
-            f"must be {listed}, or have `apiVersion`, `resource` and `suspendField` set next to it"
-        )
-        yield Finding(rules.TARGET_KIND, must, kind, proposed, f"{path}.kind")
+        yield _unknown_kind(kind, group_version, path)
+
+
+def _unknown_kind(kind: str, group_version: str | None, path: str) -> Finding:
+    row = gateable.find(kind)
+    # The very kind, of a group that has no such field, such as kustomize's own Kustomization.
+    if row is not None:
+        must = f"must not be {group_version}: the kind that can be gated is of {row.group}"
+        return Finding(rules.TARGET_KIND, must, group_version, path=f"{path}.apiVersion")
+    # Most likely it is a kind of the table, mistyped.
+    known = sorted(row.kind for row in gateable.TABLE)
+    proposed = closest(kind, known)
+    listed = "a known kind"
+    if proposed is None:
+        listed = f"one of {', '.join(known)}"
+    must = f"must be {listed}, or have `apiVersion`, `resource` and `suspendField` set next to it"
+    return Finding(rules.TARGET_KIND, must, kind, proposed, f"{path}.kind")
 
 
 def _suspend_field(

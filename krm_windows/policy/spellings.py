@@ -22,7 +22,9 @@ _DAYS = {
     "Sat": "samstag sonnabend sa sam samedi sab sabado sabato zaterdag za",
     "Sun": "sonntag so son dimanche dim domingo dom domenica zondag zo",
 }
-_SPOKEN_DAYS = {word: day for day, words in _DAYS.items() for word in words.split()}
+_SPOKEN_DAYS: dict[str, str] = {}
+for _day, _words in _DAYS.items():
+    _SPOKEN_DAYS |= dict.fromkeys(_words.split(), _day)
 # Likewise of months, by their first letters, as far as these are others than in English.
 _SPOKEN_MONTHS = {
     **dict.fromkeys(("ene", "gen"), 1),

@@ -103,17 +103,15 @@ def _touching(
         far = _in_force(rule, zone, first, last)
         return tuple(each for each in far if each[0] < ends and each[1] > begins)
     begins = max(begins, first)
-    within = _in_force(rule, zone, begins, ends)
-    if not within:
-        return ()
+    within = list(_in_force(rule, zone, begins, ends))
     # Only the first and the last may reach beyond: no other day of these years is asked for.
-    edges = [edge for interval in within for edge in interval]
     alone = _alone(rule, zone)
-    if edges[0] == begins:
-        edges[0] = max(decide(alone, begins).since or first, first)
-    if edges[-1] == ends:
-        _, edges[-1] = next(openings(alone, edges[-2], last))
-    return tuple(zip(edges[::2], edges[1::2], strict=True))
+    if within and within[0][0] == begins:
+        since = decide(alone, begins).since or first
+        within[0] = (max(since, first), within[0][1])
+    if within and within[-1][1] == ends:
+        within[-1] = next(openings(alone, within[-1][0], last))
+    return tuple(within)
 
 
 def _dated(
