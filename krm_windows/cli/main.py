@@ -58,12 +58,14 @@ for _commands in HEADINGS.values():
 
 
 # The extra of this package that brings a module (pyproject.toml, `optional-dependencies`).
+_FORGE = "`forge`, as in `pip install '.[forge]'` from a clone"
+_SERVER = "`server`, as in `pip install '.[server]'` from a clone"
 _EXTRAS = {
-    "urllib3": "forge",
-    "starlette": "server",
-    "uvicorn": "server",
-    "jwt": "server",
-    "jinja2": "server",
+    "urllib3": _FORGE,
+    "starlette": _SERVER,
+    "uvicorn": _SERVER,
+    "jwt": _SERVER,
+    "jinja2": _SERVER,
 }
 _OF_THE_FUNCTION = frozenset({"--debug", "--strict"})
 
@@ -176,10 +178,7 @@ def _failed(error: Exception, *, debug: bool) -> ExitCode:
         missing, _, _ = error.name.partition(".")
     if missing in _EXTRAS:
         extra = _EXTRAS[missing]
-        output.log(
-            f"{missing} is not installed: install krm-windows with the extra `{extra}`, as in "
-            f"`pip install '.[{extra}]'` from a clone"
-        )
+        output.log(f"{missing} is not installed: install krm-windows with the extra {extra}")
         return ExitCode.ERROR
     output.log(f"internal error: {type(error).__name__}: {error} (--debug shows where)")
     return ExitCode.FAILURE

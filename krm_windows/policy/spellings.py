@@ -118,7 +118,7 @@ def _hour(found: re.Match[str]) -> str:
     return f" {int(found[1]):02}:00"
 
 
-_DAY = r"\b(?:sun|mon|tue|wed|thu|fri|sat)[a-z]*\b"
+_DAY = r"(?:sun|mon|tue|wed|thu|fri|sat)"
 # In this order: a date has dots, too, which stand for the colon of a time below.
 _HABITS: tuple[tuple[str, _Rewrite], ...] = (
     # 20.12.2026, 2026/12/20, 12/20/2026, 20 December 2026, Dec 20th, 2026
@@ -148,7 +148,7 @@ _HABITS: tuple[tuple[str, _Rewrite], ...] = (
     # Mon-08:00, Mon 0800, Mon/Wed, Mon Wed
     (r"([a-z])-(?=\d{1,2}:\d{2}$)", r"\1 "),
     (r"(?<=[a-z]) ([01]\d|2[0-3])([0-5]\d)$", r" \1:\2"),
-    (rf"({_DAY}) ?[/|; ] ?(?={_DAY})", r"\1,"),
+    (rf"\b({_DAY}(?-i:[A-Za-z]*)) ?[/|; ] ?(?={_DAY})", r"\1,"),
     # Mon, Wed; 8h30, 8.30, 8am, Mon 8
     (r" ?([,-]) ?", r"\1"),
     (r"\b(\d{1,2})[.h](\d{2})\b", r"\1:\2"),

@@ -31,7 +31,7 @@ _YEAR = r"^(202[4-9]|20[3-9]\d|2[1-9]\d{2})"
 # A text of one line (no control character, nor what Unicode ends a line with) that is not blank.
 _SIGN = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]"
 _VISIBLE = r"[^\x00-\x20\x7f-\xa0\u2028\u2029]"
-_WORDS = f"^{_SIGN}*{_VISIBLE}{_SIGN}*$"
+_WORDS = rf"^[ \xa0]*{_VISIBLE}{_SIGN}*$"
 # As a header comes, without the blanks around it (RFC 9110, 5.5).
 _KEY = r"^[^\x00-\x20]"
 

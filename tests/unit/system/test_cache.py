@@ -125,7 +125,7 @@ def test_a_key_that_is_cut_off_is_refused(place: Path, key: Path) -> None:
     """An empty one would be known to all."""
     written(place, key)
     key.write_bytes(b"")
-    with pytest.raises(WorkspaceError, match="must hold 32 bytes"):
+    with pytest.raises(WorkspaceError, match="must contain 32 bytes"):
         Cache(place, key)
 
 
