@@ -38,14 +38,19 @@ def eventually_offered(env: Environment, version: str) -> None:
 
 
 def begin(plant: Plant, **hooks: object) -> None:
-    """Begin closed, with nothing new."""
+    """Begin closed, with nothing new.
+
+    The target is reconciled for a new revision or an edit alone: one that is closed in the middle
+    of a reconcile may look as it was after an edit (docs/explanation/hooks.md).
+    """
     env = plant.env
     publish(env, "1")
     source = env.source(BRANCH)
     source["spec"]["ref"] = {"branch": BRANCH}
     env.write("cluster/source.yaml", source)
     env.include("source.yaml")
-    env.begin(sourceRef={"kind": "GitRepository", "name": BRANCH})
+    env.begin(interval="1h", sourceRef={"kind": "GitRepository", "name": BRANCH})
+    eventually("the target is reconciled", lambda: is_reconciled(env))
     plant.policy(CLOSED, **hooks)
     env.eventually_closed()
 
