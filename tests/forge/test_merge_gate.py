@@ -193,7 +193,7 @@ def test_a_label_of_who_may_lets_it_through(
     for each in (number, silent):
         repository.label(each, "window:exempt", user="eve")
     gate(CLOSED, "--exempt-by", "ada")
-    assert "was set by eve, who may not" in capsys.readouterr().out
+    assert "was set by eve, who is not allowed to" in capsys.readouterr().out
     assert refused(repository, number)
     for each in (number, silent):
         [label] = repository.call("GET", f"issues/{each}/labels")
