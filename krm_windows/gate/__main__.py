@@ -365,18 +365,13 @@ def _digest() -> str:
 def _options() -> Namespace:
     parser = ArgumentParser(prog="gate", description=__doc__)
     parser.add_argument(
-        "--at",
-        type=_instant,
-        metavar="INSTANT",
-        help="show the decision for this instant, and change nothing",
+        "--at", type=_instant, metavar="INSTANT", help="decide for this instant, change nothing"
     )
     parser.add_argument(
         "--allow-missing", action="store_true", help="a missing target is not a failure"
     )
     parser.add_argument(
-        "--leave-to-next",
-        action="store_true",
-        help="leave to the next run what could not be done, which is then not a failure",
+        "--leave-to-next", action="store_true", help="what failed is left to the next run"
     )
     parser.add_argument("--digest", help="wait for the files of this digest")
     parser.add_argument("--backwards", action="store_true", help="start with the last target")

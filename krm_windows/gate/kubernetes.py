@@ -164,9 +164,7 @@ class Cluster:
         found = self.ask("GET", f"/apis/{group}")
         version = dig(found, "preferredVersion", "version")
         if not isinstance(version, str) or not _VERSION.fullmatch(version):
-            message = (
-                f"the API server returned an invalid preferredVersion for {group}: {version!r}"
-            )
+            message = f"the API server's preferredVersion of {group} is invalid: {version!r}"
             raise ApiError(REFUSED, message)
         return version
 
