@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from posixpath import basename, dirname, join, normpath
 
 from krm_windows.flux import objects
-from krm_windows.flux.closure import kustomization_file, window_policies
+from krm_windows.flux.closure import joined, kustomization_file, window_policies
 from krm_windows.flux.fields import BASES
 from krm_windows.flux.model import Object
 from krm_windows.flux.sources import NAME, OPERATOR, below, instance
@@ -211,14 +211,24 @@ def _directory(tree: Checkout, item: Object, path: str) -> str | None:
     directory = below("", path)
     if tree.is_directory(directory):
         return directory
-    # Git has all of the repository, an artifact maybe a part of it (`flux push artifact --path`).
+    # Git has all of the repository, an artifact maybe a part of it.
     sync = instance(item)
     if sync is None or item.text(*sync, "kind") == "GitRepository":
         return None
-    above = dirname(item.file)
+    return in_part(tree, item.file, directory)
+
+
+def in_part(tree: Checkout, place: str, directory: str) -> str | None:
+    """Return where a directory of an artifact is that is the part of a repository with a place.
+
+    As `flux push artifact --path=kubernetes` makes one: it is looked for above the place, the
+    nearest first, and None where it is not there.
+    """
+    above = dirname(place)
     while above:
-        if tree.is_directory(join(above, directory)):
-            return join(above, directory)
+        found = joined(above, directory)
+        if tree.is_directory(found):
+            return found
         above = dirname(above)
     return None
 

@@ -386,17 +386,12 @@ def _placed(
 ) -> str:
     """Return where a directory of a source is that was taken for the repository by its name.
 
-    An artifact may be a part of it (`flux push artifact --path=kubernetes`), one that has the
-    cluster's own directory: what is not at the top is looked for above that.
+    An artifact may be a part of it, one that has the cluster's own directory: what is not at the
+    top is looked for above that.
     """
     if not state.sources.assumed or source[1] == "GitRepository" or tree.is_directory(directory):
         return directory
-    above = dirname(state.root)
-    while above:
-        if tree.is_directory(joined(above, directory)):
-            return joined(above, directory)
-        above = dirname(above)
-    return directory
+    return entrances.in_part(tree, state.root, directory) or directory
 
 
 def _lost(
