@@ -4,7 +4,7 @@ import argparse
 import importlib
 import shutil
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn
 
@@ -61,9 +61,35 @@ class Formatter(argparse.HelpFormatter):
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         # A list is what has indented lines: commands below a heading, examples.
-        if "\n  " in text:
+        if "\n  " not in text:
+            return super()._fill_text(text, width, indent)
+        columns = shutil.get_terminal_size().columns
+        if _fits(text, columns):
             return text
-        return super()._fill_text(text, width, indent)
+        from krm_windows.cli import folding  # noqa: PLC0415 - a narrow terminal alone needs it
+
+        return folding.text(text, columns)
+
+    # As typeshed has it.
+    def _format_usage(
+        self,
+        usage: str | None,
+        actions: Iterable[argparse.Action],
+        groups: Iterable[argparse._MutuallyExclusiveGroup],
+        prefix: str | None,
+    ) -> str:
+        """Write the usage as argparse does, or further to the left where it would be too wide."""
+        usage = super()._format_usage(usage, actions, groups, prefix)
+        width = shutil.get_terminal_size().columns
+        if _fits(usage, width):
+            return usage
+        from krm_windows.cli import folding  # noqa: PLC0415 - likewise
+
+        return f"{folding.usage(' '.join(usage.split()), width)}\n\n"
+
+
+def _fits(text: str, width: int) -> bool:
+    return max(map(len, text.split("\n"))) <= width
 
 
 class Parser(argparse.ArgumentParser):
@@ -228,7 +254,8 @@ def _commands() -> str:
                 initial_indent=f"  {name}".ljust(column),
                 subsequent_indent=" " * column,
             )
-    lines.append("\n`krm-windows help COMMAND` shows the options of a command, and examples.")
+    more = "`krm-windows help COMMAND` shows the options of a command, and examples."
+    lines += ["", *textwrap.wrap(more, width + 2)]
     return "\n".join(lines).lstrip("\n")
 
 

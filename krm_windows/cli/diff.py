@@ -28,9 +28,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="the output format (default: text)",
     )
     previews.options(parser, cluster="default: every cluster that either policy names")
-    comment = parser.add_argument_group(
-        "post as a comment, which is edited when the command runs again"
-    )
+    comment = parser.add_argument_group("post as a comment, edited when the command runs again")
     comment.add_argument(
         "--comment",
         type=_number,

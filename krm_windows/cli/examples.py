@@ -13,7 +13,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "migrate": ("krm-windows migrate . --output-dir ../migrated",),
     "set": (
         """krm-windows set windows/policy.yaml --dry-run \\
-    --patch '{"spec": {"windows": {"office": {"opens": "Tue 08:00"}}}}'""",
+    --patch '{"spec": {"timeZone": "Europe/Paris"}}'""",
         "krm-windows set windows/policy.yaml --patch @patch.json --reason Easter",
     ),
     "override": (

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,7 +17,8 @@ from calls import APPS, POLICY, call, program, spec, wire
 from differences import assert_same_files
 
 from krm_windows import __version__
-from krm_windows.cli import main
+from krm_windows.cli import folding, main
+from krm_windows.cli.examples import EXAMPLES
 from krm_windows.cli.main import COMMANDS, HEADINGS
 from krm_windows.schedule import zones
 
@@ -40,6 +42,8 @@ RENDERED = Ended(0, "", f"krm-windows: 14 files written, zone rules {zones.relea
 UNCHANGED = Ended(0, "", f"krm-windows: no file changed, zone rules {zones.release()}\n")
 FRESH = Ended(0, "", f"krm-windows: all files up to date, zone rules {zones.release()}\n")
 Run = Callable[..., Ended]
+# What is not folded: a comment, an option with its value, a word of a shell.
+WORD = re.compile(r"""#.*|-[a-z-]* '[^']*'|(?:'[^']*'|"[^"]*"|\S)+""")
 
 
 @pytest.fixture
@@ -129,25 +133,35 @@ def names(folder: str = "out") -> list[str]:
 # help, version, wrong calls
 
 
-@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_keeps_to_the_terminal(
-    run: Run, columns: int, monkeypatch: pytest.MonkeyPatch
+    run: Run, command: str, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No line of any command's help is wider than that."""
+    """No line of it is wider than that: usage, options, examples."""
     monkeypatch.setenv("COLUMNS", str(columns))
-    for command in ((), *((name,) for name in COMMANDS)):
-        assert max(map(len, run(*command, "--help").out.splitlines())) <= columns
+    for asked in ((*command.split(), "--help"), ("help", *command.split())):
+        lines = run(*asked).out.splitlines()
+        assert not [line for line in lines if len(line) > columns]
+        assert lines[0].startswith(f"usage: krm-windows {command}".rstrip())
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_options_keep_to_a_narrow_terminal(
-    run: Run, command: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of 60 columns; examples are as long as what is typed."""
-    monkeypatch.setenv("COLUMNS", "60")
-    _, _, options = run(command, "--help").out.partition("\n\n")
-    for line in options.partition("examples:")[0].splitlines():
-        assert len(line) <= 60 or line.startswith("post as a comment")
+@pytest.mark.parametrize(
+    ("line", "width"),
+    [
+        *((example, 60) for examples in EXAMPLES.values() for example in examples),
+        ("a 'b c' --d=\"e f\" | g && h # a comment that is long", 20),
+        ("    --a 'b c' --d \"e f\"", 14),
+        ("one-word-that-is-longer-than-a-line", 9),
+    ],
+)
+def test_a_folded_call_is_the_same_call(line: str, width: int) -> None:
+    """To a shell; and no word of it is lost."""
+    for each in line.replace("\\\n", "").split("\n"):
+        folded = "\n".join(folding.command(each, width))
+        assert shlex.split(folded.replace("\\\n", "")) == shlex.split(each)
+        longest = max(map(len, WORD.findall(each)))
+        assert max(map(len, folded.split("\n"))) <= max(width, longest + len("     \\"))
 
 
 def test_help(run: Run) -> None:
