@@ -169,7 +169,8 @@ def about(config: KubeObject, results: Sequence[Result]) -> list[Result]:
 
 def take(items: Iterable[KubeObject], kinds: Iterable[str]) -> Inventory:
     """Look into the items of some kinds."""
-    wanted, every = frozenset(kinds), list(items)
+    wanted = frozenset(kinds)
+    every = list(items)
     resources = tuple(resource_of(item) for item in every if item.kind in wanted)
     return Inventory(resources, visible=any(is_resource(item) for item in every))
 

@@ -105,11 +105,18 @@ class Result:
 
     def __str__(self) -> str:
         """Give the line for a person: location, severity, object, field, message, rule id."""
+        text = f"[{self.severity}] "
+        about = " ".join(filter(None, (self._subject(), self.path)))
+        if about:
+            text += f"{about}: "
+        text += self.message
+        if "rule" in self.tags:
+            text += f" ({self.tags['rule']})"
         location = self.location
-        place = " ".join(part for part in (self._subject(), self.path) if part)
-        prefix = f"{location}: " if location else ""
-        rule = f" ({self.tags['rule']})" if "rule" in self.tags else ""
-        return f"{prefix}[{self.severity}] {place}{': ' if place else ''}{self.message}{rule}"
+        # First on the line, as editors and CI look for `path:line:` there.
+        if location:
+            text = f"{location}: {text}"
+        return text
 
     def _subject(self) -> str:
         """Give what it is about: in full where no location leads there."""

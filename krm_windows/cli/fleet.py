@@ -227,14 +227,18 @@ class Findings:
         """Take what was found in a cluster."""
         for result in outcome.results:
             # What is true of the base is true of every cluster, and is reported without names.
-            if str(result) not in self._base:
-                self._clusters.setdefault(str(result), (result, []))[1].append(outcome.cluster)
+            if str(result) in self._base:
+                continue
+            _, names = self._clusters.setdefault(str(result), (result, []))
+            names.append(outcome.cluster)
 
     def results(self) -> list[Result]:
         """Return all of it."""
-        some = self._clusters.values()
-        named = (replace(result, message=result.message + _in(names)) for result, names in some)
-        return [*self._base.values(), *named]
+        found = list(self._base.values())
+        for result, names in self._clusters.values():
+            message = result.message + _in(names)
+            found.append(replace(result, message=message))
+        return found
 
 
 def _in(clusters: Sequence[str]) -> str:

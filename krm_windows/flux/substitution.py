@@ -187,9 +187,14 @@ def _changed(value: str, how: str) -> str | None:
 
 
 def _cased(value: str, sign: str) -> str:
-    count = 1 if len(sign) == 1 else len(value)
-    changed = value[:count].lower() if "," in sign else value[:count].upper()
-    return changed + value[count:]
+    """Change the case: of the first letter (`^`, `,`), or of all (`^^`, `,,`)."""
+    count = len(value)
+    if len(sign) == 1:
+        count = 1
+    letters, rest = value[:count], value[count:]
+    if sign.startswith(","):
+        return letters.lower() + rest
+    return letters.upper() + rest
 
 
 def _substring(value: str, start: str, length: str | None) -> str:

@@ -136,8 +136,8 @@ class Difference(NamedTuple):
         items = spot.items[first : len(old) - last]
         places = slots[first : len(old) - last]
         # An image or an argument in the middle of a list: compared with what is at its place.
-        for item, slot, *change in zip(items, places, before, after, strict=False):
-            yield from self._of_node(item, (change[0], change[1]), slot, level + 1)
+        for item, slot, was, becomes in zip(items, places, before, after, strict=False):
+            yield from self._of_node(item, (was, becomes), slot, level + 1)
         # More are there than are wanted: the last ones go.
         for item, slot in zip(items[len(after) :], places[len(after) :], strict=True):
             yield self._removed_lines(slot.after - 1, item.end, slot.column)

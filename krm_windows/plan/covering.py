@@ -5,11 +5,10 @@ so not every set of moments is a schedule. As the schedules only say when to loo
 more often is right; of two that cover, the one with fewer runs is taken.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date, time, timedelta
 from functools import lru_cache, reduce
-from itertools import pairwise
 from operator import or_
 from typing import NamedTuple
 
@@ -176,14 +175,25 @@ def _smallest(wanted: int, cycle: Calendar) -> Days:
 
     Those are weekdays alone, or days of the month.
     """
-    # The calendar of the cycle has one bit a day, and such a number for each value of a field.
-    months = frozenset(month for month in YEAR if wanted & cycle.months[frozenset({month})])
-    weekdays = frozenset(day for day in WEEK if wanted & cycle.weekdays[frozenset({day})])
-    days = frozenset(day for day in MONTH if wanted & cycle.days[frozenset({day})])
+    months = _values(wanted, cycle.months, YEAR)
+    weekdays = _values(wanted, cycle.weekdays, WEEK)
+    days = _values(wanted, cycle.days, MONTH)
     # Both cover; a schedule with both day fields would fire on either of them.
     by_weekday = Days(MONTH, months, weekdays)
     by_day = Days(days, months, WEEK)
     return min(by_weekday, by_day, key=_runs)
+
+
+def _values(
+    wanted: int,
+    matching: Mapping[frozenset[int], int],
+    values: Iterable[int],
+) -> frozenset[int]:
+    """Return the values of a field that some of the wanted days have.
+
+    `matching` are the days that match a set of values; like `wanted`, a bit for each day.
+    """
+    return frozenset(value for value in values if wanted & matching[frozenset({value})])
 
 
 def _runs(days: Days) -> int:
@@ -218,8 +228,13 @@ def _run(run: list[int]) -> str:
 
 
 def _runs_of(values: list[int]) -> Iterator[list[int]]:
-    """Part sorted numbers where one does not follow on the other: 1 2 3 7 is 1-3 and 7."""
-    breaks = [i for i, (a, b) in enumerate(pairwise(values), 1) if b != a + 1]
-    starts = [0, *breaks]
-    stops = [*breaks, len(values)]
-    return (values[i:j] for i, j in zip(starts, stops, strict=True))
+    """Divide sorted numbers into runs of successive ones: 1 2 3 7 is 1-3 and 7."""
+    run: list[int] = []
+    for value in values:
+        # A gap ends the run before it.
+        if run and value != run[-1] + 1:
+            yield run
+            run = []
+        run.append(value)
+    if run:
+        yield run

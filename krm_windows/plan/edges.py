@@ -253,8 +253,7 @@ def _proven(timetable: Timetable, triggers: tuple[Trigger, ...]) -> Edges:
         if odd:
             at = _SPAN.at(minutes.lowest(odd))
             message = (
-                f"overlap or leave no time between them, as on {at:%Y-%m-%d} at "
-                f"{at:%H:%M}: {GATE}"
+                f"overlap or leave no time between them, as on {at:%Y-%m-%d} at {at:%H:%M}: {GATE}"
             )
             return Edges(results=(_error("windows", message),))
     gap = minutes.shortest(opened | closed, _LONG_GAP)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from krm_windows.gate import bits, coverage
 from krm_windows.gate.bits import DAY, FULL
@@ -93,6 +93,13 @@ def _other(minutes: _Minutes) -> _Minutes:
     return FULL & ~minutes
 
 
+class _Cells(NamedTuple):
+    """What is open on the days of a year, and whether that is so in every year."""
+
+    cells: Mapping[_Cell, _Minutes]
+    is_exact: bool
+
+
 class _Whole:
     """What recurs of a timetable, on a wall clock that never changes.
 
@@ -114,29 +121,32 @@ class _Whole:
     @property
     def is_exact(self) -> bool:
         """Whether what is open on a day depends on nothing but its cell."""
-        return self._found[1]
+        return self._found.is_exact
 
     @property
     def cells(self) -> Mapping[_Cell, _Minutes]:
         """What is open on every day of a year, and only what is so in every year."""
-        return self._found[0]
+        return self._found.cells
 
     @cached_property
-    def _found(self) -> tuple[Mapping[_Cell, _Minutes], bool]:
+    def _found(self) -> _Cells:
         if all(_is_weekly(rule) for rule in _rules(self._recurring)):
             # Seven days say it all, and most policies are such.
             week = [self.on(day) for day in _WEEK]
-            return {cell: week[cell[2]] for cell in _every_cell()}, True
+            of_week = {
+                (month, day, weekday): week[weekday] for month, day, weekday in _every_cell()
+            }
+            return _Cells(of_week, is_exact=True)
+        from_beginning = self._cells(from_end=False)
+        if from_beginning.is_exact:
+            return from_beginning
         # Days of February are counted from its end where they are alike so: its last Friday, say.
-        found, is_exact = self._cells(from_end=False)
-        if is_exact:
-            return found, True
-        other, is_exact = self._cells(from_end=True)
-        if is_exact:
-            return other, True
-        return found, False
+        from_end = self._cells(from_end=True)
+        if from_end.is_exact:
+            return from_end
+        return from_beginning
 
-    def _cells(self, *, from_end: bool) -> tuple[Mapping[_Cell, _Minutes], bool]:
+    def _cells(self, *, from_end: bool) -> _Cells:
         found: dict[_Cell, _Minutes] = {}
         is_exact = True
         first = date(_YEARS[0], 1, 1).toordinal()
@@ -149,7 +159,7 @@ class _Whole:
                 # Closed where it depends on the year: doubt always closes here.
                 found[cell] = before & minutes
                 is_exact = False
-        return found, is_exact
+        return _Cells(found, is_exact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,9 +342,12 @@ def _written(
     chosen: Callable[[_Minutes], _Minutes],
 ) -> Iterator[Interval]:
     """Write the minutes that are chosen of every day: of most years first, then what is dated."""
+    # By year, month and day: a year with a dated day is written by months, such a month by days.
     years: dict[int, dict[int, dict[int, _Minutes]]] = {}
     for day, minutes in dated.items():
-        years.setdefault(day.year, {}).setdefault(day.month, {})[day.day] = minutes
+        months_of_year = years.setdefault(day.year, {})
+        days_of_month = months_of_year.setdefault(day.month, {})
+        days_of_month[day.day] = minutes
     for era in eras:
         of_era = {year: months for year, months in years.items() if year in era.years}
         yield from _of_era(era, of_era, chosen)

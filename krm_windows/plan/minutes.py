@@ -99,19 +99,28 @@ class Span(NamedTuple):
 
 @lru_cache(maxsize=4)
 def _fields(first: date, days: int) -> tuple[tuple[int, int, int], ...]:
-    # isoweekday says 7 for Sunday, cron 0.
     """Return month, day and cron's weekday of so many days."""
     every = (first + timedelta(days=number) for number in range(days))
+    # isoweekday says 7 for Sunday, cron 0.
     return tuple((day.month, day.day, day.isoweekday() % 7) for day in every)
 
 
 def _named(recurrence: Recurrence, days: Iterable[tuple[int, int, int]]) -> Iterator[bool]:
-    """Yield of each day, by month, day and weekday, whether a recurrence names it."""
-    months, numbers, weekdays = recurrence.months, recurrence.days, recurrence.weekdays
+    """Yield for each day, given as month, day and weekday, whether a recurrence names it."""
+    # As locals: a span has thousands of days.
+    months = recurrence.months
+    days_of_month = recurrence.days
+    weekdays = recurrence.weekdays
+    if not recurrence.either:
+        return (
+            month in months and day in days_of_month and weekday in weekdays
+            for month, day, weekday in days
+        )
     # With both day fields restricted cron means either of them (robfig/cron, SpecSchedule).
-    if recurrence.either:
-        return (m in months and (d in numbers or w in weekdays) for m, d, w in days)
-    return (m in months and d in numbers and w in weekdays for m, d, w in days)
+    return (
+        month in months and (day in days_of_month or weekday in weekdays)
+        for month, day, weekday in days
+    )
 
 
 def lowest(minutes: int) -> int:

@@ -55,6 +55,18 @@ class Schedule(NamedTuple):
         return minute % HOUR in self.minutes and minute // HOUR in self.hours
 
 
+class _Recurring(NamedTuple):
+    """Beginning or end of a rule that recurs: at some moments of the days of a recurrence.
+
+    The edge comes `early` minutes of real time before them.
+    """
+
+    rule: Rule
+    early: int
+    days: Recurrence
+    moments: Moments
+
+
 class Change(NamedTuple):
     """At the UTC minute `at` clocks go from one offset to another, in minutes.
 
@@ -70,14 +82,14 @@ def recurring(timetable: Timetable, tz: Zone) -> list[Schedule]:
     """Return the schedules that meet whatever recurs, but for what a clock change skips."""
     offsets = _offsets(tz)
     found: dict[Days, int] = {}
-    for _, early, recurrence, at in _recurrences(timetable):
+    for edge in _recurrences(timetable):
         # At each offset, as a CronJob in UTC does not know which of them holds on a day: 08:00 in
         # Berlin is 06:00 or 07:00. One run too many finds nothing to do.
         for offset in offsets:
-            in_utc = at.shifted(-offset - early)
+            in_utc = edge.moments.shifted(-offset - edge.early)
             # 00:30 at +01:00 is 23:30 of the day before, so its days are another schedule's.
             for shift, minutes in in_utc.on_days().items():
-                days = covering.cover_days(recurrence, frozenset({shift}))
+                days = covering.cover_days(edge.days, frozenset({shift}))
                 found[days] = found.get(days, 0) | minutes
     return _schedules(found)
 
@@ -217,21 +229,19 @@ def _edges(timetable: Timetable) -> Iterator[tuple[Rule, int, int]]:
                 yield rule, 0, 0
 
 
-def _recurrences(timetable: Timetable) -> Iterator[tuple[Rule, int, Recurrence, Moments]]:
-    """Yield the beginnings and the ends of what recurs.
-
-    How early they are read, on which days, and when then.
-    """
+def _recurrences(timetable: Timetable) -> Iterator[_Recurring]:
+    """Yield the beginnings and the ends of what recurs."""
     for rule, begin, end in _edges(timetable):
         # What begins once or always is `_dated`.
         if not isinstance(rule.begins, Recurrence):
             continue
         at = covering.moments(rule.begins)
-        yield rule, begin, rule.begins, at
+        yield _Recurring(rule, begin, rule.begins, at)
         if isinstance(rule.ends, time | timedelta):
-            yield rule, end, rule.begins, covering.ends_of(at, rule.ends)
+            # On the days of the beginning, or that much later.
+            yield _Recurring(rule, end, rule.begins, covering.ends_of(at, rule.ends))
         elif isinstance(rule.ends, Recurrence):
-            yield rule, end, rule.ends, covering.moments(rule.ends)
+            yield _Recurring(rule, end, rule.ends, covering.moments(rule.ends))
 
 
 def _dated(timetable: Timetable, tz: Zone) -> Iterator[tuple[str, int]]:
@@ -257,11 +267,11 @@ def _skipped(timetable: Timetable, tz: Zone) -> Iterator[tuple[str, int]]:
     # A clock that is put back skips nothing: then an edge comes twice, and both are reached.
     forward = [change for change in changes(tz) if change.after > change.before]
     skips = [(change.at, _skipped_by(change)) for change in forward]
-    for rule, shift, recurrence, moments in _recurrences(timetable):
-        on_days = moments.on_days()
+    for edge in _recurrences(timetable):
+        on_days = edge.moments.on_days()
         for at, skipped in skips:
-            if _within(skipped, recurrence, on_days):
-                yield rule.name, (at - shift) % DAY
+            if _within(skipped, edge.days, on_days):
+                yield edge.rule.name, (at - edge.early) % DAY
 
 
 def _skipped_by(change: Change) -> dict[int, int]:

@@ -80,9 +80,11 @@ class Folder:
 
     def _check(self, name: str) -> None:
         """Refuse what is no path of a file here."""
-        *folders, _ = parts = name.split("/")
-        # `deep` is a truth value, which counts as one: at most one sub-directory.
-        if len(folders) > self.deep or any(part in ("", ".", "..") for part in parts):
+        parts = name.split("/")
+        most_parts = 1
+        if self.deep:
+            most_parts = 2
+        if len(parts) > most_parts or any(part in ("", ".", "..") for part in parts):
             raise WorkspaceError(f"{name!r} is not a plain file name")
 
     def _claim(self, directory: Directory, name: str) -> None:

@@ -318,10 +318,10 @@ class Branch:
         """Yield each file that two commits differ in: as it was, and as it is."""
         arguments = ("diff-tree", "-r", "--raw", "-z", "--no-renames", "--full-index", old, new)
         fields = self._done(*arguments, most=64 << 20).decode(errors="surrogateescape").split("\0")
-        # `:100644 100644 OLD NEW M`, then the path.
+        # `:100644 100644 OLD NEW M`, then the path (git-diff-tree(1), "Raw output format").
         for head, path in zip(fields[::2], fields[1::2], strict=False):
-            was, now, before, after, _ = head.removeprefix(":").split()
-            yield _side(path, was, before), _side(path, now, after)
+            old_mode, new_mode, old_name, new_name, _ = head.removeprefix(":").split()
+            yield _side(path, old_mode, old_name), _side(path, new_mode, new_name)
 
     def maintain(self) -> None:
         """Pack objects, if Git finds that they are too many (git-maintenance(1), --auto).
