@@ -42,7 +42,7 @@ def existing(plan: Plan, items: Iterable[KubeObject]) -> Existing:
     ours: dict[Identity, KubeObject] = {}
     foreign: dict[Identity, KubeObject] = {}
     # To look for a text is much cheaper than to parse an item, and most are of others.
-    for item in mentioning(items, *_needles(plan)):
+    for item in mentioning(items, *_mentioned(plan)):
         if item.kind not in KINDS:
             continue
         namespace = item.namespace or plan.namespace
@@ -57,7 +57,7 @@ def existing(plan: Plan, items: Iterable[KubeObject]) -> Existing:
     return Existing(ours, foreign)
 
 
-def _needles(plan: Plan) -> set[str]:
+def _mentioned(plan: Plan) -> set[str]:
     """Return what an object of this plan cannot but mention.
 
     A cut name still begins like the policy's.

@@ -18,7 +18,7 @@ def check(plan: Plan, inventory: Inventory) -> Iterator[Result]:
     """Yield what gated objects say against this plan, and what will change in them."""
     for target, resource in visible(plan.timetable.targets, inventory):
         yield from _suspension(plan, target, resource)
-        yield from _governor(plan, resource)
+        yield from _gated_by_another(plan, resource)
 
 
 def edit(plan: Plan, inventory: Inventory) -> None:
@@ -86,17 +86,18 @@ def _suspension(
         yield resource.result(rules.WAIT_NOT_SUSPENDED, message, path=path, proposed="true")
 
 
-def _governor(plan: Plan, resource: Resource) -> Iterator[Result]:
+def _gated_by_another(plan: Plan, resource: Resource) -> Iterator[Result]:
+    """Refuse a target that another policy has annotated as its own."""
     # An older name of this policy counts as its own.
-    governor = resource.item.annotations.get(GOVERNED_BY)
-    if governor not in (None, *plan.own_names):
+    policy = resource.item.annotations.get(GOVERNED_BY)
+    if policy not in (None, *plan.own_names):
         message = (
-            f"is already gated by the policy {governor}; two policies must not gate the same "
-            f"target, so remove it from {governor} or from {plan.policy}"
+            f"is already gated by the policy {policy}; two policies must not gate the same "
+            f"target, so remove it from {policy} or from {plan.policy}"
         )
         yield resource.result(
             rules.TWO_POLICIES,
             message,
             path=f"metadata.annotations.{GOVERNED_BY}",
-            current=governor,
+            current=policy,
         )

@@ -48,11 +48,11 @@ class _Runs(NamedTuple):
     meant: tuple[datetime, ...]
     fired: frozenset[datetime]
 
-    def faults(self, spared: Collection[datetime]) -> Iterator[_Fault]:
+    def faults(self, ignored: Collection[datetime]) -> Iterator[_Fault]:
         """Compare the two but for some instants."""
         # The controller counts from the first one, so that is never fired itself.
         counted = set(self.meant[1:])
-        lost = sorted(counted - self.fired - set(spared))
+        lost = sorted(counted - self.fired - set(ignored))
         odd = sorted(self.fired - set(self.meant))
         # One that is lost and one that is odd are one that was moved; the rest were skipped, or
         # came twice.

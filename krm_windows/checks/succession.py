@@ -19,7 +19,7 @@ def forgotten(rendered: Iterable[bytes], new: Sequence[Timetable]) -> list[Resul
     for manifest in rendered:
         old = timetables.read(KubeObject.parse(manifest))
         if old is not None:
-            found.extend(check(old, _heir(old, new)))
+            found.extend(check(old, _successor(old, new)))
     return found
 
 
@@ -42,15 +42,15 @@ def abandoned(rendered: Iterable[bytes], cluster: str) -> list[Result]:
     return found
 
 
-def _heir(old: Timetable, new: Sequence[Timetable]) -> Timetable:
+def _successor(old: Timetable, new: Sequence[Timetable]) -> Timetable:
     """Return the timetable that takes the place of another.
 
     One that nothing takes the place of, the first could.
     """
     # A policy that was renamed is the same one, if it says so.
-    for heir in new:
-        if old.policy in (heir.policy, *heir.former_names):
-            return heir
+    for successor in new:
+        if old.policy in (successor.policy, *successor.former_names):
+            return successor
     return new[0]
 
 

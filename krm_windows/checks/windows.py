@@ -162,18 +162,18 @@ def _never(
     if facts.is_open_in(window):
         return
     begins = span_of(lengths.first).begins
-    shut = _shut(facts, window) or "a clock change"
+    closed_by = _closed_by(facts, window) or "a clock change"
     message = (
-        f"is never open from {facts.first} to {facts.last}; on {findings.moment(begins)} {shut} "
-        "keeps it closed: move it, or remove it"
+        f"is never open from {facts.first} to {facts.last}; on {findings.moment(begins)} "
+        f"{closed_by} keeps it closed: move it, or remove it"
     )
     yield findings.at(rules.WINDOW_NEVER_OPENS, window.name, message, begins)
 
 
-def _shut(facts: Facts, window: Rule) -> str:
-    """Name what keeps a window shut when it comes first.
+def _closed_by(facts: Facts, window: Rule) -> str:
+    """Name the rules that close a window at its first occurrence.
 
-    Nothing where the clock skips all that it has.
+    None where the clock skips all of it.
     """
     for each in map(span_of, facts.occurrences(window)):
         begins, ends = map(facts.instant, each.edges)

@@ -30,7 +30,7 @@ def render(content: bytes, years: Sequence[int]) -> str:
     policy can be read with.
     """
     calendar = _parsed(content)
-    with _stumbling():
+    with _as_value_errors():
         said = _text(calendar, _TYPE).upper()
     if said not in _TYPES:
         known = " and ".join(name for name in _TYPES if name)
@@ -50,7 +50,7 @@ def read(content: bytes, years: Sequence[int]) -> Iterator[Entry]:
 def _parsed(content: bytes) -> icalendar.Calendar:
     if len(content) > LARGEST:
         raise ValueError(f"it has {len(content)} bytes; at most {LARGEST} are allowed")
-    with _stumbling():
+    with _as_value_errors():
         calendars = icalendar.Calendar.from_ical(content, multiple=True)
     if len(calendars) != 1:
         raise ValueError(f"it contains {len(calendars)} calendars: put each in its own file")
@@ -70,11 +70,11 @@ def _events(
     # in. What is between two days ends before the second.
     begins = first - _DAY
     ends_before = last + 2 * _DAY
-    with _stumbling(), budget.limited():
+    with _as_value_errors(), budget.limited():
         query = recurring_ical_events.of(calendar)
         events = query.between(begins, ends_before)
     for event in events:
-        with _stumbling():
+        with _as_value_errors():
             starts = event.start
             ends = event.end
         # An event without a length closes nothing.
@@ -111,8 +111,8 @@ def _last_day(ends: date) -> date:
 
 
 @contextmanager
-def _stumbling() -> Iterator[None]:
-    """Turn whatever the packages stumble over into ValueError.
+def _as_value_errors() -> Iterator[None]:
+    """Turn whatever the packages raise into ValueError.
 
     Around their calls alone, not around code of ours. They raise KeyError where a field is
     missing, TypeError where it is there twice, AttributeError where it is another.

@@ -276,7 +276,7 @@ class Fleet:
         compiled = window_policy.compile_loaded(document.config, items, cluster, version, said)
         # Files are written, and nothing in the stream is changed.
         checked = readonly.check(compiled.results, compiled.adopted)
-        results = list(self._news(checked))
+        results = list(self._relevant(checked))
         application = compiled.application
         if application is None or fails(results):
             return Compiled(None, tuple(results))
@@ -294,7 +294,7 @@ class Fleet:
             output = PolicyOutput(slug, plan, emit.objects(plan))
         return Compiled(output, tuple(results))
 
-    def _news(self, results: Iterable[Result]) -> Iterator[Result]:
+    def _relevant(self, results: Iterable[Result]) -> Iterator[Result]:
         """Leave out that a target is not seen where nothing is shown.
 
         Or everything is cleaned up.

@@ -289,7 +289,7 @@ def _note_origins(closure: Closure) -> None:
     if isinstance(known, list):
         metadata += known
     noted: dict[str, Value] = {**closure.root, "buildMetadata": [*metadata, ORIGINS]}
-    empty = schemas.spared(closure)
+    empty = schemas.empty_document(closure)
     if empty is not None:
         closure.files[empty] = schemas.EMPTY
         noted[schemas.FIELD] = {"path": basename(empty)}

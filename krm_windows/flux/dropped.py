@@ -45,10 +45,10 @@ def check(
         for item in _documents(patch):
             # A patch with a target needs no kind of its own.
             if item.kind == _KIND or (of_policies and not item.kind):
-                yield from _told(item, place, above)
+                yield from _notices(item, place, above)
 
 
-def _told(item: KubeObject, place: str, above: int) -> Iterator[Notice]:
+def _notices(item: KubeObject, place: str, above: int) -> Iterator[Notice]:
     """Yield what one patch would remove and does not; `above` are the lines of the file before."""
     first = above + item.source.count(b"\n", 0, item.start)
     for path, line in clusters.dropped(item.node):

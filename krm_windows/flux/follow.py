@@ -56,7 +56,7 @@ class _State:
     due: list[tuple[Kustomization, Request]] = field(default_factory=list)
     waiting: list[Kustomization] = field(default_factory=list)
     known: dict[Identity, Object] = field(default_factory=dict)
-    met: set[str] = field(default_factory=set)
+    discovered: set[str] = field(default_factory=set)
     notices: list[Notice] = field(default_factory=list)
 
 
@@ -74,7 +74,7 @@ def survey(
     addresses = set(known.addresses)
     named = names(clusters)
     # The addresses are one set for all clusters: what one learns, the others know.
-    states = [_begun(each, named[each], known, addresses) for each in clusters]
+    states = [_started(each, named[each], known, addresses) for each in clusters]
     shared: Shared = {}
     _follow(tree, states, builds, shared)
     # Only where something leads nowhere yet: every file is looked at for it.
@@ -141,10 +141,10 @@ def _round(
     builds.build(requests)
     for state, due in ready:
         for kustomization, request in due:
-            _arrive(state, kustomization, request, builds, shared)
+            _receive(state, kustomization, request, builds, shared)
 
 
-def _begun(
+def _started(
     directory: str,
     name: str,
     hints: Hints,
@@ -209,7 +209,7 @@ def _applying(
     )
 
 
-def _arrive(
+def _receive(
     state: _State,
     kustomization: Kustomization,
     request: Request,
@@ -230,14 +230,14 @@ def _arrive(
     # With the variables of `postBuild`, which may name further directories.
     arrived = _applying(state, kustomization, request, builds.done[request], shared)
     state.built[arrived.key] = builds.done[request]
-    _arrived(state, arrived)
+    _record(state, arrived)
 
 
-def _arrived(state: _State, kustomization: Kustomization) -> None:
+def _record(state: _State, kustomization: Kustomization) -> None:
     """Note what a Kustomization applies, and what that leads to."""
     kustomization = _expanded(state, kustomization)
     state.found[kustomization.key] = kustomization
-    state.met.add(kustomization.key)
+    state.discovered.add(kustomization.key)
     # The first one counts where two Kustomizations apply one object.
     for item in kustomization.objects:
         state.known.setdefault(item.identity, item)
@@ -245,7 +245,7 @@ def _arrived(state: _State, kustomization: Kustomization) -> None:
     for own in kustomization.objects:
         # kustomize's own kind has the same name and another group.
         if (own.group, own.kind) == (KUSTOMIZE, "Kustomization"):
-            _meet(state, own, kustomization)
+            _discover(state, own, kustomization)
 
 
 def _expanded(state: _State, kustomization: Kustomization) -> Kustomization:
@@ -307,13 +307,13 @@ def _substituted(
     return shared[key]
 
 
-def _meet(state: _State, own: Object, parent: Kustomization) -> None:
-    """Take in a Kustomization, unless it was met before."""
+def _discover(state: _State, own: Object, parent: Kustomization) -> None:
+    """Take in a Kustomization, unless it was discovered before."""
     # Without a namespace it is put into that of its parent (`spec.targetNamespace` aside).
     key = f"{own.namespace or parent.namespace}/{own.name}"
-    if key in state.met:
+    if key in state.discovered:
         return
-    state.met.add(key)
+    state.discovered.add(key)
     path = below("", own.text("spec", "path"))
     state.waiting.append(Kustomization(key, own, parent.key, path))
 
@@ -350,7 +350,7 @@ def _give_up(tree: Checkout, state: _State) -> None:
     """Say of each Kustomization that led nowhere why."""
     for kustomization in state.waiting:
         state.found[kustomization.key] = replace(kustomization, complete=False)
-        state.notices.append(_lost(tree, state, kustomization))
+        state.notices.append(_not_followed(tree, state, kustomization))
 
 
 def _directory(
@@ -394,7 +394,7 @@ def _placed(
     return entrances.in_part(tree, state.root, directory) or directory
 
 
-def _lost(
+def _not_followed(
     tree: Checkout,
     state: _State,
     kustomization: Kustomization,
@@ -464,7 +464,7 @@ def _survey(
     """Put together what is known of all clusters."""
     read: dict[tuple[str, bytes], WrittenPolicy] = {}
     within = [list(_within(state, read)) for state in states]
-    loose = _loose(tree, states, within)
+    loose = _unreferenced(tree, states, within)
     clusters = []
     for state, own in zip(states, within, strict=True):
         clusters.append(_cluster(state, own, loose))
@@ -550,7 +550,7 @@ def _within(
             yield read[known], state.found[key]
 
 
-def _loose(
+def _unreferenced(
     tree: Checkout,
     states: Sequence[_State],
     within: Sequence[Sequence[tuple[WrittenPolicy, Kustomization]]],

@@ -137,7 +137,7 @@ class Merger:
         """Give up a change that cannot be merged; None where it is to be waited for."""
         if readiness.progress is Progress.MERGED:
             return Landing(change, Result.MERGED, "by someone else")
-        if self._is_hopeless(readiness, waiting):
+        if self._should_give_up(readiness, waiting):
             return Landing(change, Result.FAILED, readiness.words)
         if self.gate.dry_run:
             return Landing(change, Result.WAITS, readiness.words)
@@ -151,7 +151,7 @@ class Merger:
         self.gate.say(change.sha, verdict)
         return Landing(change, Result.WAITS, verdict.words)
 
-    def _is_hopeless(self, readiness: Readiness, waiting: _Waiting) -> bool:
+    def _should_give_up(self, readiness: Readiness, waiting: _Waiting) -> bool:
         if readiness.progress is Progress.BLOCKED:
             return True
         at = self.now()

@@ -103,7 +103,7 @@ class _Policy:
         # The timetable alone: no CronJob is made of what is over.
         wanted = [(name, policy, results)]
         versions, said = self.source.compile(wanted, planned=False)
-        problems = tuple(str(result) for result in said if _is_told(result))
+        problems = tuple(str(result) for result in said if _is_reported(result))
         if not versions:
             return replace(made, state=State.UNREADABLE, problems=problems)
         return replace(
@@ -117,7 +117,7 @@ class _Policy:
     def _elsewhere(self, made: Revision) -> Revision:
         # Where it is wrong for each cluster that it names, nothing is rendered, nor taken away.
         if all(policy is None for policy in self.loaded.clusters.values()):
-            problems = tuple(str(result) for result in self.loaded.results if _is_told(result))
+            problems = tuple(str(result) for result in self.loaded.results if _is_reported(result))
             return replace(made, state=State.UNREADABLE, problems=problems)
         return replace(made, state=State.ELSEWHERE)
 
@@ -152,7 +152,7 @@ def _policy(loaded: Loaded, name: str | None) -> tuple[WindowPolicy | None, tupl
     return loaded.for_cluster(None)
 
 
-def _is_told(result: Result) -> bool:
+def _is_reported(result: Result) -> bool:
     # Hints about a policy that is in force are the matter of `check`.
     return fails([result])
 

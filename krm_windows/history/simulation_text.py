@@ -165,16 +165,16 @@ def _at_once(simulation: Simulation) -> str:
     return str(number)
 
 
-def _week(tell: Callable[[Part], str]) -> Callable[[Simulation], str]:
-    """Return what tells of the worst week."""
+def _week(write: Callable[[Part], str]) -> Callable[[Simulation], str]:
+    """Return what writes a figure of the worst week."""
 
-    def told(simulation: Simulation) -> str:
+    def written(simulation: Simulation) -> str:
         week = simulation.worst_week
         if week is None:
             return NONE
-        return tell(week)
+        return write(week)
 
-    return told
+    return written
 
 
 FIGURES: tuple[Figure, ...] = (

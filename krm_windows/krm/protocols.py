@@ -169,11 +169,11 @@ def _outcome(process: Process, call: Call) -> Outcome:
             import traceback  # noqa: PLC0415 - it takes as long to load as the stream
 
             traceback.print_exc()
-        code, result = _trouble(error)
+        code, result = _failure(error)
         return _echo(call, code, [result])
 
 
-def _trouble(error: Exception) -> tuple[ExitCode, Result]:
+def _failure(error: Exception) -> tuple[ExitCode, Result]:
     """Say whose fault an exception is, and in one line what happened."""
     if isinstance(error, InputError):
         return ExitCode.ERROR, rules.INPUT_UNREADABLE.result(str(error))

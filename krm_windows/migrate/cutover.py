@@ -129,7 +129,7 @@ class Cutover:
         return frozenset(found - {each.location for each in self._jobs})
 
     @cached_property
-    def _concerned(self) -> frozenset[str]:
+    def _affected(self) -> frozenset[str]:
         """The files that something goes out of, or that may hold a patch of a CronJob."""
         found = {location.file for location in self._locations}
         # To look for a word is much cheaper than to read every file.
@@ -141,7 +141,7 @@ class Cutover:
     @cached_property
     def _removed_files(self) -> frozenset[str]:
         """The files of which nothing stays."""
-        every = ((path, self.repository.documents(path)) for path in self._concerned)
+        every = ((path, self.repository.documents(path)) for path in self._affected)
         return frozenset(path for path, found in every if self._all_go(found))
 
     def _all_go(self, found: Sequence[Document]) -> bool:
@@ -303,7 +303,7 @@ class Cutover:
     def _mixed(self) -> Iterator[Result]:
         """Name what goes out of files that stay."""
         # Only its owner knows whether the objects beside it are still needed.
-        for path in sorted(self._concerned - self._removed_files):
+        for path in sorted(self._affected - self._removed_files):
             for found in self.repository.documents(path):
                 if found.location in self._locations:
                     message = (

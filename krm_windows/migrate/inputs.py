@@ -110,7 +110,7 @@ class BuildInputs:
             if above in parents(path):
                 yield content
 
-    def strays(
+    def unapplied(
         self,
         repository: Repository,
         after: Cutover,

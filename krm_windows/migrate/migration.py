@@ -123,9 +123,9 @@ def _wrong(
     hints: Hints | None,
 ) -> list[Result]:
     """Return what would be wrong with the repository as it is to be."""
-    strays = list(inputs.strays(after.repository, after))
+    unapplied = list(inputs.unapplied(after.repository, after))
     # The proof builds everything again that changed; it is not needed to refuse.
-    return strays or list(proof.check(seen, inputs, after, hints))
+    return unapplied or list(proof.check(seen, inputs, after, hints))
 
 
 def _directories(

@@ -98,7 +98,7 @@ def pair(
     closes = sorted(closing)
     # What is wrong with single edges comes first: it would make the rest senseless.
     edges = opens + closes
-    wrong = [*_refused(edges), *_lonely(opens, closes, about), *_zones(edges)]
+    wrong = [*_refused(edges), *_unpaired(opens, closes, about), *_zones(edges)]
     if not wrong:
         wrong += _meeting(opens, closes, about)
     if wrong:
@@ -139,7 +139,7 @@ def _refused(edges: Iterable[Edge]) -> Iterator[Result]:
             yield found_at(rules.MIGRATE_UNTRANSLATED, edge.location, message)
 
 
-def _lonely(
+def _unpaired(
     opens: list[Edge],
     closes: list[Edge],
     about: str,

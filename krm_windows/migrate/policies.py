@@ -122,11 +122,11 @@ def _drafts(gatings: Sequence[Gating]) -> tuple[list[Draft], list[Result]]:
             continue
         for key, group in gating.groups.items():
             found = _paired(group)
-            wrong = [*found.results, *_homeless(group)]
+            wrong = [*found.results, *_wrong_namespaces(group)]
             results += wrong
             if not found.pairs or fails(wrong):
                 continue
-            results += _zoneless(group)
+            results += _without_zone(group)
             windows = Windows(group.targets, found.pairs, gating.unseen)
             held.setdefault(key, {})[gating.cluster.name] = windows
     return [Draft(by_cluster) for by_cluster in held.values()], results
@@ -140,7 +140,7 @@ def _paired(group: Group) -> Pairing:
     return pair(group.opens, group.closes, about)
 
 
-def _homeless(group: Group) -> Iterator[Result]:
+def _wrong_namespaces(group: Group) -> Iterator[Result]:
     """Name CronJobs without a namespace, and those of one group with several."""
     edges = (*group.opens, *group.closes)
     for edge in edges:
@@ -153,7 +153,7 @@ def _homeless(group: Group) -> Iterator[Result]:
         yield found_at(rules.MIGRATE_UNTRANSLATED, edges[0].location, message)
 
 
-def _zoneless(group: Group) -> Iterator[Result]:
+def _without_zone(group: Group) -> Iterator[Result]:
     """Name CronJobs whose time zone is that of the controller."""
     for edge in (*group.opens, *group.closes):
         if edge.zone is None:

@@ -84,7 +84,7 @@ class Source(NamedTuple):
     @property
     def lasting(self) -> tuple[Finding, ...]:
         """The findings that every cluster has, whatever its patch says."""
-        return (*self.doubled, *map(_unsaid, clusters.nulls(self.root)))
+        return (*self.doubled, *map(_null_cluster, clusters.nulls(self.root)))
 
     @property
     def build_for(self) -> str | None:
@@ -339,7 +339,7 @@ def _cluster(source: Source, name: str, patch: Tree) -> _Version:
     if not isinstance(patch, dict):
         return _Version(None)
     found = list(_misplaced(patch, path))
-    found += map(_emptied, clusters.empty_maps(patch, path))
+    found += map(_empty_map, clusters.empty_maps(patch, path))
     own = {key: value for key, value in patch.items() if key not in ("clusters", "buildFor")}
     # Without the other clusters: a version is of one alone.
     changes: Tree = {**own, "clusters": None, "buildFor": name}
@@ -363,7 +363,7 @@ def _misplaced(patch: dict[str, Tree], path: str) -> Iterator[Finding]:
             yield Finding(rules.FIELD_UNKNOWN, must, path=f"{path}.{name}")
 
 
-def _unsaid(name: str) -> Finding:
+def _null_cluster(name: str) -> Finding:
     must = (
         f"must be a map: {name} would have no windows at all and always be open; write "
         f"`{name}: {{}}` for a cluster without changes, or remove the line"
@@ -371,7 +371,7 @@ def _unsaid(name: str) -> Finding:
     return Finding(rules.CLUSTER_NULL, must, path=f"spec.clusters.{name}")
 
 
-def _emptied(path: str) -> Finding:
+def _empty_map(path: str) -> Finding:
     must = (
         "must not be an empty map, which changes nothing; kustomize drops a null that a patch "
         "adds, so to remove something write the null in the policy's own file"

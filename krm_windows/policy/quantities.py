@@ -102,7 +102,7 @@ def read(text: str) -> Quantity:
         found = _QUANTITY.fullmatch(text)
     if not found:
         must = "must be a Kubernetes quantity such as 100m, 1, 64Mi or 1Gi"
-        raise _refused(must, text, _mended(text))
+        raise _refused(must, text, _corrected(text))
     number, suffix = found.groups()
     # `1.` is a number to Kubernetes, and none to Fraction.
     amount = _amount(Fraction(number.rstrip(".")), suffix)
@@ -121,7 +121,7 @@ def _amount(number: Fraction, suffix: str) -> Fraction:
     return number * unit
 
 
-def _mended(text: str) -> str | None:
+def _corrected(text: str) -> str | None:
     """Spell a size as Kubernetes does, `64mb` as `64Mi`; None where that is not clear."""
     found = None
     if len(text) <= _LONGEST:

@@ -51,7 +51,7 @@ def looks_like_one(text: str) -> bool:
 def parse(text: str) -> Recurrence:
     """Read a schedule; raises `RefusedError` with the rule it breaks."""
     # What is most likely meant is searched for before the grammar is.
-    for check in (_zone, _descriptor, _count, _extension, _turned):
+    for check in (_zone, _descriptor, _count, _extension, _wrapping):
         finding = check(text)
         if finding:
             raise RefusedError(finding)
@@ -147,29 +147,31 @@ def _as_nth(text: str) -> str | None:
     return f"{ordinal} {name.capitalize()} {int(hour):02}:{int(minute):02}"
 
 
-def _turned(text: str) -> Finding | None:
+def _wrapping(text: str) -> Finding | None:
     """Find ranges that run past the end of their field, and a Sunday called 7."""
     if text.startswith("@"):
         return None
     fields = text.split()
-    turned = [_unturn(field, bounds) for field, bounds in zip(fields, cron.FIELDS, strict=True)]
-    if turned == fields:
+    unwrapped = []
+    for field, bounds in zip(fields, cron.FIELDS, strict=True):
+        unwrapped.append(_unwrapped_field(field, bounds))
+    if unwrapped == fields:
         return None
-    proposed = " ".join(turned)
+    proposed = " ".join(unwrapped)
     # A 7 that is no part of a number or of a step.
     if re.search(r"(?<![\d/])7", fields[-1]):
-        must = f"must write Sunday as 0: write the weekday as `{turned[-1]}`"
+        must = f"must write Sunday as 0: write the weekday as `{unwrapped[-1]}`"
         return _refusal(rules.CRON_SEVEN, must, text, proposed)
-    changed = [f"`{new}`" for old, new in zip(fields, turned, strict=True) if old != new]
+    changed = [f"`{new}`" for old, new in zip(fields, unwrapped, strict=True) if old != new]
     must = f"must have ranges that do not wrap: write {' and '.join(changed)}"
     return _refusal(rules.CRON_WRAP, must, text, proposed)
 
 
-def _unturn(field: str, bounds: cron.Bounds) -> str:
-    return ",".join([_unturned(item, bounds) for item in field.split(",")])
+def _unwrapped_field(field: str, bounds: cron.Bounds) -> str:
+    return ",".join([_unwrapped_item(item, bounds) for item in field.split(",")])
 
 
-def _unturned(item: str, bounds: cron.Bounds) -> str:
+def _unwrapped_item(item: str, bounds: cron.Bounds) -> str:
     """Write one item without a wrapping range or a 7; an item that has neither stays as it is."""
     ends, _, step = item.partition("/")
     found = re.fullmatch(_RANGE, ends)
@@ -206,8 +208,8 @@ def _wrapped(
     stop = last
     if first > last:
         stop = last + size
-    turned = range(first, stop + 1, max(step, 1))
-    values = [(value - bounds.low) % size + bounds.low for value in turned]
+    beyond_field = range(first, stop + 1, max(step, 1))
+    values = [(value - bounds.low) % size + bounds.low for value in beyond_field]
     # Each once: of `0-7` both ends are Sunday.
     unique = list(dict.fromkeys(values))
     if len(unique) == size:
@@ -225,7 +227,8 @@ def _without_signs(text: str) -> str:
     return text.replace("+", "")
 
 
-def _without_tails(text: str) -> str:
+def _without_ranges_from_stars(text: str) -> str:
+    # `*-5`: robfig/cron reads the star, and nothing of what is behind it.
     return re.sub(r"([*?])-[^\s,/]*", r"\1", text)
 
 
@@ -241,7 +244,7 @@ def _without_empty_items(text: str) -> str:
 _ODD: tuple[tuple[re.Pattern[str], Callable[[str], str]], ...] = (
     (re.compile(r"(?<![^\s,/-])\+\d"), _without_signs),
     (re.compile(r"(?<!\S),|,(?!\S)|,,"), _without_empty_items),
-    (re.compile(r"[*?]-"), _without_tails),
+    (re.compile(r"[*?]-"), _without_ranges_from_stars),
 )
 
 

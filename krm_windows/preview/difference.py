@@ -26,7 +26,7 @@ class Change:
     now: tuple[str, ...]
 
     @property
-    def sameness(self) -> tuple[bool, tuple[str, ...], tuple[str, ...]]:
+    def grouping_key(self) -> tuple[bool, tuple[str, ...], tuple[str, ...]]:
         """What it says beside its time."""
         return self.opens, self.was, self.now
 

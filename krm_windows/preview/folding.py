@@ -22,7 +22,7 @@ class Span(Protocol):
         """The instant behind it."""
 
     @property
-    def sameness(self) -> Hashable:
+    def grouping_key(self) -> Hashable:
         """What else it says: spans with another are not folded together."""
 
 
@@ -73,7 +73,7 @@ def _alike(spans: Iterable[S]) -> Iterator[list[S]]:
 def _follows(group: list[S], span: S) -> bool:
     last = group[-1]
     step = span.begins - last.begins
-    if step > _LONGEST_STEP or span.sameness != last.sameness:
+    if step > _LONGEST_STEP or span.grouping_key != last.grouping_key:
         return False
     if span.ends - span.begins != last.ends - last.begins:
         return False

@@ -59,7 +59,7 @@ class Fact:
     lane: int = 0
 
     @property
-    def sameness(self) -> tuple[str, ...]:
+    def grouping_key(self) -> tuple[str, ...]:
         """What it says beside its time."""
         return self.rules
 

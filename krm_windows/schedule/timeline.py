@@ -25,7 +25,7 @@ class Segment:
     rules: tuple[str, ...]
 
     @property
-    def sameness(self) -> tuple[bool, tuple[str, ...]]:
+    def grouping_key(self) -> tuple[bool, tuple[str, ...]]:
         """What it says beside its time."""
         return self.open, self.rules
 

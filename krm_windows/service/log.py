@@ -12,7 +12,7 @@ Write = Callable[[Record], None]
 _BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.25, 1.0, 2.5, 10.0)
 
 
-def nobody(_: Record) -> None:
+def discard(_: Record) -> None:
     """Write nothing."""
 
 
@@ -20,7 +20,7 @@ def nobody(_: Record) -> None:
 class Log:
     """Lines of an audit log, one for each change and each refusal; and metrics of all requests."""
 
-    write: Write = nobody
+    write: Write = discard
     requests: Counter[tuple[str, int]] = field(default_factory=Counter)
     buckets: Counter[tuple[str, float]] = field(default_factory=Counter)
     seconds: Counter[str] = field(default_factory=Counter)

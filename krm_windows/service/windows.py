@@ -77,7 +77,7 @@ class Windows:
         self._latest: Recent[Entry] = Recent(_MOST_LATEST)
         self._writing = threading.Lock()
         self._reading = threading.Lock()
-        self._trouble = ""
+        self._error = ""
         self._reach = Reach.NONE
         if settings.remote is not None:
             self._reach = Reach.UNTRIED
@@ -128,11 +128,11 @@ class Windows:
             if self.forward.pending() is not None:
                 with self.alone():
                     self._finish()
-            self._trouble = ""
+            self._error = ""
         except (WorkspaceError, OSError) as error:
-            self._trouble = str(error)
+            self._error = str(error)
         except Problem as problem:
-            self._trouble = problem.detail
+            self._error = problem.detail
 
     def maintain(self) -> None:
         """Pack the repository's objects, if Git finds that they are too many."""
@@ -180,7 +180,7 @@ class Windows:
     def health(self) -> Health:
         """Say whether there is anything in the way of answering."""
         # Ready as long as the last look at the branch went well.
-        return Health(not self._trouble, self._trouble, self._snapshot.commit, self._reach)
+        return Health(not self._error, self._error, self._snapshot.commit, self._reach)
 
     @contextmanager
     def alone(self) -> Iterator[None]:

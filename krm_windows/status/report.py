@@ -241,14 +241,14 @@ class _Judge:
         if first.policy not in names:
             by = f"policy {first.policy}"
         is_apart = first.reason == APART
-        if self._is_told(first):
+        if self._is_worth_reporting(first):
             by += f": {first.reason}"
         zone_data = next((each.zone_data for each in mine if each.zone_data), "")
         is_lifted = not others
         return Suspension(by, first.since, first.until, is_apart, zone_data, is_lifted)
 
-    def _is_told(self, said: ClosedBy) -> bool:
-        """Say whether a reason is not what the calendar says anyhow.
+    def _is_worth_reporting(self, said: ClosedBy) -> bool:
+        """Whether a reason says more than the calendar does.
 
         Clocks are apart; or the gate has closed in the time that is open now, for a hook.
         """

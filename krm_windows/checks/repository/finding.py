@@ -28,7 +28,7 @@ class Finding:
     of: str = ""
 
     @property
-    def sameness(self) -> tuple[object, ...]:
+    def grouping_key(self) -> tuple[object, ...]:
         """What two clusters, or two objects of one fact, share where they have one finding."""
         # The message too: of one fact several things may be said.
         if self.fact:

@@ -88,7 +88,7 @@ def compose(
     # One fact in several clusters, or of several objects, is one result.
     found: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
-        found.setdefault(finding.sameness, []).append(finding)
+        found.setdefault(finding.grouping_key, []).append(finding)
     # What reads the same at the same location is reported once, whatever cluster it was built for.
     placed: dict[tuple[str, str], tuple[Result, list[Finding]]] = {}
     for same in found.values():

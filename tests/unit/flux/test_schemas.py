@@ -86,7 +86,7 @@ def test_only_patches_that_need_no_keys_of_lists_are_spared_the_schema(
 ) -> None:
     """Whatever Kubernetes has may need to be merged by its keys."""
     closure = close(write(FILES), "apps", changes)  # type: ignore[arg-type]
-    assert (schemas.spared(closure) is not None) is spares
+    assert (schemas.empty_document(closure) is not None) is spares
 
 
 @pytest.mark.parametrize("patch", [MERGED, JSON])
@@ -96,8 +96,8 @@ def test_what_is_built_is_the_same(
     """Lists are replaced, names and namespaces changed, and a ClusterRole is in none."""
     request = Request.of("apps", patched(patch))  # type: ignore[arg-type]
     outputs = []
-    for spared in (schemas.spared, lambda _: None):
-        monkeypatch.setattr(schemas, "spared", spared)
+    for spared in (schemas.empty_document, lambda _: None):
+        monkeypatch.setattr(schemas, "empty_document", spared)
         builds = Builds(write(FILES), builder, 1, lambda _, __: None)
         builds.build([request])
         assert not builds.done[request].notices
@@ -156,8 +156,8 @@ def test_patches_without_lists_merge_alike(
     request = Request.of("apps", patched(text, kind))  # type: ignore[arg-type]
     files = {**FILES, "base/a.yaml": OWN_KINDS + config_map()}
     outputs = []
-    for spared in (schemas.spared, lambda _: None):
-        monkeypatch.setattr(schemas, "spared", spared)
+    for spared in (schemas.empty_document, lambda _: None):
+        monkeypatch.setattr(schemas, "empty_document", spared)
         builds = Builds(write(files), builder, 1, lambda _, __: None)
         builds.build([request])
         assert not builds.done[request].notices
