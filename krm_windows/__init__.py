@@ -5,4 +5,4 @@ __version__ = "0.1.0"
 # The hash of the commit, where `git archive` made the file (gitattributes(5), export-subst).
 COMMIT = "$Format:%H$"
 SOURCE = "https://github.com/krm-windows/krm-windows"
-"""Where the source and its documentation lie."""
+"""Where the source and its documentation are."""

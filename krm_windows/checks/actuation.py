@@ -111,7 +111,7 @@ def _runs(trigger: Trigger, change: ClockChange, zone: Zone) -> _Runs:
 def _vanished(every: Iterable[_Runs]) -> set[datetime]:
     """Return the instants at which something opens and closes at once and nothing fires.
 
-    They lie in a missing hour.
+    They are in a missing hour.
     """
     opening: set[datetime] = set()
     closing: set[datetime] = set()

@@ -105,7 +105,7 @@ def _ends(rule: Rule, change: ClockChange) -> Iterator[datetime]:
             for begin in _begins(rule, first, last):
                 yield begin + length
         case time() as clock:
-            # A change may lie around midnight, and so on two days.
+            # A change may be around midnight, and so on two days.
             days = (change.begins.date(), (change.ends - _MINUTE).date())
             for day in dict.fromkeys(days):
                 end = datetime.combine(day, clock)
@@ -132,7 +132,7 @@ def _recurring_ends(
 
 
 def _closes(rule: Rule, end: datetime, change: ClockChange) -> bool:
-    """Whether a time of day lies in a change and ends what began in the day before."""
+    """Whether a time of day is in a change and ends what began in the day before."""
     if not change.begins <= end < change.ends:
         return False
     return any(_begins(rule, end - DAY, end))

@@ -17,7 +17,7 @@ def check(plan: Plan) -> Iterator[Result]:
     That of a default is ours to pin (`policy.images`).
     """
     for path, image in _named(plan):
-        # A digest stands behind an at sign: `image@sha256:…`.
+        # A digest follows an at sign: `image@sha256:…`.
         if "@" not in image:
             message = (
                 f"{image} is a tag, which anyone with push access to the registry can move to "

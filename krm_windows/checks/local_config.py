@@ -17,7 +17,7 @@ MESSAGE = (
 
 
 def lacks(policy: KubeObject) -> bool:
-    """Whether an object of ours is applied wherever it lies among resources."""
+    """Whether an object of ours is applied wherever it is among resources."""
     # Any group that begins so is ours: a later release may have another version.
     if not policy.api_version.startswith(GROUP):
         return False

@@ -93,7 +93,7 @@ def _covers_kinds(earlier: tuple[str, ...] | None, later: tuple[str, ...] | None
 
 
 def _covers_globs(earlier: tuple[str, ...] | None, later: tuple[str, ...] | None) -> bool:
-    """Whether every later glob lies in an earlier one.
+    """Whether every later glob is in an earlier one.
 
     A glob that matches the text of another matches all it does.
     """

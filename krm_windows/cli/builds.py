@@ -147,9 +147,9 @@ def _builds(text: str) -> int:
 
 
 def repository(directory: Path) -> Path:
-    """Return the top of the repository that a directory lies in, itself where it lies in none.
+    """Return the top of the repository that a directory is in, itself where it is in none.
 
-    It is known by what lies in the directories above; git is not asked, as a repository may
+    It is known by what is in the directories above; git is not asked, as a repository may
     configure it to run commands.
     """
     directory = directory.resolve()
@@ -164,7 +164,7 @@ def repository(directory: Path) -> Path:
 def cache(checked: Path, given: Path | None) -> Cache | None:
     """Return the cache that was asked for, or the user's own.
 
-    None where that cannot be written. Raises InputError where it lies in what is checked, whose
+    None where that cannot be written. Raises InputError where it is in what is checked, whose
     authors could fill it.
     """
     # The XDG Base Directory Specification has these defaults.

@@ -60,11 +60,11 @@ class Command(NamedTuple):
         return " ".join(" ".join(option.names) for option in self.options())
 
     def choices(self) -> str:
-        """Return the words that may stand without a name, separated by blanks."""
+        """Return the words that may be without a name, separated by blanks."""
         return " ".join(" ".join(operand.choices) for operand in self.operands())
 
     def takes_files(self) -> bool:
-        """Say whether a path may stand without a name."""
+        """Say whether a path may be without a name."""
         return any(each.value in (Value.FILE, Value.DIRECTORY) for each in self.operands())
 
 

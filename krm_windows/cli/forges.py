@@ -39,5 +39,5 @@ def connected(
 
 
 def _is_repository(name: str | None) -> bool:
-    # GitLab's groups may lie in each other: `group/subgroup/name`.
+    # GitLab's groups may be in each other: `group/subgroup/name`.
     return name is not None and "/" in name and all(name.split("/"))

@@ -54,7 +54,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def based(arguments: argparse.Namespace) -> Iterator[argparse.Namespace]:
-    """Give the arguments with the paths of what lies at `--since`, if that is given.
+    """Give the arguments with the paths of what is at `--since`, if that is given.
 
     `checkout` is where the repository is. Raises InputError for a path outside of the tree.
     """
@@ -77,7 +77,7 @@ def changed(arguments: argparse.Namespace) -> frozenset[str]:
 
 
 def _at(older: Path, path: str, tree: str) -> str:
-    """Return where a path of the tree lies at a commit.
+    """Return where a path of the tree is at a commit.
 
     Links are followed there and not here, where the change itself may have put them.
     """

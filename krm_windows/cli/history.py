@@ -66,7 +66,7 @@ def _path(history: History, given: str) -> str:
     # A line end would begin a second request to Git.
     if not given or "\n" in given:
         raise InputError(f"{given!r}: is not the path of a file")
-    # `..` and `windows/` are directories wherever they lie.
+    # `..` and `windows/` are directories wherever they are.
     if Path(given).is_dir() or given.endswith(("/", "..")):
         raise InputError(f"{given}: is a directory: give the file of the policy")
     # As it is named from here, unless that is a file of somewhere else.

@@ -31,7 +31,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Write a plugin for each kind: a launcher of the Python that runs this command."""
     for kind in KINDS:
-        # kustomize starts it in the kustomization's directory: -P keeps modules that lie there from
+        # kustomize starts it in the kustomization's directory: -P keeps modules that are there from
         # being imported.
         launcher = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m krm_windows "$@"\n'
         path = API / kind.lower() / kind

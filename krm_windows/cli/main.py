@@ -103,7 +103,7 @@ def _guarded(arguments: Sequence[str]) -> int:
 
 def _is_function(arguments: Sequence[str]) -> bool:
     """Whether this is a call by an orchestrator: no command, and something on standard input."""
-    # Options such as `--strict` may stand before anything else, so they do not count as a word.
+    # Options such as `--strict` may be before anything else, so they do not count as a word.
     words = [argument for argument in arguments if not argument.startswith("-")]
     options = [argument for argument in arguments if argument.startswith("-")]
     # An orchestrator gives no others; `--help`, or one that is mistyped, is a person's.

@@ -1,7 +1,7 @@
 """Directories of resources that hold a kustomization.
 
 What kustomize makes of them, as a transformer would see it. Where a kustomization only lists files
-that lie beside it, the files say all there is. Where it does more, as an overlay does, its own
+that are beside it, the files say all there is. Where it does more, as an overlay does, its own
 files are only a part of what is applied.
 """
 
@@ -49,9 +49,9 @@ def built(
 
 
 def _lists_files_beside_it(tree: Checkout, directory: str) -> bool:
-    """Whether a kustomization, and each below it, only lists files that lie below."""
+    """Whether a kustomization, and each below it, only lists files that are below."""
     closure = close(tree, directory, {})
-    # `clusters/prod-2/a.yaml` does not lie below `clusters/prod`.
+    # `clusters/prod-2/a.yaml` is not below `clusters/prod`.
     inside = "" if directory == "." else f"{directory}/"
     return closure.resources is not None and all(file.startswith(inside) for file in closure.files)
 

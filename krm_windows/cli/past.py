@@ -144,7 +144,7 @@ def period(
         raise InputError(
             f"{option} must be in {asked.YEARS[0]} or later, where the time zone rules begin"
         ) from None
-    # Nothing can lie in between, and a table of zeros would look like an answer.
+    # Nothing can be in between, and a table of zeros would look like an answer.
     if begins >= ends:
         raise InputError(
             f"{option}, {begins:%Y-%m-%d %H:%M}Z, must be before the end, {ends:%Y-%m-%d %H:%M}Z"

@@ -148,7 +148,7 @@ def survey_of(
 
 
 def advice(tree: Checkout) -> str:
-    """Say where clusters may lie, and how to name them."""
+    """Say where clusters may be, and how to name them."""
     found = [each.directory for each in entrances.find(tree)]
     if not found:
         return (
@@ -159,7 +159,7 @@ def advice(tree: Checkout) -> str:
     some = ", ".join(found[:_FEW])
     if len(found) > _FEW:
         some += f" and {len(found) - _FEW} more"
-    # One that is alone is named itself: what lies beside it may be no cluster.
+    # One that is alone is named itself: what is beside it may be no cluster.
     parents = {dirname(directory) for directory in found}
     pattern = found[0]
     if len(parents) == 1 and len(found) > 1:

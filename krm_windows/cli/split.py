@@ -147,7 +147,7 @@ def _base(arguments: argparse.Namespace) -> list[KubeObject]:
         return inputs.objects(inputs.STDIN)
     if is_kustomization(Path(path)):
         return documents(_built(Path(path), arguments.root, fetches=arguments.allow_network))
-    # `kustomize build` would make other objects of these files than lie in them.
+    # `kustomize build` would make other objects of these files than are in them.
     for inner in sorted(kustomizations(Path(path))):
         raise InputError(
             f"{path}: is not a kustomization, but contains {inner}, which must be built: give "
@@ -164,7 +164,7 @@ def _built(base: Path, root: Path | None, *, fetches: bool) -> bytes:
         raise InputError(f"{base}: must be inside {tree.root}, because only files there are read")
     builder = Builder.find()
     if builder is None:
-        # Unlike `verify`, this writes files that are applied: files read as they lie would be a
+        # Unlike `verify`, this writes files that are applied: files read as they are would be a
         # guess.
         raise InputError(f"{base} is a kustomization: install {NAMES} to build it")
     with builder:
@@ -185,7 +185,7 @@ def _apart(base: str, output: Path) -> None:
 
     The next run would take its own output for more of the base.
     """
-    # A build reads only what its kustomization names, so the output may lie beside it.
+    # A build reads only what its kustomization names, so the output may be beside it.
     if base == inputs.STDIN or is_kustomization(Path(base)):
         return
     if output.resolve().is_relative_to(Path(base).resolve()):

@@ -90,7 +90,7 @@ def length(text: str) -> timedelta:
 
 
 def possible(day: date, text: str) -> date:
-    """Give back a day that lies in the years that can be asked for."""
+    """Return a day that is in the years that can be asked for."""
     return _typed(lambda: asked.possible(day, text))
 
 

@@ -80,7 +80,7 @@ def _applied(path: str, root: Path | None) -> list[KubeObject]:
     place = Path(path)
     if path == inputs.STDIN or not is_kustomization(place):
         return inputs.resources(path)
-    # Without kustomize the files are judged as they lie.
+    # Without kustomize the files are judged as they are.
     builder = Builder.find()
     if builder is None:
         return inputs.resources(path)

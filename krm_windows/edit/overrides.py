@@ -93,7 +93,7 @@ class PolicyError(InputError):
 
 
 def minute(at: datetime) -> datetime:
-    """Return the full minute that an instant lies in: overrides have no seconds."""
+    """Return the full minute that an instant is in: overrides have no seconds."""
     return at.replace(second=0, microsecond=0)
 
 

@@ -21,7 +21,7 @@ from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
 from krm_windows.system.walk import walk
 
 _GIT = ".git"
-# Where there is no repository, what lies beside the output is read, if that is not half a
+# Where there is no repository, what is beside the output is read, if that is not half a
 # machine.
 _MOST_AROUND = 20_000
 _MOST_IN_REPOSITORY = 500_000
@@ -37,7 +37,7 @@ def _nothing(_: str) -> bool:
 class ExistingOutput:
     """All that was rendered around a directory.
 
-    In the repository that it lies in, or else right beside it. What is `without` (by its absolute
+    In the repository that it is in, or else right beside it. What is `without` (by its absolute
     path without links) is the output's own, and is rendered anew.
     """
 
@@ -46,7 +46,7 @@ class ExistingOutput:
 
     @cached_property
     def _repository(self) -> Path | None:
-        """The top of the repository that the output lies in."""
+        """The top of the repository that the output is in."""
         here = Path(os.path.realpath(self.output))
         # `.git` is a directory, or in a worktree or a submodule a file.
         tops = (above for above in (here, *here.parents) if (above / _GIT).exists())
@@ -108,7 +108,7 @@ class ExistingOutput:
                 apart.append(other)
             else:
                 together.append(other)
-        # What lies side by side in a repository and is in no build, Flux applies with whatever
+        # What is side by side in a repository and is in no build, Flux applies with whatever
         # leads to the directory above. Refused, it takes a word of the user; let through, the
         # target is open only where both are.
         rule = rules.TWO_POLICIES_UNCLEAR

@@ -1,7 +1,7 @@
 """Artifacts that source-watcher puts together (ArtifactGenerator).
 
 Which directory of this repository is at a path. Copies are those of `cp -r` (fluxcd/source-watcher,
-"Copy Operations"): `@repo/dir/**` is what lies in a directory, `@repo/dir/` the directory itself. A
+"Copy Operations"): `@repo/dir/**` is what is in a directory, `@repo/dir/` the directory itself. A
 path that two copies fill, or that is copied in part, is no directory of a repository, so nothing is
 said of it.
 """

@@ -317,7 +317,7 @@ def _named(closure: Closure, said: str) -> str | None:
 
     It is None where that is not clear.
     """
-    # Without directories, as the builder sees a copy of the tree that lies elsewhere.
+    # Without directories, as the builder sees a copy of the tree that is elsewhere.
     names = {basename(name) for name in _FILE.findall(said)}
     found = [path for path in closure.files if basename(path) in names]
     # Several files may have that name.

@@ -68,8 +68,8 @@ class Closure:
     None where a build does more than to put files together. `policies` are the WindowPolicies by
     their file, `plugins` the directories that yield some, `unrun` says that one was among the
     plugins; `notices` are what was left out and why. `remote`: what is missing would have to be
-    fetched. `broken`: a kustomization cannot be read. `anywhere`: one names a file that does not
-    lie below it. `kustomizations` are all by their files, as they are built; `root` is the first.
+    fetched. `broken`: a kustomization cannot be read. `anywhere`: one names a file that is not
+    below it. `kustomizations` are all by their files, as they are built; `root` is the first.
     """
 
     directory: str
@@ -162,7 +162,7 @@ def _scanned(
                 closure.notices.append(Notice(rules.NOT_FOLLOWED, refusal, path))
         # A directory that is a link is not walked into, as Flux does not.
         elif tree.is_directory(path) and tree.real(path) == path:
-            # With a kustomization it is one entry, without it all that lies in it is.
+            # With a kustomization it is one entry, without it all that is in it is.
             if kustomization_file(tree, path) is not None:
                 yield entry
             else:
@@ -172,7 +172,7 @@ def _scanned(
 
 
 def _is_worth_naming(path: str) -> bool:
-    """Whether a path that is not read may hold manifests, or lies too deep to be known."""
+    """Whether a path that is not read may hold manifests, or is too deep to be known."""
     name = basename(path)
     return name.endswith(SUFFIXES) or name.startswith(".") or path.count("/") > DEEPEST
 
@@ -369,7 +369,7 @@ class _Walk:
         self.closure.policies += [(path, item) for item in window_policies(content)]
 
     def _file(self, home: str, path: str, content: bytes) -> str:
-        """Take in a file where it really lies, with the link that leads to its directory.
+        """Take in a file where it really is, with the link that leads to its directory.
 
         Return its path. `home` is the directory of the kustomization that names it.
         """

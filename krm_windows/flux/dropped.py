@@ -92,7 +92,7 @@ def _above(text: Scalar, lines: list[str]) -> int:
 
     A text in a block begins a line later.
     """
-    # A text that was folded may stand on fewer lines than its own.
+    # A text that was folded may be on fewer lines than its own.
     if text.line > len(lines):
         return text.line - 1
     head = lines[text.line - 1][text.column - 1 :]

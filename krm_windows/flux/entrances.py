@@ -97,7 +97,7 @@ def within(tree: Checkout, directories: Sequence[str]) -> tuple[str, ...]:
 
 
 def has_policy(tree: Checkout, directory: str) -> bool:
-    """Whether a policy lies right in a directory, as `krm-windows init` leaves it."""
+    """Whether a policy is directly in a directory, as `krm-windows init` leaves it."""
     for path in tree.manifests():
         if dirname(path) == directory and window_policies(tree.read(path) or b""):
             return True
@@ -249,7 +249,7 @@ def _path(tree: Checkout, item: Object) -> str:
 def _is_bootstrapped(item: Object) -> bool:
     """Whether a Kustomization has the name that `flux bootstrap` gives, `flux-system/flux-system`.
 
-    It syncs a cluster wherever it lies, even if it is but a patch of what bootstrap wrote.
+    It syncs a cluster wherever it is, even if it is but a patch of what bootstrap wrote.
     """
     if (item.namespace, item.name) == (NAME, NAME):
         return True
@@ -261,7 +261,7 @@ def _is_bootstrapped(item: Object) -> bool:
 def _applies_itself(tree: Checkout, item: Object) -> bool:
     """Whether a Kustomization is among what it applies.
 
-    Not every one that lies below its own path is: many people keep what applies a directory in it.
+    Not every one that is below its own path is: many people keep what applies a directory in it.
     """
     # A patch of a Kustomization has no source, and syncs nothing.
     if not item.text("spec", "sourceRef", "name"):
@@ -273,7 +273,7 @@ def _applies_itself(tree: Checkout, item: Object) -> bool:
 
 
 def _leads(tree: Checkout, directory: str, file: str, seen: set[str]) -> bool:
-    """Whether what is built of a directory has a file that lies somewhere below it."""
+    """Whether what is built of a directory has a file that is somewhere below it."""
     if directory in seen:
         return False
     seen.add(directory)

@@ -565,7 +565,7 @@ def _unreferenced(
     for own, state in zip(within, states, strict=True):
         named.update(each.name for each, _ in own)
         named.update(gate.policy for gate in _rendered(state))
-    # Clusters lie side by side, so whatever is beside one is another's.
+    # Clusters are side by side, so whatever is beside one is another's.
     others = {dirname(state.root) for state in states} - {""}
     return [each for each in _in_files(tree, others) if each.name not in named]
 

@@ -29,7 +29,7 @@ def _distance(document: KubeObject, item: Object) -> int:
 
     kustomize may have changed the name, mostly by putting something before or behind it.
     """
-    # The very line of the file, where the object was taken from it as it stands.
+    # The very line of the file, where the object was taken from it as it is.
     line = document.source.count(b"\n", 0, document.start)
     if item.file and line == item.first:
         return 0

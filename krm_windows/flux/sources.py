@@ -3,7 +3,7 @@
 Only those are followed into it, from the directory that each is. A source is this repository where
 the object that syncs the cluster says so (`gotk-sync.yaml` of `flux bootstrap`, or a FluxInstance
 of the Flux Operator), where it has the address of one that is, or where somebody says so
-(`--source`). Any other is another repository: its `path` means a directory there, whatever lies at
+(`--source`). Any other is another repository: its `path` means a directory there, whatever is at
 that path here.
 """
 

@@ -75,7 +75,7 @@ class Client:
         self._pool = proxies.manager(self.address, MOST_THREADS)
 
     def get(self, path: str, **query: str | int) -> Json:
-        """Return what lies at a path, below the address."""
+        """Return what is at a path, below the address."""
         return self._asked("GET", _with(path, query)).value
 
     def pages(self, path: str, **query: str | int) -> Iterator[Record]:

@@ -38,7 +38,7 @@ class Reach:
         return Reach(files, directories, self.globs)
 
     def moved(self, directory: str) -> "Reach":
-        """Return it as it is where its paths lie below a directory, `.` being the root."""
+        """Return it as it is where its paths are below a directory, `.` being the root."""
         if directory == ".":
             return self
         files = {f"{directory}/{file}" for file in self.files}

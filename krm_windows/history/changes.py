@@ -70,7 +70,7 @@ def _plain(commits: Iterable[Commit]) -> Iterator[Change]:
 
 def _change(commit: Commit, classes: tuple[str, ...]) -> Iterator[Change]:
     at = instant(commit.committed)
-    # A time that no date has lies in no period.
+    # A time that no date has is in no period.
     if at is not None:
         yield Change(
             commit=commit.name,

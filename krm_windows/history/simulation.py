@@ -259,7 +259,7 @@ def _waits(
     ends: datetime,
 ) -> Iterator[Wait]:
     """Walk along the openings and the changes together: both are in order."""
-    # Lazily: a policy that opens daily has been asked for as many days as changes lie in.
+    # Lazily: a policy that opens daily is asked for as many days as have changes.
     coming = openings(timetable, begins, ends + FAR)
     opening = next(coming, None)
     for change in changes:

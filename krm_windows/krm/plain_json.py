@@ -50,7 +50,7 @@ def _decoded(
 
 
 def check_depth(value: object) -> None:
-    """Refuse what lies too deep, level by level and not by recursion; raises ExcessError."""
+    """Refuse what is too deep, level by level and not by recursion; raises ExcessError."""
     level = [value]
     # Breadth first: the recursion of Python would end before that of a hostile text.
     for _ in range(limits.DEPTH):

@@ -133,7 +133,7 @@ def cover_days(recurrence: Recurrence, shifts: frozenset[int]) -> Days:
     # Fridays moved by a day are Saturdays in any month, so no cycle has to be searched.
     if _plain(recurrence):
         return Days(MONTH, YEAR, _moved(recurrence.weekdays, shifts))
-    # An nth weekday has no cron field, and a shifted day may lie in the next month.
+    # An nth weekday has no cron field, and a shifted day may be in the next month.
     if shifts == {0} and recurrence.nth is None and recurrence.shift == 0:
         return Days(recurrence.days, recurrence.months, recurrence.weekdays)
     cycle = calendar(*CYCLE)
@@ -162,7 +162,7 @@ def _plain(recurrence: Recurrence) -> bool:
 
 
 def _in_cycle(days: int, cycle: Calendar) -> int:
-    """Return days of the cycle for those that lie beyond its end."""
+    """Return days of the cycle for those that are beyond its end."""
     within = bits.below(cycle.length)
     while days >> cycle.length:
         beyond = days >> cycle.length

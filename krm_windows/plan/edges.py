@@ -1,6 +1,6 @@
 """The edges of the actuator `Kubectl`: when a CronJob opens the targets, and when one closes them.
 
-Its CronJobs act, so an edge that lies inside another window must not fire: what is emitted are the
+Its CronJobs act, so an edge that is inside another window must not fire: what is emitted are the
 edges of the union of all windows. If all windows are weekly, the union is worked out over a week;
 otherwise the windows' own edges have to be those of the union already. What no schedule of edges
 keeps is refused, with the advice to use `Gate`.

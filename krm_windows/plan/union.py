@@ -63,7 +63,7 @@ def union(windows: Iterable[Rule]) -> Union:
 def occurrences(window: Rule) -> Iterator[tuple[int, int]]:
     """Yield beginning and end of each occurrence of a weekly window.
 
-    An end may lie in the weeks after.
+    An end may be in the weeks after.
     """
     if not isinstance(window.begins, Recurrence):
         return

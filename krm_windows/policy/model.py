@@ -480,7 +480,7 @@ class WindowPolicy(Part):
 
 
 def _end(moment: Moment[Value] | None, duration: timedelta | None) -> Moment[Value] | timedelta:
-    # Which of them may stand there is checked in `contradictions`, from the texts.
+    # Which of them may be there is checked in `contradictions`, from the texts.
     return moment or duration or timedelta(0)
 
 

@@ -346,7 +346,7 @@ _NO_YEAR = re.compile(r"\d{1,2}-\d{1,2}|\d{1,2}\.\d{1,2}\.?|\d{1,2}/\d{1,2}", re
 class Shape(NamedTuple):
     """One way to write a moment.
 
-    `patterns` has one for each order of its parts, as a name may stand only once in a pattern.
+    `patterns` has one for each order of its parts, as a name may be only once in a pattern.
     `examples` are ends, as those take every shape; docs/reference/moments.md shows them with when
     each happens next.
     """
@@ -460,7 +460,7 @@ def _meant(text: str, role: Role) -> str | None:
     return candidate
 
 
-# What may stand in a moment, and of that what is proposed for a mistyped word.
+# What may be in a moment, and of that what is proposed for a mistyped word.
 _KNOWN = frozenset({*_NUMBERS, *_ORDINALS, *" ".join(NAMED_DAYS).split()})
 _PROPOSED = tuple(dict.fromkeys((*_ORDINALS, *" ".join(NAMED_DAYS).split(), *_NAMES)))
 

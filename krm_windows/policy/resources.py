@@ -1,6 +1,6 @@
 """The part of the API that is about what a Pod may use up: processor, memory and disk.
 
-A ResourceQuota wants all of them to be said, a LimitRange wants each to lie between two bounds, and
+A ResourceQuota wants all of them to be said, a LimitRange wants each to be between two bounds, and
 both are other ones in every namespace.
 """
 

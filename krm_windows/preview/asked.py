@@ -82,7 +82,7 @@ def _instant(text: str, wanted: str) -> datetime:
 
 
 def possible(day: _Day, text: str) -> _Day:
-    """Give back what lies in the years that can be asked for.
+    """Return what is in the years that can be asked for.
 
     Raise `AskedError` for anything else.
     """

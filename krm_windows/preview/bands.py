@@ -59,7 +59,7 @@ class Band:
         begins: datetime,
         ends: datetime,
     ) -> tuple[float, float] | None:
-        """Return where an interval lies as fractions of the width, left edge and width.
+        """Return where an interval is as fractions of the width, left edge and width.
 
         None outside of the band.
         """
@@ -75,7 +75,7 @@ class Band:
         return (left - self.begins) / whole, (right - left) / whole
 
     def left(self, at: datetime) -> float:
-        """Return where an instant lies, 0 outside of the band."""
+        """Return where an instant is, 0 outside of the band."""
         place = self.place(at, at)
         if place is None:
             return 0
@@ -195,7 +195,7 @@ def _tick(
     has_room: bool,
 ) -> Tick:
     """Return the tick at a wall-clock time; one without room for words is a line alone."""
-    # A date with its month, as a week may lie in two of them.
+    # A date with its month, as a week may be in two of them.
     label, weekday = f"{wall:%d %b}", f"{wall:%a}"
     # Among days, Mondays stand out; among quarters, midnights.
     major = wall.weekday() == 0

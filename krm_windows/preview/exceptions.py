@@ -1,4 +1,4 @@
-"""Freezes and overrides as they lie in time, whatever wins.
+"""Freezes and overrides as they are in time, whatever wins.
 
 For pictures that show more than what results.
 """

@@ -165,7 +165,7 @@ def _band(picture: Picture, band: Band) -> Element:
     now = picture.now
     if now is not None and band.begins <= now < band.ends:
         line = element("span", class_="line-of-now", style=_style(band.place(now, now)))
-        # In front of the bars, where the days lie behind them.
+        # In front of the bars, where the days are behind them.
         children.append(element("span", line, class_="scale front", aria_hidden="true"))
     return element("section", *children, class_=classes)
 
@@ -197,7 +197,7 @@ def _tick(band: Band, i: int) -> Element:
 
 
 def _style(place: tuple[float, float] | None) -> str:
-    """Return where something lies; what lies outside has no width."""
+    """Return where something is; what is outside has no width."""
     left, width = place or (0, 0)
     return f"left:{percent(left)};width:{percent(width)}"
 
@@ -225,7 +225,7 @@ def _row(
 
 
 def _outside(row: Row, band: Band) -> Iterator[Element]:
-    """Yield what of the band lies outside of the row's own days.
+    """Yield what of the band is outside of the row's own days.
 
     Those begin at the row's own midnight.
     """
@@ -233,7 +233,7 @@ def _outside(row: Row, band: Band) -> Iterator[Element]:
     after = (row.ends, band.ends)
     for begins, ends in (before, after):
         place = band.place(begins, ends)
-        # Where the row is as long as the band, nothing lies outside.
+        # Where the row is as long as the band, nothing is outside.
         if begins < ends and place:
             yield element("span", class_="outside", style=_style(place))
 

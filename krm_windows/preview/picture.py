@@ -351,7 +351,7 @@ def _facts(calendar: Calendar) -> Iterator[Fact]:
     """Yield what was open, then what was asked for, then the changes of the clock."""
     for segment in calendar.intervals:
         yield _open(calendar, segment)
-    # Until when each lane below the first is taken; what overlaps lies in another.
+    # Until when each lane below the first is taken; what overlaps is in another.
     lanes: list[datetime] = []
     for found in exceptions.spans(calendar.timetable, calendar.begins, calendar.ends):
         free = (i for i, until in enumerate(lanes) if until <= found.begins)

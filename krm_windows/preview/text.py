@@ -191,7 +191,7 @@ def _edges(
     day: date,
     hours: int,
 ) -> list[datetime]:
-    """Return the instants between which the signs of a day lie."""
+    """Return the instants between which the signs of a day are."""
     # By the wall clock: on the day of a clock change a cell may be shorter or longer.
     midnight = datetime.combine(day, time())
     starts = [midnight + timedelta(hours=hour) for hour in range(0, 25, hours)]

@@ -22,7 +22,7 @@ _REQUIRED = (
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A Flux Kustomization whose `path` is where the tree lies in its source."""
+    """A Flux Kustomization whose `path` is where the tree is in its source."""
 
     item: KubeObject
 
@@ -65,7 +65,7 @@ class Template:
         given = self.item.get("spec")
         if isinstance(given, dict):
             spec.update(given)
-        # `path` of the template is where the tree lies; each cluster is below it:
+        # `path` of the template is where the tree is; each cluster is below it:
         # `./fleet` gives `./fleet/clusters/plant-7/reconciliation-window`.
         prefix = PurePosixPath(str(self.item.get("spec", "path") or "."))
         path = prefix / directory(cluster)

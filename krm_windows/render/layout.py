@@ -1,4 +1,4 @@
-"""Many clusters below one directory: where each file lies, in the layouts `flat` and `overlays`."""
+"""Many clusters below one directory: where each file is, in the layouts `flat` and `overlays`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

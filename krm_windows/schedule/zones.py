@@ -87,7 +87,7 @@ def parse(content: bytes) -> ZoneData:
     names_at = at + 6 * kinds
     clocks = []
     for offset, _, letter in struct.iter_unpack(">lBB", content[at:names_at]):
-        # Names such as `CEST` lie one behind the other, each up to a zero byte.
+        # Names such as `CEST` follow one another, each ended by a zero byte (RFC 8536, 3.2).
         name, _, _ = content[names_at + letter :].partition(b"\0")
         clocks.append(Clock(timedelta(seconds=offset), name.decode("ascii")))
     # Leap seconds and flags, which nothing here needs, are before the footer.

@@ -232,7 +232,7 @@ def _usable(listed: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str | None, _
 
 
 def _fetched(address: str) -> bytes:
-    """Return what lies at an address; raises WorkspaceError, OSError or HTTPError for nothing."""
+    """Return what is at an address; raises WorkspaceError, OSError or HTTPError for nothing."""
     response = proxies.manager(address, 1).request(
         "GET",
         address,

@@ -34,7 +34,7 @@ class Limits:
 class Rendering:
     """Where windows are rendered, for Flux, which runs no function.
 
-    `directory` lies below the one that is served, with `{directory}` (of the policy's file),
+    `directory` is below the one that is served, with `{directory}` (of the policy's file),
     `{namespace}`, `{name}` and `{cluster}`; so do the `resources` that targets are looked for
     among, None for none.
     """
@@ -59,7 +59,7 @@ class Clusters:
 class Settings:
     """What a service serves, and how.
 
-    `directory` lies in a Git repository; only policies below it are served. `branch` is the one
+    `directory` is in a Git repository; only policies below it are served. `branch` is the one
     that is checked out if it is None. `created` is the path of the file of a new policy below
     `directory`, with `{namespace}` and `{name}`.
     """

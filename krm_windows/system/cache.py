@@ -1,7 +1,7 @@
 """What was built, kept for the next time.
 
 In a directory of the user's alone, and believed only if we wrote it. An entry begins with a code
-over its name and content (HMAC, RFC 2104) by a key that lies elsewhere, so that nobody who can
+over its name and content (HMAC, RFC 2104) by a key that is elsewhere, so that nobody who can
 write to the directory, such as whoever fills a cache of CI, can put an entry there that is
 believed.
 """

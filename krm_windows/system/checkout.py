@@ -1,6 +1,6 @@
 """A directory that is only read, by the paths in it.
 
-What lies outside, or in a hidden directory, does not exist here. It may be anybody's. Links are
+What is outside, or in a hidden directory, does not exist here. It may be anybody's. Links are
 followed as far as they stay inside; devices, sockets and pipes are never opened.
 """
 
@@ -39,7 +39,7 @@ class Checkout:
     def read(self, path: str) -> bytes | None:
         """Return what a plain file holds.
 
-        None where there is none, or one that lies outside or hidden. Raises WorkspaceError
+        None where there is none, or one that is outside or hidden. Raises WorkspaceError
         where it is too large, or all that was read is.
         """
         real = self.real(path)
@@ -86,7 +86,7 @@ class Checkout:
         )
 
     def names(self, path: str) -> list[str]:
-        """Return what a directory holds, in order; nothing of one that lies outside."""
+        """Return what a directory holds, in order; nothing of one that is outside."""
         real = self.real(path)
         if real is None:
             return []
@@ -105,7 +105,7 @@ class Checkout:
         return sorted(path for path in found if self.is_directory(path))
 
     def manifests(self) -> Iterator[str]:
-        """Yield every YAML file that lies in no hidden directory, top down.
+        """Yield every YAML file that is in no hidden directory, top down.
 
         Links to directories are not followed.
         """

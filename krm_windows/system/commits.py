@@ -19,7 +19,7 @@ _LIMITS = Limits(seconds=120.0, output=1 << 20)
 
 @dataclass(frozen=True, slots=True)
 class WorkingTree:
-    """The working tree that a file lies in; `program` is Git."""
+    """The working tree that a file is in; `program` is Git."""
 
     program: str
     top: Path

@@ -1,12 +1,12 @@
 """A directory held open by its descriptor.
 
-What lies in it is reached one name at a time, and never through a link. Every step is relative to a
+What is in it is reached one name at a time, and never through a link. Every step is relative to a
 descriptor and refuses links (openat(2) with O_NOFOLLOW), so that no name, and no link that was put
 there before or meanwhile, leads out of the directory.
 
 Whose a link is decides about the path of the directory itself. A repository may hold links that its
 author made, so below the top of a repository, and below the working directory, no part of the path
-may be one. What lies above is the user's: `/tmp` or a home may be a link. The directory that is
+may be one. What is above is the user's: `/tmp` or a home may be a link. The directory that is
 named may be none in any case.
 """
 
@@ -26,7 +26,7 @@ MOST = 256 * 1024 * 1024
 """So many bytes of a file are read at most; it was written from here, or is none of ours."""
 # A first line is read within this; a longer one is not one of our headers.
 _HEAD = 4096
-# So much of a name goes into that of what lies beside it, as a name may have 255 bytes.
+# So much of a name goes into that of what is beside it, as a name may have 255 bytes.
 _READABLE = 200
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK the open of a named pipe waits for whoever writes into it.
@@ -307,7 +307,7 @@ def first_line(content: bytes) -> str:
 
 
 def split(path: Path) -> tuple[Path, str]:
-    """Return the directory in which a path's last name lies, and that name, both absolute."""
+    """Return the directory in which a path's last name is, and that name, both absolute."""
     whole = Path(os.path.abspath(path))  # noqa: PTH100 - `resolve` would follow links
     return whole.parent, whole.name
 
@@ -342,7 +342,7 @@ def _steps(path: Path) -> tuple[Path, tuple[str, ...]]:
 def _base(whole: PurePath) -> PurePath:
     """Return the outermost directory on a path that may hold a repository.
 
-    Else the directory that the path lies in.
+    Else the directory that the path is in.
     """
     here = PurePath(os.getcwd())  # noqa: PTH109 - it is compared, not used
     for above in reversed(whole.parents):

@@ -65,7 +65,7 @@ def changed(directory: Path, older: str, newer: str) -> frozenset[str]:
 
 
 def name_of(directory: Path, ref: str) -> str:
-    """Return the name of a commit of the repository that a directory lies in.
+    """Return the name of a commit of the repository that a directory is in.
 
     Raises WorkspaceError where a ref names none.
     """
@@ -132,7 +132,7 @@ def _write(
 ) -> None:
     """Write the entries: first all files, then those links that lead to something inside.
 
-    Nothing is written below a link: no entry lies below another one, and while files are written
+    Nothing is written below a link: no entry is below another one, and while files are written
     there is no link yet.
     """
     targets: dict[str, str] = {}
@@ -215,7 +215,7 @@ class _Writer:
         self._leave(0)
 
     def directory(self, path: str) -> Directory:
-        """Return the directory that a path lies in, made where it is missing."""
+        """Return the directory that a path is in, made where it is missing."""
         # Entries come in the order of paths, so most directories are those of the entry before.
         names = path.split("/")[:-1]
         shared = 0

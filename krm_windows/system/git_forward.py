@@ -54,7 +54,7 @@ class Forward:
 
     @property
     def folder(self) -> Path:
-        """Where the journal lies."""
+        """Where the journal is."""
         return self.branch.layout.own / _FOLDER
 
     def begin(self, old: str, new: str) -> None:

@@ -197,13 +197,13 @@ class History:
 
 @contextmanager
 def opened(directory: Path, ref: str = "HEAD") -> Iterator[History]:
-    """Open the history of a branch, of which the directory lies in a checkout.
+    """Open the history of a branch, of which the directory is in a checkout.
 
     Raises WorkspaceError where there is none.
     """
     layout = git_layout.find(directory)
     real = Path(os.path.realpath(directory))
-    # Nothing that a commit changes lies below either, so that its history would be empty.
+    # Nothing that a commit changes is below either, so that its history would be empty.
     if not real.is_dir():
         raise WorkspaceError(f"{directory}: is not a directory: give that of the clone")
     if real.is_relative_to(layout.own):

@@ -48,11 +48,11 @@ class Layout:
 
 
 def find(directory: Path) -> Layout:
-    """Return the layout of the repository that a directory lies in.
+    """Return the layout of the repository that a directory is in.
 
-    Raises WorkspaceError where it lies in none.
+    Raises WorkspaceError where it is in none.
     """
-    # Without links, so that the directories above are those that it really lies in.
+    # Without links, so that the directories above are those that it really is in.
     start = Path(os.path.realpath(directory))
     device = start.stat().st_dev
     for top in (start, *start.parents):
@@ -118,7 +118,7 @@ def small(path: Path, most: int = _MOST) -> bytes | None:
 
 
 def _check_objects(layout: Layout) -> None:
-    """Refuse objects that lie elsewhere: what is read has to be the repository's own."""
+    """Refuse objects that are elsewhere: what is read has to be the repository's own."""
     # A borrowed object database could be anywhere on this machine (git-clone(1), --shared).
     if small(layout.objects / "info/alternates"):
         raise WorkspaceError(
@@ -126,7 +126,7 @@ def _check_objects(layout: Layout) -> None:
             "is not supported; clone it with --dissociate, or without --reference and --shared"
         )
     folders = [layout.objects, layout.objects / "info", layout.objects / "pack"]
-    # Loose objects lie in 256 directories, by the first byte of their names: `objects/4b/825dc…`.
+    # Loose objects are in 256 directories, by the first byte of their names: `objects/4b/825dc…`.
     folders += [layout.objects / f"{number:02x}" for number in range(256)]
     for folder in folders:
         if folder.is_symlink():

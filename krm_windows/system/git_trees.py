@@ -188,7 +188,7 @@ class Links:
 
         Raises WorkspaceError where following all links takes too long.
         """
-        # The directory that the link lies in: what its text says begins there.
+        # The directory that the link is in: what its text says begins there.
         place: list[str] = path.split("/")[:-1]
         ahead = [path.rpartition("/")[2]]
         followed = 0
@@ -222,5 +222,5 @@ class Links:
 
 
 def _is_relative(target: str) -> bool:
-    """Whether the text of a link is a path that begins where the link lies."""
+    """Whether the text of a link is a path that begins where the link is."""
     return target != "" and not target.startswith("/") and "\0" not in target

@@ -66,7 +66,7 @@ class BuildError(Exception):
 class Inputs:
     """What a build reads: contents and links by path, and the directory that is built.
 
-    `anywhere`: a kustomization names a file that does not lie below its own directory.
+    `anywhere`: a kustomization names a file that is not below its own directory.
     """
 
     directory: str
@@ -96,11 +96,11 @@ class Inputs:
             place.write_bytes(content)
         for path, target in sorted(
             self.links.items()
-        ):  # one may lie behind another, and is there already then
+        ):  # one may be behind another, and is there already then
             place = folder / path
             if not place.exists():
                 place.parent.mkdir(parents=True, exist_ok=True)
-                # Relative, as the copy lies elsewhere than the repository.
+                # Relative, as the copy is elsewhere than the repository.
                 place.symlink_to(os.path.relpath(folder / target, place.parent))
 
 
@@ -180,7 +180,7 @@ class Builder(Closing):
         self.unconfined = None
 
     def _built(self, inputs: Inputs) -> bytes:
-        """Build a copy, in which nothing else lies."""
+        """Build a copy, in which nothing else is."""
         folder = self._sandbox.copies / str(next(self._numbers))
         restrictor = _ANYWHERE if inputs.anywhere else _BELOW
         try:

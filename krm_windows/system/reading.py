@@ -52,7 +52,7 @@ def contents(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """Yield what lies in a directory and below it, in order.
+    """Yield what is in a directory and below it, in order.
 
     But for what is hidden, and links to directories.
     """
@@ -62,7 +62,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _stays(root: Path, file: Path) -> bool:
-    """Whether a file lies below a directory, and in no hidden one of it, wherever links lead."""
+    """Whether a file is below a directory, and in no hidden one of it, wherever links lead."""
     real = file.resolve()
     if not real.is_relative_to(root):
         return False

@@ -90,7 +90,7 @@ class Tree:
         self._remove(left)
 
     def _entries(self, root: Directory) -> Iterator[tuple[str, Directory, str]]:
-        """Yield what lies in the branches and is no directory.
+        """Yield what is in the branches and is no directory.
 
         Its path, its directory and its name there.
         """

@@ -35,7 +35,7 @@ def walk(
 
 
 def entries(folder: Path, *, most: int = MOST_ENTRIES) -> Iterator[Path]:
-    """Yield what lies right in a directory, links included.
+    """Yield what is directly in a directory, links included.
 
     Raises WorkspaceError where that is more than `most`.
     """

@@ -83,7 +83,7 @@ class GatedCluster:
         """Return what delivers a policy, and the root of all."""
         root = self.cluster.first
         by = self.cluster.kustomizations.get(gate.delivered_by or "")
-        # The policy may lie in the cluster's own directory, or nothing may deliver it.
+        # The policy may be in the cluster's own directory, or nothing may deliver it.
         if by is None or by is root:
             return [root]
         return [by, root]

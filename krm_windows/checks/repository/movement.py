@@ -94,7 +94,7 @@ def _source(
     if found is None:
         return
     _, item = found
-    # What lies in another repository has no object here to judge.
+    # What is in another repository has no object here to judge.
     if item.get("spec", "suspend") is True or not _moves(item):
         return
     message = (

@@ -132,7 +132,7 @@ class Tenancy:
 
     @cached_property
     def _namespaces(self) -> frozenset[str]:
-        """The namespaces that tenants' Kustomizations lie in, or apply to."""
+        """The namespaces that tenants' Kustomizations are in, or apply to."""
         tenants = [each for each in self.cluster.kustomizations.values() if self._reason(each)]
         found = {each.namespace for each in tenants}
         found |= {each.own.text("spec", "targetNamespace") for each in tenants if each.own}

@@ -185,7 +185,7 @@ def _lacking(
     clusters: Sequence[Cluster],
     labels: Collection[str | None],
 ) -> str:
-    """Say how much of what lies beside a timetable a cluster applies, where that is not all.
+    """Say how much of what is beside a timetable a cluster applies, where that is not all.
 
     Else nothing.
     """

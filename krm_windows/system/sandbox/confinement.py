@@ -83,7 +83,7 @@ class Finished:
 class Sandbox(Closing):
     """Starts programs confined; any thread may ask it. Leave it as a context, or by `close`.
 
-    They read what lies below `copies`, and change what lies below `scratch`, which are made here;
+    They read what is below `copies`, and change what is below `scratch`, which are made here;
     and have `access` to little else. `environment` is all that they are given, with HOME and
     TMPDIR. Raises NotConfinedError where that cannot be had. Where it is not to be `confined`, only
     the limits hold.

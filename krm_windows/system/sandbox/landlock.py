@@ -30,7 +30,7 @@ RUN = _EXECUTE | _READ_FILE
 READ = _READ_FILE
 """To a file: read it."""
 READ_BELOW = _READ_FILE | _READ_DIR
-"""To a directory: read and list all that lies in it."""
+"""To a directory: read and list all that is in it."""
 CREATE_BELOW = _WRITE_FILE | _MAKE_REG
 """To a directory: write new files in it."""
 CHANGE_BELOW = (
