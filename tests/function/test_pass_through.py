@@ -2,46 +2,14 @@
 
 import pytest
 from calls import APPS, POLICY, as_item, call, lines_apart, wire
+from yaml_strategies import AMBIGUOUS
 
 CONFIG_MAP = (
     "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: sample\n  namespace: shop\ndata:\n"
 )
 
 # Texts that readers of YAML 1.1, 1.2 and JSON disagree about.
-LOOKALIKES = (
-    *(
-        "1e3",
-        "0o17",
-        "12e03",
-        "22:00",
-        "on",
-        "y",
-        "=",
-        "<<",
-        "~",
-        "012",
-        ".5",
-        "2024-01-01",
-        "0x1F",
-        "1_000",
-    ),
-    *(
-        "190:20:30",
-        "1.0",
-        "1.",
-        "+1",
-        "-0",
-        "null",
-        "Null",
-        "NO",
-        "yes",
-        "true",
-        "0b11",
-        ".inf",
-        ".NaN",
-    ),
-    *("12345678901234567890123", "1e400", "2024-01-01T00:00:00Z", "2001-12-14 21:59:43.10 -5"),
-)
+LOOKALIKES = (*AMBIGUOUS, "2024-01-01T00:00:00Z", "2001-12-14 21:59:43.10 -5")
 
 UNUSUAL = {
     "block styles": (

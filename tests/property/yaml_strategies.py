@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-# Texts that YAML 1.1, YAML 1.2, Go and Python do not agree about.
-LOOKALIKES = [
+# Plain scalars that YAML 1.1, YAML 1.2, Go and Python do not agree about.
+AMBIGUOUS = [
     *(
         "1e3",
         "0o17",
@@ -30,20 +30,24 @@ LOOKALIKES = [
         "null",
         "Null",
         "NO",
-        "True",
+        "yes",
+        "true",
         ".inf",
-        "-.INF",
-        ".nan",
+        ".NaN",
         "1.0",
+        "1.",
         "+1",
         "-0",
         "0b11",
-        "1e+3",
-        "6.",
-        "n",
-    ),
-    *(
         "99999999999999999999999",
+        "1e400",
+    ),
+]
+# The same, and other texts that are not what they look like.
+LOOKALIKES = [
+    *AMBIGUOUS,
+    *("True", "-.INF", ".nan", "1e+3", "6.", "n"),
+    *(
         "",
         " ",
         "-",

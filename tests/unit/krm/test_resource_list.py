@@ -7,27 +7,12 @@ import tracemalloc
 
 import pytest
 import yaml
+from yaml_strategies import AMBIGUOUS
 
 from krm_windows import krm
 from krm_windows.krm.stream import Documents
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
-AMBIGUOUS = [
-    "1e3",
-    "0o17",
-    "12e03",
-    "22:00",
-    "on",
-    "y",
-    "=",
-    "<<",
-    "~",
-    "012",
-    ".5",
-    "2024-01-01",
-    "0x1F",
-    "1_000",
-]
 
 
 def written(resources: krm.ResourceList) -> str:
@@ -37,9 +22,7 @@ def written(resources: krm.ResourceList) -> str:
     return stream.getvalue().decode()
 
 
-@pytest.mark.parametrize(
-    "text", [*AMBIGUOUS, "190:20:30", "null", "99999999999999999999", "1.0", "{a: on}", "[no, 1.0]"]
-)
+@pytest.mark.parametrize("text", [*AMBIGUOUS, "{a: on}", "[no, 1.0]"])
 def test_T02_texts_that_readers_disagree_about_stay(text: str) -> None:
     """Quoted and plain, and when the line below is edited too."""
     item = f"- kind: A\n  plain: {text}\n  quoted: '{text}'\n  last: x\n"

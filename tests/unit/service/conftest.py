@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 
 from krm_windows.service import application
 from krm_windows.service.access import EVERYTHING, Access, Caller, Ways
+from krm_windows.service.log import Log
 from krm_windows.service.settings import Settings
 from krm_windows.service.windows import Windows
 from krm_windows.system.git_branch import Person
@@ -191,6 +192,23 @@ def serve(repository: Path, git: Git) -> Serve:
         windows = Timed(Settings(repository, **settings))
         windows.time = at
         return Client(application.make(windows, Access(Ways(anonymous=caller))), windows)
+
+    return start
+
+
+@pytest.fixture
+def started(repository: Path, git: Git) -> Callable[..., Client]:
+    """Start a service that callers reach in some ways, and whose log is kept in `lines`."""
+    assert git
+
+    def start(
+        ways: Ways,
+        lines: list[dict[str, Any]],
+        **settings: Any,  # noqa: ANN401
+    ) -> Client:
+        windows = Windows(Settings(repository, **settings))
+        log = Log(lambda line: lines.append(dict(line)))
+        return Client(application.make(windows, Access(ways), log), windows)
 
     return start
 

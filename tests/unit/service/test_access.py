@@ -13,16 +13,15 @@ from urllib.parse import quote, urlencode
 
 import jwt
 import pytest
+from authorization import bearer
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from starlette.requests import Request
 
 from krm_windows.service import access, application
 from krm_windows.service.access import Access, Provider, Proxy, Scope, Ways
 from krm_windows.service.guard import Guard
-from krm_windows.service.log import Log
 from krm_windows.service.problems import Problem
-from krm_windows.service.settings import Limits, Settings
-from krm_windows.service.windows import Windows
+from krm_windows.service.settings import Limits
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Person
 
@@ -49,24 +48,6 @@ def request(headers: dict[str, str], client: str = "127.0.0.1") -> Request:
     """Return a request with headers, from an address."""
     found = [(name.lower().encode(), text.encode()) for name, text in headers.items()]
     return Request({"type": "http", "headers": found, "client": (client, 1), "method": "GET"})
-
-
-@pytest.fixture
-def started(serve: Any, repository: Path) -> Any:  # noqa: ANN401
-    """Start a service that callers reach in some ways, and whose log is kept."""
-    kind = type(serve())
-
-    def start(ways: Ways, lines: list[dict[str, Any]], **settings: Any) -> Any:  # noqa: ANN401
-        windows = Windows(Settings(repository, **settings))
-        log = Log(lambda line: lines.append(dict(line)))
-        return kind(application.make(windows, Access(ways), log), windows)
-
-    return start
-
-
-def bearer(token: str) -> dict[str, str]:
-    """Return the header of a token."""
-    return {"authorization": f"Bearer {token}"}
 
 
 @pytest.mark.parametrize(

@@ -6,20 +6,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import jwt
 import pytest
+from authorization import bearer
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
-from krm_windows.service import application, door, keys
-from krm_windows.service.access import Access, Provider, Scope, Ways
+from krm_windows.service import door, keys
+from krm_windows.service.access import Provider, Scope, Ways
 from krm_windows.service.keys import Keys, UnreachableError, UntrustedError
-from krm_windows.service.log import Log
-from krm_windows.service.settings import Settings
-from krm_windows.service.windows import Windows
 
 AUDIENCE = "krm-windows"
 POLICY = "/policies/flux-system/week"
@@ -89,22 +86,9 @@ def issuer() -> Iterator[Issuer]:
 
 
 @pytest.fixture
-def started(serve: Any, repository: Path, issuer: Issuer) -> Any:  # noqa: ANN401
-    """Start a service for callers with tokens of the provider, whose log is kept."""
-    kind = type(serve())
-
-    def start(lines: list[dict[str, Any]]) -> Any:  # noqa: ANN401
-        windows = Windows(Settings(repository))
-        ways = Ways(provider=Provider(issuer.address, AUDIENCE), granted=GRANTED)
-        log = Log(lambda line: lines.append(dict(line)))
-        return kind(application.make(windows, Access(ways), log), windows)
-
-    return start
-
-
-def bearer(token: str) -> dict[str, str]:
-    """Return the header of a token."""
-    return {"authorization": f"Bearer {token}"}
+def ways(issuer: Issuer) -> Ways:
+    """Callers with tokens of the provider."""
+    return Ways(provider=Provider(issuer.address, AUDIENCE), granted=GRANTED)
 
 
 @pytest.mark.parametrize(
@@ -163,6 +147,7 @@ def test_what_is_found_is_about_the_issuer(issuer: Issuer) -> None:
 
 def test_a_provider_out_of_reach_is_not_the_callers_fault(
     started: Any,  # noqa: ANN401
+    ways: Ways,
     issuer: Issuer,
 ) -> None:
     """The operator is told why, and the caller to come back."""
@@ -170,7 +155,7 @@ def test_a_provider_out_of_reach_is_not_the_callers_fault(
     issuer.documents = lambda: {  # type: ignore[method-assign]
         "/.well-known/openid-configuration": ["odd"]
     }
-    done = started(lines).ask("GET", POLICY, **bearer(issuer.token()))
+    done = started(ways, lines).ask("GET", POLICY, **bearer(issuer.token()))
     assert (done.status, done.headers["retry-after"]) == (503, "30")
     assert "discovery" not in done.body.decode()
     assert (lines[-1]["event"], lines[-1]["status"]) == ("refused", 503)
@@ -180,13 +165,14 @@ def test_a_provider_out_of_reach_is_not_the_callers_fault(
 
 def test_who_is_known_does_not_wait_for_a_provider_that_hangs(
     started: Any,  # noqa: ANN401
+    ways: Ways,
     issuer: Issuer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Others have it asked for a key that nobody knows; they wait for a while, in no thread."""
     monkeypatch.setattr(door, "_PATIENCE", 2.0)
     monkeypatch.setattr(keys, "_AGAIN_SECONDS", 0.0)
-    client = started([])
+    client = started(ways, [])
     assert client.ask("GET", POLICY, **bearer(issuer.token())).status == 200
     issuer.answers.clear()
 
@@ -224,12 +210,13 @@ def test_a_key_that_is_withdrawn_counts_no_longer(
 def test_a_person_is_who_the_provider_says_and_not_who_they_say(
     verified: object,
     started: Any,  # noqa: ANN401
+    ways: Ways,
     issuer: Issuer,
     git: Callable[..., str],
 ) -> None:
     """By `sub` alone: an address may be anybody's (OpenID Connect Core 1.0, 5.7)."""
     lines: list[dict[str, Any]] = []
-    client = started(lines)
+    client = started(ways, lines)
     override = {"state": "open", "for": "2h", "reason": "fix"}
     ada = {"email": "ada@example.com", "name": "Ada Lovelace"}
     authors = []
