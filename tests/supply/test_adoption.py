@@ -33,14 +33,17 @@ SOMEBODY = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
 def found(text: str) -> list[tuple[re.Match[str], str]]:
     """Return what the preset finds in a file, as Renovate does, with how it writes it anew.
 
-    `matchStringsStrategy: recursive`: the second pattern looks at what the first has found.
+    `matchStringsStrategy: recursive`: each pattern looks at what the one before has found.
     """
     matches = []
     for manager in PRESET["customManagers"]:
-        outer, inner = (one.replace("(?<", "(?P<") for one in manager["matchStrings"])
+        *outer, last = (one.replace("(?<", "(?P<") for one in manager["matchStrings"])
+        parts = [text]
+        for pattern in outer:
+            parts = [match[0] for part in parts for match in re.finditer(pattern, part)]
         template = manager["autoReplaceStringTemplate"]
-        for document in re.finditer(outer, text):
-            matches += [(match, template) for match in re.finditer(inner, document[0])]
+        for part in parts:
+            matches += [(match, template) for match in re.finditer(last, part)]
     return matches
 
 
@@ -88,13 +91,39 @@ def test_renovate_finds_an_image_and_writes_it_anew(written: str, name: str, dig
     [
         APPS,
         "apiVersion: apps/v1\nkind: Deployment\nspec: {image: docker.io/library/python:3.13}\n",
-        f"{POLICY}  actuator: {{image: docker.io/library/python}}\n",
         f"# kind: WindowPolicy\n{APPS}  image: docker.io/library/python:3.13\n",
     ],
-    ids=["no image", "no policy", "no tag", "a comment"],
+    ids=["no image", "no policy", "a comment"],
 )
-def test_renovate_leaves_the_rest_alone(text: str) -> None:
-    """Files without a policy, and images that have nothing to be renewed."""
+def test_renovate_leaves_other_files_alone(text: str) -> None:
+    """Those without a policy."""
+    assert found(text) == []
+
+
+@pytest.mark.parametrize("written", ["{{image: {}}}", "{{image: {}, a: 1}}", "\n    image: {}"])
+@pytest.mark.parametrize("quote", ["", '"', "'"])
+@pytest.mark.parametrize(
+    "image",
+    [
+        "docker.io/library/python",
+        f"docker.io/library/python@{DIGEST}",
+        # What is behind the colon is a port, and before it no name: asked for it, Renovate gives up
+        # the whole repository.
+        "registry.test:5000/python",
+        "localhost:5000/library/python",
+        f"registry.test:5000/python@{DIGEST}",
+        "python:${TAG}",
+        "python:3.13@sha256:cut",
+    ],
+)
+def test_renovate_leaves_an_image_without_a_tag_alone(
+    image: str, quote: str, written: str
+) -> None:
+    """There is nothing to be renewed, and nothing in it may be taken for a tag."""
+    value = written.format(f"{quote}{image}{quote}")
+    text = f"{POLICY}  actuator: {value}\n"
+    if "$" not in image:
+        assert yaml.safe_load(text)["spec"]["actuator"]["image"] == image
     assert found(text) == []
 
 
