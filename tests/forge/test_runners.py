@@ -344,6 +344,86 @@ def test_a_clone_without_history_is_said(
     assert "check out the whole history" in done.output
 
 
+@pytest.mark.parametrize("name", ["push", "workflow_dispatch", "schedule", "merge_group"])
+def test_a_comment_needs_a_pull_request(
+    name: str, server: Server, fleet: Path, event: Event, source: Source
+) -> None:
+    """Which no other event is of; it is not the history that lacks then."""
+    runner = event(name, server.address, REPOSITORY, str(fleet), TOKEN)
+    git(fleet, "update-ref", "refs/remotes/origin/main", "main")
+    done = replace(runner, workspace=fleet).act(
+        source.place, {"command": "diff-comment", "policies": "windows/policy.yaml"}
+    )
+    assert done.code == 1
+    assert done.output == (
+        "krm-windows: diff-comment needs a pull request or merge request, and this job runs for "
+        "none: run it on the event pull_request, or in merge request pipelines\n"
+    )
+    assert server.comments == []
+
+
+def test_a_comment_needs_a_merge_request(
+    fleet: Path, source: Source, environment: dict[str, str]
+) -> None:
+    """On GitLab likewise: the pipeline of a branch is of none."""
+    inputs = {
+        "command": "diff-comment",
+        "policies": "windows/policy.yaml",
+        "source": str(source.place),
+        "revision": source.commit,
+    }
+    [(name, job)] = included(COMPONENT.read_text(), inputs).items()
+    variables = {
+        **environment,
+        "CI_SERVER_URL": "https://gitlab.test",
+        "CI_API_V4_URL": "http://127.0.0.1:9",
+        "CI_PROJECT_PATH": REPOSITORY,
+        "CI_COMMIT_BRANCH": "main",
+        "CI_JOB_TOKEN": "job",
+    }
+    done = GitLab(fleet, source.place, variables).job(name, job)
+    assert done.code == 1
+    assert "diff-comment needs a pull request or merge request" in done.output
+
+
+def test_a_pull_request_from_a_fork_is_not_commented(
+    server: Server, fleet: Path, event: Event, source: Source
+) -> None:
+    """Its token may not; what changes is in the log all the same, and its secrets are not."""
+    runner = event("pull_request", server.address, REPOSITORY, str(fleet), TOKEN)
+    git(fleet, "update-ref", "refs/remotes/origin/main", "main")
+    git(fleet, "switch", "--quiet", "topic")
+    refused = (403, {}, {"message": "Resource not accessible by integration"})
+    server.login = None
+    server.before = lambda method, _path: method == "POST" and server.troubles.append(refused)
+    done = replace(runner, workspace=fleet).act(
+        source.place, {"command": "diff-comment", "policies": "windows/policy.yaml"}
+    )
+    assert done.code == 1
+    assert "opens" in done.output
+    assert "flux-system/week" in done.output
+    assert "Resource not accessible by integration" in done.output
+    assert TOKEN not in done.output
+    assert server.comments == []
+
+
+def test_the_gate_runs_by_hand(server: Server, fleet: Path, event: Event, source: Source) -> None:
+    """On `workflow_dispatch` as at an edge: every open pull request has its status."""
+    edited(fleet, OPEN)
+    runner = event("workflow_dispatch", server.address, REPOSITORY, str(fleet), TOKEN)
+    inputs = {
+        "command": "merge-gate",
+        "policies": "windows/policy.yaml",
+        "arguments": "--paths=apps/*",
+    }
+    done = replace(runner, workspace=fleet).act(source.place, inputs)
+    assert done.code == 0, done.output
+    assert server.latest("a" * 40)["state"] == "success"
+    edited(fleet, CLOSED)
+    replace(runner, workspace=fleet).act(source.place, inputs)
+    assert server.latest("a" * 40)["state"] == "pending"
+
+
 @pytest.mark.parametrize(
     ("command", "policies", "said"),
     [
@@ -463,7 +543,8 @@ def test_what_pull_requests_bring_is_not_run_with_rights() -> None:
         assert ("statuses" in job["permissions"]) is is_gate
         assert (job["if"] == "github.event_name != 'pull_request'") is is_gate
         first = job["steps"][0]["with"]
-        assert first == ({"ref": "main"} if is_gate else {"fetch-depth": 0})
+        where = {"ref": "main"} if is_gate else {"fetch-depth": 0}
+        assert first == {**where, "persist-credentials": False}
     gitea = yaml.safe_load(GITEA.read_text())
     assert [job["if"] for job in gitea["jobs"].values()] == [
         job["if"] for job in read["jobs"].values()
