@@ -15,6 +15,7 @@ ASK = {
     "kpt": ["version"],
     "promtool": ["--version"],
     "amtool": ["--version"],
+    "actionlint": ["-version"],
 }
 
 

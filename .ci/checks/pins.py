@@ -9,6 +9,9 @@ from krm_windows.policy.images import DEFAULTS, Image
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+# What jobs of CI run in: ours, and those of a user of the component.
+JOBS = (".github/workflows/ci.yaml", "templates/krm-windows.yml")
+IN_A_JOB = re.compile(r"^ +(?:image|default): ([^\s@]+/[^\s@]+:[^\s@]+)(?:@(\S+))?$", re.MULTILINE)
 
 
 def problems() -> Iterator[str]:
@@ -49,13 +52,16 @@ def images(pins: dict[str, dict[str, str]]) -> Iterator[str]:
     # One image may be both, the base and a default.
     repeated = [(base, in_dockerfile)]
     repeated += [(image.tag, image.digest == digests.get(image.tag)) for image in DEFAULTS.values()]
+    for job in JOBS:
+        named = IN_A_JOB.findall((ROOT / job).read_text())
+        repeated += [(tag, digest == digests.get(tag)) for tag, digest in named]
     for tag, is_same in repeated:
         if tag not in digests:
             yield f"versions.toml: {tag} is not in the table images"
         elif not is_same:
             yield (
-                f"{tag}: Dockerfile or krm_windows/policy/images.py do not repeat versions.toml: "
-                "make renew-images"
+                f"{tag}: Dockerfile, krm_windows/policy/images.py or {' or '.join(JOBS)} do not "
+                "repeat versions.toml: make renew-images"
             )
     for tag in sorted(digests.keys() - dict(repeated).keys()):
         yield f"versions.toml: nothing uses the image {tag}"

@@ -136,7 +136,10 @@ def _get(address: str, headers: dict[str, str]) -> Answer:
 def write(root: Path, reference: str, found: str) -> None:
     """Write the digest of an image into the files that name it."""
     name = re.escape(reference)
+    of_a_job = rf"^( +(?:image|default): {name})(@.*)?$"
     places = {
+        ".github/workflows/ci.yaml": (of_a_job, rf"\1@{found}"),
+        "templates/krm-windows.yml": (of_a_job, rf"\1@{found}"),
         "versions.toml": (rf'^("{name}" = )".*"$', rf'\1"{found}"'),
         "Dockerfile": (rf"^(ARG BASE={name})(@.*)?$", rf"\1@{found}"),
         "krm_windows/policy/images.py": (rf'^( +"{name}",\n +)".*",$', rf'\1"{found}",'),

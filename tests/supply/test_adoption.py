@@ -116,9 +116,7 @@ def test_renovate_leaves_other_files_alone(text: str) -> None:
         "python:3.13@sha256:cut",
     ],
 )
-def test_renovate_leaves_an_image_without_a_tag_alone(
-    image: str, quote: str, written: str
-) -> None:
+def test_renovate_leaves_an_image_without_a_tag_alone(image: str, quote: str, written: str) -> None:
     """There is nothing to be renewed, and nothing in it may be taken for a tag."""
     value = written.format(f"{quote}{image}{quote}")
     text = f"{POLICY}  actuator: {value}\n"

@@ -1,6 +1,7 @@
 """`make renew-images` against a real registry, and against answers that no registry should give."""
 
 import json
+import re
 import runpy
 import socket
 import sys
@@ -17,7 +18,13 @@ from releases import ROOT
 from supply import images
 
 BOTH = ("linux/amd64", "linux/arm64")
-FILES = ("versions.toml", "Dockerfile", "krm_windows/policy/images.py")
+FILES = (
+    "versions.toml",
+    "Dockerfile",
+    "krm_windows/policy/images.py",
+    ".github/workflows/ci.yaml",
+    "templates/krm-windows.yml",
+)
 
 
 @pytest.fixture
@@ -72,27 +79,34 @@ def published(registry: str, project: Path, note: str = "") -> dict[str, str]:
 def test_digests_are_written_wherever_images_are_named(
     registry: str, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """versions.toml, the Dockerfile, the defaults of policies.
+    """versions.toml, the Dockerfile, the defaults of policies, and what jobs of CI run in.
 
     The check of pins sees that they agree.
     """
     digests = published(registry, project)
-    assert len(set(digests.values())) == len(digests) == 2
+    assert len(set(digests.values())) == len(digests) == 4
     assert renew(project, monkeypatch) == 0
     assert named(project) == digests
     base = tomllib.loads((project / "versions.toml").read_text())["image"]["base"]
     assert f"\nARG BASE={base}@{digests[base]}\n" in (project / "Dockerfile").read_text()
     defaults = runpy.run_path(str(project / "krm_windows/policy/images.py"))["DEFAULTS"]
     assert {image.tag: image.digest for image in defaults.values()}.items() <= digests.items()
-    assert {image.reference for image in defaults.values()} == {
-        f"{tag}@{digest}" for tag, digest in digests.items()
-    }
+    references = {f"{tag}@{digest}" for tag, digest in digests.items()}
+    assert {image.reference for image in defaults.values()} <= references
+    # A container of a workflow, and the default of the component.
+    for path, where in ((FILES[3], "image"), (FILES[4], "default")):
+        assert re.findall(rf"^ +{where}: (\S+@.+)$", (project / path).read_text(), re.MULTILINE)[
+            0
+        ] in (references)
     monkeypatch.setattr(pins, "ROOT", project)
     monkeypatch.setattr(pins, "DEFAULTS", defaults)
     found = tomllib.loads((project / "versions.toml").read_text())
     assert list(pins.images(found)) == []
-    write(project / "Dockerfile", digests[base], lab.digest(b"another"))
-    assert list(pins.images(found)) != []
+    for path in (FILES[1], *FILES[3:]):
+        before = (project / path).read_text()
+        (project / path).write_text(before.replace("@sha256:", "@sha256:0"))
+        assert len(list(pins.images(found))) == 1
+        (project / path).write_text(before)
 
 
 def test_a_second_time_nothing_changes(

@@ -1,0 +1,155 @@
+"""What the forges' own schemas, and the linters for their files, say of ours.
+
+Workflows, the action, the component, the forms of issues, the presets: each of them is only run
+where none of our tests is, so everything that can be known before is asked for here.
+"""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from releases import ROOT
+from runners import included
+
+pytestmark = pytest.mark.slow  # starts linters
+EXAMPLE = ROOT / "examples/merge-gate"
+OURS = sorted((ROOT / ".github/workflows").glob("*.yaml"))
+GITHUB = [*OURS, EXAMPLE / ".github/workflows/windows.yaml"]
+GITEA = EXAMPLE / ".gitea/workflows/windows.yaml"
+FORMS = [ROOT / f".github/ISSUE_TEMPLATE/{name}.yml" for name in ("defect", "wish")]
+COMPONENT = ROOT / "templates/krm-windows.yml"
+# The schemas that their programs publish, as the package check-jsonschema carries them.
+SCHEMAS = {
+    "github-workflows": [*GITHUB, GITEA],
+    "github-actions": [ROOT / "action.yml"],
+    "github-issue-forms": FORMS,
+    "github-issue-config": [ROOT / ".github/ISSUE_TEMPLATE/config.yml"],
+    "gitlab-ci": [EXAMPLE / ".gitlab-ci.yml"],
+    "renovate": [ROOT / "renovate/images.json"],
+}
+Tool = Callable[[str], Path]
+Found = subprocess.CompletedProcess[str]
+
+
+def run(program: Path, *arguments: str | Path, folder: Path = ROOT) -> Found:
+    """Run a linter."""
+    command = [program, *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def fits(tool: Tool, schema: str, *paths: Path) -> Found:
+    """Compare files with a schema."""
+    return run(tool("check-jsonschema"), "--builtin-schema", f"vendor.{schema}", *paths)
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_a_file_is_of_the_schema_of_its_program(schema: str, tool: Tool) -> None:
+    """Each field is known and of its type."""
+    done = fits(tool, schema, *SCHEMAS[schema])
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("command", ["check", "render", "diff-comment", "merge-gate", "wait"])
+def test_the_jobs_of_the_component_are_of_the_schema(
+    command: str, tool: Tool, tmp_path: Path
+) -> None:
+    """What GitLab reads once the inputs are put in; and the head of the file, which names them."""
+    text = COMPONENT.read_text()
+    inputs = {
+        "command": command,
+        "policies": "a.yaml b.yaml",
+        "source": "$CI_SERVER_URL/platform/krm-windows.git",
+        "revision": "0" * 40,
+        "rules": [{"if": "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH"}],
+    }
+    head, jobs = tmp_path / "head.yml", tmp_path / "jobs.yml"
+    head.write_text(text.partition("\n---\n")[0])
+    jobs.write_text(yaml.safe_dump(included(text, inputs)))
+    done = fits(tool, "gitlab-ci", head, jobs)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ("github-workflows", "on: push\njobs: {a: {runs-on: x, step: []}}\n"),
+        ("github-actions", "name: a\ndescription: b\nruns: {using: composite, step: []}\n"),
+        ("github-issue-forms", "name: a\ndescription: b\nbody: [{type: area}]\n"),
+        ("gitlab-ci", "a: {script: b, imag: c}\n"),
+        ("gitlab-ci", "spec: {inputs: {a: {type: list}}}\n"),
+    ],
+)
+def test_a_mistake_is_against_the_schema(
+    schema: str, text: str, tool: Tool, tmp_path: Path
+) -> None:
+    """The tests above can fail."""
+    (tmp_path / "file.yml").write_text(text)
+    assert fits(tool, schema, tmp_path / "file.yml").returncode == 1
+
+
+def test_actionlint_finds_nothing(tool: Tool) -> None:
+    """Contexts, expressions, rights, triggers and names of runners; Gitea's are of that grammar."""
+    done = run(tool("actionlint"), "-no-color", *GITHUB, GITEA)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_actionlint_finds_a_mistake(tool: Tool, tmp_path: Path) -> None:
+    """The test above can fail: a context that is not there."""
+    text = GITHUB[-1].read_text()
+    assert "github.event_name" in text
+    (tmp_path / "a.yaml").write_text(text.replace("github.event_name", "github.evnt_name", 1))
+    done = run(tool("actionlint"), "-no-color", "a.yaml", folder=tmp_path)
+    assert done.returncode == 1
+    assert "evnt_name" in done.stdout
+
+
+def audited(tool: Tool, *paths: Path) -> list[str]:
+    """Return what zizmor finds without asking a forge: the name of each finding and its file."""
+    options = ("--offline", "--quiet", "--min-severity=medium", "--format=json")
+    configuration = ("--config", ROOT / ".github/zizmor.yml")
+    # Its exit code says how severe the worst finding is; the findings say that here.
+    done = run(tool("zizmor"), *options, *configuration, *paths)
+    assert done.stdout, done.stderr
+    return [each["ident"] for each in json.loads(done.stdout)]
+
+
+def test_zizmor_finds_nothing(tool: Tool) -> None:
+    """No text of others in scripts, no rights too many, no credentials left, nothing unpinned."""
+    assert audited(tool, ROOT / "action.yml", *GITHUB) == []
+
+
+def test_zizmor_finds_no_more_in_the_workflow_for_gitea(tool: Tool, tmp_path: Path) -> None:
+    """It reads workflows of GitHub; that one says no rights, which are those of its token."""
+    folder = tmp_path / ".github/workflows"
+    folder.mkdir(parents=True)
+    (folder / GITEA.name).write_text(GITEA.read_text())
+    assert set(audited(tool, folder / GITEA.name)) <= {"excessive-permissions"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "finding"),
+    [
+        ("persist-credentials: false", "clean: true", "artipacked"),
+        ("@3d3c42e5aac5ba805825da76410c181273ba90b1", "@v7", "unpinned-uses"),
+        (
+            "permissions:\n      contents: read\n",
+            "permissions: write-all\n",
+            "excessive-permissions",
+        ),
+        ("on:\n", "on:\n  pull_request_target:\n", "dangerous-triggers"),
+        ("bash .ci/run\n", "bash .ci/run ${{ github.head_ref }}\n", "template-injection"),
+    ],
+)
+def test_zizmor_finds_a_mistake(
+    old: str, new: str, finding: str, tool: Tool, tmp_path: Path
+) -> None:
+    """The tests above can fail."""
+    text = OURS[0].read_text()
+    assert old in text
+    folder = tmp_path / ".github/workflows"
+    folder.mkdir(parents=True)
+    (folder / "other.yaml").write_text(text.replace(old, new))
+    assert set(audited(tool, folder / "other.yaml")) == {finding}
