@@ -52,9 +52,7 @@ def images(pins: dict[str, dict[str, str]]) -> Iterator[str]:
     # One image may be both, the base and a default.
     repeated = [(base, in_dockerfile)]
     repeated += [(image.tag, image.digest == digests.get(image.tag)) for image in DEFAULTS.values()]
-    for job in JOBS:
-        named = IN_A_JOB.findall((ROOT / job).read_text())
-        repeated += [(tag, digest == digests.get(tag)) for tag, digest in named]
+    repeated += [(tag, digest == digests.get(tag)) for tag, digest in _in_jobs()]
     for tag, is_same in repeated:
         if tag not in digests:
             yield f"versions.toml: {tag} is not in the table images"
@@ -68,6 +66,12 @@ def images(pins: dict[str, dict[str, str]]) -> Iterator[str]:
     for tag, digest in digests.items():
         if digest and not DIGEST.fullmatch(digest):
             yield f"versions.toml: {digest} of {tag} is no digest"
+
+
+def _in_jobs() -> Iterator[tuple[str, str]]:
+    """Yield the tag and the digest of each image that a job runs in."""
+    for job in JOBS:
+        yield from IN_A_JOB.findall((ROOT / job).read_text())
 
 
 def _modules(cluster: dict[str, str]) -> dict[str, str]:
