@@ -97,14 +97,17 @@ def directories(tree: "Checkout", pattern: str | None) -> "Sequence[str]":
     if pattern is not None:
         return tree.directories(pattern)
     usual = tree.directories(CLUSTERS)
-    if usual:
-        return entrances.within(tree, usual)
+    clusters = entrances.within(tree, usual)
+    if clusters:
+        return clusters
     # A name alone is a guess, and a check of the wrong directory would find no fault.
-    return [
+    entered = [
         each.directory
         for each in entrances.find(tree)
         if each.file or entrances.has_policy(tree, each.directory)
     ]
+    # None of `clusters/*` leads to a Kustomization: a hub keeps there what its spokes get.
+    return entered or usual
 
 
 def hints(tree: "Checkout", given: "Sequence[Given]", directory: Path) -> "Hints":

@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if wrong:
         raise InputError(wrong)
     written = _write(tree, place, proposed, text)
-    _show(_next(place, written, arguments.directory))
+    _show(_next(tree, place, written, arguments))
     return ExitCode.FINE
 
 
@@ -164,6 +164,9 @@ def _survey(
 ) -> Survey:
     """Return what a cluster comes to; the others are not built for it, which may take minutes."""
     hints = builds.hints(tree, arguments.source, arguments.directory)
+    # A policy in the directory of another cluster is that cluster's, though it is not followed.
+    others = tuple(each.directory for each in entrances.find(tree))
+    hints = replace(hints, clusters=others)
     cache = builds.cache(Path(tree.root), None)
     builder = Builder.find(cache)
     # Without kustomize most is known all the same: what cannot be built is told.
@@ -428,14 +431,33 @@ def _write(
     return [place.policy, *kustomization, *freed, layout.SCHEMA]
 
 
-def _next(place: Place, written: Sequence[str], directory: Path) -> list[str]:
-    """Say what was written, and the next two commands."""
+def _next(
+    tree: Checkout,
+    place: Place,
+    written: Sequence[str],
+    arguments: argparse.Namespace,
+) -> list[str]:
+    """Say what was written, and the next commands."""
     lines = [f"written: {', '.join(written)}", "next:"]
     # The commands name paths as the repository has them, so that they can be kept in CI.
-    if directory != Path():
-        quoted = shlex.quote(str(directory))
+    if arguments.directory != Path():
+        quoted = shlex.quote(str(arguments.directory))
         lines.append(f"  cd {quoted}")
     calendar = shlex.join(["krm-windows", "calendar", place.policy])
     lines.append(f"  {calendar}")
     lines.append(f"  {place.render()}")
+    lines.append(f"  {shlex.join(_check(tree, place, arguments))}")
     return lines
+
+
+def _check(tree: Checkout, place: Place, arguments: argparse.Namespace) -> Iterator[str]:
+    """Yield the words of the command that checks the repository as it was read here."""
+    yield from ("krm-windows", "check", "--repo", ".")
+    pattern: str | None = arguments.clusters
+    # By habit another directory may be taken for the cluster than the one that was chosen.
+    if pattern is None and place.directory not in builds.directories(tree, None):
+        pattern = place.directory
+    if pattern is not None:
+        yield from ("--clusters", pattern)
+    for each in arguments.source:
+        yield from ("--source", str(each))

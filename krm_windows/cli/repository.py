@@ -6,6 +6,7 @@ Proof that nothing live and nothing windowed conflict, over a whole repository.
 import argparse
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from posixpath import dirname
@@ -95,7 +96,7 @@ def _log_roots(found: Survey, pattern: str | None) -> None:
     usual = set(found.tree.directories(builds.CLUSTERS))
     if pattern is None and not usual.intersection(roots):
         output.log(
-            f"nothing matches {builds.CLUSTERS}, so what Flux syncs was checked: "
+            f"no cluster matches {builds.CLUSTERS}, so what Flux syncs was checked: "
             f"{', '.join(roots)} (use --clusters GLOB to change this)"
         )
 
@@ -138,6 +139,10 @@ def survey_of(
     """Follow the clusters of a tree, with a bar where builds take long."""
     # The addresses of `origin` say which GitRepository is this very repository.
     hints = Hints.of(arguments.source, remotes.addresses(Path(arguments.repo)))
+    # Of some clusters only: a policy in the directory of another one is that cluster's.
+    if arguments.clusters is not None:
+        others = tuple(each.directory for each in entrances.find(tree))
+        hints = replace(hints, clusters=others)
     with progress.meter("builds") as report:
         return survey(
             tree,

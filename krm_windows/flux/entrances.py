@@ -47,11 +47,16 @@ class Entrance:
 def find(tree: Checkout) -> tuple[Entrance, ...]:
     """Return the directories of clusters, in order.
 
-    Of what syncs them, else by habit, else what nothing leads to. In a habit's directory, and in
-    one to which nothing leads, there is a Flux Kustomization.
+    Of what syncs them, else by habit, else what somebody applies by hand, else what nothing leads
+    to. In a habit's directory, and in one to which nothing leads, there is a Flux Kustomization.
     """
     found = list(_read(tree))
-    for candidates in (_synced(tree, found), _habitual(tree, found), _tops(tree, found)):
+    for candidates in (
+        _synced(tree, found),
+        _habitual(tree, found),
+        _by_hand(tree, found),
+        _tops(tree, found),
+    ):
         entrances = {each.directory: each for each in candidates}
         if entrances:
             return tuple(entrances[directory] for directory in sorted(entrances))
@@ -79,21 +84,55 @@ def beside(tree: Checkout, roots: Collection[str], read: Collection[str]) -> tup
 def within(tree: Checkout, directories: Sequence[str]) -> tuple[str, ...]:
     """Return directories, of one that has only directories itself those that are synced below it.
 
-    `clusters/demo` may be `clusters/demo/00` and `clusters/demo/01`, and what these share.
+    `clusters/demo` may be `clusters/demo/00` and `clusters/demo/01`, and what these share. Left out
+    is one that has only directories and leads to no Kustomization, where others do: it holds what
+    they share, or what a hub applies to a spoke.
     """
     filled = {dirname(path) for path in tree.manifests()}
     outer = set(directories) - filled
     # To look for what syncs a cluster is to look at every file.
     if not outer:
         return tuple(directories)
-    synced = sorted({each.directory for each in _synced(tree, _read(tree))})
+    flux = list(_read(tree))
+    synced = sorted({each.directory for each in _synced(tree, flux)})
+    files = {item.file for item in flux if item.kind == "Kustomization"}
     found: list[str] = []
     for each in directories:
-        inner: list[str] = []
-        if each in outer and each not in synced:
-            inner = [other for other in synced if _is_within(other, each)]
-        found += inner or [each]
+        if each not in outer or each in synced:
+            found.append(each)
+        else:
+            found += _inner(tree, each, synced, files)
     return tuple(found)
+
+
+def _inner(
+    tree: Checkout,
+    directory: str,
+    synced: Iterable[str],
+    files: Collection[str],
+) -> Sequence[str]:
+    """Return the clusters of a directory that has only directories itself.
+
+    `files` have the Kustomizations of the repository.
+    """
+    inner = [each for each in synced if _is_within(each, directory)]
+    # Without any Kustomization nothing shows which directory is a cluster.
+    if inner or (files and not _leads_to_any(tree, directory, files)):
+        return inner
+    return [directory]
+
+
+def _leads_to_any(tree: Checkout, directory: str, files: Collection[str]) -> bool:
+    """Whether one of some files lies below a directory, or a kustomization below it has one."""
+    below_it = f"{directory}/"
+    if any(file.startswith(below_it) for file in files):
+        return True
+    for path in tree.manifests():
+        if not path.startswith(below_it) or basename(path) not in KUSTOMIZATIONS:
+            continue
+        if any(_leads(tree, dirname(path), file, set()) for file in files):
+            return True
+    return False
 
 
 def has_policy(tree: Checkout, directory: str) -> bool:
@@ -187,15 +226,16 @@ def _synced(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
     """
     others: list[Entrance] = []
     operated: list[Entrance] = []
-    for item in found:
-        path = _path(tree, item)
-        directory = _directory(tree, item, path)
+    read = list(found)
+    for item in read:
+        directory = _directory(tree, item, _path(tree, item))
         if directory is None:
             continue
-        if instance(item) is None:
-            others.append(Entrance(directory, item.file))
+        entrance = Entrance(directory, item.file)
+        if instance(item) is not None:
+            operated.append(entrance)
         else:
-            operated.append(Entrance(directory, item.file))
+            others += _outermost(tree, item, entrance, read)
     yield from operated
     for each in others:
         # What synced the cluster before it had an instance, which syncs a part of that.
@@ -304,6 +344,80 @@ def _scans(tree: Checkout, directory: str, file: str, seen: set[str]) -> bool:
         if kustomization_file(tree, step) is not None:
             return _leads(tree, step, file, seen)
     return True
+
+
+def _outermost(
+    tree: Checkout,
+    item: Object,
+    entrance: Entrance,
+    found: Iterable[Object],
+) -> Iterator[Entrance]:
+    """Yield what a Kustomization syncs, unless it is a part of what another one does."""
+    if _is_bootstrapped(item) or not _is_led_to(tree, entrance, found):
+        yield entrance
+
+
+def _is_led_to(tree: Checkout, entrance: Entrance, found: Iterable[Object]) -> bool:
+    """Whether another Kustomization, from a directory outside an entrance's, has its file.
+
+    Then what applies itself is a part of that Kustomization, and not where Flux enters.
+    """
+    directories = {below("", item.text("spec", "path")) for item in _kustomizations(found)}
+    for directory in directories - {"."}:
+        is_around = _is_within(entrance.directory, directory)
+        # Most lead elsewhere, which their names alone say: a root includes what lies below it.
+        if directory == entrance.directory or not is_around:
+            continue
+        if _leads(tree, directory, entrance.file, set()):
+            return True
+    return False
+
+
+def _kustomizations(found: Iterable[Object]) -> Iterator[Object]:
+    """Yield the Kustomizations that apply something; a patch of one has no source."""
+    for item in found:
+        if item.kind == "Kustomization" and item.text("spec", "sourceRef", "name"):
+            yield item
+
+
+def by_hand(tree: Checkout, directory: str) -> tuple[Object, ...]:
+    """Return the Kustomizations right in a directory that apply it.
+
+    The directory's kustomization may leave the file out: then somebody applied it by hand.
+    """
+    found: list[Object] = []
+    for name in tree.names(directory):
+        path = joined(directory, name)
+        content = tree.read(path) or b""
+        if KUSTOMIZE.encode() not in content:
+            continue
+        try:
+            items = list(objects.written(content, path))
+        except InputError:
+            # It is reported where it is built.
+            continue
+        found += _kustomizations(filter(_is_flux, items))
+    # Everything is applied by many, of which none is about this directory alone.
+    if directory == ".":
+        return ()
+    return tuple(item for item in found if below("", item.text("spec", "path")) == directory)
+
+
+def _by_hand(tree: Checkout, found: Sequence[Object]) -> Iterator[Entrance]:
+    """Yield what a Kustomization applies that lies right there, and that nothing applies.
+
+    Only where it leads to others: one that nobody applies may be one that was switched off.
+    """
+    files = {item.file for item in found if item.kind == "Kustomization"}
+    for item in _kustomizations(found):
+        directory = below("", item.text("spec", "path"))
+        if directory == "." or dirname(item.file) != directory:
+            continue
+        entrance = Entrance(directory, item.file)
+        if _is_led_to(tree, entrance, found):
+            continue
+        if any(_leads(tree, directory, file, set()) for file in files - {item.file}):
+            yield entrance
 
 
 def _habitual(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:

@@ -4,7 +4,7 @@ They are followed as far as they lead into this repository.
 """
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from posixpath import basename, dirname
 
@@ -46,6 +46,7 @@ class _State:
 
     What is known, and the requests that are due, each with who made it. `waiting` are the
     Kustomizations of which nothing says yet which directory of this repository they apply.
+    `by_hand` are those that apply its directory and lie in it, which it may leave out of a build.
     """
 
     name: str
@@ -58,6 +59,7 @@ class _State:
     known: dict[Identity, Object] = field(default_factory=dict)
     discovered: set[str] = field(default_factory=set)
     notices: list[Notice] = field(default_factory=list)
+    by_hand: tuple[Object, ...] = ()
 
 
 def survey(
@@ -74,7 +76,7 @@ def survey(
     addresses = set(known.addresses)
     named = names(clusters)
     # The addresses are one set for all clusters: what one learns, the others know.
-    states = [_started(each, named[each], known, addresses) for each in clusters]
+    states = [_started(tree, each, named[each], known, addresses) for each in clusters]
     shared: Shared = {}
     _follow(tree, states, builds, shared)
     # Only where something leads nowhere yet: every file is looked at for it.
@@ -84,7 +86,7 @@ def survey(
         _follow(tree, states, builds, shared)
     for state in states:
         _give_up(tree, state)
-    return _survey(tree, states, builds)
+    return _survey(tree, states, builds, {*clusters, *known.clusters})
 
 
 def _follow(
@@ -145,6 +147,7 @@ def _round(
 
 
 def _started(
+    tree: Checkout,
     directory: str,
     name: str,
     hints: Hints,
@@ -153,7 +156,14 @@ def _started(
     known: dict[Identity, Object] = {}
     sources = Sources(directory, known, hints.given, addresses)
     root = Kustomization(ROOT, None, None, directory)
-    return _State(name, directory, sources, known=known, due=[(root, Request(directory))])
+    return _State(
+        name,
+        directory,
+        sources,
+        known=known,
+        due=[(root, Request(directory))],
+        by_hand=entrances.by_hand(tree, directory),
+    )
 
 
 def _ready(state: _State) -> list[tuple[Kustomization, Request]]:
@@ -221,7 +231,9 @@ def _receive(
     A root is built once more as the Kustomization changes it that applies it.
     """
     if kustomization.own is None:
-        kustomization = _rooted(kustomization, builds.done[request].objects, state.sources)
+        # What is built comes first: it says by itself what syncs it.
+        items = (*builds.done[request].objects, *state.by_hand)
+        kustomization = _rooted(kustomization, items, state.sources)
         changed = Request.of(request.directory, _changes(kustomization.own))
         # Built already, if the Kustomization changes nothing of it.
         if changed != request:
@@ -421,6 +433,12 @@ def _not_followed(
         named = f"{source[1]} {source[2]}/{source[3]}"
         message = f"{found} not found here, and {named} may be another part"
         return Notice(rules.NOT_FOLLOWED, message, about=own)
+    # A branch of its own, where nothing says which one the cluster follows.
+    branch = state.sources.undecided_branch(source)
+    if branch:
+        named = f"{source[1]} {source[2]}/{source[3]}"
+        message = f"its path {path} is not in this checkout, and {named} is the branch {branch}"
+        return Notice(rules.NOT_FOLLOWED, message, about=own)
     return Notice(rules.BUILD_FAILED, f"its path {path} does not exist", about=own)
 
 
@@ -460,11 +478,12 @@ def _survey(
     tree: Checkout,
     states: Sequence[_State],
     builds: Builds,
+    roots: Collection[str],
 ) -> Survey:
-    """Put together what is known of all clusters."""
+    """Put together what is known of all clusters; `roots` are the directories of all there are."""
     read: dict[tuple[str, bytes], WrittenPolicy] = {}
     within = [list(_within(state, read)) for state in states]
-    loose = _unreferenced(tree, states, within)
+    loose = _unreferenced(tree, states, within, roots)
     clusters = []
     for state, own in zip(states, within, strict=True):
         clusters.append(_cluster(state, own, loose))
@@ -554,6 +573,7 @@ def _unreferenced(
     tree: Checkout,
     states: Sequence[_State],
     within: Sequence[Sequence[tuple[WrittenPolicy, Kustomization]]],
+    roots: Collection[str],
 ) -> list[WrittenPolicy]:
     """Return the policies in files that lead to no cluster, neither as they are nor rendered.
 
@@ -565,16 +585,14 @@ def _unreferenced(
     for own, state in zip(within, states, strict=True):
         named.update(each.name for each, _ in own)
         named.update(gate.policy for gate in _rendered(state))
-    # Clusters are side by side, so whatever is beside one is another's.
-    others = {dirname(state.root) for state in states} - {""}
-    return [each for each in _in_files(tree, others) if each.name not in named]
+    return [each for each in _in_files(tree, roots) if each.name not in named]
 
 
-def _in_files(tree: Checkout, others: set[str]) -> Iterator[WrittenPolicy]:
+def _in_files(tree: Checkout, roots: Collection[str]) -> Iterator[WrittenPolicy]:
     """Yield the policies in files that no kustomization, and no other cluster, may have."""
     for path in tree.manifests():
         content = tree.read(path) or b""
-        if GROUP.encode() not in content or _is_taken(tree, path, others):
+        if GROUP.encode() not in content or _is_taken(tree, path, roots):
             continue
         for item in window_policies(content):
             yield WrittenPolicy.of(path, item)
@@ -586,11 +604,18 @@ def _rendered(state: _State) -> Iterator[Gate]:
         yield from policies.rendered(each)
 
 
-def _is_taken(tree: Checkout, path: str, others: set[str]) -> bool:
+def _is_taken(tree: Checkout, path: str, roots: Collection[str]) -> bool:
     above = dirname(path)
     if kustomization_file(tree, above) is not None:
         return True
-    return any(above.startswith(f"{place}/") for place in others)
+    for root in roots:
+        # Clusters are side by side, so whatever is beside one is another's. A policy above them all
+        # is for each of them.
+        parent = dirname(root)
+        is_beside = bool(parent) and above.startswith(f"{parent}/")
+        if above == root or is_beside or above.startswith(f"{root}/"):
+            return True
+    return False
 
 
 def _cluster(

@@ -171,6 +171,20 @@ class Kustomization:
         return reference(self.own, self.namespace, "spec", "sourceRef")
 
     @property
+    def remote(self) -> str:
+        """The other cluster that it applies to, by its secret `namespace/name`; empty for its own.
+
+        A ConfigMap may say it as well (Kustomization API, spec.kubeConfig).
+        """
+        if self.own is None:
+            return ""
+        for field in ("secretRef", "configMapRef"):
+            name = self.own.text("spec", "kubeConfig", field, "name")
+            if name:
+                return f"{self.namespace}/{name}"
+        return ""
+
+    @property
     def prunes(self) -> bool:
         """Whether it deletes what it no longer applies (Kustomization API, spec.prune)."""
         return self.own is None or self.own.item.get("spec", "prune") is not False
@@ -259,6 +273,19 @@ class Cluster:
     def complete(self) -> bool:
         """Whether all that is applied to it is known."""
         return all(each.complete for each in self.kustomizations.values())
+
+    def destination(self, applied: Kustomization) -> tuple[str, ...]:
+        """Return the other cluster that a Kustomization's objects are on; empty for this one.
+
+        What a Kustomization of another cluster applies is there too, or yet farther away.
+        """
+        found: list[str] = []
+        each: Kustomization | None = applied
+        while each is not None:
+            if each.remote:
+                found.append(each.remote)
+            each = self.kustomizations.get(each.parent or "")
+        return tuple(found)
 
     @cached_property
     def objects(self) -> dict[Identity, tuple[Kustomization, Object]]:

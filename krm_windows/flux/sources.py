@@ -52,6 +52,13 @@ class Given:
             raise InputError(f"{text!r} must be a source such as flux-system=. or apps/team=deploy")
         return cls(name, namespace, below("", directory))
 
+    def __str__(self) -> str:
+        """Write it as `--source` takes it."""
+        named = self.name
+        if self.namespace:
+            named = f"{self.namespace}/{self.name}"
+        return f"{named}={self.directory}"
+
     def means(self, source: Identity) -> bool:
         """Whether it is about a source."""
         return self.name == source[3] and self.namespace in ("", source[2])
@@ -61,11 +68,13 @@ class Given:
 class Hints:
     """What is known of the repository before anything in it is read.
 
-    That is `--source`, and the addresses of Git's remotes.
+    That is `--source`, the addresses of Git's remotes, and the directories of all clusters, also of
+    those that are not followed.
     """
 
     given: tuple[Given, ...] = ()
     addresses: frozenset[str] = frozenset()
+    clusters: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -177,6 +186,19 @@ class Sources:
         other = _branch(self.known.get(source))
         # A branch that is not known is taken for the same.
         return bool(own) and bool(other) and own != other
+
+    def undecided_branch(self, source: Identity) -> str:
+        """Return the branch of a source, if it may be another one than is checked out.
+
+        That is so where nothing says which branch syncs the cluster. Empty where it is known.
+        """
+        is_given = any(each.means(source) for each in self.given)
+        # The source of the usual name is the one that syncs the cluster.
+        if is_given or source[2:] == (NAME, NAME):
+            return ""
+        if self.sync is not None and (self.sync.branch or self.sync.source in self.known):
+            return ""
+        return _branch(self.known.get(source))
 
     def foreign(self, source: Identity) -> str:
         """Say why a source is not followed."""

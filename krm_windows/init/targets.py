@@ -55,13 +55,16 @@ def propose(cluster: Cluster, tree: Checkout) -> Proposed:
     no change of them.
     """
     existing = GatedCluster(cluster)
-    delivered = {identity(each): each for each in _delivered(cluster)}
+    remote = frozenset(_elsewhere(cluster))
+    delivered = {
+        identity(each): each for each in _delivered(cluster) if identity(each) not in remote
+    }
     # No target has two policies: it would be open only while both are.
     gated = set(filter(existing.gates, delivered))
     shared = set(_sharing(cluster, delivered)) - gated
     wanted = delivered.keys() - gated - shared
     # Of several releases that take one moving source each is found by itself.
-    while moving := _moving(cluster, wanted):
+    while moving := _moving(cluster, wanted) - remote:
         wanted |= moving
     unnamed = {each for each in wanted if any(map(substitution.applies, each))}
     wanted -= unnamed
@@ -90,8 +93,24 @@ def _sharing(
     """Yield the Kustomizations that apply what the root applies as well."""
     direct = {item.identity for item in cluster.first.objects}
     for own, each in delivered.items():
+        # What goes to another cluster is no object of the root's, whatever it is called.
+        if cluster.destination(each):
+            continue
         if not direct.isdisjoint(item.identity for item in each.objects):
             yield own
+
+
+def _elsewhere(cluster: Cluster) -> Iterator[Identity]:
+    """Yield the objects of another cluster, which no Job of this one reaches."""
+    here: set[Identity] = set()
+    there: set[Identity] = set()
+    for each in cluster.kustomizations.values():
+        applied = {item.identity for item in each.objects}
+        if cluster.destination(each):
+            there |= applied
+        else:
+            here |= applied
+    yield from there - here
 
 
 def _written(tree: Checkout, directory: str) -> Iterator[Identity]:

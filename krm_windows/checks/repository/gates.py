@@ -168,8 +168,11 @@ def _missing(gated: GatedCluster, gate: Gate, target: Target) -> Finding:
     if cluster.complete:
         rule = rules.TARGET_MISSING
         message = f"{target} not found: nothing applied to the cluster contains it"
-    if elsewhere:
-        message += f"; it exists in {', '.join(sorted(elsewhere))}: set `namespace`"
+    namespaces = sorted(filter(None, elsewhere))
+    if namespaces:
+        message += f"; it exists in {', '.join(namespaces)}: set `namespace`"
+    elif elsewhere:
+        message += "; it exists without a namespace: set `metadata.namespace` there"
     elif near:
         message += f'; did you mean "{near}"?'
     return Finding(rule, message, gate.manifest, gate.path, current=target.name, proposed=near)

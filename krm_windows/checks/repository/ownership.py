@@ -13,6 +13,9 @@ from krm_windows.flux.model import Identity
 from krm_windows.inventory import CHANGE_CLASS
 
 _FLUX = "kustomize.toolkit.fluxcd.io"
+# The cluster that an object is on, empty for the one that is checked, and its identity there.
+_Place = tuple[tuple[str, ...], Identity]
+
 # By these an object is not written where it is there already (kustomize-controller).
 _ABSTAINS = {
     (f"{_FLUX}/ssa", "IfNotPresent"),
@@ -38,16 +41,17 @@ def check(gated: GatedCluster) -> Iterator[Finding]:
                 yield _shared(gated, first, other)
 
 
-def _owners(gated: GatedCluster) -> dict[Identity, list[Owned]]:
+def _owners(gated: GatedCluster) -> dict[_Place, list[Owned]]:
     """Return who applies each object that several do."""
-    several: dict[Identity, list[Owned]] = {}
+    several: dict[_Place, list[Owned]] = {}
     for key, found in _all(gated).items():
         # Most have one owner, and are not read for it.
         if len(found) == 1:
             continue
         acting = _acting(found)
         # A name with a variable is one that only the cluster knows.
-        is_known = not any("${" in part for part in key)
+        _, identity = key
+        is_known = not any("${" in part for part in identity)
         if len(acting) > 1 and is_known:
             several[key] = acting
     return several
@@ -124,11 +128,13 @@ def _given(
         yield Finding(rules.OBJECT_MOVED, message, item)
 
 
-def _all(gated: GatedCluster) -> dict[Identity, list[Owned]]:
+def _all(gated: GatedCluster) -> dict[_Place, list[Owned]]:
     """Return who applies each object."""
-    found: dict[Identity, list[Owned]] = {}
+    found: dict[_Place, list[Owned]] = {}
     for each, item in gated.applied():
-        found.setdefault(item.identity, []).append((each, item))
+        # Objects of two clusters may be called alike, such as the namespace of a tenant.
+        place = gated.cluster.destination(each), item.identity
+        found.setdefault(place, []).append((each, item))
     return found
 
 

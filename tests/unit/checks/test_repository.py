@@ -93,6 +93,26 @@ def test_two_kustomizations_of_one_policy_share(judged: Judged) -> None:
     assert judged(PAIR | files) == set()
 
 
+@pytest.mark.parametrize(
+    ("other", "found"),
+    [
+        ("{secretRef: {name: spoke}}", {("object-shared", "both")}),
+        ("{secretRef: {name: second}}", set()),
+        ("{configMapRef: {name: spoke}}", {("object-shared", "both")}),
+    ],
+)
+def test_objects_of_two_clusters_are_two(
+    other: str, found: set[tuple[str, str]], judged: Judged
+) -> None:
+    """A hub and its spokes have a namespace of the same name each."""
+    remote = "  kubeConfig: {secretRef: {name: spoke}}\n"
+    hub = kustomization("live") + kustomization("windowed", remote)
+    both = {"live/both.yaml": config_map("both"), "windowed/both.yaml": config_map("both")}
+    assert judged(PAIR | {FLUX: hub} | both) == set()
+    spokes = kustomization("live", f"  kubeConfig: {other}\n") + kustomization("windowed", remote)
+    assert judged(PAIR | {FLUX: spokes} | both) == found
+
+
 def test_names_that_only_the_cluster_knows_are_not_compared(judged: Judged) -> None:
     """Each Kustomization may give the variable another value."""
     name = config_map("${APP}")
@@ -249,6 +269,11 @@ def test_a_target_in_another_namespace_is_said(
     lay(tmp_path, PAIR | {FLUX: elsewhere})
     main(["check", "--repo", str(tmp_path), "--no-cache", "--source", "flux-system=."])
     assert "it exists in shop: set `namespace` (target-missing)" in capsys.readouterr().out
+    # What is built without a namespace is in none that could be named.
+    lay(tmp_path, {FLUX: kustomization("windowed").replace(", namespace: flux-system}", "}", 1)})
+    main(["check", "--repo", str(tmp_path), "--no-cache", "--source", "flux-system=."])
+    said = capsys.readouterr().out
+    assert "it exists without a namespace: set `metadata.namespace` there" in said
 
 
 def test_one_source_that_moves_is_one_finding(

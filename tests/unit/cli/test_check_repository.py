@@ -111,6 +111,36 @@ def test_a_cluster_of_several_directories_is_each_that_is_synced(
     assert "2 clusters, 2 Kustomizations" in capsys.readouterr().out
 
 
+def test_a_hub_is_checked_and_not_the_directories_of_its_spokes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`clusters/*` may have what a hub applies to other clusters, and no Kustomization."""
+    for place, text in {
+        "hub/sync.yaml": SYNC.format(path="hub"),
+        "clusters/spoke/apps/c.yaml": "{kind: ConfigMap, apiVersion: v1, metadata: {name: a}}\n",
+    }.items():
+        (tmp_path / place).parent.mkdir(parents=True)
+        (tmp_path / place).write_text(text)
+    main(["check", "--repo", str(tmp_path)])
+    said = capsys.readouterr()
+    assert "no cluster matches clusters/*, so what Flux syncs was checked: hub" in said.err
+    assert "1 cluster" in said.out
+
+
+def test_the_policy_of_another_cluster_gates_nothing_of_those_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It lies in that cluster's directory, which this pattern does not name."""
+    policy = (Path(FIRES) / "clusters/north/policy.yaml").read_text()
+    for directory in ("sites/north", "hub/south"):
+        (tmp_path / directory).mkdir(parents=True)
+        (tmp_path / directory / "flux.yaml").write_text(SYNC.format(path=directory))
+    (tmp_path / "sites/north/deploy-windows.yaml").write_text(policy)
+    for pattern, policies in {"hub/*": "0 policies", "sites/*": "1 policy"}.items():
+        main(["check", "--repo", str(tmp_path), "--clusters", pattern])
+        assert f"1 cluster, 1 Kustomization, {policies}" in capsys.readouterr().out
+
+
 def test_a_repository_without_clusters_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -169,7 +169,7 @@ def test_the_commands_that_it_names_work(repository: Path, capsys: Capture) -> N
     """Run as they are printed, they find nothing but notes."""
     _, out, _ = called(capsys, "init", str(repository), "--yes")
     commands = [line.split() for line in out.splitlines() if line.startswith("  krm-windows ")]
-    assert [command[1] for command in commands] == ["calendar", "render"]
+    assert [command[1] for command in commands] == ["calendar", "render", "check"]
     for _, *arguments in commands:
         done = subprocess.run(
             [sys.executable, "-P", "-m", "krm_windows", *arguments],
@@ -313,6 +313,52 @@ def test_what_the_root_applies_as_well_is_left_out(repository: Path, capsys: Cap
         "flux-system/flux-system applies the same objects"
     ) in out
     assert "twice" not in str(policy_of(repository)["spec"]["targets"])
+
+
+def test_another_cluster_is_not_closed_from_here(repository: Path, capsys: Capture) -> None:
+    """A Job reaches what is here: the Kustomization, and nothing of what it applies there."""
+    below = "clusters/production"
+    shutil.rmtree(repository / "clusters/staging")
+    remote = "  kubeConfig: {secretRef: {name: spoke}}"
+    spoke = KUSTOMIZATION.format(name="spoke", path="spoke", more=remote)
+    there = KUSTOMIZATION.format(name="there", path="there", more="")
+    write(
+        repository,
+        {
+            f"{below}/spoke.yaml": spoke,
+            f"{below}/config.yaml": CONFIG.replace("shop", "both"),
+            "spoke/config.yaml": CONFIG.replace("shop", "both"),
+            "spoke/there.yaml": there,
+            "there/release.yaml": RELEASE.replace("web", "far").replace("VERSION", "1.x"),
+        },
+    )
+    code, out, _ = called(capsys, "init", str(repository), "--yes")
+    assert code == 0
+    assert policy_of(repository)["spec"]["targets"] == [
+        {"kind": "HelmRelease", "namespace": "shop", "names": ["web"], "mustExist": False},
+        {"kind": "Kustomization", "names": ["apps", "spoke"]},
+    ]
+    assert "left out: Kustomization flux-system/spoke" not in out
+
+
+def test_the_check_that_it_names_is_of_the_cluster_that_was_chosen(
+    repository: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the options that led to it, and where habit would lead elsewhere its directory."""
+    monkeypatch.chdir(repository)
+    _, out, _ = called(capsys, "init", "--yes", "--source", "flux-system/flux-system=.")
+    assert out.endswith("  krm-windows check --repo . --source flux-system/flux-system=.\n")
+    (repository / "hub").mkdir()
+    (repository / "clusters/staging").rename(repository / "hub/staging")
+    sync = (repository / "hub/staging/flux-system/gotk-sync.yaml").read_text()
+    moved = sync.replace("clusters/staging", "hub/staging")
+    (repository / "hub/staging/flux-system/gotk-sync.yaml").write_text(moved)
+    _, out, _ = called(capsys, "init", "--yes", "--cluster", "staging")
+    # The policy of the other cluster, which lies elsewhere, gates nothing here.
+    assert out.endswith("  krm-windows check --repo . --clusters hub/staging\n")
+    (repository / "hub/staging/deploy-windows.yaml").unlink()
+    _, out, _ = called(capsys, "init", "--yes", "--clusters", "hub/*")
+    assert out.endswith("  krm-windows check --repo . --clusters 'hub/*'\n")
 
 
 def test_a_target_of_a_base_need_not_be_among_the_resources(

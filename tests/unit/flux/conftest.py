@@ -5,6 +5,7 @@ Trees written from texts by their paths, and what follows from them.
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,16 +51,17 @@ def follow(write: Write) -> Followed:
     `sources` is what `--source` says.
     """
 
-    def followed(files: dict[str, str], *sources: str) -> Survey:
+    def followed(files: dict[str, str], *sources: str, hints: Hints | None = None) -> Survey:
         tree = write(files)
         builder = Builder.find()
         with builder or nullcontext():
-            hints = Hints(tuple(map(Given.parse, sources or [HOME])))
+            given = tuple(map(Given.parse, sources or [HOME]))
+            known = replace(hints or Hints(), given=given)
             return survey(
                 tree,
                 tree.directories("clusters/*"),
                 Builds(tree, builder, 2, lambda _, __: None),
-                hints,
+                known,
             )
 
     return followed

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from krm_windows.flux import Cluster, Survey
+from krm_windows.flux import Cluster, Hints, Survey
 from krm_windows.system.checkout import Checkout
 
 HOME = "flux-system=."
@@ -19,8 +19,8 @@ class Write(Protocol):
 class Followed(Protocol):
     """Follows the clusters of the files, with what `--source` says."""
 
-    def __call__(self, files: dict[str, str], *sources: str) -> Survey:
-        """Follow them."""
+    def __call__(self, files: dict[str, str], *sources: str, hints: Hints | None = None) -> Survey:
+        """Follow them; `hints` have the addresses of the repository."""
 
 
 def kustomization(

@@ -124,6 +124,22 @@ spec: {sourceRef: {kind: GitRepository, name: team}}
             },
             ["kubernetes/flux/cluster"],
         ),
+        (
+            # Applied by hand, as its own kustomization leaves it out; one below applies itself.
+            {
+                "kubernetes/ks.yaml": kustomization("cluster", path="./kubernetes"),
+                "kubernetes/kustomization.yaml": "resources: [web/ks.yaml, own/ks.yaml]\n",
+                "kubernetes/web/ks.yaml": kustomization("web", path="./kubernetes/web/app"),
+                "kubernetes/web/app/config.yaml": config_map(),
+                "kubernetes/own/ks.yaml": kustomization("own", path="./kubernetes/own"),
+                "kubernetes/own/config.yaml": config_map(),
+                # Nobody applies it, and it leads to no other: it was switched off.
+                "kubernetes/off/ks.yaml": kustomization("off", path="./kubernetes/off"),
+                "kubernetes/off/kustomization.yaml": "resources: [config.yaml]\n",
+                "kubernetes/off/config.yaml": config_map(),
+            },
+            ["kubernetes"],
+        ),
         ({"a.yaml": "kind: [\n", "b.yaml": config_map()}, []),
     ],
     ids=[
@@ -136,6 +152,7 @@ spec: {sourceRef: {kind: GitRepository, name: team}}
         "a patch of what bootstrap wrote",
         "an artifact of a part",
         "values in a file",
+        "what somebody applied by hand",
         "none",
     ],
 )
@@ -169,3 +186,27 @@ def test_without_any_file_of_a_cluster_every_habit_counts(write: Write) -> None:
     """As of spokes, whose hub applies what they have."""
     spokes = write({"clusters/north/a.yaml": config_map("a"), "top/flux.yaml": kustomization("a")})
     assert [each.directory for each in entrances.beside(spokes, ["clusters/north"], ())] == ["top"]
+
+
+def test_a_directory_that_leads_to_no_kustomization_is_no_cluster(write: Write) -> None:
+    """A hub keeps there what it applies to its spokes, and others what their clusters share."""
+    files = {
+        "hub/flux.yaml": kustomization("north"),
+        "clusters/north/apps/kustomization.yaml": "resources: [../../../deploy]\n",
+        "deploy/kustomization.yaml": "resources: [config.yaml]\n",
+        "deploy/config.yaml": config_map(),
+        "clusters/east/flux/kustomization.yaml": "resources: [../../../hub/flux.yaml]\n",
+        "clusters/west/flux/apps.yaml": kustomization("apps"),
+        "clusters/south/a.yaml": config_map(),
+    }
+    named = [f"clusters/{name}" for name in ("east", "north", "south", "west")]
+    assert entrances.within(write(files), named) == tuple(
+        f"clusters/{name}" for name in ("east", "south", "west")
+    )
+
+
+def test_without_any_kustomization_every_directory_may_be_a_cluster(write: Write) -> None:
+    """Nothing shows which of them it is."""
+    tree = write({f"clusters/{name}/x/c.yaml": config_map() for name in ("north", "south")})
+    named = ["clusters/north", "clusters/south"]
+    assert entrances.within(tree, named) == tuple(named)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from flux_texts import Followed, config_map, kustomization, names
 
-from krm_windows.flux import Given, Survey
+from krm_windows.flux import Given, Hints, Survey
 from krm_windows.flux.sources import below, normal
 from krm_windows.krm import InputError
 from krm_windows.system import remotes
@@ -90,6 +90,35 @@ def test_another_branch_of_this_repository_is_another_tree(
     text = SYNC + declared("second", ref=ref) + kustomization("apps", source="second")
     found = follow({NORTH: text, "apps/a.yaml": config_map()}, OTHER)
     assert bool(applied(found, "apps")) is followed
+
+
+def test_a_path_of_a_branch_that_may_be_another_is_not_missing(follow: Followed) -> None:
+    """Where nothing says which branch the cluster follows; given, it is this tree."""
+    tenant = declared("team", ref="{branch: team}") + kustomization("team", source="team")
+    files = {NORTH: tenant}
+    hints = Hints((), frozenset({normal(URL)}))
+    found = follow(files, OTHER, hints=hints)
+    assert reported(found) == ["not-followed"]
+    assert "GitRepository flux-system/team is the branch team" in found.notices[0].message
+    assert reported(follow(files, "flux-system/team=.", hints=hints)) == ["build-failed"]
+    synced = {NORTH: SYNC + tenant.replace("branch: team", "branch: main")}
+    assert reported(follow(synced, OTHER, hints=hints)) == ["build-failed"]
+    own = {NORTH: declared("flux-system") + kustomization("apps")}
+    assert "build-failed" in reported(follow(own, OTHER, hints=hints))
+
+
+def test_what_somebody_applied_by_hand_syncs_the_cluster(follow: Followed) -> None:
+    """Its file lies in the directory that it applies, whose kustomization leaves it out."""
+    files = {
+        "clusters/north/ks.yaml": kustomization("cluster", path="./clusters/north", source="home"),
+        "clusters/north/kustomization.yaml": "resources: [apps.yaml]\n",
+        "clusters/north/apps.yaml": kustomization("apps", source="home"),
+        "apps/a.yaml": config_map(),
+    }
+    found = follow(files, OTHER)
+    assert applied(found, "apps")
+    assert found.clusters[0].first.key == "flux-system/cluster"
+    assert reported(found) == []
 
 
 def test_the_usual_name_is_taken_where_nothing_says_more(follow: Followed) -> None:
