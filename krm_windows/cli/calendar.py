@@ -6,10 +6,14 @@ from collections.abc import Sequence
 
 from krm_windows.cli import output, previews, times
 from krm_windows.cli.arguments import check_cluster
+from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.preview import records
 from krm_windows.preview.calendar import Calendar, calendars, described
 from krm_windows.preview.versions import Choice
+
+# In pixels. The writer's own, which is not loaded for a text.
+_WIDTH, _NARROWEST, _WIDEST = 960, 320, 4000
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -27,12 +31,20 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", choices=FORMATS, default="text", help="the output format (default: text)"
     )
+    parser.add_argument(
+        "--width",
+        type=_pixels,
+        metavar="PIXELS",
+        help=f"how wide a picture of SVG is (default: {_WIDTH}; for a phone: 400)",
+    )
     previews.options(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the calendar."""
     check_cluster(arguments)
+    if arguments.width is not None and arguments.output != "svg":
+        raise UsageError("--width is of a picture: give `-o svg`, too")
     choice = Choice(arguments.cluster, every=arguments.all_clusters)
     versions, code = previews.load(arguments.policy, choice, arguments)
     if versions:
@@ -68,18 +80,31 @@ def _written(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
     writer = importlib.import_module(f"krm_windows.preview.{arguments.output}")
     # A mark of now would change a page of some days that is kept and compared.
     now = None if arguments.start is not None else times.now()
-    if arguments.output != "text":
+    if arguments.output == "svg":
+        output.show(writer.render(every, now, arguments.width or _WIDTH))
+        return
+    if arguments.output == "html":
         output.show(writer.render(every, now))
         return
     width = output.width() or writer.WIDTH
     page = writer.render(every, width, now)
     if output.is_terminal():
         # Takes long to import, and only a terminal needs it.
+        from krm_windows.cli.wrapping import wrapped  # noqa: PLC0415
         from krm_windows.preview import color  # noqa: PLC0415
 
-        output.show_painted(page, color.paint)
+        output.show_painted(wrapped(page, width), color.paint)
     else:
         output.show(page)
+
+
+def _pixels(text: str) -> int:
+    written = text.isascii() and text.isdecimal() and len(text) <= len(str(_WIDEST))
+    if not written or not _NARROWEST <= int(text) <= _WIDEST:
+        raise argparse.ArgumentTypeError(
+            f"must be a number of pixels from {_NARROWEST} to {_WIDEST}, got {text!r}"
+        )
+    return int(text)
 
 
 FORMATS = {"text": _written, "json": _json, "html": _written, "svg": _written, "ics": _ics}

@@ -212,8 +212,8 @@ def _show_text(
     written: bool,
 ) -> None:
     output.log_results(_located(arguments, proposal))
-    output.show(changes.text(proposal.differences, output.width()) + said.text)
-    output.show(_outcome(arguments, proposal, commit, written=written))
+    output.show_words(changes.text(proposal.differences, output.width()) + said.text)
+    output.show_words(_outcome(arguments, proposal, commit, written=written))
 
 
 def _located(arguments: argparse.Namespace, proposal: Proposal) -> list[Result]:

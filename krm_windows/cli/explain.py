@@ -20,5 +20,5 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the explanation."""
     versions, code = previews.load([arguments.policy], Choice(arguments.cluster), arguments)
     for version in versions:
-        output.show(explanation.render(version.policy, version.timetable))
+        output.show_words(explanation.render(version.policy, version.timetable))
     return code

@@ -145,7 +145,7 @@ def _run(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
         return code
     if arguments.print_schedule:
         timetables = [version.timetable for version in versions]
-        output.show("".join(_schedule(timetables)))
+        output.show_words("".join(_schedule(timetables)))
         return code
     # A pipeline that is itself what is demanded needs neither a status nor a token.
     if arguments.sha is not None and arguments.forge is None:
@@ -213,7 +213,7 @@ def _answer_on(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -
 
 def _said(sha: str, verdict: "Verdict") -> ExitCode:
     words = f"{sha[:12]} {verdict.state.value}: {verdict.words}"
-    output.show(f"{escape.line(words)}\n")
+    output.show_words(f"{escape.line(words)}\n")
     if verdict.may_land:
         return ExitCode.FINE
     return ExitCode.CLOSED
@@ -296,7 +296,7 @@ def _tell(outcome: "Outcome", *, dry_run: bool) -> None:
         if dry_run:
             state = f"would be {state}"
         words = f"{name} {state}: {verdict.words}"
-        output.show(f"{escape.line(words)}\n")
+        output.show_words(f"{escape.line(words)}\n")
 
 
 def _land(merger: "Merger") -> bool:
@@ -324,7 +324,7 @@ def _land(merger: "Merger") -> bool:
         if landing.is_new and is_failure:
             output.log(line)
         elif landing.is_new:
-            output.show(f"{escape.line(line)}\n")
+            output.show_words(f"{escape.line(line)}\n")
     return failed
 
 

@@ -66,6 +66,17 @@ def show(text: str) -> None:
     sys.stdout.buffer.flush()
 
 
+def show_words(text: str) -> None:
+    """Print a page of words; on a terminal, its lines are broken between them."""
+    columns = width()
+    if columns:
+        from krm_windows.cli.wrapping import wrapped  # noqa: PLC0415 - a pipe needs none
+
+        # What is escaped takes more columns than what it stands for.
+        text = wrapped(escape.page(text), columns)
+    show(text)
+
+
 def show_json(value: object) -> None:
     """Print a value as JSON."""
     show(escape.json_page(value))

@@ -5,7 +5,7 @@ For whoever has to let a fix in at 3 a.m., and for whoever has to stop the line.
 
 import argparse
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -135,7 +135,7 @@ def _list(arguments: argparse.Namespace, now: datetime) -> ExitCode:
     if arguments.output == "json":
         output.show_json([each.record() for each in found])
     else:
-        output.show("".join(_lines(found)))
+        output.show_words("".join(_lines(found)))
     return ExitCode.FINE
 
 
@@ -156,6 +156,6 @@ def _where(each: Listed) -> tuple[str, str, str]:
 
 
 def _span(each: Listed) -> str:
-    """Return beginning and end, in UTC: clusters may have other time zones."""
-    begins = shown(each.begins, UTC) if each.begins else "always"
-    return f"{begins} to {shown(each.ends, UTC)} UTC"
+    """Return beginning and end, in the time zone that the file is written in, for its place."""
+    begins = shown(each.begins, each.zone) if each.begins else "always"
+    return f"{begins} to {shown(each.ends, each.zone)} ({each.zone.key})"

@@ -125,5 +125,5 @@ def _show(found: Pending, at: datetime, arguments: argparse.Namespace) -> ExitCo
     elif arguments.output == "markdown":
         output.show(markdown.render(found))
     else:
-        output.show(text.render(found))
+        output.show_words(text.render(found))
     return ExitCode.FINE

@@ -97,7 +97,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return _write(config, spec, partition, results, arguments)
     if spec is not None:
         form = _FORMATS[arguments.output or "text"]
-        output.show(form(spec, partition))
+        show = output.show if arguments.output == "json" else output.show_words
+        show(form(spec, partition))
     return _reported(config, results, arguments)
 
 

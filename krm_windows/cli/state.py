@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.output == "json":
         output.show_json(records.state(decision, timetable.zone))
     else:
-        output.show(sentences.state(timetable, decision))
+        output.show_words(sentences.state(timetable, decision))
     # `if krm-windows state --exit-code policy.yaml; then …` in a pipeline.
     if arguments.exit_code and not decision.open:
         return ExitCode.CLOSED

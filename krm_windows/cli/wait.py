@@ -66,12 +66,12 @@ def wait(
                 f"{timetable.policy} does not change for more than 400 days "
                 f"({decision.reason}): use --timeout to wait anyway"
             )
-        output.show(sentences.waiting(timetable, decision, deadline))
+        output.show_words(sentences.waiting(timetable, decision, deadline))
     while decision.open is not until_open:
         if deadline is not None and clock.now() >= deadline:
             output.log(sentences.timed_out(timetable, decision))
             return ExitCode.TIMED_OUT
         clock.sleep_towards(decision.until, deadline)
         decision = decider.decide(clock.now())
-    output.show(sentences.brief(timetable, decision))
+    output.show_words(sentences.brief(timetable, decision))
     return ExitCode.FINE

@@ -10,6 +10,7 @@ from krm_windows.checks.facts import end_of
 from krm_windows.edit.patches import AbsentError, check_cluster
 from krm_windows.gate import wallclock
 from krm_windows.gate.timetable import Timetable
+from krm_windows.gate.zones import Zone
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.preview.clock import stamp
 from krm_windows.preview.versions import Source
@@ -52,7 +53,8 @@ class Wanted:
 class Listed:
     """An override as the file has it; `cluster` is None for one of all clusters.
 
-    `begins` is None for one that has always held. Both instants are UTC.
+    `begins` is None for one that has always held. Both instants are UTC; `zone` is that of the
+    policy, or of its cluster.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Listed:
     ends: datetime
     phase: Phase
     reason: str
+    zone: Zone
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -257,6 +260,7 @@ def _listed(
             ends,
             phase,
             rule.reason,
+            timetable.zone,
         )
 
 

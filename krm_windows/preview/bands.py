@@ -1,7 +1,7 @@
 """The axis of a picture: weeks one below another, and a line in place of weeks without a change."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from krm_windows.gate import wallclock
@@ -31,10 +31,27 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
+class Face:
+    """What a clock shows from `begins` to `ends`, which are naive."""
+
+    clock: tzinfo
+    begins: datetime
+    ends: datetime
+
+    def share(self, at: datetime) -> float:
+        """Return where an instant lies between both, from 0 to 1."""
+        # By the clock that never runs backwards: what ends in a repeated hour does not end before
+        # it begins.
+        shown = wallclock.wall(at, self.clock)
+        return (shown - self.begins) / (self.ends - self.begins)
+
+
+@dataclass(frozen=True, slots=True)
 class Band:
     """A stretch of the axis that is drawn side by side: a week, or all of a short range.
 
-    `first` and `last` are its days; `weekends` are UTC intervals.
+    `first` and `last` are its days; `weekends` are UTC intervals. Instants lie where
+    they are as time passes, or where a clock shows them.
     """
 
     first: date
@@ -43,6 +60,7 @@ class Band:
     ends: datetime
     ticks: tuple[Tick, ...]
     weekends: tuple[Interval, ...]
+    face: Face | None = None
 
     @property
     def month(self) -> str:
@@ -65,14 +83,14 @@ class Band:
         """
         left = max(begins, self.begins)
         right = min(ends, self.ends)
-        whole = self.ends - self.begins
         # What begins where the band ends is in the next one, as is a clock change there.
         if left > right or left >= self.ends or right < self.begins:
             return None
         # An interval that only touches the band has no part in it, an instant at its beginning has.
         if left == right and begins != ends:
             return None
-        return (left - self.begins) / whole, (right - left) / whole
+        share = self._share(left)
+        return share, self._share(right) - share
 
     def left(self, at: datetime) -> float:
         """Return where an instant is, 0 outside of the band."""
@@ -80,6 +98,32 @@ class Band:
         if place is None:
             return 0
         return place[0]
+
+    def holds(self, at: datetime) -> bool:
+        """Whether an instant is in it; its end is none of it."""
+        return self.begins <= at < self.ends
+
+    def on(self, clock: tzinfo) -> "Band":
+        """Return these days, which are those of UTC, on the clock of a zone.
+
+        Each begins where it does in UTC, however long clock changes make it. Days and weekends are
+        drawn of the other alone.
+        """
+        face = Face(clock, self.begins.replace(tzinfo=None), self.ends.replace(tzinfo=None))
+        return replace(
+            self,
+            begins=wallclock.instant(face.begins, clock),
+            ends=wallclock.instant(face.ends, clock),
+            ticks=(),
+            weekends=(),
+            face=face,
+        )
+
+    def _share(self, at: datetime) -> float:
+        """Return where an instant of the band lies, from 0 to 1."""
+        if self.face is not None:
+            return self.face.share(at)
+        return (at - self.begins) / (self.ends - self.begins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,11 +222,17 @@ def _ticks(
     # On the wall clock: after a clock change the next day still begins at 00:00.
     wall = datetime.combine(begins.astimezone(zone).date(), time())
     at = wallclock.instant(wall, zone)
+    has_date = False
     while at < ends:
         if at >= begins:
             # Half of a step is about as wide as the words.
             has_room = ends - at >= step / 2
-            yield _tick(wall, at, step, has_room=has_room)
+            tick = _tick(wall, at, step, has_room=has_room)
+            # Where days begin at an hour, no midnight says which day that is of.
+            if not has_date:
+                tick = replace(tick, weekday=tick.weekday or f"{wall:%a %d %b}")
+                has_date = True
+            yield tick
         wall += step
         at = wallclock.instant(wall, zone)
 

@@ -1,6 +1,6 @@
 """Instants as a policy's clocks show them, and the moments at which those clocks change."""
 
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 
 from krm_windows.checks.clock_changes import ClockChange, clock_changes
@@ -41,6 +41,13 @@ def shown(at: datetime, zone: tzinfo) -> str:
     if local.utcoffset() == other.utcoffset():
         return moment
     return f"{moment} {local.isoformat()[-6:]}"
+
+
+def days(first: date, last: date) -> str:
+    """Write the first and the last of some days; a day alone is written once."""
+    if first == last:
+        return str(first)
+    return f"{first} to {last}"
 
 
 @lru_cache(maxsize=2048)

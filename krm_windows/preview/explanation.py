@@ -19,9 +19,9 @@ from krm_windows.preview.calendar import named
 from krm_windows.preview.clock import shown, stamp
 
 _CLOCKS = """\
-When clocks go forward, a moment in the skipped hour happens at its end. When they go back, \
-nothing changes during the
-repeated hour: the state before it stays until that hour is over."""
+When clocks go forward, a moment in the skipped hour happens at its end.
+When they go back, nothing changes during the repeated hour: the state before it stays until that \
+hour is over."""
 
 
 def render(policy: WindowPolicy, timetable: Timetable) -> str:

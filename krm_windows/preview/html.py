@@ -13,7 +13,7 @@ from krm_windows.preview import markup, merged_bars
 from krm_windows.preview.bands import Band, Quiet
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.clock import shown, stamp
-from krm_windows.preview.markup import Child, Element, element, percent
+from krm_windows.preview.markup import Child, Element, element, fitting, percent
 from krm_windows.preview.picture import KINDS, Fact, Line, Picture, Row, draw
 from krm_windows.preview.text import recurring, span
 
@@ -72,17 +72,14 @@ def _intro(picture: Picture) -> Iterator[Child]:
     count = _count(picture)
     if count:
         yield f"{count}. "
-    if any(row.zone != picture.zone for row in picture.rows):
-        yield f"The days on top are in {picture.zone.key}; each row names its own time zone. "
-    else:
-        yield f"Days and hours are in {picture.zone.key}. "
+    yield f"{picture.clocks} "
     if picture.gates:
         yield f"Gates {picture.gates}. "
     if picture.now is not None:
         yield "Now it is "
         yield element(
             "time",
-            shown(picture.now, picture.zone),
+            picture.time_of_now,
             datetime=stamp(picture.now, picture.zone),
         )
         yield "."
@@ -163,11 +160,17 @@ def _band(picture: Picture, band: Band) -> Element:
     scale = element("span", *_scale(band), class_="scale", aria_hidden="true")
     children = [scale, table]
     now = picture.now
-    if now is not None and band.begins <= now < band.ends:
-        line = element("span", class_="line-of-now", style=_style(band.place(now, now)))
+    # In several zones it is another time in each row.
+    if now is not None and not picture.several_zones and band.holds(now):
         # In front of the bars, where the days are behind them.
-        children.append(element("span", line, class_="scale front", aria_hidden="true"))
+        children.append(element("span", _now(band, now), class_="scale front", aria_hidden="true"))
     return element("section", *children, class_=classes)
+
+
+def _now(band: Band, now: datetime) -> Element:
+    return element(
+        "span", class_="line-of-now", style=_style(band.place(now, now)), aria_hidden="true"
+    )
 
 
 def _scale(band: Band) -> Iterator[Element]:
@@ -209,17 +212,19 @@ def _row(
     band: Band,
 ) -> Element:
     label: list[Child] = [element("a", row.title, href=f"#r{number}")]
-    # The axis has another zone: the row's own is named.
-    if row.zone != picture.zone:
+    if picture.several_zones:
         label += [" ", element("small", row.zone.key)]
     name = element("th", *label, scope="row", role="rowheader")
-    children = list(_outside(row, band))
+    own = picture.band_of(row, band)
+    children = list(_outside(row, own))
     # A bar leads to its line in the table of words below: `#r0-12`.
-    for i, fact in merged_bars.bars(row, band):
-        bar = _bar(row, fact, f"r{number}-{row.line_of(i)}", band)
+    for i, fact in merged_bars.bars(row, own):
+        bar = _bar(row, fact, f"r{number}-{row.line_of(i)}", own)
         if bar is not None:
             children.append(bar)
-    lanes = f"--lanes:{row.lanes_in(band)}"
+    if picture.several_zones and picture.now is not None and own.holds(picture.now):
+        children.append(_now(own, picture.now))
+    lanes = f"--lanes:{row.lanes_in(own)}"
     track = element("td", *children, class_="track", role="cell", style=lanes)
     return element("tr", name, track, role="row", data_row=number)
 
@@ -269,11 +274,10 @@ def _name(fact: Fact) -> str:
 
 
 def _label(fact: Fact, width: float) -> Child:
-    """Return the label of a bar; none where it would not fit, as then its end would be cut off."""
-    # Of an instant, so its bar has no width that the label could fit.
-    if fact.kind == "clock":
-        return fact.label
-    if width > _CHARACTER * len(fact.label):
+    """Return the label of a bar; none where only few of its characters would fit."""
+    # Of an instant, so its bar has no width that the label could fit. The style cuts what does not
+    # fit, with a mark: whoever does not see it is told the label in full.
+    if fact.kind == "clock" or fitting(fact.label, width / _CHARACTER):
         return element("span", fact.label)
     return ""
 
@@ -343,5 +347,11 @@ def _by(fact: Fact) -> Iterator[Child]:
 
 
 def _time(row: Row, at: datetime) -> Element:
+    words = shown(at, row.zone)
+    # The rims of the days are no edges: what is open there was open before, or still is after.
+    if at <= row.begins:
+        words = "before these days"
+    if at >= row.ends:
+        words = "after these days"
     # The instant with its offset, for whatever reads `<time>` (HTML, 4.5.14).
-    return element("time", shown(at, row.zone), datetime=stamp(at, row.zone))
+    return element("time", words, datetime=stamp(at, row.zone))

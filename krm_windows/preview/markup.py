@@ -13,6 +13,10 @@ _VERBATIM = ("script", "style")
 # As a reader of either format shows them.
 _WHITE = str.maketrans("\n\t", "  ")
 
+# Of a label that is cut: fewer say nothing.
+_FEWEST = 6
+_BROAD = "mwMW"
+
 Element = ET.Element
 Child = Element | str
 
@@ -66,6 +70,23 @@ def xml(root: Element) -> str:
     # "unicode" gives a text without a declaration; the file is written in UTF-8.
     page = ET.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{page}\n'
+
+
+def fitting(words: str, room: float) -> str:
+    """Return words that fit so many characters, cut with a mark; nothing where few would fit."""
+    if characters(words) <= room:
+        return words
+    if room < _FEWEST:
+        return ""
+    kept = words
+    while kept and characters(kept) > room - 1:
+        kept = kept[:-1]
+    return f"{kept}\N{HORIZONTAL ELLIPSIS}"
+
+
+def characters(words: str) -> float:
+    """Return about how many characters of a mean width words are as wide as."""
+    return len(words) + sum(map(words.count, _BROAD)) / 2
 
 
 def percent(fraction: float) -> str:

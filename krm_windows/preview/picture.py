@@ -5,13 +5,14 @@ Rows of facts along bands of time, for any writer to draw.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from itertools import accumulate, groupby, islice
 from operator import attrgetter
 from typing import TypeVar
 
 from krm_windows.checks.clock_changes import ClockChange
+from krm_windows.gate import wallclock
 from krm_windows.gate.timetable import Target
 from krm_windows.gate.zones import Zone
 from krm_windows.plan.zone_rules import zone_of
@@ -193,8 +194,9 @@ class Row:
 class Picture:
     """Rows and what of the axis is drawn; `policy` is that of all rows, empty where they differ.
 
-    `zone` is the axis's; `gates` says what all gate, empty where they differ. `now` is an instant
-    that is marked, if it is among the days.
+    `zone` is the axis's: UTC where rows have several, each of which is on its own clock then.
+    `gates` says what all gate, empty where they differ. `now` is an instant that is marked, if it
+    is among the days.
     """
 
     policy: str
@@ -203,6 +205,7 @@ class Picture:
     parts: tuple[Band | Quiet, ...]
     gates: str = ""
     now: datetime | None = None
+    several_zones: bool = False
 
     @property
     def subject(self) -> str:
@@ -213,13 +216,36 @@ class Picture:
     def days(self) -> str:
         """The first and the last day, on the clocks of the first row."""
         row = self.rows[0]
-        first = row.begins.astimezone(row.zone)
-        return f"{first:%Y-%m-%d} to {last_day(row.ends, row.zone)}"
+        first = row.begins.astimezone(row.zone).date()
+        return clock.days(first, last_day(row.ends, row.zone))
 
     @property
     def title(self) -> str:
         """Both in one line."""
         return f"{self.subject}, {self.days}"
+
+    @property
+    def clocks(self) -> str:
+        """Whose clocks the hours are of, in a sentence."""
+        if self.several_zones:
+            return "Each row is in its own time zone."
+        return f"Days and hours are in {self.zone.key}."
+
+    @property
+    def time_of_now(self) -> str:
+        """The time of `now` in words, in UTC where rows have several zones."""
+        if self.now is None:
+            return ""
+        words = clock.shown(self.now, self.zone)
+        if self.several_zones:
+            words += f" {self.zone.key}"
+        return words
+
+    def band_of(self, row: Row, band: Band) -> Band:
+        """Return a band as it is for a row: in several zones its days are those of its clock."""
+        if self.several_zones:
+            return band.on(row.zone)
+        return band
 
     def months(self) -> Iterator[tuple[str, Band | Quiet]]:
         """Yield the parts, each with its month where it is another than before, else with none."""
@@ -232,19 +258,32 @@ class Picture:
 
 
 def draw(every: Sequence[Calendar], now: datetime | None = None) -> Picture:
-    """Arrange calendars; the axis is in their time zone, or in UTC where they have several."""
+    """Arrange calendars by the clock of their time zone, or each by its own where they differ."""
     # A title says what all rows have in common, and each row the rest.
     policy = _shared({one.timetable.policy for one in every}, "")
-    zone = _shared({one.zone for one in every}, zone_of("UTC"))
-    # In several zones days begin at several instants: the axis has them all.
-    begins = min(one.begins for one in every)
-    ends = max(one.ends for one in every)
-    if now is not None and not begins <= now < ends:
+    zones = {one.zone for one in every}
+    zone = _shared(zones, zone_of("UTC"))
+    if now is not None and not any(one.begins <= now < one.ends for one in every):
         now = None
     rows = [_row(group, same_policy=bool(policy)) for group in alike(every)]
-    parts = _parts(list(split(begins, ends, zone)), rows, now)
     gates = some([str(target) for target in gated(every)], _SOME)
-    return Picture(policy, zone, tuple(rows), tuple(parts), gates, now)
+    picture = Picture(policy, zone, tuple(rows), (), gates, now, len(zones) > 1)
+    return replace(picture, parts=tuple(_parts(picture)))
+
+
+def _axis(picture: Picture) -> list[Band]:
+    """Return what the rows are drawn along, in full."""
+    rows = picture.rows
+    if not picture.several_zones:
+        begins = min(row.begins for row in rows)
+        return list(split(begins, max(row.ends for row in rows), picture.zone))
+    # Monday 08:00 is below Monday 08:00: what clocks show is taken for UTC, whose days are alike.
+    begins = min(_as_utc(row.begins, row.zone) for row in rows)
+    return list(split(begins, max(_as_utc(row.ends, row.zone) for row in rows), picture.zone))
+
+
+def _as_utc(at: datetime, zone: Zone) -> datetime:
+    return wallclock.wall(at, zone).replace(tzinfo=UTC)
 
 
 def _shared(found: set[_Value], otherwise: _Value) -> _Value:
@@ -254,44 +293,48 @@ def _shared(found: set[_Value], otherwise: _Value) -> _Value:
     return next(iter(found))
 
 
-def _parts(
-    bands: Sequence[Band],
-    rows: Sequence[Row],
-    now: datetime | None,
-) -> Iterator[Band | Quiet]:
+def _parts(picture: Picture) -> Iterator[Band | Quiet]:
     """Yield the bands, but one line for all weeks in a row in which no row changes."""
+    bands = _axis(picture)
     # All that was asked for is looked at, however little happens in it.
     if len(bands) == 1:
         yield from bands
         return
-    edges: set[datetime] = set()
-    for row in rows:
-        edges.update(row.edges())
-    if now is not None:
-        edges.add(now)
-    in_order = sorted(edges)
+    # One row of each zone, and the edges of all.
+    zones: dict[Zone, Row] = {}
+    edges: dict[Zone, set[datetime]] = {}
+    for row in picture.rows:
+        zones.setdefault(row.zone, row)
+        edges.setdefault(row.zone, set()).update(row.edges())
+        if picture.now is not None:
+            edges[row.zone].add(picture.now)
+    in_order = {zone: sorted(found) for zone, found in edges.items()}
 
     def changes(band: Band) -> bool:
-        return bisect_left(in_order, band.begins) < bisect_left(in_order, band.ends)
+        for zone, row in zones.items():
+            own = picture.band_of(row, band)
+            if bisect_left(in_order[zone], own.begins) < bisect_left(in_order[zone], own.ends):
+                return True
+        return False
 
     for is_drawn, group in groupby(bands, changes):
         found = list(group)
         if is_drawn:
             yield from found
         else:
-            yield _quiet(found, rows)
+            yield _quiet(found, picture)
 
 
-def _quiet(weeks: Sequence[Band], rows: Sequence[Row]) -> Quiet:
-    begins = weeks[0].begins
+def _quiet(weeks: Sequence[Band], picture: Picture) -> Quiet:
     # Nothing changes in them, so their beginning says what holds in all.
     names: dict[str, list[str]] = {}
-    for row in rows:
+    for row in picture.rows:
+        begins = picture.band_of(row, weeks[0]).begins
         names.setdefault(row.state(begins), []).extend(row.names)
     states = "".join(names)
     if len(names) > 1:
         states = "; ".join(f"{some(found, _FEW)} {state}" for state, found in names.items())
-    return Quiet(weeks[0].first, weeks[-1].last, begins, weeks[-1].ends, states)
+    return Quiet(weeks[0].first, weeks[-1].last, weeks[0].begins, weeks[-1].ends, states)
 
 
 def _row(group: Sequence[Calendar], *, same_policy: bool) -> Row:

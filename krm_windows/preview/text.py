@@ -101,7 +101,7 @@ def _lines(
     first, last = _days(calendar)
     closing = _closing(calendar)
     names = some([escape.line(one.name) for one in group], _FEW)
-    heading = f"{names}, {calendar.zone.key}, {first} to {last - _DAY}"
+    heading = f"{names}, {calendar.zone.key}, {clock.days(first, last - _DAY)}"
     yield from textwrap.wrap(heading, width, break_long_words=False, break_on_hyphens=False)
     yield from _gated(group, width)
     yield ""

@@ -176,8 +176,11 @@ def test_freezes_and_overrides_differ_in_more_than_color(show: Callable[..., Chr
 
 
 def test_clock_changes_are_marked(show: Callable[..., Chrome]) -> None:
-    """Each row shows those of its own zone."""
-    marks = show().find_elements(By.CSS_SELECTOR, ".bar.clock")
+    """Each row shows those of its own zone; what they say is on paper, where a window is open."""
+    browser = show()
+    paper = "return getComputedStyle(document.querySelector(arguments[0])).backgroundColor"
+    assert browser.execute_script(paper, ".bar.clock span") == "rgb(255, 255, 255)"
+    marks = browser.find_elements(By.CSS_SELECTOR, ".bar.clock")
     assert [mark.get_attribute("aria-label") for mark in marks] == [
         "+1 h: Sun 2027-03-14 02:00: clocks go forward to 03:00 (America/New_York)",
         "+1 h: Sun 2027-03-28 02:00: clocks go forward to 03:00 (Europe/Berlin)",
@@ -192,6 +195,19 @@ def test_it_fits_a_phone(show: Callable[..., Chrome], browser: Chrome, width: in
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
     show()
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+def test_on_a_phone_every_fact_has_the_same_lines(
+    show: Callable[..., Chrome], browser: Chrome
+) -> None:
+    """What, from when, until when, and by which rule: whatever is as short as to fit beside."""
+    screen = {"width": 400, "height": 640, "deviceScaleFactor": 2, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    tops = """return [...document.querySelectorAll('.facts tr.open')].map((row) =>
+      [...row.cells].map((cell) => cell.getBoundingClientRect().top))"""
+    for what, begins, ends, length, rule in show(FLEET).execute_script(tops):
+        assert what < begins < ends < rule
+        assert ends == pytest.approx(length, abs=4)
 
 
 def test_it_follows_dark_mode_and_prints_on_white(
@@ -285,8 +301,7 @@ def test_a_screen_reader_meets_tables_with_headings(show: Callable[..., Chrome])
             role = node["role"]["value"]
             said.setdefault(role, []).append(node.get("name", {}).get("value", ""))
     assert said["heading"][0] == "flux-system/week, 2027-03-08 to 2027-04-04"
-    # In several zones the axis is in UTC, in which the first day begins on Sunday.
-    week = "Sun 2027-03-07 to Sat 2027-03-13"
+    week = "Mon 2027-03-08 to Sun 2027-03-14"
     assert said["table"][0] == f"flux-system/week, {week}"
     assert said["columnheader"][:2] == ["Cluster", week]
     assert said["rowheader"][:2] == ["north, south Europe/Berlin", "west America/New_York"]
@@ -327,6 +342,10 @@ def test_what_is_printed_is_not_cut(show: Callable[..., Chrome], browser: Chrome
     inside = "return getComputedStyle(document.querySelector(arguments[0])).breakInside"
     whole = (".stretch", ".facts tr")
     assert [browser.execute_script(inside, each) for each in whole] == ["avoid"] * len(whole)
+    # What is above a table is on the sheet of its first lines.
+    after = "return getComputedStyle(document.querySelector(arguments[0])).breakAfter"
+    above = ("h3", ".gates")
+    assert [browser.execute_script(after, each) for each in above] == ["avoid"] * len(above)
     name = browser.find_element(By.CSS_SELECTOR, ".band tbody th").rect
     track = browser.find_element(By.CSS_SELECTOR, ".track").rect
     assert name["x"] + name["width"] <= track["x"] + 0.5

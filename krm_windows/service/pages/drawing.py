@@ -68,7 +68,7 @@ def _band(picture: Picture, band: Band) -> Element:
     axis = element("svg", *shades, *ticks, class_=classes, height=_AXIS, aria_hidden="true")
     children.append(element("div", element("span"), axis, class_="line"))
     for number, row in enumerate(picture.rows):
-        children.append(_row(row, number, band, picture.now))
+        children.append(_row(picture, row, number, band))
     return element(
         "section", *children, class_="picture", aria_label=f"{picture.subject}, {band.days}"
     )
@@ -88,11 +88,11 @@ def _tick(tick: Tick, band: Band) -> Element:
     )
 
 
-def _row(row: Row, number: int, band: Band, now: datetime | None) -> Element:
+def _row(picture: Picture, row: Row, number: int, band: Band) -> Element:
     # A row grows with what overlaps in it.
-    height = _LANE + _OTHER_LANE * row.lanes_in(band)
+    height = _LANE + _OTHER_LANE * row.lanes_in(picture.band_of(row, band))
     # To a screen reader it is one picture: the table below has each fact in words.
-    shapes = list(_shapes(row, band, height, now))
+    shapes = list(_shapes(picture, row, band, height))
     track = element(
         "svg",
         *shapes,
@@ -101,16 +101,14 @@ def _row(row: Row, number: int, band: Band, now: datetime | None) -> Element:
         role="img",
         aria_label=f"{row.title}: a chart; described in words below",
     )
-    name = element("a", row.title, href=f"#r{number}")
-    return element("div", element("span", name, class_="name"), track, class_="line")
+    name = element("span", element("a", row.title, href=f"#r{number}"), class_="name")
+    if picture.several_zones:
+        name.append(element("small", row.zone.key))
+    return element("div", name, track, class_="line")
 
 
-def _shapes(
-    row: Row,
-    band: Band,
-    height: int,
-    now: datetime | None,
-) -> Iterator[Element]:
+def _shapes(picture: Picture, row: Row, band: Band, height: int) -> Iterator[Element]:
+    own = picture.band_of(row, band)
     # In this order they lie on each other: paper, grid, bars, and now on top.
     yield element("rect", class_="paper", width="100%", height=height)
     yield from _weekends(band, height)
@@ -120,13 +118,14 @@ def _shapes(
             kind = "grid major"
         yield _line(kind, band.left(tick.at), height)
     # What is too short to be seen alone is drawn as one bar with its neighbours.
-    for _, fact in merged_bars.bars(row, band):
-        place = band.place(fact.begins, fact.ends)
+    for _, fact in merged_bars.bars(row, own):
+        place = own.place(fact.begins, fact.ends)
         if place is not None:
             yield _fact(row, fact, place, height)
-    if now is not None and band.begins <= now < band.ends:
+    now = picture.now
+    if now is not None and own.holds(now):
         words = f"now: {shown(now, row.zone)} ({row.zone.key})"
-        yield element("g", element("title", words), _line("now", band.left(now), height))
+        yield element("g", element("title", words), _line("now", own.left(now), height))
 
 
 def _weekends(band: Band, height: int) -> Iterator[Element]:
@@ -171,11 +170,12 @@ def _fact(row: Row, fact: Fact, place: tuple[float, float], height: int) -> Elem
     )
     parts = [words, bar]
     # On a pattern nobody could read it: the words below name it.
-    if fact.kind == "open" and width > _CHARACTER * len(fact.label):
+    label = markup.fitting(fact.label, width / _CHARACTER)
+    if fact.kind == "open" and label:
         parts.append(
             element(
                 "text",
-                fact.label,
+                label,
                 class_="label",
                 x=percent(left),
                 dx=6,

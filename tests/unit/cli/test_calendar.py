@@ -201,3 +201,24 @@ def test_a_week_of_every_ten_minutes_is_a_line(
     page = printed(capsys, "diff", policy, str(closed), "--from", "2026-12-14", "--days", "7")
     assert "every 10 m, 1,008 times" in page
     assert len(page.splitlines()) == 3
+
+
+def test_a_picture_is_as_wide_as_is_asked_for(
+    policy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of SVG alone: a page is as wide as its window, and a text as its terminal."""
+    days = ("--from", "2026-12-14")
+    assert '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 ' in printed(
+        capsys, "calendar", policy, *days, "-o", "svg", "--width", "400"
+    )
+    assert main(["calendar", policy, *days, "--width", "400"]) == 2
+    assert "--width is of a picture: give `-o svg`, too" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("width", ["319", "4001", "wide", "4_00"])
+def test_a_width_that_nobody_could_read_is_refused(
+    width: str, policy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Too narrow for a week, or wider than any screen."""
+    assert main(["calendar", policy, "-o", "svg", "--width", width]) == 2
+    assert f"pixels from 320 to 4000, got '{width}'" in capsys.readouterr().err

@@ -201,7 +201,8 @@ def test_the_list_for_a_person(policy: Path, capsys: pytest.CaptureFixture[str])
     policy.write_text(POLICY + OVER)
     assert main(["override", str(policy), "--list"]) == 0
     assert capsys.readouterr().out == (
-        "over  all clusters  Open  over  Wed 2025-01-01 09:00 to Wed 2025-01-01 11:00 UTC  past\n"
+        "over  all clusters  Open  over  Wed 2025-01-01 10:00 to Wed 2025-01-01 12:00 "
+        "(Europe/Berlin)  past\n"
     )
 
 

@@ -12,7 +12,7 @@ from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Target, Timetable
 from krm_windows.krm import KubeObject
 from krm_windows.policy.load import load
-from krm_windows.preview import html, merged_bars, svg
+from krm_windows.preview import html, markup, merged_bars, svg
 from krm_windows.preview.bands import Band, Quiet
 from krm_windows.preview.calendar import Calendar, Period, calendars, described
 from krm_windows.preview.picture import Picture, draw
@@ -212,14 +212,148 @@ def test_what_recurs_is_one_line_that_its_bars_lead_to() -> None:
         assert line.run.first.begins <= fact.begins <= line.run.last.begins
 
 
-def test_several_zones_share_an_axis_in_utc() -> None:
-    """Rows begin at midnights of their own."""
-    picture = drawn(timetable("tokyo", "Asia/Tokyo"), timetable("plant"))
-    assert (picture.zone.key, [row.zone.key for row in picture.rows]) == (
-        "UTC",
-        ["Asia/Tokyo", "Europe/Berlin"],
-    )
+ZONES = ("Asia/Tokyo", "Europe/Berlin", "America/New_York", "Pacific/Auckland")
+
+
+def in_zones(*zones: str, start: date = date(2027, 3, 8), days: int = 28) -> Picture:
+    """The same rules in several zones."""
+    return drawn(*(timetable(zone, zone) for zone in zones), start=start, days=days)
+
+
+def test_in_several_zones_each_row_is_on_its_own_clock() -> None:
+    """Monday 08:00 is below Monday 08:00, in the days that were asked for, weeks of clocks too."""
+    picture = in_zones(*ZONES)
+    assert [row.zone.key for row in picture.rows] == list(ZONES)
+    assert picture.clocks == "Each row is in its own time zone."
     assert picture.days == "2027-03-08 to 2027-04-04"
+    assert [band.days for band in bands(picture)] == [
+        "Mon 2027-03-08 to Sun 2027-03-14",
+        "Mon 2027-03-15 to Sun 2027-03-21",
+        "Mon 2027-03-22 to Sun 2027-03-28",
+        "Mon 2027-03-29 to Sun 2027-04-04",
+    ]
+    for band in bands(picture)[:3]:
+        for row in picture.rows:
+            own = picture.band_of(row, band)
+            [(_, office)] = [(n, f) for n, f in row.within(own) if f.label == "office"]
+            assert own.place(office.begins, office.ends) == pytest.approx((8 / 168, 81 / 168))
+            # Days and weekends are those of the axis, and each row fills it.
+            assert own.place(row.begins, row.ends) == pytest.approx((0, 1))
+
+
+def test_a_week_is_quiet_if_it_is_on_every_clock() -> None:
+    """A week in which a clock changes, or now is, in some row is drawn."""
+    quiet = [timetable(zone, zone)._replace(windows=(), freezes=(), overrides=()) for zone in ZONES]
+    period = Period(date(2027, 3, 1), 35)
+    # The clocks of New York change on the 14th, of Berlin on the 28th, of Auckland on the 4th.
+    drawn_weeks = [band.first.day for band in bands(draw(calendars(quiet, period)))]
+    assert drawn_weeks == [8, 22, 29]
+    # Sunday evening of New York is Monday in Auckland.
+    now = datetime(2027, 3, 21, 23, tzinfo=UTC)
+    with_now = draw(calendars(quiet, period), now)
+    assert [band.first.day for band in bands(with_now)] == [8, 15, 22, 29]
+    assert with_now.time_of_now == "Sun 2027-03-21 23:00 UTC"
+
+
+def test_now_is_another_time_in_each_row() -> None:
+    """A mark in each, where its own clock is."""
+    every = calendars([timetable(zone, zone) for zone in ZONES], Period(date(2027, 3, 8), 7))
+    now = datetime(2027, 3, 10, 12, tzinfo=UTC)
+    picture = draw(every, now)
+    [band] = bands(picture)
+    hours = [24 * 7 * picture.band_of(row, band).left(now) for row in picture.rows]
+    assert hours == pytest.approx([48 + 21, 48 + 13, 48 + 7, 48 + 25])
+    page = html.render(every, now)
+    assert page.count('<span class="line-of-now"') == len(ZONES)
+    assert "front" not in page.partition("</style>")[2]
+
+
+def test_a_repeated_hour_has_no_width() -> None:
+    """A window that ends in it does not end before it begins, and a day is as wide as any other."""
+    sunday = WEEK._replace(
+        begins=Recurrence(minutes=frozenset({30}), hours=frozenset({2}), weekdays=frozenset({0})),
+        ends=timedelta(minutes=45),
+    )
+    picture = draw(
+        calendars(
+            [timetable(zone, zone)._replace(windows=(sunday,)) for zone in ZONES[:2]],
+            Period(date(2027, 10, 25), 7),
+        )
+    )
+    [band] = bands(picture)
+    for row in picture.rows:
+        own = picture.band_of(row, band)
+        places = [own.place(fact.begins, fact.ends) for fact in row.facts]
+        assert all(place is not None and place[1] >= 0 for place in places)
+        assert own.place(row.begins, row.ends) == pytest.approx((0, 1))
+
+
+def test_an_hour_that_days_begin_at_has_its_date() -> None:
+    """Where no midnight is near, the first tick says the day, once."""
+    at = datetime(2027, 3, 13, 10, tzinfo=UTC)
+    [band] = bands(draw(calendars([timetable(zone="UTC")], Period(at, 2))))
+    assert [(tick.weekday, tick.label) for tick in band.ticks[:4]] == [
+        ("Sat 13 Mar", "12:00"),
+        ("", "18:00"),
+        ("Sun", "14 Mar"),
+        ("", "06:00"),
+    ]
+
+
+def test_the_rims_of_the_days_are_no_times() -> None:
+    """What goes on beyond them has no beginning and no end in the table; a day is named once."""
+    every = calendars([timetable()], Period(date(2027, 3, 9), 1))
+    page = html.render(every)
+    assert ">before these days</time>" in page
+    assert ">after these days</time>" in page
+    assert "2027-03-09 to" not in page
+    assert draw(every).title == "flux-system/week, 2027-03-09"
+
+
+LONG = "a-window-with-a-name-that-is-as-long-as-names-may-be-in-kubernetes"
+
+
+@pytest.mark.parametrize("width", [320, 400, 639, 640, 960, 2000])
+def test_svg_is_as_wide_as_is_asked_for(width: int) -> None:
+    """On a phone names are above the tracks; words are cut by a mark, and none is beyond the rim.
+
+    The days are never cut.
+    """
+    long = WEEK._replace(key=LONG)
+    target = Target("g", "r", "Kustomization", "flux-system", LONG)
+    every = calendars(
+        [
+            timetable(zone, zone, f"flux-system/{LONG}")._replace(
+                windows=(long,), targets=(target,)
+            )
+            for zone in ("Europe/Berlin", "America/Argentina/Buenos_Aires")
+        ],
+        Period(date(2027, 3, 8), 28),
+    )
+    root = ET.fromstring(svg.render(every, width=width))  # noqa: S314 - it is our own
+    assert root.get("width") == str(width)
+    texts = list(root.iter("{http://www.w3.org/2000/svg}text"))
+    for text in texts:
+        tspans = [text, *text.findall("{http://www.w3.org/2000/svg}tspan")]
+        spoken = max(len(each.text or "") for each in tspans)
+        begins = max(float(each.get("x", 0)) for each in tspans)
+        # A narrow mean: what is too wide by it is too wide in every font.
+        assert begins + 5 * spoken <= width, text.text
+    assert any("2027-03-08 to 2027-04-04" in (text.text or "") for text in texts)
+    tracks = root.findall(".//{http://www.w3.org/2000/svg}rect[@class='track']")
+    beside = {float(track.get("x", 0)) for track in tracks}
+    assert beside == {12.0 if width < 640 else 200.0}
+
+
+def test_labels_are_cut_with_a_mark() -> None:
+    """A few letters say nothing."""
+    assert [markup.fitting("audit-of-everything", room) for room in (19, 10, 6, 5)] == [
+        "audit-of-everything",
+        "audit-of-…",
+        "audit…",
+        "",
+    ]
+    assert len(markup.fitting("w" * 50, 30)) <= 20
 
 
 def test_names_say_what_differs() -> None:
