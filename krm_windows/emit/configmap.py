@@ -111,7 +111,7 @@ def _entry(parts: frozenset[str]) -> str:
     if "verification" in parts:
         kind = "verification.VerifiedHooks"
     if "pending" in parts:
-        kind = f"partial({kind}, pending=pending.reasons)"
+        kind = f"partial({kind}, pending=pending)"
     if kind != "hooks.Hooks":
         run = f"partial({run}, kind={kind})"
     if "events" in parts:

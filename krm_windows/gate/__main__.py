@@ -71,15 +71,16 @@ class Outcome:
 class Gate:
     """A timetable at work: `decides` and `due_change` say what should be, `now` gives the time.
 
-    `log` takes records; `reports` is called with what was done to a target, or why it was left to
-    somebody else, and `warns` with what has failed for all of them. `backwards` begins with the
-    last target.
+    `observe` reads a target, `log` takes records; `reports` is called with what was done to a
+    target, or why it was left to somebody else, and `warns` with what has failed for all of them.
+    `backwards` begins with the last target.
     """
 
     timetable: Timetable
     decides: Callable[[datetime], Decision]
     now: Callable[[], datetime]
     log: Callable[..., None] = _log
+    observe: Callable[[Target, object], Observed] = observe
     due_change: Callable[[Timetable, Target, Observed, Decision, datetime], Change] = due_change
     reports: Callable[[Report], None] = _ignore
     warns: Callable[[str], None] = _ignore
@@ -143,13 +144,7 @@ class Gate:
         self.log(failed=failed, skewSeconds=seconds_of(cluster.clocks.skew))
         return not failed and not cluster.clocks.are_apart
 
-    def _is_failure(
-        self,
-        target: Target,
-        status: int | None,
-        *,
-        allow_missing: bool,
-    ) -> bool:
+    def _is_failure(self, target: Target, status: int | None, *, allow_missing: bool) -> bool:
         """Say whether what came of a target is a failure; that it does not exist may be none."""
         if status == HTTPStatus.NOT_FOUND:
             # What is released may be gone already, and stays in the list until that is edited.
@@ -196,7 +191,7 @@ class Gate:
         reports: list[Report],
     ) -> None:
         """Change a target and judge the answer, at the time it is then, until nothing is left."""
-        due = self._due(cluster, target, cluster.get(target, observe))
+        due = self._due(cluster, target, cluster.get(target, self.observe))
         for _ in range(_TRIES):
             if not due.change.patch:
                 break
@@ -204,7 +199,7 @@ class Gate:
             observed = self._patched(cluster, due)
             if observed is None:
                 # A conflict (409): it is another version now, which is judged anew.
-                observed = cluster.get(target, observe)
+                observed = cluster.get(target, self.observe)
             elif due.change.action is not Action.NOT_OPENED:  # which the next round reports
                 reports.append(due._replace(observed=observed))
             due = self._due(cluster, target, observed)
@@ -218,7 +213,7 @@ class Gate:
     def _patched(self, cluster: Cluster, due: Report) -> Observed | None:
         """Patch a target; None if somebody else has changed it since it was read."""
         try:
-            return cluster.patch(due.target, due.change.patch, observe)
+            return cluster.patch(due.target, due.change.patch, self.observe)
         except ApiError as error:
             if error.status == HTTPStatus.CONFLICT:
                 return None

@@ -17,6 +17,7 @@ from krm_windows.gate.objects import MANAGER, dig, parse
 HOLD = "krm-windows.dev/hold"
 CLOSED_BY, HOOKS = "closed-by.krm-windows.dev/", "hooks.krm-windows.dev/"
 ZONE_DATA = "zoneData"
+GENERATION = "generation"
 DIGITS = 16  # 64 bits: fewer were made to collide within seconds
 AHEAD = timedelta(minutes=10)  # the clock of another node, at most
 

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
+from functools import partial
 from http import HTTPStatus
 from time import monotonic, sleep
+from typing import Protocol
 
 from krm_windows.gate.__main__ import FILES, Gate, shut, words_of
 from krm_windows.gate.annotations import AHEAD, APART, DIGITS, digest
@@ -33,12 +35,25 @@ _FAILURES = (Stage.FAILING, Stage.FAILED)  # of the hook that checks
 _UNENDED = (Stage.BREAKING, Stage.CHECKING, Stage.FAILING, Stage.CLOSING)
 # These say how far the hook before opening is.
 _OF_A_JOB = (Stage.OPENING, Stage.PASSED, Stage.BREAKING, Stage.ABORTED)
-Pending = Callable[[Cluster, Sequence[Target]], Iterator[tuple[Target, str]]]
-"""Says for each target why it may have something to apply, in no words where it has nothing."""
 # Of a Job; `BROKEN_OFF`: nobody waits for it any more, as its window has closed.
 # They are about one set of revisions each, and run in an occurrence without hooks, too.
 _OF_CHANGES = ("afterApply", "afterApply.rollback")
 End = Enum("End", ["WELL", "BAD", "NEVER_BEGAN", "BROKEN_OFF"])
+
+
+class Pending(Protocol):
+    """What tells whether targets have something to apply: the part `pending`."""
+
+    def observe(self, names: Sequence[str], target: Target, thing: object) -> Observed:
+        """Read a target, with what the closed-by annotation of a policy, by its names, notes."""
+
+    def reasons(
+        self,
+        names: Sequence[str],
+        cluster: Cluster,
+        targets: Sequence[Target],
+    ) -> Iterator[tuple[Target, str]]:
+        """Yield for each target why it may have something to apply, else no words."""
 
 
 class May(Enum):
@@ -184,6 +199,9 @@ class Hooks:
         if permission.problem:
             self.gate.log(left=permission.problem)
         gate = replace(self.gate, due_change=WithinPermission(began, permission))
+        if self.pending:
+            names = gate.timetable.own_names
+            gate = replace(gate, observe=partial(self.pending.observe, names))
         updated = gate.run(self.cluster, allow_missing=allow_missing)
         return updated and not permission.problem
 
@@ -295,7 +313,8 @@ class Hooks:
         if not waiting:
             return has_passed
         found = False
-        for target, reason in self.pending(self.cluster, waiting):
+        names = self.gate.timetable.own_names
+        for target, reason in self.pending.reasons(names, self.cluster, waiting):
             if reason:
                 self.gate.log(target=str(target), pending=reason)
                 found = True

@@ -116,11 +116,7 @@ class Cluster:
 
         yield from in_order(targets, turn, AT_ONCE)
 
-    def get(
-        self,
-        target: Target,
-        read: Callable[[Target, object], T],
-    ) -> T:
+    def get(self, target: Target, read: Callable[[Target, object], T]) -> T:
         """Give what `read` makes of the object of `target`; raise `ApiError`."""
         return self.answer("GET", self._path(target), None, partial(read, target))
 

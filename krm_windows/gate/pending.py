@@ -4,32 +4,60 @@ What cannot be told counts as something, so that no hook is left out for want of
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from krm_windows.gate import revisions
+from krm_windows.gate import target as target_of
 from krm_windows.gate.__main__ import words_of
+from krm_windows.gate.annotations import Writer, annotation
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.revisions import Source, text
-from krm_windows.gate.target import true_of
+from krm_windows.gate.target import Observed, true_of
 from krm_windows.gate.timetable import Target
 
-# How often a spec has changed that nobody edited: to suspend it is one change, which is seen if it
-# comes in the middle of a reconcile, as conditions are written for the newest generation.
-_UNEDITED = (0, 1)
+Names = Sequence[str]
+"""Those of a policy, `namespace/name`: of today, and before."""
 
 
-def reasons(cluster: Cluster, targets: Sequence[Target]) -> Iterator[tuple[Target, str]]:
+def observe(names: Names, target: Target, thing: object) -> Observed:
+    """Read a target, with the generation that the closed-by annotation notes.
+
+    It is the one that the target has by being closed, and is noted when it is closed, if its spec
+    was reconciled until then. So a target that has this generation has nothing in its spec that is
+    yet to be applied. One that has another may have: it is noted once, and stays.
+    """
+    observed = target_of.observe(target, thing)
+    if observed.suspended:
+        return observed._replace(generation=_noted(names, observed))
+    return observed._replace(generation=revisions.by_closing(thing))
+
+
+def _noted(names: Names, observed: Observed) -> int | None:
+    """Return what is noted, if the gate is recorded as its writer: only that is believed."""
+    for key in map(annotation, names):
+        if observed.writers.get(key) is Writer.GATE:
+            return revisions.noted(observed.annotations[key])
+    return None
+
+
+def reasons(
+    names: Names,
+    cluster: Cluster,
+    targets: Sequence[Target],
+) -> Iterator[tuple[Target, str]]:
     """Yield for each target why it may have something to apply, empty where it has nothing."""
     cluster.renew(len(targets))
-    yield from cluster.each(targets, _reason)
+    yield from cluster.each(targets, partial(_reason, names))
 
 
-def _reason(cluster: Cluster, target: Target) -> str:
+def _reason(names: Names, cluster: Cluster, target: Target) -> str:
     if (target.group, target.kind) not in revisions.KINDS:
         return f"unknown: the status of a {target.kind} has no pending revision"
     try:
         thing = cluster.get(target, _same)
-        return _unread(thing) or _edited(target, thing) or _newer(cluster, target, thing)
+        edited = _edited(observe(names, target, thing), thing)
+        return _unread(thing) or edited or _newer(cluster, target, thing)
     except Exception as error:  # noqa: BLE001 - whatever it is, nothing is known then
         return f"unknown: {words_of(error)}"
 
@@ -43,14 +71,11 @@ def _unread(thing: object) -> str:
     return ""
 
 
-def _edited(target: Target, thing: object) -> str:
-    changes = revisions.since_ready(thing)
-    if target.kind == "HelmRelease":
-        changes = revisions.since_attempted(thing)
-    if changes is None:
-        return "unknown: its status has no observed generation"
-    if changes not in _UNEDITED:
-        return "its spec has changed since it was reconciled"
+def _edited(observed: Observed, thing: object) -> str:
+    if observed.generation is None:
+        return "unknown: nothing notes that its spec was reconciled before it was closed"
+    if observed.generation != dig(thing, "metadata", "generation"):
+        return "its spec has changed since it was closed"
     return ""
 
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from krm_windows.gate.objects import dig
-from krm_windows.gate.target import true_of
+from krm_windows.gate.annotations import GENERATION, UNREADABLE
+from krm_windows.gate.objects import dig, parse
 from krm_windows.gate.timetable import Target
 
 SOURCE = "source.toolkit.fluxcd.io"
@@ -137,24 +137,28 @@ def is_installed(version: str, digest: str, offered: str) -> bool:
     return version == offered
 
 
-def since_attempted(thing: object) -> int | None:
-    """Count the changes of a HelmRelease's spec since it was last reconciled, as far as known."""
-    return _changes(dig(thing, "status", "lastAttemptedGeneration"), thing)
+def by_closing(thing: object) -> int | None:
+    """Return the generation that an open object has once it is closed, if its spec was reconciled.
 
-
-def since_ready(thing: object) -> int | None:
-    """Count the changes of a Kustomization's spec since it became ready, as far as known.
-
-    Its `status.observedGeneration` says nothing, as kustomize-controller raises that while the
-    object is suspended, too. What the condition notes is as old as the condition.
+    `status.observedGeneration` is that of the spec with which a reconcile began. Controllers raise
+    it while the object is suspended, too, so it tells what was reconciled only as long as that is
+    open. What conditions note tells it never: they are written for the newest generation, whichever
+    was reconciled (fluxcd/pkg, runtime/patch).
     """
-    return _changes(dig(true_of(thing).get("Ready"), "observedGeneration"), thing)
-
-
-def _changes(seen: object, thing: object) -> int | None:
     generation = dig(thing, "metadata", "generation")
-    if isinstance(seen, int) and isinstance(generation, int):
-        return generation - seen
+    if isinstance(generation, int) and dig(thing, "status", "observedGeneration") == generation:
+        return generation + 1
+    return None
+
+
+def noted(closed_by: str) -> int | None:
+    """Return the generation that a closed-by annotation notes, if it does."""
+    try:
+        found = dig(parse(closed_by), GENERATION)
+    except UNREADABLE:
+        return None
+    if isinstance(found, int):
+        return found
     return None
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from krm_windows.gate.annotations import (
     CLOSED_BY,
+    GENERATION,
     HOLD,
     HOOKS,
     ZONE_DATA,
@@ -64,7 +65,7 @@ class Observed(NamedTuple):
 
     `annotations` are those that mean something to gates, `writers` says who wrote them, and
     `suspended_by` who wrote the suspend field; `conditions` are the reasons of those that hold, by
-    type.
+    type. `generation` is what the closed-by annotation is to note, if that is asked for.
     """
 
     version: str
@@ -77,6 +78,7 @@ class Observed(NamedTuple):
     conditions: dict[str, str]
     api_version: str
     uid: str
+    generation: int | None = None
 
 
 class Change(NamedTuple):
@@ -331,9 +333,13 @@ class _Case:
         wanted: dict[str, str | None] = dict.fromkeys(map(annotation, names))  # none of ours
         if not self.opens:
             adopts = self.observed.suspended and self.observed.suspended_by is Writer.OTHER
-            zones = self.timetable.image_zones
-            closed_by = _closed_by(names[0], self.decision, zones, adopts=adopts)
-            wanted[annotation(names[0])] = closed_by
+            wanted[annotation(names[0])] = _closed_by(
+                names[0],
+                self.decision,
+                ("adopted", adopts),  # so that later runs open what somebody else has suspended
+                (ZONE_DATA, self.timetable.image_zones),  # for `status` and the alert
+                (GENERATION, self.observed.generation),  # for hooks with `onlyIf: Pending`
+            )
         if not self.opens and not self.observed.suspended:
             # On what nobody closes those of other policies are stale: they may be gone.
             for key in _closed_by_keys(self.observed):
@@ -344,18 +350,15 @@ class _Case:
 
 
 @lru_cache(8)  # the same for many targets
-def _closed_by(policy: str, decision: Decision, image_zones: str, *, adopts: bool) -> str:
-    """Write our own annotation, as `annotations.read` reads it."""
+def _closed_by(policy: str, decision: Decision, *more: tuple[str, object]) -> str:
+    """Write our own annotation, as `annotations.read` reads it, with what there is of more."""
     said: dict[str, object] = {
         "policy": policy,
         "reason": _cut(decision.reason),
         "since": decision.since,
         "until": decision.until,
     }
-    if adopts:  # so that later runs open what somebody else has suspended
-        said["adopted"] = True
-    if image_zones:  # for `status` and the alert, which looks for this key
-        said[ZONE_DATA] = image_zones
+    said |= {key: value for key, value in more if value}
     return json.dumps(said, default=datetime.isoformat)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from krm_windows.gate import revisions
+from krm_windows.gate.annotations import CLOSED_BY
 from krm_windows.gate.objects import dig
 from krm_windows.gate.revisions import SOURCE, Source, text
 from krm_windows.gate.target import true_of
@@ -92,7 +93,10 @@ def _kustomization(target: Target, thing: Thing, sources: Sources) -> Offer:
     if _is_suspended(source):
         waits, offered, note = _found_here(source, applied, offered, sources)
         notes.append(f"{named(address)} {note}")
-    if _has_changed(thing, revisions.since_ready(thing)):
+    # `status.observedGeneration` says nothing, as kustomize-controller raises that while the object
+    # is suspended, too. What the condition notes is as old as the condition.
+    reconciled = dig(true_of(thing).get("Ready"), "observedGeneration")
+    if _has_changed(thing, reconciled):
         waits = Waits.YES
         notes.append("its spec has changed since it was reconciled")
     return Offer(
@@ -162,15 +166,33 @@ def _edited(thing: Thing, chart: Thing) -> Iterator[str]:
         had_version = text(chart, "spec", "version") or _ANY
         if asked != had or version != had_version:
             yield f"it now asks for chart {asked} {version}, which is fetched when it opens"
-    if _has_changed(thing, revisions.since_attempted(thing)):
+    if _has_changed(thing, dig(thing, "status", "lastAttemptedGeneration")):
         yield "its spec has changed since it was reconciled (for example its values)"
 
 
-def _has_changed(thing: Thing, changes: int | None) -> bool:
-    """Say whether a spec was edited, by how often it has changed since it was reconciled."""
-    # To suspend it is a change, too: that one counts for nothing. Of one that was never reconciled
-    # nothing is known.
-    return changes is not None and changes > int(_is_suspended(thing))
+def _has_changed(thing: Thing, reconciled: object) -> bool:
+    """Say whether a spec was edited since the generation that its status says was reconciled."""
+    generation = dig(thing, "metadata", "generation")
+    noted = set(_noted(thing))
+    if noted and _is_suspended(thing):
+        return generation not in noted
+    # Of one that was never reconciled nothing is known.
+    if not isinstance(generation, int) or not isinstance(reconciled, int):
+        return False
+    # To suspend it is a change, too: that one counts for nothing.
+    return generation - reconciled > int(_is_suspended(thing))
+
+
+def _noted(thing: Thing) -> Iterator[int]:
+    """Yield the generation that a target has by being closed, as gates note it for their hooks."""
+    annotations = dig(thing, "metadata", "annotations")
+    if not isinstance(annotations, dict):
+        return
+    for key, said in annotations.items():
+        if key.startswith(CLOSED_BY) and isinstance(said, str):
+            generation = revisions.noted(said)
+            if generation is not None:
+                yield generation
 
 
 def _source(target: Target, thing: Thing, sources: Sources) -> Offer:

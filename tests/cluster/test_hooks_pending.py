@@ -7,7 +7,7 @@ import subprocess
 
 from environment import Environment, Spec, eventually
 from lab import origins
-from test_hooks import CLOSED, OPEN, Plant, plant, token
+from test_hooks import CLOSED, OPEN, Plant, never_ready, plant, reconciles, token
 from test_rights import KUSTOMIZE, granted
 from test_sources import NAME, fetched, installed
 
@@ -38,21 +38,22 @@ def eventually_offered(env: Environment, version: str) -> None:
 
 
 def begin(plant: Plant, **hooks: object) -> None:
-    """Begin closed, with nothing new.
+    """Begin closed, with nothing new, and the target reconciled as it is."""
+    start(plant)
+    plant.policy(CLOSED, **hooks)
+    plant.env.eventually_closed()
 
-    The target is reconciled for a new revision or an edit alone: one that is closed in the middle
-    of a reconcile may look as it was after an edit (docs/explanation/hooks.md).
-    """
+
+def start(plant: Plant, **apps: object) -> None:
+    """Let the target be reconciled, from then on for a new revision or an edit alone."""
     env = plant.env
     publish(env, "1")
     source = env.source(BRANCH)
     source["spec"]["ref"] = {"branch": BRANCH}
     env.write("cluster/source.yaml", source)
     env.include("source.yaml")
-    env.begin(interval="1h", sourceRef={"kind": "GitRepository", "name": BRANCH})
+    env.begin(interval="1h", sourceRef={"kind": "GitRepository", "name": BRANCH}, **apps)
     eventually("the target is reconciled", lambda: is_reconciled(env))
-    plant.policy(CLOSED, **hooks)
-    env.eventually_closed()
 
 
 def around(plant: Plant) -> Spec:
@@ -130,12 +131,7 @@ def test_an_edited_target_is_a_change(plant: Plant) -> None:
     """
     env, hooks = plant.env, around(plant)
     begin(plant, **hooks)
-    reference = {"kind": "GitRepository", "name": BRANCH}
-    edited = env.kustomization("apps", "./apps", sourceRef=reference)
-    edited["spec"]["postBuild"] = {"substitute": {"site": "north"}}
-    env.write("cluster/apps.yaml", edited)
-    env.commit("Edit apps")
-    eventually("the edit is in the cluster", lambda: "postBuild" in env.target()["spec"])
+    edit(env, "north")
     plant.policy(OPEN, **hooks)
     env.eventually_open()
     assert calls(plant) == ["on"]
@@ -149,6 +145,70 @@ def test_an_edited_target_is_a_change(plant: Plant) -> None:
     env.eventually_open()
     assert calls(plant) == ["on", "off", "on"]
     assert any("is suspended" in str(line.get("pending")) for line in env.log())
+
+
+def edit(env: Environment, site: str, **apps: object) -> None:
+    """Change the target in Git, and wait until it is changed in the cluster."""
+    reference = {"kind": "GitRepository", "name": BRANCH}
+    edited = env.kustomization("apps", "./apps", interval="1h", sourceRef=reference, **apps)
+    edited["spec"]["postBuild"] = {"substitute": {"site": site}}
+    env.write("cluster/apps.yaml", edited)
+    env.commit(f"Edit apps for {site}")
+    eventually("the edit is in the cluster", lambda: site in str(env.target()["spec"]))
+
+
+def closes_in_the_middle(plant: Plant, version: str, **hooks: object) -> None:
+    """Close the target while a reconcile waits for a Pod, which is well after the close.
+
+    The reconcile then ends well, and its condition notes the generation by the close.
+    """
+    env, name = plant.env, f"slow-{version}"
+    slow = never_ready()
+    slow["metadata"]["name"] = name
+    env.write("apps/slow.yaml", slow)
+    env.write("apps/kustomization.yaml", {"resources": ["app.yaml", "slow.yaml"]})
+    publish(env, version)
+    eventually("it waits for the Pod", lambda: env.api.find("pods", env.name, name) is not None)
+    eventually("it is being reconciled", lambda: reconciles(env))
+    plant.policy(CLOSED, **hooks)
+    env.eventually_closed()
+    assert reconciles(env)
+    succeeded = {"status": {"phase": "Succeeded"}}
+    env.api.patch("pods", env.name, f"{name}/status", succeeded)
+    eventually("the reconcile has ended", lambda: is_reconciled(env))
+
+
+def test_a_close_in_the_middle_of_a_reconcile(plant: Plant) -> None:
+    """Nothing is edited after it: no Job. One edit: a Job before it is opened.
+
+    By its status the target that was edited once looks as any that was closed at rest.
+    """
+    env, hooks = plant.env, around(plant)
+    slow = {"wait": True, "timeout": "10m"}
+    start(plant, **slow)
+    plant.policy(OPEN, **hooks)
+    eventually("the policy is there", lambda: "hooks.krm-windows.dev/" in str(env.target()))
+    closes_in_the_middle(plant, "2", **hooks)
+    plant.policy(OPEN, **hooks)
+    env.eventually_open()
+    eventually("what was opened is reconciled", lambda: is_reconciled(env))
+    assert (plant.jobs(), calls(plant)) == ([], [])
+
+    closes_in_the_middle(plant, "3", **hooks)
+    edit(env, "north", **slow)
+    assert since_ready(env) == 1
+    plant.policy(OPEN, **hooks)
+    env.eventually_open()
+    assert calls(plant) == ["on"]
+    assert any("has changed since it was closed" in str(line.get("pending")) for line in env.log())
+
+
+def since_ready(env: Environment) -> int:
+    """Return how often the spec has changed since the generation of the condition `Ready`."""
+    found = env.target()
+    [ready] = [each for each in found["status"]["conditions"] if each["type"] == "Ready"]
+    changes: int = found["metadata"]["generation"] - ready["observedGeneration"]
+    return changes
 
 
 def test_a_release_with_nothing_new(plant: Plant) -> None:

@@ -93,6 +93,18 @@ class Api:
         }
         return self.objects[path]
 
+    def merge(self, path: str, patch: Json, by: str = "krm-windows") -> Json:
+        """Merge a patch of a manager into an object, which has another generation by another spec.
+
+        Only an object that has a generation gets another one.
+        """
+        old = self.objects[path]
+        new = _owned(old, patch, by)
+        generation = dig(old, "metadata", "generation")
+        if isinstance(generation, int) and new["spec"] != old["spec"]:
+            new["metadata"] = dig_dict(new, "metadata") | {"generation": generation + 1}
+        return self.store(path, new)
+
     def fault(self, method: str, name: str, *faults: Fault) -> None:
         """Let the next such requests, one after the other, meet these faults."""
         self.faults.setdefault((method, name), []).extend(faults)
@@ -245,7 +257,7 @@ class Handler(BaseHTTPRequestHandler):
                 409, "the object has been modified; please apply your changes to the latest version"
             )
         else:
-            self.reply(200, self.api.store(path, _owned(self.api.objects[path], patch)))
+            self.reply(200, self.api.merge(path, patch))
 
 
 def managed(manager: str, fields: Json, operation: str = "Update") -> Json:
@@ -265,15 +277,15 @@ def _keys(fields: Json) -> Json:
     }
 
 
-def _owned(thing: Json, patch: Json) -> Json:
-    """Merge a patch, and hand what it changes to the gate, where the object says who wrote what."""
+def _owned(thing: Json, patch: Json, by: str) -> Json:
+    """Merge a patch, and hand what it changes to who wrote it, where the object says who did."""
     merged = _merged(thing, patch)
     entries = dig(thing, "metadata", "managedFields")
     if not isinstance(entries, list):
         return merged
     changed = _changed(patch, thing)
     dig_dict(changed, "metadata").pop("resourceVersion", None)
-    old = [entry for entry in entries if entry["manager"] == "krm-windows"]
+    old = [entry for entry in entries if entry["manager"] == by]
     taken = _keys(changed)
     others = [
         entry | {"fieldsV1": _without(entry["fieldsV1"], taken)}
@@ -282,7 +294,7 @@ def _owned(thing: Json, patch: Json) -> Json:
     ]
     mine = _merged(old[0]["fieldsV1"] if old else {}, taken)
     gone = _keys(_changed({"metadata": {"annotations": _nulls(patch)}}, merged))
-    entry = managed("krm-windows", {}) | {"fieldsV1": _without(mine, gone)}
+    entry = managed(by, {}) | {"fieldsV1": _without(mine, gone)}
     metadata = merged["metadata"]
     assert isinstance(metadata, dict)
     return merged | {"metadata": metadata | {"managedFields": [*others, entry]}}

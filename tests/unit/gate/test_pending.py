@@ -11,9 +11,8 @@ from pathlib import Path
 from time import sleep
 
 import pytest
-from api_server import Api, Fault, Json, closed_by, path_of, said, status
+from api_server import Api, Fault, Json, closed_by, managed, path_of, said, status
 from hook_runs import (
-    ANNOTATION,
     BOTH,
     HOUR,
     NOON,
@@ -46,7 +45,7 @@ RELEASE = Target(
 class Flux(Lab):
     """Runs with `onlyIf: Pending`, at an API server with the objects of Flux."""
 
-    kind = partial(hooks.Hooks, pending=pending.reasons)
+    kind = partial(hooks.Hooks, pending=pending)
 
     def source(  # noqa: PLR0913 - what may be wrong with one
         self,
@@ -76,16 +75,16 @@ class Flux(Lab):
         ready: bool = True,
         **annotations: str,
     ) -> None:
-        """Put a Kustomization there that a run has closed: it was ready at generation 7."""
-        condition = {**READY, "observedGeneration": 7}
-        found: Json = {"conditions": [condition] if ready else []}
+        """Put a Kustomization there that a run has closed: that was its eighth generation."""
+        found: Json = {"conditions": [READY] if ready else []}
         if applied is not None:
             found["lastAppliedRevision"] = applied
         reference = {"kind": "GitRepository", "name": "fleet"}
         self.api.add(
             name,
             {"suspend": True, "sourceRef": reference, **(spec or {})},
-            annotations={OURS: ANNOTATION, **annotations},
+            annotations={OURS: noting(), **annotations},
+            by="krm-windows",
             status=found,
         )
         metadata = self.api.object(name)["metadata"]
@@ -108,15 +107,16 @@ class Flux(Lab):
         found: Json = {
             "conditions": [READY],
             "history": [snapshot],
-            "lastAttemptedGeneration": 7,
             "helmChart": chart,
         }
         metadata: Json = {
             "name": "app",
             "namespace": "flux-system",
             "generation": generation,
-            "annotations": {OURS: ANNOTATION},
+            "annotations": {OURS: noting()},
         }
+        noted: Json = {"metadata": {"annotations": {OURS: ""}}}
+        metadata["managedFields"] = [managed("krm-windows", noted)]
         self.api.store(
             "/apis/helm.toolkit.fluxcd.io/v2/namespaces/flux-system/helmreleases/app",
             {
@@ -130,6 +130,11 @@ class Flux(Lab):
     def reasons(self) -> list[str]:
         """What was logged of what waits."""
         return [str(line["pending"]) for line in self.log if "pending" in line]
+
+
+def noting(generation: object = 8) -> str:
+    """Give an annotation that notes the generation of the close."""
+    return closed_by("flux-system/p", generation=generation)
 
 
 def source_path(kind: str, name: str) -> str:
@@ -323,18 +328,23 @@ def test_what_cannot_be_told(flux: Flux, words: str, change: Callable[[Flux], ob
     assert words in reason
 
 
-def test_a_status_that_says_no_generation(flux: Flux) -> None:
-    """As of a version of Flux that does not note it."""
-    del flux.api.object("apps")["status"]["conditions"][0]["observedGeneration"]  # type: ignore[index]
+@pytest.mark.parametrize("generation", [None, "8", 8.5, [8], {}])
+def test_an_annotation_that_notes_no_generation(flux: Flux, generation: object) -> None:
+    """As of an earlier release, or of a target that was closed before it was reconciled."""
+    flux.target(**{OURS: noting(generation)})
     assert flux.run()
     assert flux.kinds() == ["before-open"]
+    [reason] = flux.reasons()
+    assert "nothing notes that its spec was reconciled" in reason
 
 
-def test_a_target_that_was_closed_in_the_middle_of_a_reconcile(flux: Flux) -> None:
-    """Its conditions are of the generation in which it is suspended."""
-    flux.target(generation=7)
+def test_a_note_of_the_generation_that_nobody_is_recorded_for(flux: Flux) -> None:
+    """It is not believed, nor is one of somebody else: the hook runs."""
+    metadata = flux.api.object("apps")["metadata"]
+    assert isinstance(metadata, dict)
+    del metadata["managedFields"]
     assert flux.run()
-    assert flux.kinds() == []
+    assert flux.kinds() == ["before-open"]
 
 
 def test_another_kind(flux: Flux) -> None:

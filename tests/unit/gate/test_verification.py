@@ -127,6 +127,7 @@ def test_it_waits_for_all_targets(plant: Plant) -> None:
     """One of the same source that has not begun yet has nothing that would say so."""
     plant.closes("apps", "infra")
     plant.begins(BOTH)
+    plant.applies(FIRST, "infra")
     plant.applies()
     assert plant.run(BOTH)
     assert plant.kinds() == []

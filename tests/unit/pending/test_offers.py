@@ -1,7 +1,10 @@
 """What is applied and what is offered, for every kind of target and of source."""
 
+import json
+
 import pytest
 
+from krm_windows.gate.annotations import CLOSED_BY, annotation
 from krm_windows.gate.timetable import Target
 from krm_windows.pending import offers
 from krm_windows.pending.offers import Offer, Waits
@@ -135,6 +138,30 @@ def test_a_kustomization_that_was_edited(generation: int | None, waits: Waits) -
     found = read(APPS, here, source("GitRepository", revision))
     assert found.waits is waits
     assert found.notes == ("its spec has changed since it was reconciled",) * (waits is Waits.YES)
+
+
+@pytest.mark.parametrize(
+    ("suspend", "noted", "waits"),
+    [
+        (True, 4, Waits.NO),
+        (True, 3, Waits.YES),
+        (True, "4", Waits.NO),
+        (True, None, Waits.NO),
+        (False, 3, Waits.NO),
+    ],
+)
+def test_a_kustomization_whose_close_is_noted(
+    *, suspend: bool, noted: object, waits: Waits
+) -> None:
+    """What the gate has noted says more than the condition, while it is closed."""
+    revision = f"main@sha1:{OLD}"
+    ready = {"type": "Ready", "status": "True", "observedGeneration": 4 - suspend}
+    here = kustomization("GitRepository", revision, conditions=[ready])
+    here["spec"]["suspend"] = suspend
+    said = {"policy": "shop/p", "reason": "", "since": None, "until": None, "generation": noted}
+    here["metadata"]["annotations"] = {f"{CLOSED_BY}0": "[", annotation("shop/p"): json.dumps(said)}
+    found = read(APPS, here, source("GitRepository", revision))
+    assert found.waits is waits
 
 
 def test_a_revision_that_was_tried() -> None:

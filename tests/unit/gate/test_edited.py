@@ -1,0 +1,454 @@
+"""Hooks with `onlyIf: Pending` and targets that are edited: no change is applied without its hook.
+
+The controllers are modelled as kustomize-controller 1.9 and helm-controller 1.6 write the status:
+a reconcile applies the spec that it began with, but notes on conditions the generation that the
+object has by then (fluxcd/pkg, runtime/patch), and so an edit that it has never seen. Every order
+in which reconciles begin and end, people edit, and the gate closes and opens is tried.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy, deepcopy
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from itertools import product
+from types import ModuleType
+from typing import TypeVar
+
+import pytest
+from api_server import Api, Json, managed
+from hook_runs import APPS, HOUR, NOON, OURS, PACE, POLICY, file
+
+from krm_windows.gate import hooks, pending
+from krm_windows.gate.__main__ import Gate
+from krm_windows.gate.annotations import annotation
+from krm_windows.gate.clocks import Clocks
+from krm_windows.gate.decide import decide
+from krm_windows.gate.kubernetes import ApiError
+from krm_windows.gate.objects import dig
+from krm_windows.gate.timetable import Target, Timetable
+
+T = TypeVar("T")
+REVISION = "main@sha1:1"
+TEXT = file("beforeOpen")
+SOURCE = Target("source.toolkit.fluxcd.io", "gitrepositories", "GitRepository", "flux-system", "f")
+RELEASE = Target(
+    "helm.toolkit.fluxcd.io",
+    "helmreleases",
+    "HelmRelease",
+    "flux-system",
+    "apps",
+    "v2",
+    applied=("history",),
+)
+# By turns closed and open, twice.
+TIMES = [NOON - 5 * HOUR, NOON - HOUR, NOON + HOUR / 2, NOON + 2 * HOUR]
+
+
+class Memory:
+    """A cluster that answers at once, with the objects of `Api`."""
+
+    def __init__(self, api: Api) -> None:
+        self.api, self.clocks = api, Clocks()
+
+    def renew(self, targets: int) -> None:
+        """Time is no matter here."""
+
+    def each(
+        self, targets: Sequence[Target], work: Callable[["Memory", Target], T]
+    ) -> Iterator[tuple[Target, T]]:
+        """Work on one target after the other."""
+        for target in targets:
+            yield target, work(self, target)
+
+    def get(self, target: Target, read: Callable[[Target, object], T]) -> T:
+        """Read an object."""
+        if str(target) not in self.api.objects:
+            raise ApiError(404, "not found")
+        return read(target, deepcopy(self.api.objects[str(target)]))
+
+    def patch(self, target: Target, body: Json, read: Callable[[Target, object], T]) -> T:
+        """Patch an object as the gate, if it is the version that was read."""
+        version = dig(self.api.objects[str(target)], "metadata", "resourceVersion")
+        assert dig(body, "metadata", "resourceVersion") == version
+        return read(target, deepcopy(self.api.merge(str(target), body)))
+
+    def ask(self, method: str, path: str, body: Json | None = None) -> Json:
+        """Create a Job, which ends well at once."""
+        if method == "POST":
+            name = dig(body, "metadata", "name")
+            done = {"conditions": [{"type": "Complete", "status": "True"}]}
+            self.api.objects[f"{path}/{name}"] = {**(body or {}), "status": done}
+            return {}
+        return self.api.objects[path]
+
+
+@dataclass
+class World:
+    """A target with its controller, and a gate that runs whenever it is told."""
+
+    kind: str = "Kustomization"
+    api: Api = field(default_factory=Api)
+    runs: int = 0
+    reconciles: tuple[object, Json] | None = None
+    """The generation and the spec with which a reconcile began that has not ended."""
+    applied: Json = field(default_factory=dict)
+    """The spec that was applied last."""
+    unhooked: list[str] = field(default_factory=list)
+    """What was opened with something to apply, and no hook before."""
+
+    def __post_init__(self) -> None:
+        """Begin open and reconciled."""
+        source = {"kind": "GitRepository", "name": "f"}
+        spec: Json = {"sourceRef": source, "edits": 0}
+        if self.kind == "HelmRelease":
+            spec = {"chartRef": {**source, "kind": "OCIRepository"}, "edits": 0}
+        metadata: Json = {"name": "apps", "namespace": "flux-system", "generation": 1}
+        metadata["managedFields"] = [managed("flux", {"spec": spec}, "Apply")]
+        self.api.store(self.name, {"metadata": metadata, "spec": spec, "status": {}})
+        self._offers()
+        self.begins()
+        self.ends()
+
+    def _offers(self) -> None:
+        ready = {"type": "Ready", "status": "True", "reason": "Succeeded"}
+        for kind in ("GitRepository", "OCIRepository"):
+            status = {"observedGeneration": 1, "conditions": [ready]}
+            self.api.store(
+                f"{kind} flux-system/f",
+                {
+                    "metadata": {"name": "f", "generation": 1},
+                    "status": {**status, "artifact": {"revision": REVISION}},
+                },
+            )
+
+    @property
+    def target(self) -> Target:
+        """The target, as the compiler names it."""
+        if self.kind == "HelmRelease":
+            return RELEASE
+        return APPS
+
+    @property
+    def name(self) -> str:
+        """Its key in the memory of the cluster."""
+        return str(self.target)
+
+    @property
+    def thing(self) -> Json:
+        """Its object, as it is now."""
+        return self.api.objects[self.name]
+
+    @property
+    def jobs(self) -> int:
+        """How many hooks ran."""
+        return len(self.api.jobs())
+
+    # The controller.
+
+    def begins(self) -> None:
+        """Let a reconcile begin; of what is suspended it only observes the generation."""
+        if self.reconciles is not None:
+            return
+        spec, generation = self.thing["spec"], dig(self.thing, "metadata", "generation")
+        assert isinstance(spec, dict)
+        if spec.get("suspend") is True:
+            if self._ready() == "True" or self.kind == "HelmRelease":
+                self._write(observedGeneration=generation)
+            return
+        self.reconciles = generation, deepcopy(spec)
+        self._write("Unknown", lastAttemptedGeneration=generation)
+
+    def ends(self) -> None:
+        """Let a reconcile end well: it has applied what it began with."""
+        self._ends("True", lastAppliedRevision=REVISION, history=[self._snapshot()])
+
+    def fails(self) -> None:
+        """Let a reconcile end badly, when any part may have been applied."""
+        self._ends("False")
+
+    def _ends(self, ready: str, **status: object) -> None:
+        if self.reconciles is None:
+            return
+        generation, self.applied = self.reconciles
+        self.reconciles = None
+        if ready == "True":
+            status["observedGeneration"] = generation
+        self._write(ready, **status)
+
+    def _snapshot(self) -> Json:
+        return {"status": "deployed", "chartVersion": "1.0.0", "ociDigest": REVISION}
+
+    def _write(self, ready: str = "", **status: object) -> None:
+        found = {**(dict_of(self.thing["status"])), **status}
+        if ready:  # for the generation of the moment, whatever was reconciled
+            generation = dig(self.thing, "metadata", "generation")
+            found["conditions"] = [
+                {"type": "Ready", "status": ready, "reason": "r", "observedGeneration": generation}
+            ]
+        self.api.store(self.name, {**self.thing, "status": found})
+
+    def _ready(self) -> object:
+        conditions = dict_of(self.thing["status"])["conditions"]
+        assert isinstance(conditions, list)
+        return conditions[0]["status"]
+
+    # People.
+
+    def edits(self, **more: object) -> None:
+        """Change what is applied."""
+        edits = dig(self.thing, "spec", "edits")
+        assert isinstance(edits, int)
+        self._patch({"spec": {"edits": edits + 1, **more}})
+
+    def resumes(self) -> None:
+        """Lift the suspension, and leave the rest."""
+        self._patch({"spec": {"suspend": False}})
+
+    def suspends(self) -> None:
+        """Suspend, and change something in the same edit."""
+        self.edits(suspend=True)
+
+    def forges(self) -> None:
+        """Note the generation of now on a target, as the gate does."""
+        generation = dig(self.thing, "metadata", "generation")
+        annotations = dict_of(dig(self.thing, "metadata", "annotations"))
+        for key, text in annotations.items():
+            forged = {**json.loads(str(text)), "generation": generation}
+            if key.startswith("closed-by"):
+                self._patch({"metadata": {"annotations": {key: json.dumps(forged)}}})
+
+    def _patch(self, patch: Json) -> None:
+        self.api.merge(self.name, patch, "kubectl")
+
+    # The gate.
+
+    def closes(self) -> None:
+        """Let the gate run before the next window, or again after the last."""
+        self.run(self._time(is_open=False))
+
+    def opens(self) -> None:
+        """Let the gate run in the next window."""
+        self.run(self._time(is_open=True))
+
+    def _time(self, *, is_open: bool) -> datetime:
+        # TIMES[1] and TIMES[3] are open.
+        if self.runs % 2 != is_open:
+            self.runs = min(self.runs + 1, len(TIMES) - 1 - (not is_open))
+        return TIMES[self.runs]
+
+    def run(
+        self,
+        time: datetime,
+        timetable: Timetable = POLICY,
+        kind: Callable[..., hooks.Hooks] | None = None,
+    ) -> None:
+        """Run the gate once, and see what it opens."""
+        timetable = timetable._replace(targets=(self.target,))
+        was_closed, hooked = dig(self.thing, "spec", "suspend"), self.jobs
+        gate = Gate(timetable, partial(decide, timetable), lambda: time, lambda **_: None)
+        hooks.run(
+            gate,
+            Memory(self.api),  # type: ignore[arg-type]
+            allow_missing=False,
+            text=TEXT,
+            kind=kind or PENDING,
+            **PACE,
+        )
+        opened = was_closed and not dig(self.thing, "spec", "suspend")
+        if opened and self.jobs == hooked and self.waits():
+            self.unhooked.append(f"generation {dig(self.thing, 'metadata', 'generation')}")
+
+    def twin(self) -> "World":
+        """Give a world in which all is as in this one, and other things may happen."""
+        twin = copy(self)
+        twin.api = Api(deepcopy(self.api.objects), version=self.api.version)
+        twin.unhooked = list(self.unhooked)
+        return twin
+
+    @property
+    def state(self) -> str:
+        """All by which one world differs from another, but for versions."""
+        objects = deepcopy(self.api.objects)
+        for thing in objects.values():
+            dict_of(thing["metadata"]).pop("resourceVersion", None)
+        return repr((objects, self.reconciles, self.applied, self.runs, self.unhooked))
+
+    def waits(self) -> bool:
+        """Whether the target would apply something else than was applied last."""
+        return dig(self.thing, "spec", "edits") != self.applied.get("edits")
+
+
+def dict_of(found: object) -> Json:
+    """Take what is a map, or an empty one."""
+    return found if isinstance(found, dict) else {}
+
+
+def reasons(part: ModuleType) -> Callable[..., hooks.Hooks]:
+    """Make hooks as the first file of the program does."""
+    return partial(hooks.Hooks, pending=part)
+
+
+PENDING = reasons(pending)
+KINDS = pytest.mark.parametrize("kind", ["Kustomization", "HelmRelease"])
+
+
+def story(world: World, *steps: str) -> World:
+    """Take steps, one after the other."""
+    for step in steps:
+        getattr(world, step)()
+    return world
+
+
+def worlds(kind: str, steps: Sequence[str], most: int) -> Iterator[tuple[World, tuple[str, ...]]]:
+    """Yield every world that so many steps lead to, each with the first steps that do."""
+    found: dict[str, tuple[World, tuple[str, ...]]] = {World(kind).state: (World(kind), ())}
+    last = dict(found)
+    for _ in range(most):
+        later: dict[str, tuple[World, tuple[str, ...]]] = {}
+        for (world, before), step in product(last.values(), steps):
+            there = story(world.twin(), step)
+            if there.state not in found:
+                later[there.state] = (there, (*before, step))
+        found |= later
+        last = later
+    for world, several in found.values():
+        yield world, several
+
+
+@KINDS
+def test_one_edit_after_a_close_in_the_middle_of_a_reconcile(kind: str) -> None:
+    """Its condition notes the generation of the close, and the edit looks like the close."""
+    world = story(World(kind), "begins", "closes", "ends", "begins", "edits", "begins", "opens")
+    assert (world.jobs, world.unhooked) == (1, [])
+
+
+@KINDS
+def test_an_edit_in_the_middle_of_the_reconcile_in_which_it_is_closed(kind: str) -> None:
+    """Its condition notes the generation of the edit, which the reconcile never saw."""
+    for steps in (("closes", "edits"), ("edits", "closes")):
+        world = story(World(kind), "begins", *steps, "ends", "begins", "opens")
+        assert (world.jobs, world.unhooked) == (1, [])
+
+
+@KINDS
+def test_an_edit_that_suspends(kind: str) -> None:
+    """A policy that adopts it opens it again: what the edit has changed beside is not applied."""
+    world = story(World(kind), "suspends", "begins")
+    adopting = POLICY._replace(adopt_until=datetime(2030, 1, 1))
+    for time in TIMES[:2]:
+        world.run(time, adopting)
+    assert (world.jobs, world.unhooked) == (1, [])
+
+
+@KINDS
+def test_nothing_is_edited(kind: str) -> None:
+    """No hook runs: closed at rest, or in the middle of another reconcile of the same spec."""
+    at_rest = ("begins", "ends", "closes", "begins", "closes", "opens", "begins", "ends")
+    in_the_middle = ("begins", "closes", "ends", "begins", "opens", "begins", "ends")
+    for steps in (at_rest, in_the_middle):
+        world = story(World(kind), *steps, *steps)
+        assert (world.jobs, dig(world.thing, "spec", "suspend")) == (0, False)
+
+
+@KINDS
+def test_an_edit_that_was_reconciled(kind: str) -> None:
+    """Edited while open, and reconciled before the close: no hook runs at the next opening."""
+    world = story(World(kind), "edits", "begins", "ends", "closes", "begins", "opens")
+    assert world.jobs == 0
+
+
+@KINDS
+def test_a_person_resumes_it_before_the_window(kind: str) -> None:
+    """What was applied then was reconciled; the gate closes it anew, and no hook is due."""
+    reconciled = ("resumes", "begins", "ends", "closes")
+    world = story(World(kind), "closes", "edits", *reconciled, "begins", "opens")
+    assert (world.jobs, world.unhooked) == (0, [])
+    early = story(World(kind), "closes", "edits", "resumes", "closes", "begins", "opens")
+    assert (early.jobs, early.unhooked) == (1, [])
+
+
+@KINDS
+def test_a_note_that_the_gate_has_not_written(kind: str) -> None:
+    """It does not count, nor after the gate has written its annotation again."""
+    for steps in (("opens",), ("closes", "opens")):
+        world = story(World(kind), "closes", "edits", "forges", *steps)
+        assert world.jobs == 1 or dig(world.thing, "spec", "suspend") is True
+        assert not world.unhooked
+
+
+@KINDS
+def test_a_target_that_an_earlier_release_has_closed(kind: str) -> None:
+    """Nothing notes what it was, so the hook runs, and the next time it is known."""
+    world = World(kind)
+    world.run(TIMES[0], kind=hooks.Hooks)
+    world.runs = 0
+    story(world, "closes", "opens")
+    assert world.jobs == 1
+    story(world, "begins", "ends", "closes", "opens")
+    assert world.jobs == 1
+
+
+@KINDS
+def test_a_policy_of_another_name(kind: str) -> None:
+    """What was noted under a former name goes on under the new one."""
+    world = story(World(kind), "closes")
+    renamed = POLICY._replace(policy="flux-system/q", former_names=("flux-system/p",))
+    for time in TIMES[:2]:
+        world.run(time, renamed)
+        assert OURS not in dict_of(dig(world.thing, "metadata", "annotations"))
+    assert (world.jobs, dig(world.thing, "spec", "suspend")) == (0, False)
+    edited = story(World(kind), "closes", "edits")
+    for time in TIMES[:2]:
+        edited.run(time, renamed)
+    assert edited.jobs == 1
+
+
+@KINDS
+def test_what_is_noted(kind: str) -> None:
+    """The generation by the close, once, and nothing of it is left when it is open."""
+    world = story(World(kind), "closes", "begins", "edits", "closes")
+    annotations = dict_of(dig(world.thing, "metadata", "annotations"))
+    assert json.loads(str(annotations[OURS]))["generation"] == 2
+    story(world, "opens")
+    assert OURS not in dict_of(dig(world.thing, "metadata", "annotations"))
+
+
+@KINDS
+def test_without_only_if_nothing_is_noted(kind: str) -> None:
+    """The annotation is what it was."""
+    world = World(kind)
+    world.run(TIMES[0], kind=hooks.Hooks)
+    annotations = dict_of(dig(world.thing, "metadata", "annotations"))
+    assert "generation" not in json.loads(str(annotations[OURS]))
+
+
+@KINDS
+def test_a_note_of_another_policy(kind: str) -> None:
+    """Anybody could have written it, if that policy is none; so it is not asked."""
+    world = World(kind)
+    world.run(TIMES[0], POLICY._replace(policy="flux-system/other"))
+    story(world, "closes", "edits")
+    other = annotation("flux-system/other")
+    world.api.merge(world.name, {"metadata": {"annotations": {other: None}}})
+    story(world, "opens")
+    assert (world.jobs, world.unhooked) == (1, [])
+
+
+@KINDS
+def test_no_change_is_applied_without_its_hook(kind: str) -> None:
+    """Whatever comes before a window, in any order."""
+    steps = ("begins", "ends", "fails", "edits", "closes", "resumes", "suspends")
+    for world, several in worlds(kind, steps, 5):
+        story(world, "opens")
+        assert not world.unhooked, several
+
+
+@KINDS
+def test_no_change_is_applied_without_its_hook_in_a_second_window(kind: str) -> None:
+    """What the first has left open, or in the middle of a reconcile, is closed again."""
+    steps = ("begins", "ends", "edits", "closes", "opens")
+    for world, several in worlds(kind, steps, 6):
+        story(world, "opens")
+        assert not world.unhooked, several
