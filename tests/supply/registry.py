@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 INDEX = "application/vnd.oci.image.index.v1+json"
@@ -21,9 +21,10 @@ http: {{addr: "127.0.0.1:{port}"}}
 
 
 @contextmanager
-def running(program: Path, folder: Path, port: int) -> Iterator[str]:
-    """Run a registry, and yield its host and port."""
-    (folder / "registry.yml").write_text(CONFIG.format(folder=folder / "blobs", port=port))
+def running(program: Path, folder: Path, port: int, more: str = "") -> Iterator[str]:
+    """Run a registry, with more settings in its file, and yield its host and port."""
+    settings = CONFIG.format(folder=folder / "blobs", port=port) + more
+    (folder / "registry.yml").write_text(settings)
     with (folder / "registry.log").open("w") as log:
         process = subprocess.Popen(
             [program, "serve", folder / "registry.yml"], stdout=log, stderr=log
@@ -41,6 +42,9 @@ def _await(address: str) -> None:
     while True:
         try:
             urlopen(address, timeout=5).close()  # noqa: S310 - loopback
+        except HTTPError:
+            # It is there, and wants a password.
+            return
         except URLError:
             assert monotonic() < deadline, "the registry does not answer"
         else:

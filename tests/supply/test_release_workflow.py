@@ -1,0 +1,146 @@
+"""The scripts of the workflow of a release, run as a runner does, against a registry of ours."""
+
+import base64
+import json
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import registry as lab
+import yaml
+from releases import ROOT
+from runners import GITHUB_BASH
+
+pytestmark = pytest.mark.slow  # a container engine and a registry
+JOBS: dict[str, Any] = yaml.safe_load((ROOT / ".github/workflows/release.yaml").read_text())["jobs"]
+BOM = '{"bomFormat": "CycloneDX"}'
+USER, PASSWORD = "ada", "p4ss:word"
+# Of that password, as htpasswd has it.
+HASH = "$2b$04$OVd5G3tV13iGy4ZXWw6C/eR/ZG15r1hOo5e6/WP2qJa4DSv50nIMy"
+
+
+@pytest.fixture
+def address(tool: Callable[[str], Path], tmp_path: Path) -> Iterator[str]:
+    """A registry on loopback that wants a password."""
+    users = tmp_path / "htpasswd"
+    users.write_text(f"{USER}:{HASH}\n")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    wanted = f"auth: {{htpasswd: {{realm: test, path: {users}}}}}\n"
+    with lab.running(tool("docker-registry"), tmp_path, port, wanted) as found_at:
+        yield found_at
+
+
+@pytest.fixture
+def environment(address: str, tmp_path: Path) -> dict[str, str]:
+    """What the scripts find: a home in which nobody has signed in yet."""
+    settings = tmp_path / "registries.conf"
+    settings.write_text(f'[[registry]]\nlocation = "{address}"\ninsecure = true\n')
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path / "home"),
+        "CONTAINERS_REGISTRIES_CONF": str(settings),
+        "IMAGE": f"{address}/Acme/KW",
+        "TOKEN": PASSWORD,
+        "GITHUB_ACTOR": USER,
+        "GITHUB_REF_NAME": "v1.2.3",
+        "GITHUB_OUTPUT": str(tmp_path / "output"),
+    }
+
+
+def script(job: str, address: str) -> str:
+    """Return the script of a job that pushes, with our registry in place of GitHub's."""
+    [found] = [step["run"] for step in JOBS[job]["steps"] if "podman" in step.get("run", "")]
+    assert "ghcr.io" in found
+    return str(found).replace("ghcr.io", address)
+
+
+def run(text: str, folder: Path, environment: dict[str, str]) -> None:
+    """Run a script as `shell: bash` does, and see it succeed."""
+    (folder / "script.sh").write_text(text)
+    done = subprocess.run(
+        [*GITHUB_BASH, "script.sh"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def pushed(base: str, folder: Path, environment: dict[str, str]) -> None:
+    """Push what the job `image` pushes on two machines: small images, one for each platform."""
+    (folder / "bom").write_text(BOM)
+    keys = {**environment, "REGISTRY_AUTH_FILE": str(folder / "keys")}
+    host = environment["IMAGE"].partition("/")[0]
+    login = ["podman", "login", host, "--username", USER, "--password-stdin"]
+    subprocess.run(login, input=PASSWORD, env=keys, text=True, check=True, capture_output=True)
+    for platform, start in {"amd64": base, "arm64": "scratch"}.items():
+        name = f"{environment['IMAGE'].lower()}:1.2.3-{platform}"
+        (folder / "Containerfile").write_text(
+            f"FROM {start}\nCOPY bom /opt/krm-windows/share/krm-windows.cdx.json\n"
+        )
+        build = ["podman", "build", "--quiet", "--platform", f"linux/{platform}", "--tag", name]
+        for command in ([*build, "--pull=never", folder], ["podman", "push", "--quiet", name]):
+            subprocess.run(command, env=keys, check=True, capture_output=True)
+        subprocess.run(["podman", "rmi", name], env=keys, check=True, capture_output=True)
+
+
+def test_what_signs_an_image_finds_who_signed_in(
+    podman: Path,
+    pins: dict[str, dict[str, str]],
+    address: str,
+    environment: dict[str, str],
+    tmp_path: Path,
+) -> None:
+    """`actions/attest` reads Docker's file in the home, and of Podman's own it knows nothing."""
+    assert podman
+    work = tmp_path / "work"
+    shutil.copytree(ROOT / ".ci", work / ".ci")
+    pushed(pins["image"]["base"], tmp_path, environment)
+    run(script("index", address), work, environment)
+    assert (work / "image.cdx.json").read_text() == BOM
+    said = dict(line.split("=") for line in (tmp_path / "output").read_text().splitlines())
+    assert said["name"] == f"{address}/acme/kw"
+    assert said["digest"].startswith("sha256:")
+    found = json.loads((tmp_path / "home/.docker/config.json").read_text())["auths"][address]
+    assert base64.b64decode(found["auth"]).decode() == f"{USER}:{PASSWORD}"
+    image = ["podman", "rmi", f"{said['name']}@{said['digest']}"]
+    subprocess.run(image, env=environment, check=True, capture_output=True)
+
+
+def test_both_jobs_sign_in_alike(address: str) -> None:
+    """The one that is run above, and the one that builds the image for half an hour."""
+    index, image = (script(job, address).splitlines()[:2] for job in ("index", "image"))
+    assert index == image
+    assert "podman login" in index[0]
+
+
+def test_what_is_signed_is_what_was_pushed() -> None:
+    """Each signature of the image names it by the digest, and needs no right that is missing."""
+    signed = [step for step in JOBS["index"]["steps"] if "attest" in step.get("uses", "")]
+    assert len(signed) == 2
+    for step in signed:
+        given = step["with"]
+        assert given["subject-name"] == "${{ steps.push.outputs.name }}"
+        assert given["subject-digest"] == "${{ steps.push.outputs.digest }}"
+        assert given["push-to-registry"] is True
+        # It would want `artifact-metadata: write`, and serves a page of organisations alone.
+        assert given["create-storage-record"] is False
+
+
+def test_an_image_of_another_version_is_not_built(address: str) -> None:
+    """A tag that the source does not know: `make dist` refuses it, and so does this job."""
+    command = ["bash", ROOT / ".ci/publish", "image", f"{address}/acme/kw", "99.0.0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "publish: the tag is of 99.0.0, and krm_windows/__init__.py is of another version\n"
+    )
