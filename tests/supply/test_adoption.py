@@ -1,6 +1,6 @@
 """The files by which others take krm-windows up.
 
-pre-commit, Renovate, the forge's own forms and workflows: each is read by what it is for, or as it
+Renovate, the forge's own forms and workflows: each is read by what it is for, or as it
 would be read there.
 """
 
@@ -9,7 +9,6 @@ import os
 import re
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,12 @@ from typing import Any
 import pytest
 import registry as lab
 import yaml
-from calls import APPS, POLICY, SYNC
-from conftest import lacking
+from calls import APPS, POLICY
 from releases import ROOT
 
 PRESET = json.loads((ROOT / "renovate/images.json").read_text())
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yaml"))
 DIGEST = f"sha256:{'1' * 64}"
-SOMEBODY = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
 
 
 # Renovate
@@ -133,82 +130,6 @@ def test_renovate_leaves_what_is_rendered_alone() -> None:
         text = path.read_text()
         # A policy that has no annotation local-config is an item of its own.
         assert "kind: WindowPolicy\n" in text or found(text) == []
-
-
-# pre-commit
-
-CONFIG = """\
-repos:
-- repo: {source}
-  rev: {revision}
-  hooks:
-  - id: krm-windows-check
-    files: ^windows/[^/]+\\.yaml$
-  - id: krm-windows-render
-    files: ^windows/
-    args: [windows/policy.yaml, --output-dir=windows/rendered, --check]
-  - id: krm-windows-check-repo
-    args: [--source, flux-system/fleet=.]
-"""
-
-
-@pytest.mark.slow  # makes an environment
-def test_pre_commit_runs_the_hooks(tmp_path: Path) -> None:
-    """From a clone, as its users do: what is right passes, each mistake is found by its hook."""
-    program = Path(sys.executable).with_name("pre-commit")
-    if not program.exists():
-        lacking("pre-commit is not installed (it comes with the extra dev)")
-    source = tmp_path / "copy-of-krm-windows"
-    git(tmp_path, "clone", "--quiet", str(ROOT), str(source))
-    for name in (".pre-commit-hooks.yaml", "pyproject.toml"):
-        (source / name).write_bytes((ROOT / name).read_bytes())
-    git(source, "add", ".")
-    git(source, "commit", "--quiet", "--allow-empty", "--message=Hooks")
-    place = tmp_path / "fleet"
-    cluster = place / "clusters/north"
-    for folder in (place / "windows", place / "apps", cluster):
-        folder.mkdir(parents=True)
-    (place / "apps/web.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
-    (cluster / "flux-system.yaml").write_text(SYNC)
-    (cluster / "apps.yaml").write_text(APPS)
-    (cluster / "kustomization.yaml").write_text(
-        "resources: [flux-system.yaml, apps.yaml, ../../windows/rendered]\n"
-    )
-    git(place, "init", "--quiet")
-    config = CONFIG.format(source=source, revision=git(source, "rev-parse", "HEAD"))
-    (place / ".pre-commit-config.yaml").write_text(config)
-    (place / "windows/policy.yaml").write_text(POLICY)
-    environment = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "cache")}
-    environment["PATH"] = f"{program.parent}{os.pathsep}{environment['PATH']}"
-
-    def run(*arguments: str) -> dict[str, str]:
-        git(place, "add", ".")
-        command = [program, "run", "--all-files", "--color=never", *arguments]
-        done = subprocess.run(
-            command, cwd=place, env=environment, capture_output=True, text=True, check=False
-        )
-        said = re.findall(r"^(.+?)\.{3,}.*?(Passed|Failed|Skipped)$", done.stdout, re.MULTILINE)
-        assert said, done.stdout + done.stderr
-        return dict(said)
-
-    check, render, repository = (
-        hook["name"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
-    )
-    # Not rendered yet, so the cluster is built from a directory that is not there.
-    assert run() == {check: "Passed", render: "Failed", repository: "Failed"}
-    rendering = ["krm-windows", "render", "windows/policy.yaml", "--output-dir", "windows/rendered"]
-    subprocess.run(rendering, cwd=place, env=environment, check=True)
-    assert run() == {check: "Passed", render: "Passed", repository: "Passed"}
-    (place / "windows/policy.yaml").write_text(POLICY.replace("Thu 17:00", "Fri 17:00"))
-    assert run()[render] == "Failed"
-    (place / "windows/policy.yaml").write_text(POLICY.replace("Mon 08:00", "Moonday 08:00"))
-    assert run()[check] == "Failed"
-
-
-def git(folder: Path, *words: str) -> str:
-    """Run Git as somebody; return what it prints."""
-    command = ["git", "-C", str(folder), *SOMEBODY, *words]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 # The catalogue of kpt

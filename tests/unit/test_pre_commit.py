@@ -1,6 +1,6 @@
 """The hooks for pre-commit, and the page that shows them.
 
-`tests/supply/test_adoption.py` has pre-commit install and run them.
+`tests/supply/test_pre_commit_hooks.py` has pre-commit install and run them.
 """
 
 import re
