@@ -93,7 +93,8 @@ def stale(files: int) -> Iterator[str]:
     from krm_windows.plurals import counted  # noqa: PLC0415 - few commands count
 
     if files:
-        yield f"{counted(files, 'file')} out of date"
+        it = "it" if files == 1 else "them"
+        yield f"{counted(files, 'file')} out of date (the same command without --check writes {it})"
     else:
         yield "all files up to date"
 

@@ -136,7 +136,7 @@ def finds_each_mistake(fleet: Fleet) -> None:
     fleet.write(POLICY.replace("Thu 17:00", "Fri 17:00"))
     assert fleet.run("--all-files")[RENDER] == "Failed"
     assert '+  schedule: "0 17 * * 5"' in fleet.said
-    assert "krm-windows: 7 files out of date" in fleet.said
+    assert "krm-windows: 7 files out of date (the same command without --check" in fleet.said
     fleet.write(WRONG)
     assert fleet.run("--all-files")[CHECK] == "Failed"
     assert "windows/policy.yaml:13: [error] WindowPolicy flux-system/week" in fleet.said
