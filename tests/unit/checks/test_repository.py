@@ -1,12 +1,11 @@
 """What is judged of a repository, where the fixtures of the rules are too small to show it."""
 
-import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from flux_texts import config_map, kustomization, policy
+from flux_texts import HOME, checked, config_map, kustomization, lay, policy
 
 from krm_windows.cli import main
 
@@ -21,6 +20,8 @@ spec: {{{}}}
 ---
 """
 PAIR = {FLUX: TWO, "windows/policy.yaml": policy()}
+# What the two Kustomizations apply.
+BOTH = {"live/live.yaml": config_map("l"), "windowed/windowed.yaml": config_map("w")}
 
 
 @pytest.fixture
@@ -31,39 +32,15 @@ def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judged:
     """
 
     def check(files: dict[str, str], *options: str) -> set[tuple[str, str]]:
-        lay(tmp_path, files)
-        main(
-            [
-                "check",
-                "--repo",
-                str(tmp_path),
-                "-o",
-                "json",
-                "--no-cache",
-                "--source",
-                "flux-system=.",
-                *options,
-            ]
-        )
-        results = json.loads(capsys.readouterr().out)["results"]
+        lay(tmp_path, {**BOTH, **files})
         found = {
-            (each["tags"]["rule"], each.get("resourceRef", {}).get("name", "")) for each in results
+            (each["tags"]["rule"], each.get("resourceRef", {}).get("name", ""))
+            for each in checked(tmp_path, capsys, *options)
         }
         # Most of these repositories have nothing of a policy but its file.
         return {(rule, name) for rule, name in found if rule != "policy-file-alone"}
 
     return check
-
-
-def lay(folder: Path, files: dict[str, str]) -> None:
-    """Write files below a directory."""
-    for path, text in {
-        "live/live.yaml": config_map("l"),
-        "windowed/windowed.yaml": config_map("w"),
-        **files,
-    }.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
 
 
 def noted(note: str) -> str:
@@ -145,7 +122,7 @@ def test_a_move_is_judged_by_what_opens_later(
         "windows/second.yaml": policy("[second]", name="second"),
     }
     second = {FLUX: TWO + kustomization("second"), "second/second.yaml": config_map("s")}
-    lay(tmp_path, {**second, f"{before}/moves.yaml": config_map("moves"), **policies})
+    lay(tmp_path, BOTH | {**second, f"{before}/moves.yaml": config_map("moves"), **policies})
     who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
     for command in (
         ["init", "--quiet"],
@@ -266,8 +243,8 @@ def test_a_target_in_another_namespace_is_said(
 ) -> None:
     """The policy's own namespace is only the default."""
     elsewhere = kustomization("windowed").replace("namespace: flux-system}", "namespace: shop}", 1)
-    lay(tmp_path, PAIR | {FLUX: elsewhere})
-    main(["check", "--repo", str(tmp_path), "--no-cache", "--source", "flux-system=."])
+    lay(tmp_path, BOTH | PAIR | {FLUX: elsewhere})
+    main(["check", "--repo", str(tmp_path), "--no-cache", "--source", HOME])
     assert "it exists in shop: set `namespace` (target-missing)" in capsys.readouterr().out
     # What is built without a namespace is in none that could be named.
     lay(tmp_path, {FLUX: kustomization("windowed").replace(", namespace: flux-system}", "}", 1)})
@@ -290,15 +267,9 @@ def test_one_source_that_moves_is_one_finding(
         "metadata: {name: charts, namespace: flux-system}\n"
         "spec: {url: oci://example.com/c, ref: {semver: 1.x}}\n"
     )
-    lay(tmp_path, PAIR | {"windowed/releases.yaml": releases, "live/source.yaml": source})
-    main(
-        ["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", "--source", "flux-system=."]
-    )
-    found = [
-        each
-        for each in json.loads(capsys.readouterr().out)["results"]
-        if each["tags"]["rule"] == "source-moves"
-    ]
+    lay(tmp_path, BOTH | PAIR | {"windowed/releases.yaml": releases, "live/source.yaml": source})
+    results = checked(tmp_path, capsys)
+    found = [each for each in results if each["tags"]["rule"] == "source-moves"]
     assert [each["tags"]["count"] for each in found] == ["5"]
     assert "HelmRelease flux-system/r4" in found[0]["tags"]["objects"]
     assert "(5 objects: HelmRelease flux-system/r0" in found[0]["message"]
@@ -310,9 +281,6 @@ def test_a_source_that_is_not_followed_is_reported_once(
 ) -> None:
     """However many Kustomizations apply it."""
     lost = "".join(kustomization(f"tenant-{number}", source="tenants") for number in range(4))
-    lay(tmp_path, {FLUX: TWO + lost, "windows/policy.yaml": policy()})
-    main(
-        ["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", "--source", "flux-system=."]
-    )
-    found, _ = json.loads(capsys.readouterr().out)["results"]
+    lay(tmp_path, BOTH | {FLUX: TWO + lost, "windows/policy.yaml": policy()})
+    found, _ = checked(tmp_path, capsys)
     assert (found["tags"]["rule"], found["tags"]["count"]) == ("not-followed", "4")

@@ -3,14 +3,13 @@
 Tenants, accounts, and what holds them.
 """
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 from calls import call, wire
-from flux_texts import config_map, kustomization, policy
+from flux_texts import checked, config_map, kustomization, lay, policy
 
 from krm_windows.cli import main
 
@@ -53,24 +52,8 @@ def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judged:
     """Check a repository made of texts, and give the rules about rights that fired."""
 
     def check(files: dict[str, str], *options: str) -> list[str]:
-        for path, text in {"windowed/windowed.yaml": config_map("w"), **BESIDE, **files}.items():
-            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / path).write_text(text)
-        main(
-            [
-                "check",
-                "--repo",
-                str(tmp_path),
-                "-o",
-                "json",
-                "--no-cache",
-                "--source",
-                "flux-system=.",
-                *options,
-            ]
-        )
-        results = json.loads(capsys.readouterr().out)["results"]
-        found = [each["tags"]["rule"] for each in results]
+        lay(tmp_path, {"windowed/windowed.yaml": config_map("w"), **BESIDE, **files})
+        found = [each["tags"]["rule"] for each in checked(tmp_path, capsys, *options)]
         return [rule for rule in found if rule.startswith(("target-e", "admission"))]
 
     return check

@@ -1,7 +1,13 @@
-"""Texts of which the repositories of these tests are made."""
+"""Repositories made of texts, and what `check` finds in one."""
 
-from typing import Protocol
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
 
+import pytest
+
+from krm_windows.cli import main
 from krm_windows.flux import Cluster, Hints, Survey
 from krm_windows.system.checkout import Checkout
 
@@ -58,6 +64,23 @@ spec:
   targets: [{{kind: Kustomization, names: {targets}}}]
   windows: {{working-week: {{opens: Mon 08:00, closes: Thu 17:00}}}}
 {spec}"""
+
+
+def lay(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files below a directory."""
+    for path, text in files.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+
+
+def checked(
+    folder: Path, capsys: pytest.CaptureFixture[str], *options: str
+) -> list[dict[str, Any]]:
+    """Check a repository whose Flux source is the repository itself; return the results."""
+    main(["check", "--repo", str(folder), "-o", "json", "--no-cache", "--source", HOME, *options])
+    results: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["results"]
+    return results
 
 
 def names(cluster: Cluster, key: str) -> set[str]:
