@@ -310,6 +310,21 @@ def _version(arguments: Sequence[str]) -> str:
     return f"krm-windows {__version__}, zone data {zones.release()}"
 
 
+def output_format(
+    parser: argparse.ArgumentParser,
+    formats: Iterable[str] = ("text", "json"),
+) -> None:
+    """Declare `-o`: the first format that is named is the default."""
+    choices = tuple(formats)
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=choices,
+        default=choices[0],
+        help=f"the output format (default: {choices[0]})",
+    )
+
+
 def _debug(parser: argparse.ArgumentParser, *, default: object) -> None:
     parser.add_argument(
         "--debug",

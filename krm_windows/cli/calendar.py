@@ -5,7 +5,7 @@ import importlib
 from collections.abc import Sequence
 
 from krm_windows.cli import output, previews, times
-from krm_windows.cli.arguments import check_cluster
+from krm_windows.cli.arguments import check_cluster, output_format
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.preview import records
@@ -28,9 +28,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all-clusters", action="store_true", help="every cluster that the policy names"
     )
-    parser.add_argument(
-        "-o", "--output", choices=FORMATS, default="text", help="the output format (default: text)"
-    )
+    output_format(parser, FORMATS)
     parser.add_argument(
         "--width",
         type=_pixels,

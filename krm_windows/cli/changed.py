@@ -7,7 +7,7 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 from krm_windows.cli import cluster_resources, inputs, output, report, times
-from krm_windows.cli.arguments import person
+from krm_windows.cli.arguments import output_format, person
 from krm_windows.cli.inputs import UsageError
 from krm_windows.edit.proposal import Proposal, View, propose
 from krm_windows.exit_codes import ExitCode
@@ -37,13 +37,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where to read the targets' timeouts for `closesEarly: auto`",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        choices=("text", "json"),
-        default="text",
-        help="the output format (default: text)",
-    )
+    output_format(parser)
     parser.add_argument(
         "--commit", action="store_true", help="commit the file, and only this file; needs --reason"
     )

@@ -19,7 +19,7 @@ from krm_windows.cli import (
     repository,
     times,
 )
-from krm_windows.cli.arguments import check_cluster
+from krm_windows.cli.arguments import check_cluster, output_format
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import audit, overlaps
@@ -68,9 +68,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where to read the targets' timeouts for `closesEarly: auto`",
     )
-    parser.add_argument(
-        "-o", "--output", choices=FORMATS, default="text", help="the output format (default: text)"
-    )
+    output_format(parser, FORMATS)
     repository.options(parser)
     report.options(parser)
 

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 
 from krm_windows.cli import forges, inputs, output, previews, report, times
+from krm_windows.cli.arguments import output_format
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.preview import changes, records
@@ -20,13 +21,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("new", metavar="NEW", help="the file of the new WindowPolicy")
     times.options(parser, days=28)
-    parser.add_argument(
-        "-o",
-        "--output",
-        choices=("text", "json", "markdown"),
-        default="text",
-        help="the output format (default: text)",
-    )
+    output_format(parser, ("text", "json", "markdown"))
     previews.options(parser, cluster="default: every cluster that either policy names")
     comment = parser.add_argument_group("post as a comment, edited when the command runs again")
     comment.add_argument(

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from krm_windows.cli import output, past, progress, times
-from krm_windows.cli.arguments import check_cluster
+from krm_windows.cli.arguments import check_cluster, output_format
 from krm_windows.exit_codes import ExitCode
 from krm_windows.history import account_records, account_text
 from krm_windows.history.account import Account, account
@@ -38,9 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="every cluster that a version in this period names",
     )
-    parser.add_argument(
-        "-o", "--output", choices=FORMATS, default="text", help="the output format (default: text)"
-    )
+    output_format(parser, FORMATS)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

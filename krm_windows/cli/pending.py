@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from krm_windows.cli import builds, cluster, output, previews, report
+from krm_windows.cli.arguments import output_format
 from krm_windows.cli.cluster import Asked
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
@@ -24,13 +25,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     cluster.add_filename(parser)
     cluster.options(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
-        choices=("text", "json", "markdown"),
-        default="text",
-        help="the output format (default: text)",
-    )
+    output_format(parser, ("text", "json", "markdown"))
     previews.options(parser)
     group = parser.add_argument_group("a repository")
     group.add_argument(

@@ -7,6 +7,7 @@ from pathlib import Path
 from krm_windows.classes.load import load
 from krm_windows.classes.model import Spec
 from krm_windows.cli import inputs, output, past, previews, progress, report
+from krm_windows.cli.arguments import output_format
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.history import simulation_records, simulation_text
@@ -46,9 +47,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--classes", metavar="FILE", help="the file of ChangeClasses, to count per class"
     )
-    parser.add_argument(
-        "-o", "--output", choices=FORMATS, default="text", help="the output format (default: text)"
-    )
+    output_format(parser, FORMATS)
     previews.options(parser)
 
 

@@ -3,6 +3,7 @@
 import argparse
 
 from krm_windows.cli import output, previews, times
+from krm_windows.cli.arguments import output_format
 from krm_windows.exit_codes import ExitCode
 from krm_windows.gate.decide import decide
 from krm_windows.preview import records, sentences
@@ -20,13 +21,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="the time to decide for, in the policy's time zone or with an offset (default: now)",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        choices=("text", "json"),
-        default="text",
-        help="the output format (default: text)",
-    )
+    output_format(parser)
     parser.add_argument("--exit-code", action="store_true", help="exit 0 if open, 10 if closed")
     previews.options(parser)
 

@@ -8,6 +8,7 @@ from time import sleep
 from typing import TYPE_CHECKING
 
 from krm_windows.cli import cluster, output, previews, report
+from krm_windows.cli.arguments import output_format
 from krm_windows.cli.cluster import Answer, Asked
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
@@ -38,13 +39,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pending", action="store_true", help="also show what waits for each target"
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        choices=("text", "json"),
-        default="text",
-        help="the output format (default: text)",
-    )
+    output_format(parser)
     previews.options(parser)
 
 

@@ -5,6 +5,7 @@ import platform
 
 from krm_windows import COMMIT, __version__
 from krm_windows.cli import output
+from krm_windows.cli.arguments import output_format
 from krm_windows.exit_codes import ExitCode
 from krm_windows.schedule import zones
 
@@ -14,13 +15,7 @@ _NOT_ARCHIVED = "$Format:"
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument(
-        "-o",
-        "--output",
-        choices=("text", "json"),
-        default="text",
-        help="the output format (default: text)",
-    )
+    output_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

@@ -247,8 +247,11 @@ def test_a_target_in_another_namespace_is_said(
     main(["check", "--repo", str(tmp_path), "--no-cache", "--source", HOME])
     assert "it exists in shop: set `namespace` (target-missing)" in capsys.readouterr().out
     # What is built without a namespace is in none that could be named.
-    lay(tmp_path, {FLUX: kustomization("windowed").replace(", namespace: flux-system}", "}", 1)})
-    main(["check", "--repo", str(tmp_path), "--no-cache", "--source", "flux-system=."])
+    lay(
+        tmp_path,
+        BOTH | {FLUX: kustomization("windowed").replace(", namespace: flux-system}", "}", 1)},
+    )
+    main(["check", "--repo", str(tmp_path), "--no-cache", "--source", HOME])
     said = capsys.readouterr().out
     assert "it exists without a namespace: set `metadata.namespace` there" in said
 
