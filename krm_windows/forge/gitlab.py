@@ -17,6 +17,7 @@ from krm_windows.forge.model import (
     State,
     Status,
     moved,
+    once_each,
 )
 
 _ENTRIES = 100
@@ -73,14 +74,8 @@ class GitLab:
 
     def open_changes(self) -> Iterator[Change]:
         """Yield the open merge requests, the oldest first."""
-        met: set[int] = set()
         order = {"state": "opened", "order_by": "created_at", "sort": "asc"}
-        for each in self._listed("merge_requests", **order):
-            change = _change(each)
-            # The list moves on while it is read.
-            if change.number not in met:
-                met.add(change.number)
-                yield change
+        return once_each(map(_change, self._listed("merge_requests", **order)))
 
     def default_branch(self) -> str:
         """Return the default branch (GET …/projects/{id})."""

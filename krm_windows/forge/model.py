@@ -1,6 +1,6 @@
 """What the forges have in common: changes, their files, and what is said of a commit."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
@@ -70,6 +70,19 @@ class Change:
     def head(self) -> Head:
         """What tells whether the change is still what was read."""
         return self.number, self.sha, self.base
+
+
+def once_each(changes: Iterable[Change]) -> Iterator[Change]:
+    """Yield changes, each once.
+
+    A list moves on while its pages are read: where a change is closed meanwhile, another comes on
+    two pages.
+    """
+    yielded: set[int] = set()
+    for change in changes:
+        if change.number not in yielded:
+            yielded.add(change.number)
+            yield change
 
 
 @dataclass(frozen=True, slots=True)

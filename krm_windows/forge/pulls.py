@@ -18,6 +18,7 @@ from krm_windows.forge.model import (
     Status,
     checked,
     moved,
+    once_each,
 )
 
 
@@ -46,13 +47,7 @@ class Pulls(ABC):
 
     def open_changes(self) -> Iterator[Change]:
         """Yield the open pull requests, the oldest first."""
-        met: set[int] = set()
-        for each in self.listed("pulls", **self.order):
-            change = _change(each)
-            # The list moves on while it is read: one that is closed now brings another twice.
-            if change.number not in met:
-                met.add(change.number)
-                yield change
+        return once_each(map(_change, self.listed("pulls", **self.order)))
 
     @property
     def order(self) -> dict[str, str]:

@@ -18,6 +18,7 @@ from krm_windows.policy import moments
 from krm_windows.policy.findings import Finding, RefusedError, closest
 from krm_windows.policy.moments import Moment, Role, Value
 from krm_windows.policy.parts import Leaf, Schema
+from krm_windows.rules import Rule
 from krm_windows.schedule import zones
 
 # DNS label and subdomain: k8s.io/apimachinery, pkg/util/validation.
@@ -225,31 +226,17 @@ def _offset_zone(sign: str, hours: int, minutes: str) -> str | None:
     return name if name in zones.names() else None
 
 
-def _image(value: object) -> str:
-    text = text_of(value)
-    if not re.fullmatch(_PINNED, text):
-        must = (
-            "must be pinned by a digest, or by a tag other than latest, so that every run uses "
-            "the same image"
-        )
-        raise RefusedError(Finding(rules.IMAGE_PINNED, must, text))
-    return text
+def _of_pattern(pattern: str, must: str, rule: Rule = rules.FIELD_VALUE) -> Leaf:
+    """Give reader and schema of a text that a pattern matches."""
 
+    def read(value: object) -> str:
+        text = text_of(value)
+        # The pattern has its anchors for the schema; `$` alone would let a last newline pass.
+        if not re.fullmatch(pattern, text):
+            raise RefusedError(Finding(rule, must, text))
+        return text
 
-def _field_path(value: object) -> str:
-    text = text_of(value)
-    if not re.fullmatch(_FIELD_PATH, text):
-        must = "must be the path of a boolean field below spec, such as spec.suspend"
-        raise RefusedError(Finding(rules.FIELD_VALUE, must, text))
-    return text
-
-
-def _api_version(value: object) -> str:
-    text = text_of(value)
-    if not re.fullmatch(_GROUP_VERSION, text):
-        must = "must be a group and a version such as batch/v1"
-        raise RefusedError(Finding(rules.FIELD_VALUE, must, text))
-    return text
+    return Leaf(read, {"type": "string", "pattern": pattern})
 
 
 # Schemas are for files, where a text need not be quoted.
@@ -321,6 +308,22 @@ Margin = Annotated[
 Interval = Annotated[timedelta, Leaf(_interval, {"enum": list(INTERVALS)})]
 Flag = Annotated[bool, Leaf(_flag, {"enum": [True, False, "true", "false"]})]
 TimeZone = Annotated[str, Leaf(_time_zone, {**_STRING, "examples": ["Europe/Berlin"]})]
-Image = Annotated[str, Leaf(_image, {"type": "string", "pattern": _PINNED})]
-FieldPath = Annotated[str, Leaf(_field_path, {"type": "string", "pattern": _FIELD_PATH})]
-ApiVersion = Annotated[str, Leaf(_api_version, {"type": "string", "pattern": _GROUP_VERSION})]
+Image = Annotated[
+    str,
+    _of_pattern(
+        _PINNED,
+        "must be pinned by a digest, or by a tag other than latest, so that every run uses the "
+        "same image",
+        rules.IMAGE_PINNED,
+    ),
+]
+FieldPath = Annotated[
+    str,
+    _of_pattern(
+        _FIELD_PATH, "must be the path of a boolean field below spec, such as spec.suspend"
+    ),
+]
+ApiVersion = Annotated[
+    str,
+    _of_pattern(_GROUP_VERSION, "must be a group and a version such as batch/v1"),
+]
