@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import field as attribute
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Severity(StrEnum):
@@ -13,6 +14,12 @@ class Severity(StrEnum):
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
+
+
+def named(namespace: str, name: str) -> str:
+    """Give `namespace/name` for a person, also where a document lacks one of them."""
+    name = name or "(unnamed)"
+    return f"{namespace}/{name}" if namespace else name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +40,7 @@ class ResourceRef:
     @property
     def short(self) -> str:
         """Give `kind namespace/name`, for where a file and a line are named beside it."""
-        return f"{self.kind} {f'{self.namespace}/' if self.namespace else ''}{self.name}"
+        return f"{self.kind} {named(self.namespace, self.name)}"
 
     def value(self) -> dict[str, object]:
         """Give the mapping under the specification's names."""
@@ -71,12 +78,19 @@ class File:
         return {"path": self.path, "index": self.index}
 
 
+class Place(NamedTuple):
+    """Where something begins in a file, both from 1."""
+
+    line: int
+    column: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Result:
     """One of `ResourceList.results` (functions-spec).
 
-    `tags["rule"]` is the id of its rule; `tags["line"]` its line in `file`, from 1, where both are
-    known.
+    `tags["rule"]` is the id of its rule; `tags["line"]` and `tags["column"]` say where in `file` it
+    is, from 1, as far as they are known.
     """
 
     message: str
@@ -92,16 +106,27 @@ class Result:
         return self.field.path if self.field else ""
 
     @property
+    def place(self) -> Place | None:
+        """Where in `file` it is, None where that is not known."""
+        if "line" not in self.tags:
+            return None
+        return Place(int(self.tags["line"]), int(self.tags.get("column", "1")))
+
+    def at(self, place: Place) -> "Result":
+        """Return the same result with its place in `file`."""
+        line, column = map(str, place)
+        return replace(self, tags={**self.tags, "line": line, "column": column})
+
+    @property
     def location(self) -> str:
-        """`path:line`, as compilers write it and editors find it.
+        """`path:line:column`, as compilers write it and editors find it.
 
         Without a line where only the file is known, as an orchestrator names it; else empty.
         """
         if self.file is None:
             return ""
-        if "line" not in self.tags:
-            return self.file.path
-        return f"{self.file.path}:{self.tags['line']}"
+        numbers = [self.tags[name] for name in ("line", "column") if name in self.tags]
+        return ":".join([self.file.path, *numbers])
 
     def __str__(self) -> str:
         """Give the line for a person: location, severity, object, field, message, rule id."""

@@ -59,7 +59,9 @@ def _info(name: str, summary: str) -> Rule:
 
 # The wire.
 INPUT_UNREADABLE = _error(
-    "input-unreadable", "The input is not a ResourceList, or an object in it is not valid YAML."
+    "input-unreadable",
+    "A file cannot be read, is not valid YAML, or does not contain what is expected in it: one "
+    "policy, or a ResourceList.",
 )
 EDIT_REFUSED = _error(
     "edit-refused", "An edit would change more than intended, so it was not made."

@@ -159,7 +159,9 @@ def read_sarif(text: str) -> object:
     return log
 
 
-_ANNOTATION = re.compile(r"::(error|warning|notice) (file=[^,:]*,line=\d+,)?title=[^,:]*::.*")
+_ANNOTATION = re.compile(
+    r"::(error|warning|notice) (file=[^,:]*,line=\d+,col=\d+,)?title=[^,:]*::.*"
+)
 
 
 def read_github(text: str) -> object:

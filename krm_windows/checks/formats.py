@@ -69,11 +69,12 @@ def _commands(reports: Reports) -> Iterator[str]:
 
 def _command(report: Findings, result: Result) -> str:
     properties = {"title": report.title(result)}
-    place = report.location(result)
+    located = report.location(result)
     # Without a file the annotation is on the run as a whole.
-    if place:
-        file, line = place
-        properties = {"file": file, "line": str(line), **properties}
+    if located:
+        file, place = located
+        where = {"file": file, "line": str(place.line), "col": str(place.column)}
+        properties = {**where, **properties}
     message = result.message
     # GitHub shows title and message, and no field.
     if result.field:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from krm_windows.krm import KubeObject, Mapping, Sequence
-from krm_windows.results import Result
+from krm_windows.results import Place, Result
 from krm_windows.schedule import zones
 
 # So many clusters are named before "12 more".
@@ -62,17 +62,17 @@ class Report:
         """Return the line for a person."""
         return str(result)
 
-    def location(self, result: Result) -> tuple[str, int] | None:
-        """Return file and line of a result: of its field, or of the nearest that holds it.
+    def location(self, result: Result) -> tuple[str, Place] | None:
+        """Return file and place of a result: of its field, or of the nearest that holds it.
 
         None for a stream.
         """
         # It may be about another object than the policy, in a file of its own.
-        if result.file is not None and "line" in result.tags:
-            return result.file.path, int(result.tags["line"])
+        if result.file is not None and result.place is not None:
+            return result.file.path, result.place
         if not self.file:
             return None
-        return self.file, line(self.item, result.path)
+        return self.file, place(self.item, result.path)
 
     def record(self) -> dict[str, object]:
         """Return what was found, the results as the functions specification has them."""
@@ -86,9 +86,71 @@ class Report:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadReport:
+    """Why a file was not audited: it cannot be read, or holds no policy.
+
+    `file` is None for a stream, whose name nobody could open.
+    """
+
+    name: str
+    first: date
+    last: date
+    result: Result
+    file: str | None = None
+
+    @property
+    def heading(self) -> str:
+        """What was not audited."""
+        return self.name
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """Why not."""
+        return (self.result,)
+
+    def title(self, result: Result) -> str:
+        """Return what a result is called."""
+        return f"{self.name}: {result.tags['rule']}"
+
+    def subject(self, result: Result) -> str:  # noqa: ARG002 - as below
+        """Return what a result is about."""
+        return self.name
+
+    def mark(self, result: Result) -> str:
+        """Return what distinguishes a result from others of its rule on its field."""
+        return result.message
+
+    def written(self, result: Result) -> str:
+        """Return the line for a person."""
+        return str(result)
+
+    def location(self, result: Result) -> tuple[str, Place] | None:
+        """Return file and place of a result, None for a stream."""
+        if self.file is None:
+            return None
+        return self.file, result.place or Place(1, 1)
+
+    def record(self) -> dict[str, object]:
+        """Return it as the report on a policy that nobody knows."""
+        return {
+            "policy": None,
+            "clusters": (),
+            "zoneRelease": zones.release(),
+            "from": self.first.isoformat(),
+            "until": self.last.isoformat(),
+            "results": [self.result.value()],
+        }
+
+
 def line(item: KubeObject, path: str) -> int:
     """Return the line in its file, from 1, on which the field at `path` begins."""
-    found = item.node.line
+    return place(item, path).line
+
+
+def place(item: KubeObject, path: str) -> Place:
+    """Return where in its file the field at `path` begins."""
+    found = Place(item.node.line, item.node.column)
     node: object = item.node
     for index, key in _STEP.findall(path):
         step = _entry(node, key)
@@ -99,22 +161,22 @@ def line(item: KubeObject, path: str) -> int:
             break
         found, node = step
     # Lines of the node count from the beginning of its document.
-    return item.source.count(b"\n", 0, item.start) + found
+    return Place(item.source.count(b"\n", 0, item.start) + found.line, found.column)
 
 
-def _element(node: object, index: int) -> tuple[int, object] | None:
-    """Return an element of a list, behind its line."""
+def _element(node: object, index: int) -> tuple[Place, object] | None:
+    """Return an element of a list, behind its place."""
     if not isinstance(node, Sequence) or index >= len(node.items):
         return None
     element = node.items[index]
-    return element.line, element
+    return Place(element.line, element.column), element
 
 
-def _entry(node: object, key: str) -> tuple[int, object] | None:
-    """Return the value of an entry of a mapping, behind the line of its key."""
+def _entry(node: object, key: str) -> tuple[Place, object] | None:
+    """Return the value of an entry of a mapping, behind the place of its key."""
     if not isinstance(node, Mapping):
         return None
     for name, value in node.entries:
         if name.text == key:
-            return name.line, value
+            return Place(name.line, name.column), value
     return None

@@ -11,7 +11,7 @@ from typing import Protocol
 from urllib.parse import quote
 
 from krm_windows import SOURCE, __version__, escape
-from krm_windows.results import Result, Severity
+from krm_windows.results import Place, Result, Severity
 from krm_windows.rules import RULES, Rule
 
 SCHEMA = (
@@ -48,8 +48,8 @@ class Findings(Protocol):
     def written(self, result: Result) -> str:
         """Return the line for a person."""
 
-    def location(self, result: Result) -> tuple[str, int] | None:
-        """Return file and line of a result, None where there is no file."""
+    def location(self, result: Result) -> tuple[str, Place] | None:
+        """Return file and place of a result, None where there is no file."""
 
     def record(self) -> dict[str, object]:
         """Return it all as JSON has it."""
@@ -123,15 +123,16 @@ def _result(
 
 
 def _place(report: Findings, result: Result) -> dict[str, object]:
-    place = report.location(result)
-    if place is None:
+    located = report.location(result)
+    if located is None:
         return {}
-    name, line = place
+    name, place = located
     path = PurePath(name)
     # The bytes of the name, which need not be UTF-8. A colon before the first slash would be the
     # end of a scheme.
     uri = quote(os.fsencode(path.as_posix()))
     if path.is_absolute():
         uri = path.as_uri()
-    physical = {"artifactLocation": {"uri": uri}, "region": {"startLine": line}}
+    region = {"startLine": place.line, "startColumn": place.column}
+    physical = {"artifactLocation": {"uri": uri}, "region": region}
     return {"physicalLocation": physical}

@@ -10,6 +10,7 @@ from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
 from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
 from krm_windows.checks.overlap import Claim
 from krm_windows.checks.report import Report
+from krm_windows.checks.sarif import Findings
 from krm_windows.cli import (
     cluster_resources,
     inputs,
@@ -18,6 +19,7 @@ from krm_windows.cli import (
     report,
     repository,
     times,
+    unread,
 )
 from krm_windows.cli.arguments import check_cluster, output_format
 from krm_windows.cli.inputs import UsageError
@@ -112,30 +114,52 @@ def _policies(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.of(failed=failed)
 
 
-def _found(arguments: argparse.Namespace) -> list[Report]:
-    """Return the reports on each policy, with the line of each finding."""
-    configs = {path: inputs.policy(path) for path in arguments.policies}
-    items = cluster_resources.read(arguments.resources)
+def _found(arguments: argparse.Namespace) -> list[Findings]:
+    """Return the reports on each policy, with the place of each finding."""
+    scope = Scope(arguments.first or times.now().date(), arguments.years, arguments.max_closed)
+    found: list[Findings] = []
+    configs: dict[str, KubeObject] = {}
+    for path in arguments.policies:
+        try:
+            configs[path] = inputs.policy(path)
+        except unread.ERRORS as error:
+            # A person reads it on standard error, as in every command.
+            if arguments.output == "text":
+                raise
+            found.append(unread.report(error, path, scope))
+    try:
+        items = cluster_resources.read(arguments.resources)
+    except unread.ERRORS as error:
+        if arguments.output == "text":
+            raise
+        return [*found, unread.report(error, arguments.resources, scope)]
+    return [*found, *_reports(configs, items, scope, arguments)]
+
+
+def _reports(
+    configs: Mapping[str, KubeObject],
+    items: list[KubeObject],
+    scope: Scope,
+    arguments: argparse.Namespace,
+) -> Iterator[Report]:
+    """Yield the reports on the policies that can be read."""
     choice = Choice(arguments.cluster, every=arguments.all_clusters)
     # Policies are compared with each other, and with those that were rendered before beside them.
     shared = overlaps.found(list(configs.values()), items, choice, _rendered(arguments.policies))
-    found: list[Report] = []
-    for each in _audited(configs, items, choice, arguments):
+    for each in _audited(configs, items, choice, scope):
         whole = overlaps.added(each, shared)
         policies = {whole.file or inputs.STDIN: whole.item}
         results = report.located(whole.results, policies, arguments.resources)
-        found.append(replace(whole, results=tuple(results)))
-    return found
+        yield replace(whole, results=tuple(results))
 
 
 def _audited(
     configs: Mapping[str, KubeObject],
     items: list[KubeObject],
     choice: Choice,
-    arguments: argparse.Namespace,
+    scope: Scope,
 ) -> Iterator[Report]:
     """Yield the reports on each policy, with its file."""
-    scope = Scope(arguments.first or times.now().date(), arguments.years, arguments.max_closed)
     for path, config in configs.items():
         # Standard input has no name that a reviewer could open.
         file = None if path == inputs.STDIN else path

@@ -1,4 +1,4 @@
-"""Where a finding is: the file and the line that a person looks at next."""
+"""Where a finding is: the file, line and column that a person looks at next."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -8,7 +8,7 @@ from krm_windows.checks import report
 from krm_windows.cli import inputs
 from krm_windows.inventory import ref_of
 from krm_windows.krm import InputError, KubeObject
-from krm_windows.results import File, Result
+from krm_windows.results import File, ResourceRef, Result
 
 
 def located(
@@ -16,24 +16,31 @@ def located(
     policies: Mapping[str, KubeObject],
     resources: str | None = None,
 ) -> list[Result]:
-    """Return results about one of the policies, by file, or about the resources, with their line.
+    """Return results about one of the policies, by file, or about the resources, with their place.
 
-    `resources` is what was given to read them from. What came from a stream has no line.
+    `resources` is what was given to read them from. What came from a stream has no place.
     """
-    known = {str(ref_of(config)): (file, config) for file, config in policies.items()}
+    known = {_key(ref_of(config)): (file, config) for file, config in policies.items()}
     files = _Files(resources)
     return [_located(result, known, files) for result in results]
 
 
+def _key(ref: ResourceRef | None) -> tuple[str, ...]:
+    """Return what an object is known by: its version may be missing, or be mistyped."""
+    if ref is None:
+        return ()
+    return ref.kind, ref.namespace, ref.name
+
+
 def _located(
     result: Result,
-    policies: Mapping[str, tuple[str, KubeObject]],
+    policies: Mapping[tuple[str, ...], tuple[str, KubeObject]],
     files: "_Files",
 ) -> Result:
     if "line" in result.tags:
         return result
     # A result has no object, only its reference; as text that is a key for both.
-    file, config = policies.get(str(result.resource_ref), (inputs.STDIN, None))
+    file, config = policies.get(_key(result.resource_ref), (inputs.STDIN, None))
     if config is not None and file != inputs.STDIN:
         return _at(result, File(path=file), config)
     if result.file is None:
@@ -45,8 +52,7 @@ def _located(
 
 
 def _at(result: Result, file: File, item: KubeObject) -> Result:
-    line = report.line(item, result.path)
-    return replace(result, file=file, tags={**result.tags, "line": str(line)})
+    return replace(result, file=file).at(report.place(item, result.path))
 
 
 class _Files:

@@ -168,7 +168,7 @@ def _failed(error: Exception, *, debug: bool) -> ExitCode:
         return ExitCode.USAGE
     # As findings begin: `policy.yaml:12:3: [error] …`.
     if isinstance(error, InputError) and error.location:
-        output.log_located(error.location, error.message)
+        output.log_unreadable(error.location, error.message)
         return ExitCode.ERROR
     if isinstance(error, InputError | EditError | WorkspaceError):
         output.log(str(error))

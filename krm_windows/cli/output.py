@@ -158,9 +158,11 @@ def log_results(results: Sequence["Result"]) -> None:
     _log_findings("".join(f"{line}\n" for line in lines))
 
 
-def log_located(location: str, message: str) -> None:
-    """Say on standard error what is wrong at a place of a file, in one line, as findings do."""
-    _log_findings(f"{escape.line(f'{location}: [error] {message}')}\n")
+def log_unreadable(location: str, message: str) -> None:
+    """Say on standard error why a file cannot be read, in one line, as findings do."""
+    from krm_windows.rules import INPUT_UNREADABLE as RULE  # noqa: PLC0415 - of mistakes alone
+
+    _log_findings(f"{escape.line(f'{location}: [error] {message} ({RULE.id})')}\n")
 
 
 def _log_findings(page: str) -> None:

@@ -35,7 +35,7 @@ def located(
     policies: Mapping[str, "KubeObject"],
     resources: str | None = None,
 ) -> list[Result]:
-    """Return results with file and line, as `locations.located` does."""
+    """Return results with their place, as `locations.located` does."""
     every = list(results)
     if not every:
         return []

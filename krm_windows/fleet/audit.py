@@ -17,7 +17,7 @@ from krm_windows.plan.model import Plan
 from krm_windows.policy.load import load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview.versions import Choice
-from krm_windows.results import Result, fails, sort
+from krm_windows.results import Result, fails, named, sort
 
 # What hangs on the resources beside a policy is the build's matter, but for what decides when it is
 # open.
@@ -123,7 +123,7 @@ def _report(
 ) -> Report:
     audited = about(config, list(version.findings(scope)))
     return Report(
-        policy=f"{config.namespace}/{config.name}",
+        policy=named(config.namespace, config.name),
         clusters=tuple(clusters),
         first=scope.first,
         last=scope.last,

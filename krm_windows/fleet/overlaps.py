@@ -15,7 +15,7 @@ from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy, kinds
 from krm_windows.policy.load import Loaded, load
 from krm_windows.preview.versions import Choice
-from krm_windows.results import Result, fails, sort
+from krm_windows.results import Result, fails, named, sort
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class _Given:
 
     @property
     def name(self) -> str:
-        return f"{self.config.namespace}/{self.config.name}"
+        return named(self.config.namespace, self.config.name)
 
     def claim(
         self,
@@ -42,12 +42,12 @@ class _Given:
         items: list[KubeObject],
     ) -> Claim | None:
         """Return what it claims in a cluster; None where it does not reach that, or is wrong."""
-        named = self.loaded.clusters
-        if named and cluster is not None and cluster not in named:
+        clusters = self.loaded.clusters
+        if clusters and cluster is not None and cluster not in clusters:
             return None
         # One that names no clusters reaches all, as it is.
         version = None
-        if named:
+        if clusters:
             version = cluster
         policy, found = self.loaded.for_cluster(version)
         if policy is None or fails(found):

@@ -210,8 +210,7 @@ def _is_manifest(tree: Checkout, closure: Closure, path: str) -> bool:
     try:
         items = parsed(content)
     except InputError as error:
-        message = f"cannot be read: {error.message}"
-        closure.notices.append(Notice(rules.BUILD_FAILED, message, path, error.line or 1))
+        closure.notices.append(_unread(error, path))
         return False
     # kustomize-controller decodes every document, and refuses one without a kind.
     if not all(item.kind and item.api_version for item in items):
@@ -219,6 +218,13 @@ def _is_manifest(tree: Checkout, closure: Closure, path: str) -> bool:
         closure.notices.append(Notice(rules.BUILD_FAILED, message, path))
         return False
     return True
+
+
+def _unread(error: InputError, path: str) -> Notice:
+    """Say why a file cannot be read, and where."""
+    message = f"cannot be read: {error.message}"
+    line, column = error.line or 1, error.column or 1
+    return Notice(rules.BUILD_FAILED, message, path, line, column=column)
 
 
 class _Walk:
@@ -263,7 +269,8 @@ class _Walk:
         try:
             fields = _one(content)
         except InputError as error:
-            self._break(f"cannot be read: {error.message}", file, error.line or 1)
+            self.closure.notices.append(_unread(error, file))
+            self.closure.broken = True
             return
         if self.depth >= _MOST_BASES:
             self._break(
@@ -276,9 +283,9 @@ class _Walk:
         # Reached only without an exception, which ends the whole walk.
         self.depth -= 1
 
-    def _break(self, message: str, file: str, line: int = 1) -> None:
+    def _break(self, message: str, file: str) -> None:
         """Name a kustomization because of which nothing can be built."""
-        self.closure.notices.append(Notice(rules.BUILD_FAILED, message, file, line))
+        self.closure.notices.append(Notice(rules.BUILD_FAILED, message, file))
         self.closure.broken = True
 
     def kustomization(

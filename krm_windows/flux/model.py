@@ -139,6 +139,7 @@ class Notice:
     about: Object | None = None
     fact: str = ""
     of: str = ""
+    column: int = 1
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ def check(
             notice.about,
             file=notice.file,
             line=notice.line,
+            column=notice.column,
             fact=notice.fact,
             of=notice.of,
         )

@@ -10,9 +10,9 @@ from krm_windows.rules import Rule
 class Finding:
     """A rule that fired at the field `path` of `about`.
 
-    `file` and `line` say where if it is about no object. `cluster` is empty where a finding is
-    about none in particular. What is found at many objects for one reason has the same `fact`, and
-    each its own `of`: it is reported once.
+    `file`, `line` and `column` say where if it is about no object. `cluster` is empty where a
+    finding is about none in particular. What is found at many objects for one reason has the same
+    `fact`, and each its own `of`: it is reported once.
     """
 
     rule: Rule
@@ -23,6 +23,7 @@ class Finding:
     proposed: str | None = None
     file: str = ""
     line: int = 1
+    column: int = 1
     cluster: str = ""
     fact: str = ""
     of: str = ""

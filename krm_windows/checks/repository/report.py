@@ -9,8 +9,9 @@ from krm_windows.checks.repository.finding import Finding
 from krm_windows.flux import Survey
 from krm_windows.flux.locations import locate
 from krm_windows.plurals import counted
-from krm_windows.results import File, Result, Severity
+from krm_windows.results import File, Place, Result, Severity
 
+_BEGINNING = Place(1, 1)
 # So many clusters or objects are named before "12 more".
 _FEW = 3
 # Errors first, then warnings, then what is only good to know.
@@ -21,7 +22,7 @@ _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 class RepositoryReport:
     """What was found on the repository at `directory`, as it was named.
 
-    Every result has its file and a tag `line`.
+    Every result has its file, and its place in that.
     """
 
     directory: str
@@ -47,9 +48,9 @@ class RepositoryReport:
         """Return the line for a person, the location first, as compilers write it."""
         return f"{result}{_on(result)}"
 
-    def location(self, result: Result) -> tuple[str, int]:
-        """Return file and line of a result."""
-        return self._file(result), int(result.tags["line"])
+    def location(self, result: Result) -> tuple[str, Place]:
+        """Return file and place of a result."""
+        return self._file(result), _place_of(result)
 
     def _file(self, result: Result) -> str:
         if result.file is None:
@@ -108,15 +109,18 @@ def _order(result: Result) -> tuple[object, ...]:
     file = ""
     if result.file:
         file = result.file.path
-    # As a number: as a text, line 10 would come before line 9.
-    line = int(result.tags["line"])
     return (
         _RANK[result.severity],
         file,
-        line,
+        # As numbers: as a text, line 10 would come before line 9.
+        _place_of(result),
         result.tags["rule"],
         result.message,
     )
+
+
+def _place_of(result: Result) -> Place:
+    return result.place or _BEGINNING
 
 
 def _named(result: Result, findings: Sequence[Finding]) -> Result:
@@ -149,7 +153,7 @@ def _each_once(names: Iterable[str]) -> list[str]:
 
 def _result(directory: str, survey: Survey, first: Finding) -> Result:
     """Return what a finding comes to, whatever cluster it is in."""
-    file, line, index = _place(survey, first)
+    file, place, index = _place(survey, first)
     ref = None
     if first.about:
         ref = first.about.ref
@@ -163,21 +167,20 @@ def _result(directory: str, survey: Survey, first: Finding) -> Result:
         ref=ref,
         file=File(path=str(path), index=index),
     )
-    return replace(result, tags={**result.tags, "line": str(line)})
+    return result.at(place)
 
 
-def _place(survey: Survey, finding: Finding) -> tuple[str, int, int]:
-    """Return file, line, and the index of the document."""
+def _place(survey: Survey, finding: Finding) -> tuple[str, Place, int]:
+    """Return file, place, and the index of the document."""
     if finding.about is None:
-        return finding.file, finding.line, 0
+        return finding.file, Place(finding.line, finding.column), 0
     file, item = locate(survey.tree, finding.about)
     # Generated: the kustomization that has it made is the nearest location.
     if item is None:
-        return file, 1, 0
+        return file, _BEGINNING, 0
     # The documents before it in the file, each of which ends at a line `---`.
     index = item.source.count(b"\n---", 0, item.start)
-    line = report.line(item, finding.path)
-    return file, line, index
+    return file, report.place(item, finding.path), index
 
 
 def _heading(directory: str, survey: Survey) -> str:

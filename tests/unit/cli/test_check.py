@@ -35,7 +35,7 @@ def test_text_is_a_line_for_each_finding_and_one_that_counts(
 ) -> None:
     """The rule, the date and the fix are in the line."""
     assert printed(capsys, policy, *FROM) == (
-        "policy.yaml:14: [warning] WindowPolicy flux-system/week spec.windows: "
+        "policy.yaml:14:3: [warning] WindowPolicy flux-system/week spec.windows: "
         "are closed from "
         "Thu 2027-07-01 17:00 to Mon 2027-08-09 08:00, 38 days in a row, more than 35: "
         "add a window, or raise "
@@ -69,6 +69,58 @@ def test_a_wrong_policy_is_not_audited(policy: str, capsys: pytest.CaptureFixtur
     assert [result["tags"]["rule"] for result in found["results"]] == ["moment-syntax"]
 
 
+# What cannot be audited: what the file holds (None: there is none), where, and what is said.
+UNREAD = {
+    "not YAML": (b"a: [b\n", (2, 1), "did not find expected"),
+    "empty": (b"", (1, 1), "is empty"),
+    "no UTF-8": (b"a: b\n  \xe9: c\n", (2, 3), "not UTF-8"),
+    "another kind": (b"kind: Secret\n", (1, 1), "found Secret"),
+    "two": (f"{POLICY}---\n{POLICY}".encode(), (POLICY.count("\n") + 2, 1), "found 2"),
+    "missing": (None, (1, 1), "No such file"),
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "call", "reports"),
+    [
+        # What can be read is audited all the same, unless it is not known what it gates.
+        *((case, "policy.yaml odd.yaml", 2) for case in UNREAD),
+        *(
+            (case, "policy.yaml good.yaml --resources odd.yaml", 1)
+            for case in ("not YAML", "no UTF-8", "missing")
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_a_finding_of_every_format(
+    policy: str, capsys: pytest.CaptureFixture[str], case: str, call: str, reports: int
+) -> None:
+    """With file, line, column and rule."""
+    content, (line, column), said = UNREAD[case]
+    if content is not None:
+        Path("odd.yaml").write_bytes(content)
+    for each in (policy, "good.yaml"):
+        Path(each).write_text(POLICY)
+
+    [command] = printed(capsys, *call.split(), "-o", "github", code=1).splitlines()
+    assert command.startswith(f"::error file=odd.yaml,line={line},col={column},title=odd.yaml%3A ")
+    assert said.lower() in command.lower()
+    assert "input-unreadable" in command
+
+    found = json.loads(printed(capsys, *call.split(), "-o", "json", code=1))
+    assert len(found) == reports
+    [result] = found[0]["results"]
+    assert result["file"] == {"path": "odd.yaml", "index": 0}
+    place = {"line": str(line), "column": str(column)}
+    assert result["tags"] == {"rule": "input-unreadable", **place}
+
+    log = json.loads(printed(capsys, *call.split(), "-o", "sarif", code=1))
+    [result] = log["runs"][0]["results"]
+    where = result["locations"][0]["physicalLocation"]
+    assert where["artifactLocation"]["uri"] == "odd.yaml"
+    assert where["region"] == {"startLine": line, "startColumn": column}
+    assert (result["ruleId"], result["level"]) == ("input-unreadable", "error")
+
+
 def test_json_says_what_was_audited(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     """And its results are as the functions specification has them.
 
@@ -84,7 +136,12 @@ def test_json_says_what_was_audited(policy: str, capsys: pytest.CaptureFixture[s
     }
     [result] = found["results"]
     assert (result["severity"], result["field"]) == ("warning", {"path": "spec.windows"})
-    assert result["tags"] == {"rule": "closed-long", "date": "2027-07-01", "line": "14"}
+    assert result["tags"] == {
+        "rule": "closed-long",
+        "date": "2027-07-01",
+        "line": "14",
+        "column": "3",
+    }
     assert result["file"] == {"path": "policy.yaml", "index": 0}
 
 
@@ -96,7 +153,7 @@ def test_github_annotates_the_line(policy: str, capsys: pytest.CaptureFixture[st
     at = Path(policy).read_text().splitlines().index("  windows:") + 1
     [command] = printed(capsys, policy, *FROM, "-o", "github").splitlines()
     head = (
-        f"::warning file=policy.yaml,line={at},title=flux-system/week%3A "
+        f"::warning file=policy.yaml,line={at},col=3,title=flux-system/week%3A "
         "closed-long::spec.windows: are closed from "
     )
     assert command.startswith(head)
@@ -177,7 +234,7 @@ def test_clusters_that_have_it_alike_are_one_report(
     assert [each["clusters"] for each in found] == [["north", "east"], ["south", "west"]]
     lines = printed(capsys, policy, *FROM, "--all-clusters").splitlines()
     assert [line.partition(" ")[0] for line in lines] == [
-        "policy.yaml:12:",
+        "policy.yaml:12:3:",
         "flux-system/week",
         "flux-system/week",
         "total:",

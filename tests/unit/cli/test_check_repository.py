@@ -171,7 +171,7 @@ def test_text_begins_with_the_place_as_compilers_write_it(
     first, alone, last = capsys.readouterr().out.splitlines()
     assert alone.endswith("(policy-file-alone) [north]")
     assert first.startswith(
-        "object-shared/fires/windowed/both.yaml:1: [error] ConfigMap shop/settings: is applied by"
+        "object-shared/fires/windowed/both.yaml:1:1: [error] ConfigMap shop/settings: is applied by"
     )
     assert first.endswith("(object-shared) [north]")
     assert last == "object-shared/fires: 1 cluster, 3 Kustomizations, 1 policy: 1 error, 1 info"
@@ -184,14 +184,14 @@ def test_github_and_sarif_name_file_and_line(
     monkeypatch.chdir(FIXTURES / "target-suspend/fires")
     main(["check", "--repo", ".", "-o", "github", *HOME])
     assert capsys.readouterr().out.startswith(
-        "::error file=clusters/north/flux.yaml,line=26,title="
+        "::error file=clusters/north/flux.yaml,line=26,col=3,title="
     )
     main(["check", "--repo", ".", "-o", "sarif", *HOME])
     result, _ = json.loads(capsys.readouterr().out)["runs"][0]["results"]
     place = result["locations"][0]["physicalLocation"]
     assert place == {
         "artifactLocation": {"uri": "clusters/north/flux.yaml"},
-        "region": {"startLine": 26},
+        "region": {"startLine": 26, "startColumn": 3},
     }
     assert result["ruleId"] == "target-suspend"
 
@@ -208,7 +208,12 @@ def test_json_has_the_results_of_the_functions_specification(
         "name": "settings",
         "namespace": "shop",
     }
-    assert result["tags"] == {"rule": "object-shared", "line": "1", "clusters": "north"}
+    assert result["tags"] == {
+        "rule": "object-shared",
+        "line": "1",
+        "column": "1",
+        "clusters": "north",
+    }
     assert result["file"] == {"path": f"{FIRES}/windowed/both.yaml", "index": 0}
 
 

@@ -1,4 +1,4 @@
-"""Findings name the file and the line first, in every command that reads a policy."""
+"""Findings name file, line and column first, in every command that reads a policy."""
 
 import io
 import re
@@ -92,7 +92,40 @@ def test_a_finding_begins_with_file_and_line(call: str, capsys: pytest.CaptureFi
     found = [line for line in (printed.out + printed.err).splitlines() if "(moment-syntax)" in line]
     assert found
     for line in found:
-        assert line.startswith(f"policy.yaml:{LINE}: [error] WindowPolicy flux-system/week spec.")
+        assert line.startswith(f"policy.yaml:{LINE}:7: [error] WindowPolicy flux-system/week spec.")
+
+
+# What is wrong with the head of a policy: how it is written, where that is said, and of what.
+HEADS = {
+    "a mistyped version": (("apiVersion:", "apiVersino:"), "2:1", "flux-system/week apiVersino: "),
+    "no version": (("apiVersion: krm-windows.dev/v1alpha1\n", ""), "2:1", "flux-system/week api"),
+    "another version": (("v1alpha1", "v1"), "2:1", "flux-system/week apiVersion: "),
+    "mistyped metadata": (("metadata:", "metdata:"), "4:1", "(unnamed) metdata: "),
+    "no name": (("  name: week\n", ""), "4:1", "flux-system/(unnamed) metadata.name: "),
+    "an empty name": (("name: week", "name: ''"), "5:3", "flux-system/(unnamed) metadata.name: "),
+    "no namespace": (("  namespace: flux-system\n", ""), "4:1", "week metadata.namespace: "),
+    "a mistyped spec": (("spec:", "spce:"), "8:1", "flux-system/week spce: "),
+}
+
+
+@pytest.mark.parametrize("case", HEADS)
+@pytest.mark.parametrize("call", COMMANDS)
+def test_what_is_wrong_with_a_head_begins_with_its_place(
+    call: str, case: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Though it is by the head that a policy is known; and one without a name is no `/`."""
+    (old, new), place, said = HEADS[case]
+    Path("policy.yaml").write_text(Path("good.yaml").read_text().replace(old, new))
+    assert main(call.split()) == 1
+    printed = capsys.readouterr()
+    lines = (printed.out + printed.err).splitlines()
+    assert any(
+        line.startswith(f"policy.yaml:{place}: [error] WindowPolicy {said}") for line in lines
+    )
+    for line in lines:
+        assert "[error]" not in line or re.match(r"policy\.yaml:[0-9]+:[0-9]+: \[", line)
+        # A name has something on both sides of it.
+        assert not re.search(r"(^| )/|/( |$|,)", line)
 
 
 def test_of_two_versions_each_mistake_is_in_its_own_file(
@@ -100,7 +133,7 @@ def test_of_two_versions_each_mistake_is_in_its_own_file(
 ) -> None:
     """The older one is wrong, and the newer one is not."""
     assert main(["diff", "policy.yaml", "good.yaml"]) == 1
-    assert f"policy.yaml:{LINE}: [error]" in capsys.readouterr().err
+    assert f"policy.yaml:{LINE}:7: [error]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -113,9 +146,9 @@ def test_of_two_versions_each_mistake_is_in_its_own_file(
 def test_what_is_wrong_with_a_resource_is_in_its_file(
     call: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """At the line of the field, counted from the beginning of the file."""
+    """At the place of the field, counted from the beginning of the file."""
     assert main(call.split()) == 1
-    assert "resources/apps.yaml:9: [error] Kustomization flux-system/apps spec.suspend" in (
+    assert "resources/apps.yaml:9:3: [error] Kustomization flux-system/apps spec.suspend" in (
         capsys.readouterr().err
     )
 
@@ -239,6 +272,7 @@ def test_what_cannot_be_read_begins_with_file_and_line(
     shown = read(call, text, capsys)
     assert re.match(rf"broken\.yaml:{line}:[0-9]+: \[error\] ", shown)
     assert said.format(kind=kind) in shown
+    assert shown.endswith(" (input-unreadable)\n")
     assert shown.count("\n") == 1
 
 

@@ -401,7 +401,9 @@ def test_no_answer_at_all(text: str, status: Status, capsys: pytest.CaptureFixtu
     status(OPEN)
     Path("objects.json").write_text(text)
     assert main(["status", "policy.yaml", "-f", "objects.json"]) == 1
-    assert capsys.readouterr().err == ("objects.json:1:1: [error] is empty: did kubectl fail?\n")
+    assert capsys.readouterr().err == (
+        "objects.json:1:1: [error] is empty: did kubectl fail? (input-unreadable)\n"
+    )
 
 
 @pytest.mark.parametrize("text", ["nonsense", "[]", '{"a": 1}', '{"kind": "List"} x'])
