@@ -5,8 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from krm_windows.inventory import INDEX, PATH
-from krm_windows.krm import InputError, KubeObject, Node, documents
+from krm_windows.krm import InputError, KubeObject, Node, documents, layout
 from krm_windows.policy.model import KIND
+from krm_windows.results import named
 from krm_windows.system import bounded
 from krm_windows.system.reading import manifests
 
@@ -37,7 +38,7 @@ def _not_one(kind: str, every: list[KubeObject], found: list[KubeObject]) -> Inp
     """Say what a file holds instead of one object of a kind, and on which line."""
     must = f"must contain exactly one {kind}"
     if found:
-        names = ", ".join(f"{item.namespace}/{item.name}".lstrip("/") for item in found)
+        names = ", ".join(named(item.namespace, item.name) for item in found)
         message = f"{must}, found {len(found)}: {names}; put each in its own file"
         # The first is in place; it is the second that is one too many.
         return _at(found[1], message)
@@ -128,7 +129,13 @@ def in_file(error: InputError, path: str, read: bytes) -> InputError:
 
 
 def content(path: str) -> bytes:
-    """Return what a file holds, or standard input."""
+    """Return what a file holds, or standard input; raises InputError where it is half merged."""
     if path == STDIN:
-        return bounded.read_stream(sys.stdin.buffer, "standard input")
-    return bounded.read_file(Path(path))
+        read = bounded.read_stream(sys.stdin.buffer, "standard input")
+    else:
+        read = bounded.read_file(Path(path))
+    # Also where it can be read: in JSON the markers of Git are texts of YAML.
+    conflict = layout.merge_conflict(read)
+    if conflict is not None:
+        raise conflict.in_file(path)
+    return read

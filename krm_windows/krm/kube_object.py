@@ -113,7 +113,9 @@ class KubeObject:
         if self.column is not None and isinstance(root, Sequence):
             root = root.items[0]
         if not isinstance(root, Mapping):
-            raise InputError("an object must be a mapping", root.line, root.column)
+            # A marker of Git's alone, between two documents, is a text.
+            conflict = layout.merge_conflict(self._decoded())
+            raise conflict or InputError("an object must be a mapping", root.line, root.column)
         return root
 
     @property

@@ -7,6 +7,7 @@ line break, where a scalar ends and what is refused are the same there and here.
 characters of the text.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, cast
@@ -23,6 +24,9 @@ _ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
 _BLOCK_STYLES = frozenset("|>")
 _STR = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
+# What Git puts before and behind the two sides of a conflict (git-merge(1), "How conflicts are
+# presented").
+_CONFLICT = re.compile(rb"^(?:<{7}|>{7})(?= )", re.MULTILINE)
 
 
 # Spots are never changed. They are not frozen, as a frozen dataclass takes twice as long to be made
@@ -129,6 +133,9 @@ def _not_a_character(error: yaml.reader.ReaderError, text: str | bytes) -> Input
 
 def _unreadable(error: yaml.YAMLError, text: str | bytes) -> InputError:
     """Say in one line what libyaml says, with line and column where it knows them."""
+    conflict = merge_conflict(text)
+    if conflict is not None:
+        return conflict
     if not isinstance(error, yaml.MarkedYAMLError):
         return InputError(" ".join(str(error).split()))
     # The problem is the shorter one; the context says what was being read.
@@ -139,6 +146,17 @@ def _unreadable(error: yaml.YAMLError, text: str | bytes) -> InputError:
     if message == _NOTHING_BEGINS:
         message = _no_token(text, mark.index)
     return InputError(message, mark.line + 1, mark.column + 1)
+
+
+def merge_conflict(text: str | bytes) -> InputError | None:
+    """Say where Git has left both sides of a merge in a text that cannot be read, if it has."""
+    encoded = text.encode() if isinstance(text, str) else text
+    found = _CONFLICT.search(encoded)
+    if found is None:
+        return None
+    line = encoded.count(b"\n", 0, found.start()) + 1
+    said = "is an unresolved merge conflict: keep one of its two sides, and remove its markers"
+    return InputError(f"{found[0].decode()} {said}", line, 1)
 
 
 def _no_token(text: str | bytes, index: int) -> str:

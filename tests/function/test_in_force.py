@@ -159,7 +159,7 @@ def test_a_kustomization_of_a_policy_alone_is_a_transformer(repository: Path) ->
 def _is_found(policy: str, said: str) -> bool:
     """Whether a finding says at its third line that a policy lacks the annotation."""
     lines = [line for line in said.splitlines() if line.endswith("(local-config)")]
-    return any(line.startswith(f"{policy}:3: ") for line in lines)
+    return any(line.startswith(f"{policy}:3:1: ") for line in lines)
 
 
 @pytest.mark.parametrize("name", ["fires", "nearly"])
@@ -229,5 +229,5 @@ def test_a_forgotten_cluster_is_said_with_its_line(
         said = capsys.readouterr()
         lines = (said.out + said.err).splitlines()
         found = [line for line in lines if line.endswith("(cluster-null)")]
-        assert [line.partition(" ")[0] for line in found] == ["policy.yaml:16:"]
+        assert [line.partition(" ")[0] for line in found] == ["policy.yaml:16:5:"]
     assert not Path("tree").exists()

@@ -294,6 +294,39 @@ def test_objects_that_cannot_be_read_begin_with_file_and_line(
     assert said in shown
 
 
+# Where Git leaves both sides of a conflict: within a map, around documents, within a text, in JSON.
+CONFLICTS = {
+    "a field": ("{}\n<<<<<<< HEAD\na: 1\n=======\na: 2\n>>>>>>> theirs\n", 20),
+    "the first line": ("<<<<<<< HEAD\n{}=======\n>>>>>>> theirs\n", 1),
+    "a document": ("<<<<<<< HEAD\n---\n{}=======\n---\n{}>>>>>>> theirs\n", 1),
+    "the rest of one": ("{}=======\n{}>>>>>>> theirs\n", 38),
+    "a text": ('{}x: "a\n<<<<<<< HEAD\n b\n=======\n c\n>>>>>>> theirs\n d"\n', 20),
+    "line ends of Windows": ("a:\r\n<<<<<<< HEAD\r\n b: c\r\n>>>>>>> theirs\r\n", 2),
+    "JSON": ('{{"items": [\n<<<<<<< HEAD\n1\n=======\n2\n>>>>>>> theirs\n]}}\n', 2),
+}
+
+
+@pytest.mark.parametrize("case", CONFLICTS)
+@pytest.mark.parametrize(
+    "call",
+    [
+        *READERS,
+        *OF_OBJECTS,
+        "status good.yaml -f broken.yaml",
+        "import-ics broken.yaml",
+        "merge-gate good.yaml --event broken.yaml --forge github --repo a/b",
+    ],
+)
+def test_a_merge_conflict_is_said_at_its_line(
+    call: str, case: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever the file is for, and whether or not it could be read all the same."""
+    text, line = CONFLICTS[case]
+    shown = read(call, text, capsys)
+    assert re.match(rf"broken(/north)?\.yaml:{line}:1: \[error\] ", shown)
+    assert "is an unresolved merge conflict" in shown
+
+
 @pytest.mark.parametrize("call", ["override broken.yaml --list", *READERS[12:14]])
 def test_a_field_of_the_policy_that_occurs_twice_is_in_its_file(
     call: str, capsys: pytest.CaptureFixture[str]
