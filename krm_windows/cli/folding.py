@@ -4,11 +4,11 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-# A word of a shell, in whose quotes blanks part nothing, or an option with its value; a comment
-# goes to the end of its line.
-_WORD = re.compile(
-    r"""(?:^|(?<= ))#.*|(?:(?<= )--?[a-z][a-z-]* (?=[^-|&>]))?(?:'[^']*'|"[^"]*"|\S)+"""
-)
+# Words of a shell, and parts of words: in quotes, where blanks part nothing, or without any.
+_PART = re.compile(r"""'[^']*'|"[^"]*"|[^\s'"]+""")
+# An option may have its value behind it, but neither another option nor what joins commands.
+_OPTION = re.compile(r"--?[a-z][a-z-]*")
+_NO_VALUE = ("-", "|", "&", ">")
 # An option of a usage with its value, or several that exclude each other.
 _BRACKETED = re.compile(r"\[[^\[\]]*\]")
 _HARD = "\xa0"
@@ -33,7 +33,7 @@ def text(lines: str, width: int) -> str:
 def command(line: str, width: int) -> Iterator[str]:
     r"""Fold a line of a shell between words, by a `\` at the end of each line but the last."""
     indent = line[: len(line) - len(line.lstrip())]
-    words: list[str] = _WORD.findall(line.removesuffix(_MORE))
+    words = _units(line.removesuffix(_MORE))
     # A line that continues another one is as deep as that already.
     further = max(indent, " " * _STEP)
     begun = indent + words[0]
@@ -44,6 +44,34 @@ def command(line: str, width: int) -> Iterator[str]:
             yield begun + _MORE
             begun = further + word
     yield begun + line[len(line.removesuffix(_MORE)) :]
+
+
+def _units(line: str) -> list[str]:
+    """Part a line of a shell: words, options with their values, and a comment to its end."""
+    code, sign, comment = f" {line}".partition(" #")
+    units: list[str] = []
+    for word in _words(code):
+        follows_option = bool(units) and _OPTION.fullmatch(units[-1]) is not None
+        if follows_option and not word.startswith(_NO_VALUE):
+            units[-1] += f" {word}"
+        else:
+            units.append(word)
+    if sign:
+        units.append(f"#{comment}")
+    return units
+
+
+def _words(code: str) -> Iterator[str]:
+    word, end = "", 0
+    for part in _PART.finditer(code):
+        # What follows without a blank is of the same word: --patch='{"a": 1}'.
+        if word and part.start() > end:
+            yield word
+            word = ""
+        word += part[0]
+        end = part.end()
+    if word:
+        yield word
 
 
 def usage(line: str, width: int) -> str:
