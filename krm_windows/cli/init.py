@@ -300,6 +300,10 @@ def _described(
         lines.append(
             f"left out: {kind} {namespace}/{name}, because {cluster.first} applies the same objects"
         )
+    for (_, kind, namespace, name), waiting in proposed.needed.items():
+        lines.append(
+            f"left out: {kind} {namespace}/{name}, because {waiting} waits for it and stays open"
+        )
     lines += _unread(found)
     return lines
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from krm_windows import gateable, rules
-from krm_windows.checks.repository import movement
+from krm_windows.checks.repository import movement, order
 from krm_windows.checks.repository.gated import GatedCluster, identity
 from krm_windows.flux import Cluster, Gate, Kustomization, Object, objects, substitution
 from krm_windows.flux.locations import locate
@@ -35,8 +35,9 @@ class Proposed:
     `targets` are group, kind, namespace and name of each, in order. `beyond` are those of them
     that no file of the cluster's own directory has. Left out are `gated`, as another policy has
     them, `unnamed`, as only the cluster knows their whole names, `suspended`, which say in Git
-    whether they are, and would undo what a window does, and `shared`, which apply what the root
-    applies as well, at any time. `freed` are targets that have to lose `suspend: false`.
+    whether they are, and would undo what a window does, `shared`, which apply what the root
+    applies as well, at any time, and `needed`, for which one of those waits, which has its name
+    there. `freed` are targets that have to lose `suspend: false`.
     """
 
     targets: tuple[Identity, ...]
@@ -45,6 +46,7 @@ class Proposed:
     unnamed: tuple[Identity, ...]
     suspended: tuple[Object, ...]
     shared: tuple[Identity, ...]
+    needed: Mapping[Identity, str]
     freed: tuple[Freed, ...]
 
 
@@ -75,6 +77,10 @@ def propose(cluster: Cluster, tree: Checkout) -> Proposed:
     for one in freed:
         suspended.remove(one.item)
     wanted -= {item.identity for item in suspended}
+    needed = _needed(cluster, wanted)
+    wanted -= needed.keys()
+    # One that stays open anyway needs no line taken away.
+    freed = tuple(one for one in freed if one.item.identity in wanted)
     return Proposed(
         targets=tuple(sorted(wanted)),
         beyond=frozenset(wanted - own_files),
@@ -82,6 +88,7 @@ def propose(cluster: Cluster, tree: Checkout) -> Proposed:
         unnamed=tuple(sorted(unnamed)),
         suspended=tuple(suspended),
         shared=tuple(sorted(shared)),
+        needed=dict(sorted(needed.items())),
         freed=freed,
     )
 
@@ -155,10 +162,8 @@ def _freed(tree: Checkout, suspended: Iterable[Object]) -> Iterator[Freed]:
             yield Freed(item, row.field, file, document)
 
 
-def _moving(cluster: Cluster, wanted: Collection[Identity]) -> frozenset[Identity]:
-    """Return what would change by itself if only `wanted` were gated, as `check --repo` says."""
-    if not wanted:
-        return frozenset()
+def _closed(cluster: Cluster, wanted: Iterable[Identity]) -> GatedCluster:
+    """Return a cluster with a policy of `wanted`."""
     # Any object will do: of a policy that is not written yet no finding names a place.
     _, manifest = next(iter(cluster.objects.values()))
     own = Gate(
@@ -167,8 +172,44 @@ def _moving(cluster: Cluster, wanted: Collection[Identity]) -> frozenset[Identit
         manifest=manifest,
         path="",
     )
-    gates = (*cluster.gates, own)
-    closed = GatedCluster(replace(cluster, gates=gates))
+    return GatedCluster(replace(cluster, gates=(*cluster.gates, own)))
+
+
+def _needed(cluster: Cluster, wanted: Collection[Identity]) -> dict[Identity, str]:
+    """Return all of `wanted` for which something waits that stays open, with the name of that."""
+    needed: dict[Identity, str] = {}
+    left = set(wanted)
+    # What one of these waits for is found by itself.
+    while found := _blocking(cluster, left):
+        needed |= found
+        left -= found.keys()
+    return needed
+
+
+def _blocking(cluster: Cluster, wanted: Collection[Identity]) -> dict[Identity, str]:
+    """Return those of `wanted` that would block what stays open, each with the name of that.
+
+    kustomize-controller lets it fail while what it waits for has an older revision.
+    """
+    found: dict[Identity, str] = {}
+    if not wanted:
+        return found
+    for finding in order.check(_closed(cluster, wanted)):
+        dependency = cluster.kustomizations.get(finding.current or "")
+        if finding.rule is not rules.DEPENDS_BLOCKED or dependency is None:
+            continue
+        blocking = identity(dependency)
+        # Of another policy it is not for this one to say.
+        if blocking in wanted:
+            found[blocking] = str(finding.about)
+    return found
+
+
+def _moving(cluster: Cluster, wanted: Collection[Identity]) -> frozenset[Identity]:
+    """Return what would change by itself if only `wanted` were gated, as `check --repo` says."""
+    if not wanted:
+        return frozenset()
+    closed = _closed(cluster, wanted)
     found = set()
     for finding in movement.check(closed):
         moving = finding.about

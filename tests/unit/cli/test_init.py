@@ -315,6 +315,36 @@ def test_what_the_root_applies_as_well_is_left_out(repository: Path, capsys: Cap
     assert "twice" not in str(policy_of(repository)["spec"]["targets"])
 
 
+def test_what_blocks_something_that_stays_open_is_left_out(
+    repository: Path, capsys: Capture
+) -> None:
+    """Closed it would let that fail; `check --repo` finds nothing of it."""
+    below = "clusters/production"
+    shutil.rmtree(repository / "clusters/staging")
+    waits = "  dependsOn: [{name: %s}]"
+    files = {
+        f"{below}/twice.yaml": KUSTOMIZATION.format(
+            name="twice", path=f"{below}/shared", more=waits % "first"
+        ),
+        f"{below}/first.yaml": KUSTOMIZATION.format(
+            name="first", path="first", more=waits % "base" + "\n  suspend: false"
+        ),
+        f"{below}/base.yaml": KUSTOMIZATION.format(name="base", path="base", more=""),
+    }
+    for place in (f"{below}/shared", "first", "base"):
+        files[f"{place}/config.yaml"] = CONFIG.replace("shop", place.replace("/", "-"))
+    write(repository, files)
+    code, out, _ = called(capsys, "init", str(repository), "--yes")
+    assert code == 0
+    assert policy_of(repository)["spec"]["targets"][1]["names"] == ["apps"]
+    first = "left out: Kustomization flux-system/first, because Kustomization flux-system/twice "
+    base = "left out: Kustomization flux-system/base, because Kustomization flux-system/first "
+    assert f"{first}waits for it and stays open" in out
+    assert f"{base}waits for it and stays open" in out
+    assert "removed" not in out
+    assert called(capsys, "check", "--repo", str(repository), "--no-cache")[0] == 0
+
+
 def test_another_cluster_is_not_closed_from_here(repository: Path, capsys: Capture) -> None:
     """A Job reaches what is here: the Kustomization, and nothing of what it applies there."""
     below = "clusters/production"
