@@ -125,6 +125,9 @@ def _cut(
 
 def _long(facts: Facts, longest: timedelta) -> Iterator[Result]:
     """Report the longest closure, if it is too long."""
+    # Only an override opens such a policy, which says so (`outside-windows`).
+    if not facts.timetable.windows and facts.timetable.outside_windows == "Closed":
+        return
     closures = list(facts.closures(longest))
     if not closures:
         return

@@ -80,14 +80,14 @@ def _list(tree: Tree) -> list[Tree]:
 
 
 def _outside(spec: dict[str, Tree]) -> Iterator[Finding]:
-    outside = spec.get("outsideWindows", "Closed")
+    outside = spec.get("outsideWindows")
     windows = spec.get("windows", {})
     path = "spec.outsideWindows"
-    # A policy of freezes only, written without saying so.
-    if outside == "Closed" and windows == {}:
+    # A policy of freezes only, written without saying so. Said, it is open by an override alone.
+    if outside is None and windows == {}:
         must = (
-            "must be Open for a policy with only freezes, or `windows` must have an entry: "
-            "otherwise the policy is always closed"
+            "must be Open for a policy with only freezes, or Closed for one that only an override "
+            "opens, or `windows` must have an entry"
         )
         yield Finding(rules.OUTSIDE_WINDOWS, must, path=path)
     # Both say "open": one of them was not meant.
@@ -112,6 +112,13 @@ def _beyond_edges(spec: dict[str, Tree]) -> Iterator[Finding]:
         given = spec.get(name, {})
         if given not in _NOTHING and given != _AS_WITHOUT.get(name):
             yield Finding(rules.KUBECTL_FIELD, must, path=f"spec.{name}")
+    # Without any edge nothing would close the targets in the first place.
+    if spec.get("outsideWindows") == "Closed" and spec.get("windows", {}) == {}:
+        must = (
+            "must have an entry with the actuator Kubectl, which acts only at edges; or use the "
+            "actuator Gate"
+        )
+        yield Finding(rules.KUBECTL_FIELD, must, path="spec.windows")
 
 
 def _elsewhere(spec: dict[str, Tree], home: Tree) -> Iterator[Finding]:

@@ -46,11 +46,17 @@ _UNKNOWN_KIND: dict[str, Schema] = {
     "else": {"required": ["apiVersion", "resource", "suspendField"]},
 }
 _ONLY_NULL: dict[str, Schema] = {"additionalProperties": {"type": "null"}}
-# Windows are needed unless everything is open but for freezes.
+# Windows are needed unless the policy says what holds without: open but for freezes, or closed but
+# for overrides.
 _NO_WINDOWS: dict[str, Schema] = {
     "if": {"properties": {"outsideWindows": {"const": "Open"}}, "required": ["outsideWindows"]},
     "then": {"properties": {"windows": _ONLY_NULL}},
-    "else": {"properties": {"windows": {"not": _ONLY_NULL}}, "required": ["windows"]},
+    "else": {
+        "anyOf": [
+            {"required": ["outsideWindows"]},
+            {"properties": {"windows": {"not": _ONLY_NULL}}, "required": ["windows"]},
+        ]
+    },
 }
 
 
@@ -369,7 +375,10 @@ class Spec(Part):
     )
     outside_windows: Literal["Closed", "Open"] = field(
         default="Closed",
-        description="The state outside all windows; `Open` for a policy with only freezes.",
+        description=(
+            "The state outside all windows; `Open` for a policy with only freezes, `Closed` for "
+            "one without windows, which only an override opens."
+        ),
     )
     state: Literal["Scheduled", "Open", "Closed"] = field(
         default="Scheduled",

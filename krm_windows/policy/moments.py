@@ -121,13 +121,52 @@ def _read(text: str, role: Role) -> Moment[Value]:
     if shaped:
         shape, found = shaped
         return Moment(shorter, shape.read(found, role))
-    raise _refusal(rules.MOMENT_SYNTAX, _must(words, role), text, _meant(text, role))
+    raise _two_moments(words, text, role) or _refusal(
+        rules.MOMENT_SYNTAX, _must(words, role), text, _meant(text, role)
+    )
+
+
+def _two_moments(words: str, text: str, role: Role) -> RefusedError | None:
+    """Refuse a beginning that was written with its end: `Mon-Fri 22:00-05:00`."""
+    if role is not Role.BEGIN or len(words) > _GUESSED:
+        return None
+    from krm_windows.policy import spellings  # noqa: PLC0415 - needed for a finding only
+
+    for begins, ends in spellings.span(words):
+        proposed: str | None = begins
+        if not _readable(begins, role):
+            proposed = _meant(begins, role)
+        if proposed and _readable(ends, Role.END):
+            must = (
+                f'must be {role.value}; write the end as `closes: "{ends}"`, of a freeze as '
+                f'`ends: "{ends}"`'
+            )
+            return _refusal(rules.MOMENT_SYNTAX, must, text, proposed)
+    return None
+
+
+def _without_year(words: str, role: Role) -> str:
+    """Say how to write a day that has no year; empty where a text is none."""
+    if len(words) > _GUESSED:
+        return ""
+    from krm_windows.policy import spellings  # noqa: PLC0415 - likewise
+
+    found = spellings.of_any_year(words, ends=role.ends)
+    if found is None:
+        return ""
+    dated, yearly = found
+    if role.recurs:
+        return f'must have a year, as in "{dated}", or be a schedule for each year: "{yearly}"'
+    return f'must have a year, as in "{dated}"'
 
 
 def _must(words: str, role: Role) -> str:
     """Say what a text lacks, or what its field takes."""
     if _NO_YEAR.fullmatch(words):
         return "must have a year, as in 2026-12-20"
+    without_year = _without_year(words, role)
+    if without_year:
+        return without_year
     # Days alone: with any time they would be a moment.
     if role.recurs and _shaped(f"{words} 00:00"):
         return 'must have a time, as in "Mon 08:00"'

@@ -24,7 +24,13 @@ FIELDS = {
     Role.DEADLINE: ("adoptUntil",),
 }
 
-SCHEDULES = ("0 8 * * MON", "0,30 9-16 * * 1-5", "0 22 1 * *", *schedules.DESCRIPTORS)
+SCHEDULES = (
+    "0 8 * * MON",
+    "0,30 9-16 * * 1-5",
+    "0 22 1 * *",
+    "0 0 24 12 *",
+    *schedules.DESCRIPTORS,
+)
 
 
 class Refused(NamedTuple):
@@ -55,6 +61,8 @@ REFUSED = (
     Refused("every Monday at 8", Role.BEGIN),
     Refused("workdays 08:00", Role.BEGIN),
     Refused("the 15th 10:30", Role.BEGIN),
+    Refused("Mon-Fri 22:00-05:00", Role.BEGIN),
+    Refused("Dec 24", Role.BEGIN),
     Refused("12-20", Role.BEGIN, "2026-12-20"),
     Refused("20.12.2026", Role.BEGIN),
     Refused("20 December 2026", Role.BEGIN),

@@ -5,8 +5,8 @@ Nothing here is accepted: what comes out is proposed, where it is a moment.
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection
-from datetime import date
+from collections.abc import Callable, Collection, Iterator
+from datetime import date, time, timedelta
 
 from krm_windows.policy.findings import closest
 from krm_windows.schedule.cron import MONTHS
@@ -116,6 +116,102 @@ def _on_24_hours(found: re.Match[str]) -> str:
 def _hour(found: re.Match[str]) -> str:
     """Write an hour alone as a time."""
     return f" {int(found[1]):02}:00"
+
+
+# `Dec 1`, `24th of December 12:00`: some day, and of each year as likely as of this one.
+_TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"
+_OF_ANY_YEAR = tuple(
+    re.compile(rf"(?:(?:every|each|on) )?{words}(?:,? {_TIME})?", re.ASCII | re.IGNORECASE)
+    for words in (
+        rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)? (?:of )?{_MONTH}",
+        rf"{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?",
+    )
+)
+# A month alone is spelt out: `mar` and `mai` are days or months in one language or another.
+_ALONE = "january|february|march|april|may|june|july|august|september|october|november|december"
+_WHOLE_MONTH = re.compile(rf"(?:(?:every|each|in|all of) )?(?P<name>{_ALONE})", re.IGNORECASE)
+# The year of examples; it is no leap year.
+_YEAR = 2026
+
+
+def of_any_year(text: str, *, ends: bool) -> tuple[str, str] | None:
+    """Return a day without a year as a date of an example, and as a schedule for each year.
+
+    As an end it is the day's last instant, if it has no time; a month has a first and a last day.
+    """
+    words = " ".join(_plain(text).split())
+    whole = _WHOLE_MONTH.fullmatch(words)
+    if whole:
+        return _whole_month(_number(whole["name"][:3].lower()), ends=ends)
+    found = next(filter(None, (each.fullmatch(words) for each in _OF_ANY_YEAR)), None)
+    if found is None:
+        return None
+    try:
+        day = date(_YEAR, _number(found["name"].lower()), int(found["day"]))
+        at = time(int(found["hour"] or 0), int(found["minute"] or 0))
+    except ValueError:
+        return None
+    if found["hour"]:
+        return f"{day}T{at:%H:%M}", _yearly(day, at)
+    return day.isoformat(), _yearly(_counted(day, ends=ends))
+
+
+def _whole_month(month: int, *, ends: bool) -> tuple[str, str]:
+    day = date(_YEAR, month, 1)
+    if ends:
+        # 32 days after the first of a month it is the next one.
+        day = (day + timedelta(days=32)).replace(day=1) - timedelta(days=1)
+    return day.isoformat(), _yearly(_counted(day, ends=ends))
+
+
+def _counted(day: date, *, ends: bool) -> date:
+    """Return the day at whose midnight something begins or ends; an end includes its day."""
+    if ends:
+        return day + timedelta(days=1)
+    return day
+
+
+def _yearly(day: date, at: time = time()) -> str:
+    """Return the schedule of a day of each year."""
+    return f"{at.minute} {at.hour} {day.day} {day.month} *"
+
+
+# `Mon-Fri 22:00-05:00`, `weekdays 22-05`, `2nd Tue 2am to 5am`; numbers alone may be a date.
+_CLOCK = r"\d{1,2}(?::\d{2})?(?: ?[ap]m)?"
+_SPAN = re.compile(
+    rf"(?P<days>(?:\d[a-z]{{2}} )?[a-z][a-z, -]*|(?=\d{{1,2}}:))(?P<begins>{_CLOCK})"
+    rf" ?(?:-|to|until|till) ?(?P<ends>{_CLOCK})",
+    re.ASCII | re.IGNORECASE,
+)
+_BETWEEN = (" - ", " to ", " until ", " till ")
+
+
+def span(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what may be the beginning and the end of a time that is written as one moment."""
+    words = " ".join(_plain(text).split())
+    found = _SPAN.fullmatch(words)
+    if found:
+        days = found["days"].strip() or "every day"
+        yield f"{days} {_clock(found['begins'])}", _clock(found["ends"])
+    # `Fri 12:00 to Mon 06:00`
+    for separator in _BETWEEN:
+        begins, _, ends = words.partition(separator)
+        yield begins, ends
+
+
+def _clock(written: str) -> str:
+    """Write a time with minutes and 24 hours."""
+    for pattern, change in ((_AM_OR_PM, _on_24_hours), (_HOUR_ALONE, _on_the_hour)):
+        written = pattern.sub(change, written)
+    return written
+
+
+_AM_OR_PM = re.compile(r"(\d{1,2})(?::(\d{2}))? ?([ap])m", re.ASCII | re.IGNORECASE)
+_HOUR_ALONE = re.compile(r"^\d{1,2}$", re.ASCII)
+
+
+def _on_the_hour(found: re.Match[str]) -> str:
+    return f"{int(found[0]):02}:00"
 
 
 _DAY = r"(?:sun|mon|tue|wed|thu|fri|sat)"

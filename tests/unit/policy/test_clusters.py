@@ -35,6 +35,11 @@ def found(patch: str) -> list[tuple[str, str]]:
     ]
 
 
+def test_a_policy_without_windows_says_what_holds() -> None:
+    """Closed, only an override opens it; so is a cluster of it."""
+    assert found("{e: {windows: null, outsideWindows: Closed}}") == []
+
+
 def test_a_cluster_changes_one_entry_and_keeps_the_others() -> None:
     """A patch over a map merges; null removes; a list is replaced."""
     policy, results = loaded(
@@ -84,6 +89,12 @@ def test_an_unknown_cluster_is_an_error_that_names_the_known() -> None:
             "end-order",
         ),
         ("{e: {windows: null}}", "spec.clusters.e", "outside-windows"),
+        # Said, it is what only an override opens; without any edge nothing would close it.
+        (
+            "{e: {windows: null, outsideWindows: Closed, actuator: {type: Kubectl}}}",
+            "spec.clusters.e",
+            "kubectl-field",
+        ),
         ("{e: {freezes: {}}}", "spec.clusters.e.freezes", "cluster-empty-map"),
         ("{e: {windows: {week: {}}}}", "spec.clusters.e.windows.week", "cluster-empty-map"),
         ("{e: , f: {interval: 5m}}", "spec.clusters.e", "cluster-null"),

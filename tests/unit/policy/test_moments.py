@@ -218,6 +218,54 @@ def test_a_refusal_names_the_rule_and_the_likely_fix(
 
 
 @pytest.mark.parametrize(
+    ("text", "begins", "ends"),
+    [
+        ("Mon-Fri 22:00-05:00", "Mon-Fri 22:00", "05:00"),
+        ("weekdays 22-05", "weekdays 22:00", "05:00"),
+        ("2nd Tue 02:00 to 05:00", "2nd Tue 02:00", "05:00"),
+        ("22:00-05:00", "every day 22:00", "05:00"),
+        ("every Sunday 3am-5pm", "Sunday 03:00", "17:00"),
+        ("Fri 12:00 to Mon 06:00", "Fri 12:00", "Mon 06:00"),
+        ("Mon 22:00 \u2013 05:00", "Mon 22:00", "05:00"),
+    ],
+)
+def test_a_beginning_with_its_end_is_two_fields(text: str, begins: str, ends: str) -> None:
+    """The message has both; what is proposed is the beginning alone."""
+    with pytest.raises(RefusedError) as caught:
+        moments.parse(text, Role.BEGIN)
+    (finding,) = caught.value.findings
+    assert finding.proposed == begins
+    assert f'write the end as `closes: "{ends}"`' in finding.must
+    assert refusal(text, Role.ONCE) == ("moment-syntax", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "role", "dated"),
+    [
+        ("Dec 31", Role.END, '"2026-12-31", or be a schedule for each year: "0 0 1 1 *"'),
+        ("December", Role.END, '"2026-12-31", or be a schedule for each year: "0 0 1 1 *"'),
+        ("Dec 31 18:00", Role.END, '"2026-12-31T18:00", or be a schedule for each year: '),
+        ("Dec 24", Role.ONCE, '"2026-12-24"'),
+    ],
+)
+def test_a_day_without_a_year_ends_with_it(text: str, role: Role, dated: str) -> None:
+    """A date as an end includes its day, and a schedule is the next midnight."""
+    with pytest.raises(RefusedError) as caught:
+        moments.parse(text, role)
+    (finding,) = caught.value.findings
+    assert finding.must.startswith(f"must have a year, as in {dated}")
+
+
+@pytest.mark.parametrize("text", ["Feb 29", "Dec 32", "22:00-29:00", "mar 08:00", "Dec 1 25:00"])
+def test_what_is_no_day_of_every_year_is_refused_as_before(text: str) -> None:
+    """Nothing is guessed of it; `mar` is a Tuesday in French."""
+    with pytest.raises(RefusedError) as caught:
+        moments.parse(text, Role.BEGIN)
+    (finding,) = caught.value.findings
+    assert finding.must == f"must be {Role.BEGIN.value}"
+
+
+@pytest.mark.parametrize(
     ("text", "must"),
     [
         ("12-20", "must have a year, as in 2026-12-20"),
@@ -225,6 +273,15 @@ def test_a_refusal_names_the_rule_and_the_likely_fix(
         ("12/20", "must have a year, as in 2026-12-20"),
         ("Mon-Fri", 'must have a time, as in "Mon 08:00"'),
         ("last Friday", 'must have a time, as in "Mon 08:00"'),
+        *(
+            (text, f'must have a year, as in "{dated}", or be a schedule for each year: "{yearly}"')
+            for text, dated, yearly in (
+                ("Dec 1", "2026-12-01", "0 0 1 12 *"),
+                ("24th of December, 12:00", "2026-12-24T12:00", "0 12 24 12 *"),
+                ("on 24. Dez", "2026-12-24", "0 0 24 12 *"),
+                ("every December", "2026-12-01", "0 0 1 12 *"),
+            )
+        ),
     ],
 )
 def test_what_is_missing_is_said(text: str, must: str) -> None:
