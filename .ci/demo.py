@@ -19,7 +19,8 @@ EXAMPLE = Path("examples/no-deploy-friday")
 POLICY = EXAMPLE / "no-deploy-friday.yaml"
 BUILT = Path(".cache/demo.yaml")
 ENGINES = {"kustomize": ["kustomize", "build"], "kubectl": ["kubectl", "kustomize"]}
-COLUMNS = 80
+# Those of the terminal, within reason.
+COLUMNS = min(shutil.get_terminal_size((80, 0)).columns, 80)
 OPTION = "--enable-alpha-plugins"
 
 

@@ -196,4 +196,4 @@ def _show(every: Sequence[Account], arguments: argparse.Namespace) -> None:
         output.show(account_page.render(every))
     else:
         width = past.width()
-        output.show("\n".join(account_text.render(made, width) for made in every))
+        output.show_words("\n".join(account_text.render(made, width) for made in every))

@@ -145,7 +145,7 @@ def _run(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
         return code
     if arguments.print_schedule:
         timetables = [version.timetable for version in versions]
-        output.show_words("".join(_schedule(timetables)))
+        output.show("".join(_schedule(timetables)))
         return code
     # A pipeline that is itself what is demanded needs neither a status nor a token.
     if arguments.sha is not None and arguments.forge is None:

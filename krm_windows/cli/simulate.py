@@ -153,4 +153,4 @@ def _show(every: list[Simulation], arguments: argparse.Namespace) -> None:
 
         output.show(simulation_page.render(every))
     else:
-        output.show(simulation_text.render(every, past.width()))
+        output.show_words(simulation_text.render(every, past.width()))

@@ -2,14 +2,17 @@
 
 import textwrap
 from collections.abc import Iterator
+from itertools import islice
 
 from krm_windows.escape import word
 from krm_windows.history.account import Account, Override, Stretch
 from krm_windows.history.revisions import Revision, State
 from krm_windows.history.simulation_text import COMMIT
 from krm_windows.preview.clock import shown
-from krm_windows.preview.text import span
+from krm_windows.preview.text import aligned, span
 
+Row = tuple[str, str, str, str]
+"""The cells of an opening: two instants, a length, and rules."""
 STATES = {
     State.READ: "in force",
     State.UNREADABLE: "cannot be read: the previous version stays in force",
@@ -73,11 +76,7 @@ def _lines(account: Account, width: int) -> Iterator[str]:
             line = " " * _EDGE + word(problem)
             yield from _wrapped(line, width, _EDGE)
     yield ""
-    opened = "opened".ljust(_EDGE)
-    closed = "closed".ljust(_EDGE)
-    yield f"{opened}{closed}open for    by"
-    for stretch in account.stretches:
-        yield from _stretch(account, stretch)
+    yield from _openings(account)
     yield ""
     if not account.overrides:
         yield "no overrides"
@@ -105,31 +104,44 @@ def _version(account: Account, revision: Revision) -> str:
     return found
 
 
-def _stretch(account: Account, stretch: Stretch) -> Iterator[str]:
-    """Yield a line for each opening of a version, or what else is to be said of its time."""
+def _openings(account: Account) -> Iterator[str]:
+    """Yield the table of what was open, and a line above what was so by a version."""
+    parts = [(_name(stretch), list(_rows(account, stretch))) for stretch in account.stretches]
+    every: list[Row] = []
+    for _, rows in parts:
+        every += rows
+    # All are aligned, so each is as wide as the widest of any version.
+    head, *lines = aligned(["opened", "closed", "open for", "by"], every)
+    yield head
+    remaining = iter(lines)
+    for name, rows in parts:
+        if name:
+            yield name
+        yield from islice(remaining, len(rows))
+
+
+def _name(stretch: Stretch) -> str:
+    if stretch.revision is None:
+        return ""
+    return f"version {stretch.revision.commit.name[:COMMIT]}"
+
+
+def _rows(account: Account, stretch: Stretch) -> Iterator[Row]:
+    """Yield each opening of a version, or what else is to be said of its time."""
     begins = shown(stretch.begins, account.zone)
     ends = shown(stretch.ends, account.zone)
     if stretch.revision is None:
         length = span(stretch.ends - stretch.begins)
-        yield _row(begins, ends, length, "no policy: nothing is gated")
+        yield begins, ends, length, "no policy: nothing is gated"
         return
     # A version that was never open has no line below its own.
-    commit = stretch.revision.commit
-    yield f"version {commit.name[:COMMIT]}"
     for opening in account.openings:
         if stretch.begins <= opening.begins < stretch.ends:
             first = shown(opening.begins, account.zone)
             last = shown(opening.ends, account.zone)
             length = span(opening.ends - opening.begins)
             rules = ", ".join(opening.rules)
-            yield _row(first, last, length, rules)
-
-
-def _row(begins: str, ends: str, length: str, words: str) -> str:
-    # A space at least between two, also where a time is longer than its column.
-    first = begins.ljust(_EDGE - 1)
-    last = ends.ljust(_EDGE - 1)
-    return f"{first} {last} {length:<11} {words}"
+            yield first, last, length, rules
 
 
 def _override(account: Account, override: Override, width: int) -> Iterator[str]:

@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING
 from krm_windows.gate import wallclock
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.gate.zones import Zone
+from krm_windows.plan.zone_rules import FIRST_YEAR
 from krm_windows.schedule.timeline import Segment, timeline
 
 if TYPE_CHECKING:
     from krm_windows.policy.model import Spec
+
+_MINUTE = timedelta(minutes=1)
+# Before it a timetable has no rules of its zone.
+_EARLIEST = datetime(FIRST_YEAR, 1, 2, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +60,26 @@ class Calendar:
         return self.timetable.zone
 
     @property
+    def is_open_before(self) -> bool:
+        """Whether it is open in the minute before these days."""
+        return _is_open(self.timetable, self.begins - _MINUTE)
+
+    @property
+    def is_open_after(self) -> bool:
+        """Whether it is open in the minute after these days."""
+        return _is_open(self.timetable, self.ends)
+
+    @property
     def name(self) -> str:
         """The policy, and the cluster if it is for one: `flux-system/week on plant-7`."""
         return named(self.timetable)
+
+
+def _is_open(timetable: Timetable, at: datetime) -> bool:
+    # Before that, nobody knows.
+    if at < _EARLIEST:
+        return True
+    return any(segment.open for segment in timeline(timetable, at, at + _MINUTE))
 
 
 def named(timetable: Timetable) -> str:

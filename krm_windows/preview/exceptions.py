@@ -17,6 +17,7 @@ from krm_windows.plan.zone_rules import FIRST_YEAR
 from krm_windows.schedule.timeline import instant, openings
 
 _FAR = timedelta(days=400)
+_MINUTE = timedelta(minutes=1)
 # Before it a timetable has no rules of its zone.
 _EARLIEST = datetime(FIRST_YEAR, 1, 2, tzinfo=UTC)
 # Rules that are remembered, as many as a fleet has that differ: a service goes on for years.
@@ -68,6 +69,23 @@ def whole(
         intervals = _touching(rule, timetable.zone, begins, ends)
         found.extend(Span(rule, *interval) for interval in intervals)
     return _in_order(found)
+
+
+def goes_back(timetable: Timetable, span: Span) -> bool:
+    """Whether a freeze or override is in force in the minute before a span of it, too."""
+    return _holds(timetable, span, span.begins - _MINUTE)
+
+
+def goes_on(timetable: Timetable, span: Span) -> bool:
+    """Whether a freeze or override is in force in the minute after a span of it, too."""
+    return _holds(timetable, span, span.ends)
+
+
+def _holds(timetable: Timetable, span: Span, at: datetime) -> bool:
+    # Before that, nobody knows.
+    if at < _EARLIEST:
+        return True
+    return bool(_in_force(span.rule, timetable.zone, at, at + _MINUTE))
 
 
 def _in_order(found: Iterable[Span]) -> tuple[Span, ...]:

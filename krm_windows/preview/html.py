@@ -319,7 +319,7 @@ def _table(row: Row, number: int) -> Element:
 
 
 def _line(row: Row, line: Line, name: str) -> Element:
-    fact = line.run.first
+    fact, last = line.run.first, line.run.last
     swatch = element("span", class_=f"swatch {fact.kind}", aria_hidden="true")
     kind = element("td", swatch, KINDS[fact.kind])
     if fact.kind == "clock":
@@ -327,9 +327,9 @@ def _line(row: Row, line: Line, name: str) -> Element:
     return element(
         "tr",
         kind,
-        element("td", _time(row, fact.begins)),
+        element("td", _time(row, fact.begins, "before these days" if fact.goes_back else "")),
         # Of what recurs, the end of the last one, and the length of each.
-        element("td", _time(row, line.run.last.ends)),
+        element("td", _time(row, last.ends, "after these days" if last.goes_on else "")),
         element("td", span(fact.ends - fact.begins), class_="length"),
         element("td", *_by(fact), recurring(line.run)),
         id=name,
@@ -346,12 +346,8 @@ def _by(fact: Fact) -> Iterator[Child]:
         yield f" {fact.reason}"
 
 
-def _time(row: Row, at: datetime) -> Element:
-    words = shown(at, row.zone)
-    # The rims of the days are no edges: what is open there was open before, or still is after.
-    if at <= row.begins:
-        words = "before these days"
-    if at >= row.ends:
-        words = "after these days"
+def _time(row: Row, at: datetime, beyond: str) -> Element:
+    """Return an instant in words; of the rim of the days, which is no edge, what is beyond it."""
+    words = beyond or shown(at, row.zone)
     # The instant with its offset, for whatever reads `<time>` (HTML, 4.5.14).
     return element("time", words, datetime=stamp(at, row.zone))

@@ -81,6 +81,7 @@ def _merged(close: Sequence[tuple[int, Fact]]) -> Iterator[tuple[int, Fact]]:
         first,
         kind="often",
         ends=last.ends,
+        goes_on=last.goes_on,
         rules=tuple(rules),
         label=label,
         words=words,

@@ -47,7 +47,8 @@ class Fact:
 
     A clock change is an instant. `kind` is `open` (`often` where many are drawn as one), `freeze`,
     `override-open`, `override-closed` or `clock`; lane 0 is what results, others what was asked
-    for. `rules` are paths in the spec; `reason` is the user's.
+    for. `rules` are paths in the spec; `reason` is the user's. What `goes_back` was so before these
+    days, and what `goes_on` is so after them.
     """
 
     kind: str
@@ -58,6 +59,8 @@ class Fact:
     words: str
     reason: str = ""
     lane: int = 0
+    goes_back: bool = False
+    goes_on: bool = False
 
     @property
     def grouping_key(self) -> tuple[str, ...]:
@@ -128,16 +131,16 @@ class Row:
         return number
 
     def hover(self, fact: Fact) -> str:
-        """Say a fact with its cluster, its zone and its exact instants; the rims are none.
+        """Say a fact with its cluster, its zone and its exact instants, if it has them.
 
         What is written about its windows comes last.
         """
         if fact.kind == "clock":
             return f"{self.title}: {fact.words}; {clock.stamp(fact.begins, self.zone)}"
         since, until = "before", "after"
-        if fact.begins > self.begins:
+        if not fact.goes_back:
             since = clock.stamp(fact.begins, self.zone)
-        if fact.ends < self.ends:
+        if not fact.goes_on:
             until = clock.stamp(fact.ends, self.zone)
         said = [f"{self.title}: {fact.words}", f"{since} to {until} ({self.zone.key})"]
         said += (text for rule, text in self.descriptions if rule in fact.rules)
@@ -154,11 +157,11 @@ class Row:
             yield f"{of}gates {some(gates.targets, _SOME)}"
 
     def edges(self) -> Iterator[datetime]:
-        """Yield every instant at which something changes; the rims are none."""
+        """Yield every instant at which something changes."""
         for fact in self.facts:
-            if fact.begins > self.begins or fact.kind == "clock":
+            if not fact.goes_back:
                 yield fact.begins
-            if fact.ends < self.ends:
+            if not fact.goes_on:
                 yield fact.ends
 
     def state(self, at: datetime) -> str:
@@ -417,9 +420,20 @@ def _shift(change: ClockChange) -> str:
 def _open(calendar: Calendar, segment: Segment) -> Fact:
     # `windows.working-week` is `working-week` on a bar; `state` is in no map.
     label = ", ".join(rule.partition(".")[2] or rule for rule in segment.rules)
-    when = _when(calendar, segment.begins, segment.ends)
-    words = f"open {when}, by {', '.join(segment.rules)}"
-    return Fact("open", segment.begins, segment.ends, segment.rules, label, words)
+    goes_back = segment.begins <= calendar.begins and calendar.is_open_before
+    goes_on = segment.ends >= calendar.ends and calendar.is_open_after
+    made = Fact(
+        kind="open",
+        begins=segment.begins,
+        ends=segment.ends,
+        rules=segment.rules,
+        label=label,
+        words="",
+        goes_back=goes_back,
+        goes_on=goes_on,
+    )
+    words = f"open {_when(calendar, made)}, by {', '.join(segment.rules)}"
+    return replace(made, words=words)
 
 
 def _exception(
@@ -428,24 +442,28 @@ def _exception(
     lane: int,
 ) -> Fact:
     name = found.rule.key
-    when = _when(calendar, found.begins, found.ends)
-    return Fact(
+    at_first, at_last = found.begins <= calendar.begins, found.ends >= calendar.ends
+    made = Fact(
         kind=found.kind,
         begins=found.begins,
         ends=found.ends,
         rules=(found.rule.name,),
         label=name,
-        words=f"{KINDS[found.kind]} {name}, {when}: {found.rule.reason}",
+        words="",
         reason=found.rule.reason,
         lane=lane,
+        goes_back=at_first and exceptions.goes_back(calendar.timetable, found),
+        goes_on=at_last and exceptions.goes_on(calendar.timetable, found),
     )
+    words = f"{KINDS[found.kind]} {name}, {_when(calendar, made)}: {found.rule.reason}"
+    return replace(made, words=words)
 
 
-def _when(calendar: Calendar, begins: datetime, ends: datetime) -> str:
-    """Say from when to when; the rims of the calendar are no edges."""
+def _when(calendar: Calendar, fact: Fact) -> str:
+    """Say from when to when, as far as that is within these days."""
     since, until = "from before", "after these days"
-    if begins > calendar.begins:
-        since = clock.shown(begins, calendar.zone)
-    if ends < calendar.ends:
-        until = clock.shown(ends, calendar.zone)
-    return f"{since} to {until} ({span(ends - begins)})"
+    if not fact.goes_back:
+        since = clock.shown(fact.begins, calendar.zone)
+    if not fact.goes_on:
+        until = clock.shown(fact.ends, calendar.zone)
+    return f"{since} to {until} ({span(fact.ends - fact.begins)})"

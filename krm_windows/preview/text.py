@@ -37,6 +37,8 @@ OUTSIDE = " "
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 # The column of an edge: `Mon 2026-12-14 08:00` and two spaces.
 _EDGE = 22
+# `open for`, and `3 d 23 h`.
+_LENGTH = 12
 # So many names are listed before "and 12 more".
 _FEW = 4
 _DAY = timedelta(days=1)
@@ -257,20 +259,32 @@ def _table(calendar: Calendar, width: int) -> Iterator[str]:
             yield f"{opens} to {closes}"
             yield f"    {length}, {rules}"
         return
-    yield f"{'opens':<{_EDGE}}{'closes':<{_EDGE}}{'open for':<12}by"
-    for opens, closes, length, rules in rows:
-        yield f"{opens:<{_EDGE - 1}} {closes:<{_EDGE - 1}} {length:<11} {rules}"
+    yield from aligned(["opens", "closes", "open for", "by"], rows)
+
+
+def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table of two instants, a length of time, and words.
+
+    A column is wider than most need where something in it is: an instant with its offset, say.
+    """
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    # Of the last column lines have no blanks at their end.
+    least = (_EDGE, _EDGE, _LENGTH, 0)
+    sizes = [max(width + 2, size) for width, size in zip(widths, least, strict=True)]
+    for row in (head, *rows):
+        padded = (f"{cell:<{size}}" for cell, size in zip(row, sizes, strict=True))
+        yield "".join(padded).rstrip()
 
 
 def _row(calendar: Calendar, run: Run[Segment]) -> tuple[str, str, str, str]:
     """Return the cells of an interval, or of many that recur.
 
-    Where it meets the rim of the calendar is no edge of a window.
+    Where it goes on beyond the rim of the calendar is no edge of a window.
     """
     opens, closes = "(before)", "(after)"
-    if run.first.begins > calendar.begins:
+    if run.first.begins > calendar.begins or not calendar.is_open_before:
         opens = shown(run.first.begins, calendar.zone)
-    if run.last.ends < calendar.ends:
+    if run.last.ends < calendar.ends or not calendar.is_open_after:
         closes = shown(run.last.ends, calendar.zone)
     length = span(run.first.ends - run.first.begins)
     return opens, closes, length, f"{', '.join(run.first.rules)}{recurring(run)}"

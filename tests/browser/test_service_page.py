@@ -449,6 +449,14 @@ def test_pages_are_printed_on_white(served: Served) -> None:
     assert served.browser.execute_script(paper) == "rgb(255, 255, 255)"
     assert not served.find(".actions").is_displayed()
     assert served.find(".picture").is_displayed()
+    # A week is on one sheet, which is as narrow as a phone's screen, and has a desk's layout.
+    inside = "return getComputedStyle(document.querySelector('.picture')).breakInside"
+    assert served.browser.execute_script(inside) == "avoid"
+    screen = {"width": 717, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    served.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    served.open("/")
+    assert served.find(".rows thead").rect["width"] > 600
+    assert served.browser.execute_script("return document.documentElement.scrollWidth") <= 717
 
 
 class TestTokens:

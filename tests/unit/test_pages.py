@@ -46,6 +46,9 @@ def links(page: Path) -> Iterator[str]:
         target = token.attrGet("href") or token.attrGet("src")
         if target is not None:
             yield str(target)
+        # A picture for a phone beside that for a desk, which Markdown has no form for.
+        if token.type in ("html_block", "html_inline"):
+            yield from re.findall(r'(?:src|srcset|href)="([^"]+)"', token.content)
 
 
 @cache

@@ -222,3 +222,21 @@ def test_a_width_that_nobody_could_read_is_refused(
     """Too narrow for a week, or wider than any screen."""
     assert main(["calendar", policy, "-o", "svg", "--width", width]) == 2
     assert f"pixels from 320 to 4000, got '{width}'" in capsys.readouterr().err
+
+
+def test_columns_stay_aligned_where_something_is_wider(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A length of weeks, and an instant of an hour that is repeated, which has its offset."""
+    long = '{opens: "1st Mon 08:00", closes: "3rd Fri 17:30"}'
+    (tmp_path / "wide.yaml").write_text(
+        spec(windows=f'{{long: {long}, repeated: {{opens: "Sun 01:30", closes: "02:10"}}}}')
+    )
+    days = ("--from", "2026-10-01", "--days", "30")
+    page = printed(capsys, "calendar", str(tmp_path / "wide.yaml"), *days)
+    head, *rows = page[page.index("opens  ") :].splitlines()
+    at = head.index("by")
+    assert {row[at - 2 : at] for row in rows} == {"  "}
+    assert {row[at:].partition(".")[0] for row in rows} == {"windows"}
+    assert any("+02:00" in row or "+01:00" in row for row in rows)
+    assert any("11 d 9 h 30 m" in row for row in rows)

@@ -71,7 +71,6 @@ CALLS = {
         "60",
         "--all-clusters",
     ),
-    "schedule": ("merge-gate", "policy.yaml", "--print-schedule"),
 }
 
 

@@ -12,7 +12,7 @@ from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Target, Timetable
 from krm_windows.krm import KubeObject
 from krm_windows.policy.load import load
-from krm_windows.preview import html, markup, merged_bars, svg
+from krm_windows.preview import html, markup, merged_bars, svg, text
 from krm_windows.preview.bands import Band, Quiet
 from krm_windows.preview.calendar import Calendar, Period, calendars, described
 from krm_windows.preview.picture import Picture, draw
@@ -194,6 +194,11 @@ def test_hover_says_cluster_zone_and_instants() -> None:
         "2027-03-26T09:00:00+01:00 to 2027-03-26T18:00:00+01:00 (Europe/Berlin)"
     )
     [freeze] = [fact for fact in row.facts if fact.label == "easter"]
+    # It begins with the first day and ends with the last one.
+    whole = "2027-03-26T00:00:00+01:00 to 2027-03-30T00:00:00+02:00 (Europe/Berlin)"
+    assert row.hover(freeze).endswith(f"; {whole}")
+    [row] = drawn(timetable("plant-7"), start=date(2027, 3, 27), days=2).rows
+    [freeze] = row.facts[:1]
     assert row.hover(freeze).endswith("; before to after (Europe/Berlin)")
 
 
@@ -310,6 +315,36 @@ def test_the_rims_of_the_days_are_no_times() -> None:
     assert draw(every).title == "flux-system/week, 2027-03-09"
 
 
+MIDNIGHTS = WEEK._replace(
+    begins=Recurrence(minutes=frozenset({0}), hours=frozenset({0}), weekdays=frozenset({1})),
+    ends=Recurrence(minutes=frozenset({0}), hours=frozenset({0}), weekdays=frozenset({3})),
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "days", "edges"),
+    [
+        (date(2027, 4, 5), 2, ("Mon 2027-04-05 00:00", "Wed 2027-04-07 00:00")),
+        (date(2027, 4, 5), 1, ("Mon 2027-04-05 00:00", "(after)")),
+        (date(2027, 4, 6), 1, ("(before)", "Wed 2027-04-07 00:00")),
+        # Before 2024 nobody knows what clocks showed.
+        (date(2024, 1, 1), 2, ("(before)", "Wed 2024-01-03 00:00")),
+    ],
+)
+def test_what_begins_with_the_days_is_not_before_them(
+    first: date, days: int, edges: tuple[str, str]
+) -> None:
+    """Nor after them what ends with them: it is asked whether it goes on."""
+    rules = timetable()._replace(windows=(MIDNIGHTS,), freezes=(), overrides=())
+    [line] = text.render(calendars([rules], Period(first, days))).splitlines()[-1:]
+    assert (line[:22].rstrip(), line[22:44].rstrip()) == edges
+    [row] = drawn(rules, start=first, days=days).rows
+    assert (row.facts[0].goes_back, row.facts[0].goes_on) == (
+        edges[0] == "(before)",
+        edges[1] == "(after)",
+    )
+
+
 LONG = "a-window-with-a-name-that-is-as-long-as-names-may-be-in-kubernetes"
 
 
@@ -333,13 +368,13 @@ def test_svg_is_as_wide_as_is_asked_for(width: int) -> None:
     root = ET.fromstring(svg.render(every, width=width))  # noqa: S314 - it is our own
     assert root.get("width") == str(width)
     texts = list(root.iter("{http://www.w3.org/2000/svg}text"))
-    for text in texts:
-        tspans = [text, *text.findall("{http://www.w3.org/2000/svg}tspan")]
+    for words in texts:
+        tspans = [words, *words.findall("{http://www.w3.org/2000/svg}tspan")]
         spoken = max(len(each.text or "") for each in tspans)
         begins = max(float(each.get("x", 0)) for each in tspans)
         # A narrow mean: what is too wide by it is too wide in every font.
-        assert begins + 5 * spoken <= width, text.text
-    assert any("2027-03-08 to 2027-04-04" in (text.text or "") for text in texts)
+        assert begins + 5 * spoken <= width, words.text
+    assert any("2027-03-08 to 2027-04-04" in (words.text or "") for words in texts)
     tracks = root.findall(".//{http://www.w3.org/2000/svg}rect[@class='track']")
     beside = {float(track.get("x", 0)) for track in tracks}
     assert beside == {12.0 if width < 640 else 200.0}
