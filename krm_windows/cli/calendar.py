@@ -1,8 +1,8 @@
 """`krm-windows calendar`: when policies will be open."""
 
 import argparse
-import importlib
 from collections.abc import Sequence
+from datetime import datetime
 
 from krm_windows.cli import output, previews, times
 from krm_windows.cli.arguments import check_cluster, output_format
@@ -69,23 +69,23 @@ def _ics(every: Sequence[Calendar], _: argparse.Namespace) -> None:
     output.show(ics.render(every))
 
 
-def _written(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
-    """Print what a writer returns.
+def _svg(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
+    from krm_windows.preview import svg  # noqa: PLC0415 - takes longer than the calendar
 
-    It is imported only now, as some take longer than the calendar.
-    """
-    # The writer is named by its format: `krm_windows.preview.svg`.
-    writer = importlib.import_module(f"krm_windows.preview.{arguments.output}")
-    # A mark of now would change a page of some days that is kept and compared.
-    now = None if arguments.start is not None else times.now()
-    if arguments.output == "svg":
-        output.show(writer.render(every, now, arguments.width or _WIDTH))
-        return
-    if arguments.output == "html":
-        output.show(writer.render(every, now))
-        return
-    width = output.width() or writer.WIDTH
-    page = writer.render(every, width, now)
+    output.show(svg.render(every, _marked(arguments), arguments.width or _WIDTH))
+
+
+def _html(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
+    from krm_windows.preview import html  # noqa: PLC0415 - likewise
+
+    output.show(html.render(every, _marked(arguments)))
+
+
+def _text(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
+    from krm_windows.preview import text  # noqa: PLC0415 - likewise
+
+    width = output.width() or text.WIDTH
+    page = text.render(every, width, _marked(arguments))
     if output.is_terminal():
         # Takes long to import, and only a terminal needs it.
         from krm_windows.cli.wrapping import wrapped  # noqa: PLC0415
@@ -94,6 +94,14 @@ def _written(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
         output.show_painted(wrapped(page, width), color.paint)
     else:
         output.show(page)
+
+
+def _marked(arguments: argparse.Namespace) -> datetime | None:
+    """Return the instant that is marked: now, where the days are those from today on."""
+    # A mark of now would change a page of some days that is kept and compared.
+    if arguments.start is not None:
+        return None
+    return times.now()
 
 
 def _pixels(text: str) -> int:
@@ -105,4 +113,4 @@ def _pixels(text: str) -> int:
     return int(text)
 
 
-FORMATS = {"text": _written, "json": _json, "html": _written, "svg": _written, "ics": _ics}
+FORMATS = {"text": _text, "json": _json, "html": _html, "svg": _svg, "ics": _ics}

@@ -617,6 +617,10 @@ def formats(command: str) -> list[tuple[tuple[str, ...], str]]:
     for action in commands.choices[command]._actions:
         if action.dest in ("output", "format") and action.choices is not None:
             found += [((action.option_strings[-1], choice), choice) for choice in action.choices]
+    unread = {choice for _, choice in found} - READERS.keys()
+    assert not unread, (
+        f"add to READERS of tests/hostile.py what reads `-o {'`, `-o '.join(sorted(unread))}`"
+    )
     return found or [((), "yaml" if command in ("holidays", "import-ics") else "text")]
 
 

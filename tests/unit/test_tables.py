@@ -27,9 +27,10 @@ TESTS = "\n".join(path.read_text() for path in sorted((ROOT / "tests").rglob("te
 def test_a_kind_has_a_fixture_and_an_end_to_end_test(row: gateable.Gateable) -> None:
     """What is emitted for it is compared with a golden file, and the real API server is asked."""
     config = (FIXTURES / "every-kind/config.yaml").read_text()
-    assert f"kind: {row.kind}\n" in config, "tests/fixtures/every-kind"
+    wanted = "add it to config.yaml and input.yaml of tests/fixtures/every-kind"
+    assert f"kind: {row.kind}\n" in config, wanted
     cluster = (ROOT / "tests/cluster/test_kinds.py").read_text()
-    assert f'"{row.kind}"' in cluster, "tests/cluster/test_kinds.py"
+    assert f'"{row.kind}"' in cluster, "add it to KINDS of tests/cluster/test_kinds.py"
 
 
 @pytest.mark.parametrize("kind", [kind for kind, _ in gateable.REFUSED])
@@ -57,7 +58,8 @@ def test_a_command_has_a_test_and_a_page(command: str) -> None:
 @pytest.mark.parametrize("name", calendar.FORMATS)
 def test_a_calendar_format_has_a_test_and_a_page(name: str) -> None:
     """The page lists what each is good for."""
-    assert f"| `{name}` |" in page("how-to/see-what-opens-when.md")
+    is_listed = f"| `{name}` |" in page("how-to/see-what-opens-when.md")
+    assert is_listed, "docs/how-to/see-what-opens-when.md lists the formats: add a row"
     is_imported = re.search(rf"krm_windows\.preview(?: import [^\n]*)?\b{name}\b", TESTS)
     assert f'"{name}"' in TESTS or is_imported, "no test"
 

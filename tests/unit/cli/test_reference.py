@@ -13,7 +13,8 @@ PAGE = commands_page.PAGE.read_text()
 
 def test_the_page_is_current() -> None:
     """Whoever changes an option, a page that shows it, or an exit code, generates it anew."""
-    assert commands_page.page() == PAGE
+    is_current = commands_page.page() == PAGE
+    assert is_current, "python tests/commands_page.py --write"
 
 
 def section(command: str) -> str:

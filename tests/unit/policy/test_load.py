@@ -4,6 +4,7 @@ from datetime import datetime, time, timedelta
 
 import pytest
 
+from krm_windows import gateable
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.krm import KubeObject
 from krm_windows.policy.images import DEFAULTS, Image
@@ -30,6 +31,7 @@ SPEC = """
       opens: Mon 08:00
       closes: Thu 17:00
 """
+KINDS = ", ".join(sorted(row.kind for row in gateable.TABLE))
 SUBJECT = "krm-windows.dev/v1alpha1/WindowPolicy/flux-system/no-deploy-friday"
 
 
@@ -309,12 +311,8 @@ def test_C02_all_problems_together_sorted() -> None:
         (
             "  released: [{kind: Rollout, names: [a]}]",
             (
-                "[error] spec.released[0].kind: must be one of Bucket, Bundle, Cluster, CronJob, "
-                "GitRepo, GitRepository, HelmChart, HelmRelease, HelmRepository, ImagePolicy, "
-                "ImageRepository, ImageUpdateAutomation, Kustomization, OCIRepository, "
-                "SveltosCluster, or have `apiVersion`, `resource` and `suspendField` set "
-                'next to it, got "Rollout" '
-                "(target-kind)"
+                f"[error] spec.released[0].kind: must be one of {KINDS}, or have `apiVersion`, "
+                '`resource` and `suspendField` set next to it, got "Rollout" (target-kind)'
             ),
         ),
     ],
