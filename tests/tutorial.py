@@ -8,7 +8,8 @@ from pathlib import Path
 PAGE = Path(__file__).resolve().parent.parent / "docs/tutorial.md"
 # A file that the page shows, by the path in the line above it.
 _FILE = re.compile(
-    r"^`(?P<path>[\w./-]+)`[^\n]*\n\n```yaml\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^`(?P<path>[\w./-]+)`[^\n]*\n(?:[^\n]+\n)*\n```yaml\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
 _STEP = re.compile(r"^\$ (?P<command>.*)\n(?:(?!\$ |```).*\n)*", re.MULTILINE)
 
