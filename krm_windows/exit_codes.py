@@ -22,10 +22,12 @@ class ExitCode(IntEnum):
     """Internal error: a bug in krm-windows (EX_SOFTWARE of sysexits.h)."""
     TIMED_OUT = 124
     """`wait --timeout`: timed out, like timeout(1)."""
+    HANGUP = 129
+    """Ended by SIGHUP, as when its terminal is closed: 128 + 1."""
     INTERRUPTED = 130
     """Ended by SIGINT: 128 + 2."""
     TERMINATED = 143
-    """Ended by SIGTERM, for a command that waits: 128 + 15."""
+    """Ended by SIGTERM: 128 + 15."""
 
     @classmethod
     def of(cls, *, failed: bool) -> "ExitCode":

@@ -2,9 +2,13 @@
 
 import gc
 import importlib
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 from krm_windows.cli import output
 from krm_windows.exit_codes import ExitCode
@@ -67,6 +71,11 @@ _EXTRAS = {
     "jwt": _SERVER,
     "jinja2": _SERVER,
 }
+_ENDING = {
+    signal.SIGINT: ExitCode.INTERRUPTED,
+    signal.SIGTERM: ExitCode.TERMINATED,
+    signal.SIGHUP: ExitCode.HANGUP,
+}
 _OF_THE_FUNCTION = frozenset({"--debug", "--strict"})
 
 
@@ -88,10 +97,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _guarded(arguments: Sequence[str]) -> int:
     with output.streams():
         try:
-            code = _function(arguments) if _is_function(arguments) else _command(arguments)
+            with _ended_by_signals():
+                code = _function(arguments) if _is_function(arguments) else _command(arguments)
             # Here and not at the end of Python, where an OSError could no longer become an exit
             # code.
             output.flush()
+        except _Ended as ended:
+            # None was made where nothing that makes them was loaded.
+            temporary = sys.modules.get("krm_windows.system.temporary")
+            if temporary is not None:
+                temporary.remove_all()
+            return ended.exit_code
         # A shell reports SIGINT as 128 + 2 = 130, and so do we.
         except KeyboardInterrupt:
             return ExitCode.INTERRUPTED
@@ -99,6 +115,43 @@ def _guarded(arguments: Sequence[str]) -> int:
             output.cannot_be_written(error)
             return ExitCode.ERROR
         return code
+
+
+class _Ended(KeyboardInterrupt):
+    """A signal came that ends the process; no command handles it."""
+
+    def __init__(self, exit_code: ExitCode) -> None:
+        super().__init__(exit_code)
+        self.exit_code = exit_code
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """End by an exception, so that temporary directories are removed.
+
+    In a container, too, whose first process ignores what it does not handle.
+    """
+    # The service and tests call commands in threads, which get no signals.
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {}
+    for number in _ENDING:
+        # One that is ignored stays so: nohup(1) has a command go on without its terminal.
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            before[number] = signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    # A closed terminal is followed by more of them, which must not end the clearing up.
+    for each in _ENDING:
+        signal.signal(each, signal.SIG_IGN)
+    raise _Ended(_ENDING[signal.Signals(number)])
 
 
 def _is_function(arguments: Sequence[str]) -> bool:

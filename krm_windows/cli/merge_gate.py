@@ -161,13 +161,12 @@ def _run(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
 def _look(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -> ExitCode:
     """Look at the open changes once, or until the process is ended."""
     merger = _merger(gate, arguments, clock)
-    with sleeping.ended_by_sigterm():
-        if not arguments.watch:
-            return _pass(gate, merger, clock)
-        while True:
-            _pass(gate, merger, clock)
-            # An edge may be nearer than the next look at what is new.
-            _rest(gate, clock)
+    if not arguments.watch:
+        return _pass(gate, merger, clock)
+    while True:
+        _pass(gate, merger, clock)
+        # An edge may be nearer than the next look at what is new.
+        _rest(gate, clock)
 
 
 def _of_event(arguments: argparse.Namespace) -> argparse.Namespace:

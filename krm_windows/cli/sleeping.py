@@ -1,18 +1,11 @@
-"""Sleeping until an instant, and ending at once when the process is asked to.
+"""Sleeping until an instant: what commands do that wait for an edge."""
 
-What commands do that wait for an edge.
-"""
-
-import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from types import FrameType
 
 from krm_windows.cli import times
-from krm_windows.exit_codes import ExitCode
 
 LONGEST = timedelta(minutes=2)
 """At once: the clock of a laptop that was suspended, or that was set, is then read again."""
@@ -38,17 +31,3 @@ class Clock:
 
 REAL = Clock()
 """The clock of this machine."""
-
-
-@contextmanager
-def ended_by_sigterm() -> Iterator[None]:
-    """End by SIGTERM in a container, too: its first process ignores what it does not handle."""
-    before = signal.signal(signal.SIGTERM, _terminated)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _terminated(_number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(ExitCode.TERMINATED)

@@ -35,13 +35,12 @@ def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode
     versions, code = previews.load([arguments.policy], Choice(arguments.cluster), arguments)
     if not versions:
         return code
-    with sleeping.ended_by_sigterm():
-        return wait(
-            versions[0].timetable,
-            clock,
-            until_open=arguments.until == "open",
-            timeout=arguments.timeout,
-        )
+    return wait(
+        versions[0].timetable,
+        clock,
+        until_open=arguments.until == "open",
+        timeout=arguments.timeout,
+    )
 
 
 def wait(

@@ -106,9 +106,14 @@ class Builds:
         with ThreadPoolExecutor(self.jobs) as pool:
             # Threads are enough: each waits for a process of its own.
             built = pool.map(self._one, missing)
-            for request, build in zip(missing, built, strict=True):
-                self.done[request] = build
-                self.progress(len(self.done), total)
+            try:
+                for request, build in zip(missing, built, strict=True):
+                    self.done[request] = build
+                    self.progress(len(self.done), total)
+            except BaseException:
+                # Whoever ends the command does not wait for builds that have not begun.
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
 
     def _one(
         self,

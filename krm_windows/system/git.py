@@ -4,13 +4,12 @@ No hook, no filter, no setting and no attribute has a part in that.
 """
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from krm_windows.system import git_layout, git_program, git_trees
+from krm_windows.system import git_layout, git_program, git_trees, temporary
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_program import Git
@@ -44,10 +43,10 @@ def snapshot(
         if tree is not None:
             listed = _listed(git, directory, tree, most)
         entries = git_trees.entries(listed, most)
-        with tempfile.TemporaryDirectory(prefix="krm-windows-since-") as name:
-            with Directory.at(Path(name)) as root:
+        with temporary.directory("krm-windows-since-") as place:
+            with Directory.at(place) as root:
                 _write(root, git, entries, most)
-            yield Path(name)
+            yield place
 
 
 def changed(directory: Path, older: str, newer: str) -> frozenset[str]:

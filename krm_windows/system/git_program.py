@@ -8,13 +8,12 @@ system's can either. Without a remote nothing is fetched, and no protocol is all
 """
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from krm_windows.system import git_layout, programs
+from krm_windows.system import git_layout, programs, temporary
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_layout import Layout
 from krm_windows.system.programs import Ended, Limits
@@ -124,9 +123,7 @@ def opened(layout: Layout) -> Iterator[Git]:
         raise WorkspaceError(
             "git is not installed: it is needed to read the history of a repository"
         )
-    with tempfile.TemporaryDirectory(prefix="krm-windows-git-") as name:
-        # Without links, as the temporary directory may be one (`/tmp` on macOS).
-        private = Path(os.path.realpath(name))
+    with temporary.directory("krm-windows-git-") as private:
         git = Git(program, str(private), str(layout.objects))
         # Once without extensions, as Git must run to read which the repository has; then with them.
         _make(private, layout, "")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context, parent_process
-from signal import SIG_DFL, SIGINT, signal
+from signal import SIG_DFL, SIGHUP, SIGINT, SIGTERM, signal
 from threading import Thread
 from typing import TypeVar, cast
 
@@ -51,8 +51,9 @@ _work: list[Callable[..., object]] = []
 def _begin(work: Callable[..., object]) -> None:
     """Take the work of a child."""
     _work.append(work)
-    # An interrupt is for the parent to report.
-    signal(SIGINT, SIG_DFL)
+    # What ends the command is for the parent to report.
+    for number in (SIGINT, SIGTERM, SIGHUP):
+        signal(number, SIG_DFL)
     Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -1,10 +1,8 @@
 """A sandbox: a few directories and programs, which run with nothing else in reach."""
 
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import weakref
 from concurrent.futures import Future
@@ -15,6 +13,7 @@ from itertools import chain, count
 from pathlib import Path
 
 import krm_windows
+from krm_windows.system import temporary
 from krm_windows.system.closing import Closing
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.sandbox.launcher import COMPLAINTS, CONFINED, LIMITED, OUTPUT, READY
@@ -96,8 +95,8 @@ class Sandbox(Closing):
 
     def __post_init__(self) -> None:
         """Make the directories, start the launcher, and wait until it is confined."""
-        # mkdtemp gives a directory of the user's alone (0700); Landlock wants it without links.
-        self._folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="krm-windows-")))
+        # Landlock wants it without links.
+        self._folder = temporary.make("krm-windows-")
         self.copies, self.scratch, self._prints = (
             self._folder / name for name in ("copies", "scratch", "prints")
         )
@@ -109,7 +108,7 @@ class Sandbox(Closing):
         self._launcher: Launcher | None = None
         self._ended = False
         # Also where nobody closes it: at the end of Python (weakref.finalize).
-        self._removal = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._removal = weakref.finalize(self, temporary.remove, self._folder)
         try:
             self._start()
         except BaseException:

@@ -109,7 +109,7 @@ CALLS: Mapping[str, Call] = {
     # All but the page is loaded to say what there is to ask for, and the examples.
     "simulate": Call(
         ["simulate", "--help"],
-        own=135,
+        own=136,
         without=frozenset(
             {
                 "krm_windows.apply",
@@ -121,7 +121,7 @@ CALLS: Mapping[str, Call] = {
     ),
     "history": Call(
         ["history", "--help"],
-        own=119,
+        own=120,
         without=frozenset(
             {"krm_windows.apply", "krm_windows.classes", "krm_windows.emit", "krm_windows.fleet"}
         ),
@@ -129,7 +129,7 @@ CALLS: Mapping[str, Call] = {
     # From a file, and not from a repository, which would be followed.
     "pending": Call(
         ["pending", str(POLICY), "-f", str(OBJECTS), "--at", "2026-12-22T10:00Z"],
-        own=165,
+        own=166,
         without=frozenset({"krm_windows.apply", "krm_windows.fleet", "krm_windows.flux"}),
     ),
     "version": Call(["version"], own=19, without=frozenset({"yaml", "krm_windows.krm"})),

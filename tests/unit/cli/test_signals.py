@@ -1,0 +1,138 @@
+"""What ends a command from outside: no temporary directory is left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from krm_windows.exit_codes import ExitCode
+
+POLICY = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: WindowPolicy
+metadata:
+  name: week
+  namespace: flux-system
+  annotations: {config.kubernetes.io/local-config: "true"}
+spec:
+  timeZone: Europe/Berlin
+  actuator: {image: "registry.example.com/krm-windows:1.0"}
+  targets:
+  - {kind: Kustomization, names: [apps]}
+  windows:
+    office: {opens: Mon 08:00, closes: Thu 17:00}
+"""
+APPS = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: apps, namespace: flux-system}}
+spec:
+  interval: 10m
+  path: ./apps/{cluster}
+  sourceRef: {{kind: GitRepository, name: flux-system}}
+"""
+# So many that no machine has built them before the signal is sent.
+CLUSTERS = 200
+COMMIT = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com", "commit", "-qm", "Begin")
+SIGNALS = {
+    signal.SIGINT: ExitCode.INTERRUPTED,
+    signal.SIGTERM: ExitCode.TERMINATED,
+    signal.SIGHUP: ExitCode.HANGUP,
+}
+# Every command that makes one.
+COMMANDS = (
+    "check --repo . --no-cache",
+    "check --repo . --no-cache --since HEAD",
+    "init . --yes --cluster c1",
+    "migrate . --output-dir ../migrated --no-cache",
+    "pending policy.yaml --repo . --from HEAD --no-cache",
+    "verify clusters --policy policy.yaml",
+    "simulate policy.yaml --repo . --since 1d",
+    "history policy.yaml --repo . --from 1d",
+)
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a repository whose builds take a while."""
+    place = tmp_path_factory.mktemp("fleet")
+    files = {"policy.yaml": POLICY, "clusters/kustomization.yaml": "resources:\n"}
+    for number in range(CLUSTERS):
+        cluster = f"c{number}"
+        files["clusters/kustomization.yaml"] += f"- {cluster}\n"
+        files[f"clusters/{cluster}/kustomization.yaml"] = "resources: [apps.yaml]\n"
+        files[f"clusters/{cluster}/apps.yaml"] = APPS.format(cluster=cluster)
+        files[f"apps/{cluster}/kustomization.yaml"] = f"resources: [a.yaml]\nnamePrefix: {cluster}-"
+        files[f"apps/{cluster}/a.yaml"] = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"
+    for name, text in files.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+    for arguments in (("init", "-q", "-b", "main"), ("add", "."), COMMIT):
+        subprocess.run(["git", "-C", place, *arguments], check=True)
+    return place
+
+
+@pytest.mark.slow  # kustomize
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("call", COMMANDS)
+def test_a_signal_leaves_no_temporary_directory(
+    call: str,
+    number: signal.Signals,
+    fleet: Path,
+    tmp_path: Path,
+    tool: Callable[[str], Path],
+) -> None:
+    """It is sent as soon as there is one, and the command ends with the code of the signal."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    path = os.pathsep.join([str(tool("kustomize").parent), os.environ["PATH"]])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "krm_windows", *call.split()],
+        cwd=fleet,
+        env={**os.environ, "PATH": path, "TMPDIR": str(temporary), "HOME": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell that starts the tests in the background has them ignore SIGINT.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509 - no threads
+    )
+    with process:
+        while not any(temporary.glob("krm-windows-*")) and process.poll() is None:
+            time.sleep(0.001)
+        sent = process.poll() is None
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert sent, f"{call} makes no temporary directory\n{said}"
+    assert "Traceback" not in said
+    assert process.returncode == SIGNALS[number]
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_hangup_that_is_ignored_stays_so(tmp_path: Path) -> None:
+    """As nohup(1) has it."""
+    (tmp_path / "policy.yaml").write_text(
+        POLICY.replace("  windows:", "  state: Closed\n  windows:")
+    )
+    call = ["wait", "policy.yaml", "--until", "open", "--timeout", "2h"]
+    process = subprocess.Popen(
+        ["nohup", sys.executable, "-m", "krm_windows", *call],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        # The line says that it waits now.
+        assert process.stdout.readline()
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.2)
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert process.returncode == ExitCode.TERMINATED
