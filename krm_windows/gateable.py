@@ -68,16 +68,28 @@ REFUSED: dict[tuple[str, str], str] = {
 def group_of(api_version: str) -> str:
     """Return the group of an `apiVersion`, empty for the core group."""
     group, slash, _ = api_version.partition("/")
-    return group if slash else ""
+    # `v1` alone is the core group (k8s.io/apimachinery, schema.ParseGroupVersion).
+    if not slash:
+        return ""
+    return group
 
 
 def find(kind: str, api_version: str | None = None) -> Gateable | None:
     """Return the table's row for a kind, of the group of `api_version` where one is given."""
-    group = None if api_version is None else group_of(api_version)
-    return next((row for row in TABLE if row.kind == kind and group in (None, row.group)), None)
+    for row in TABLE:
+        if row.kind == kind and _is_of(row.group, api_version):
+            return row
+    return None
 
 
 def refusal(kind: str, api_version: str | None = None) -> str | None:
     """Return why a kind can never be gated, or None where nothing speaks against it."""
-    group = None if api_version is None else group_of(api_version)
-    return next((why for (k, g), why in REFUSED.items() if k == kind and group in (None, g)), None)
+    for (refused, group), why in REFUSED.items():
+        if refused == kind and _is_of(group, api_version):
+            return why
+    return None
+
+
+def _is_of(group: str, api_version: str | None) -> bool:
+    """Whether an `apiVersion` is of a group; without one, the kind alone decides."""
+    return api_version is None or group_of(api_version) == group

@@ -13,11 +13,14 @@ from krm_windows.krm import InputError, KubeObject
 from krm_windows.results import File, ResourceRef, Result
 from krm_windows.rules import Rule
 
+# Where an orchestrator read an item (kyaml, kio/kioutil), under the present and the older keys.
 PATH = "internal.config.kubernetes.io/path"
 INDEX = "internal.config.kubernetes.io/index"
 _OLDER = ("config.kubernetes.io/path", "config.kubernetes.io/index")
+# What kustomize notes of an item (api/internal/utils): its file, and the names it had.
 ORIGIN = "config.kubernetes.io/origin"
 PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
+# An item with it is for functions alone, and is not applied (kyaml, kio/filters).
 LOCAL_CONFIG = "config.kubernetes.io/local-config"
 CHANGE_CLASS = "krm-windows.dev/change-class"
 
@@ -69,7 +72,9 @@ class Resource(NamedTuple):
     def text(self, *path: str) -> str:
         """Return a string field, empty where it is absent or no string."""
         value = self.item.get(*path)
-        return value if isinstance(value, str) else ""
+        if not isinstance(value, str):
+            return ""
+        return value
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,9 @@ class Inventory:
         """The objects by group, kind and name, as thousands of targets may be looked up."""
         found: dict[tuple[str, str, str], list[Resource]] = {}
         for resource in self.resources:
-            found.setdefault((resource.group, resource.kind, resource.name), []).append(resource)
+            # Without the namespace: one that an item lacks may be put in after this function.
+            key = (resource.group, resource.kind, resource.name)
+            found.setdefault(key, []).append(resource)
         return found
 
     def of(
@@ -94,11 +101,8 @@ class Inventory:
         namespace: str,
     ) -> list[Resource]:
         """Return the objects of a kind in a namespace; without one yet they count as in any."""
-        return [
-            r
-            for r in self.resources
-            if (r.group, r.kind) == (group, kind) and r.namespace in ("", namespace)
-        ]
+        found = each(self, group, kind)
+        return [resource for resource in found if resource.namespace in ("", namespace)]
 
     def find(
         self,
@@ -110,6 +114,7 @@ class Inventory:
         """Return one object, the one that names its namespace first."""
         named = self._named.get((group, kind, name), ())
         found = [resource for resource in named if resource.namespace in ("", namespace)]
+        # The empty text is less than any name.
         return max(found, key=lambda resource: resource.namespace, default=None)
 
 
@@ -138,6 +143,7 @@ def file_of(item: KubeObject) -> File | None:
 
 
 def _number(text: str) -> int:
+    # An annotation is anybody's text. What is no index is that of the first document.
     if text.isascii() and text.isdigit():
         return int(text)
     return 0
@@ -153,18 +159,24 @@ def _origin(note: str) -> str:
         return ""
     # What a generator made has the kustomization in which it is configured.
     path = fields.get("path") or fields.get("configuredIn")
-    return path if isinstance(path, str) else ""
+    if not isinstance(path, str):
+        return ""
+    return path
 
 
 def about(config: KubeObject, results: Sequence[Result]) -> list[Result]:
     """Return results with the policy as the object they are about, unless they name another."""
     if not results:
         return []
-    ref, file = ref_of(config), file_of(config)
-    return [
-        result if result.resource_ref else replace(result, resource_ref=ref, file=file)
-        for result in results
-    ]
+    ref = ref_of(config)
+    file = file_of(config)
+    found = []
+    for result in results:
+        if result.resource_ref:
+            found.append(result)
+        else:
+            found.append(replace(result, resource_ref=ref, file=file))
+    return found
 
 
 def take(items: Iterable[KubeObject], kinds: Iterable[str]) -> Inventory:
@@ -182,6 +194,7 @@ def resource_of(item: KubeObject) -> Resource:
 
 def is_resource(item: KubeObject) -> bool:
     """Whether an item is more than configuration of the build itself."""
+    # Policies, Kptfiles and kustomizations are among the items, and say nothing about a cluster.
     return group_of(item.api_version) not in (
         "krm-windows.dev",
         "kpt.dev",

@@ -44,8 +44,14 @@ class ResourceRef:
 
     def value(self) -> dict[str, object]:
         """Give the mapping under the specification's names."""
-        space = {"namespace": self.namespace} if self.namespace else {}
-        return {"apiVersion": self.api_version, "kind": self.kind, "name": self.name, **space}
+        found: dict[str, object] = {
+            "apiVersion": self.api_version,
+            "kind": self.kind,
+            "name": self.name,
+        }
+        if self.namespace:
+            found["namespace"] = self.namespace
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +109,9 @@ class Result:
     @property
     def path(self) -> str:
         """The path of the field, empty where it is about no field."""
-        return self.field.path if self.field else ""
+        if self.field is None:
+            return ""
+        return self.field.path
 
     @property
     def place(self) -> Place | None:
@@ -147,22 +155,27 @@ class Result:
         """Give what it is about: in full where no location leads there."""
         if self.resource_ref is None:
             return ""
-        return self.resource_ref.short if self.location else str(self.resource_ref)
+        if self.location:
+            return self.resource_ref.short
+        return str(self.resource_ref)
 
     def value(self) -> dict[str, object]:
         """Give the mapping for `results` of a ResourceList, without what is absent or empty."""
+        found: dict[str, object] = {"message": self.message, "severity": str(self.severity)}
         parts = {"resourceRef": self.resource_ref, "field": self.field, "file": self.file}
-        return {
-            "message": self.message,
-            "severity": str(self.severity),
-            **{name: part.value() for name, part in parts.items() if part is not None},
-            **({"tags": dict(self.tags)} if self.tags else {}),
-        }
+        for name, part in parts.items():
+            if part is not None:
+                found[name] = part.value()
+        if self.tags:
+            found["tags"] = dict(self.tags)
+        return found
 
 
 def fails(results: Iterable[Result], *, strict: bool = False) -> bool:
     """Whether results fail a build: an error does, and with `strict` a warning too."""
-    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+    failing = {Severity.ERROR}
+    if strict:
+        failing.add(Severity.WARNING)
     return any(result.severity in failing for result in results)
 
 
@@ -199,11 +212,13 @@ _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 def sort(results: Iterable[Result]) -> list[Result]:
     """Order results: errors first, then by object, field, rule and message; equal ones once."""
+    # Two results that read alike are one to whoever reads them.
     unique = {str(result): result for result in results}
     return sorted(unique.values(), key=_key)
 
 
 def _key(result: Result) -> tuple[object, ...]:
+    # `targets[2]` comes before `targets[10]`.
     place = tuple(map(_part, _NUMBER.split(result.path)))
     return (
         _RANK[result.severity],
@@ -219,6 +234,7 @@ def _part(part: str) -> tuple[bool, int, str]:
 
     A name in a path may be a number of any length, which Python would refuse to convert.
     """
-    is_number = part.isascii() and part.isdigit()
-    digits = part.lstrip("0") if is_number else ""
-    return (is_number, len(digits), digits or part)
+    if not (part.isascii() and part.isdigit()):
+        return (False, 0, part)
+    digits = part.lstrip("0")
+    return (True, len(digits), digits or part)

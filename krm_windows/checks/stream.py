@@ -32,7 +32,7 @@ _TURN = ("get", "patch")
 _READ = ("get",)
 
 
-class _Loose(NamedTuple):
+class _Nameless(NamedTuple):
     """A right in a namespace that cannot name its objects, such as that to make Jobs."""
 
     namespace: str
@@ -49,9 +49,9 @@ class _Grant(NamedTuple):
     resource: str
     name: str
 
-    def loose(self, namespace: str) -> _Loose:
+    def nameless(self, namespace: str) -> _Nameless:
         """Return it without its name."""
-        return _Loose(namespace, self.verbs, self.group, self.resource)
+        return _Nameless(namespace, self.verbs, self.group, self.resource)
 
 
 class Emitted(NamedTuple):
@@ -158,14 +158,14 @@ def _of_others(own: str, items: Iterable[KubeObject]) -> Iterator[tuple[str, Kub
 def _targets(plan: Plan, stream: Inventory) -> Iterator[Result]:
     for target, resource in targets.visible(plan.timetable.targets, stream):
         yield from _suspension(plan, target, resource)
-        governor = resource.item.annotations.get(GOVERNED_BY)
+        policy = resource.item.annotations.get(GOVERNED_BY)
         # Each build writes its own policy there: another is that of a build after this one.
-        if governor not in (None, plan.policy):
+        if policy not in (None, plan.policy):
             yield resource.result(
                 rules.TWO_POLICIES,
-                f"is also gated by the policy {governor}",
+                f"is also gated by the policy {policy}",
                 path=f"metadata.annotations.{GOVERNED_BY}",
-                current=governor,
+                current=policy,
             )
 
 
@@ -395,13 +395,13 @@ def _rights(emitted: Emitted) -> Iterator[Result]:
     held = plan.timetable
     # What the policy gates no more is still opened by the gate, once.
     wanted = {*held.targets, *held.released}
-    loose = _loose(plan)
+    nameless = _nameless(plan)
     bound = [role for role in emitted.of("Role") if _bound(emitted, role)]
     yield from _lacking(emitted, wanted, bound)
-    yield from _lacking_loose(loose, bound)
+    yield from _lacking_nameless(nameless, bound)
     reads = _reads(plan)
     yield from _lacking_reads(reads, bound)
-    yield from _excess(emitted, wanted, loose, reads)
+    yield from _excess(emitted, wanted, nameless, reads)
 
 
 def _lacking(
@@ -417,14 +417,16 @@ def _lacking(
             yield _misplaced(emitted, target)
 
 
-def _lacking_loose(loose: Iterable[_Loose], bound: Sequence[KubeObject]) -> Iterator[Result]:
+def _lacking_nameless(
+    nameless: Iterable[_Nameless], bound: Sequence[KubeObject]
+) -> Iterator[Result]:
     """Yield the rights without names that no bound Role gives, such as that to make Jobs."""
-    given: set[_Loose] = set()
+    given: set[_Nameless] = set()
     for role in bound:
         for grant in _granted(role):
             if grant.name == ALL:
-                given.add(grant.loose(role.namespace))
-    for right in sorted(loose):
+                given.add(grant.nameless(role.namespace))
+    for right in sorted(nameless):
         if right not in given:
             message = (
                 f"no bound Role in {right.namespace} lets the gate {' and '.join(right.verbs)} "
@@ -469,7 +471,7 @@ def _lacking_reads(reads: Iterable[Source], bound: Sequence[KubeObject]) -> Iter
 def _excess(
     emitted: Emitted,
     wanted: Iterable[Target],
-    loose: Container[_Loose],
+    nameless: Container[_Nameless],
     reads: Collection[Source],
 ) -> Iterator[Result]:
     """Yield what a Role gives beyond that, bound or not."""
@@ -481,7 +483,7 @@ def _excess(
         for grant in _granted(role):
             if grant in turned or _is_any_read(grant, role.namespace, reads):
                 continue
-            if grant.name == ALL and grant.loose(role.namespace) in loose:
+            if grant.name == ALL and grant.nameless(role.namespace) in nameless:
                 continue
             message = (
                 f"grants {list(grant.verbs)} on {grant.group}/{grant.resource}/{grant.name}, more "
@@ -507,13 +509,13 @@ def _is_any_read(grant: _Grant, namespace: str, reads: Collection[Source]) -> bo
     return False
 
 
-def _loose(plan: Plan) -> set[_Loose]:
+def _nameless(plan: Plan) -> set[_Nameless]:
     """Return every right of the plan that cannot name its objects."""
-    found: set[_Loose] = set()
+    found: set[_Nameless] = set()
     for rights in plan.rights:
         for grant in rights.grants:
             if not grant.names and not _is_read(grant.group, tuple(grant.verbs)):
-                right = _Loose(
+                right = _Nameless(
                     rights.namespace,
                     tuple(grant.verbs),
                     grant.group,

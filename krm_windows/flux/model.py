@@ -196,7 +196,7 @@ class Kustomization:
         policy = None
         if self.own is not None:
             policy = self.own.item.get("spec", "deletionPolicy")
-        # The default is `MirrorPrune`.
+        # The default is `MirrorPrune`: as `spec.prune` says.
         return policy in ("Delete", "WaitForTermination") or (policy != "Orphan" and self.prunes)
 
     @cached_property
@@ -211,6 +211,7 @@ class Kustomization:
         for entry in self.own.parts("spec", "dependsOn"):
             if entry.get("readyExpr"):
                 continue
+            # Without one, that of the Kustomization itself (Kustomization API, spec.dependsOn).
             namespace = entry.get("namespace") or self.namespace
             found.append(f"{namespace}/{entry.get('name')}")
         return tuple(found)

@@ -26,6 +26,7 @@ class ValueFrom(Part):
     config_map_key_ref: KeyRef | None = field(default=None, description="A ConfigMap's key.")
 
 
+# EnvVar of core/v1, without the sources that say something of the Pod itself.
 class Variable(Part):
     """An environment variable of a hook, written as in a Pod."""
 
@@ -47,6 +48,7 @@ class Hook(Part):
     )
     args: tuple[fields.AnyText, ...] = field(default=(), description="The program's arguments.")
     env: tuple[Variable, ...] = field(default=(), description="Environment variables.")
+    # Whoever breaks into the image of a hook must not find a token of the API server.
     service_account_name: fields.Name | None = field(
         default=None,
         description="The service account it runs as; default: none, and no token is mounted.",

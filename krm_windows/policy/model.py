@@ -8,7 +8,7 @@ a model what its moments mean together. Which fields may be beside which is chec
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
+from datetime import time, timedelta
 from typing import Annotated, Literal
 
 from krm_windows import gateable, rules
@@ -216,9 +216,7 @@ class Override(Part):
         if self.starts:
             yield from occurrences.check(self.starts, self.ends, "ends", context.time_zone)
         # A time of day, such as `12:00`, is relative to a beginning.
-        # A date begins with four digits, a time of day has a colon among its first three
-        # characters.
-        elif ":" in self.ends.text[:3]:
+        elif isinstance(self.ends.value, time):
             must = "must have a date: a time of day needs `starts`"
             yield Finding(rules.MOMENT_ROLE, must, self.ends.text, path="ends")
 
@@ -245,6 +243,7 @@ class Actuator(Part):
             f"`{DEFAULTS['Gate'].reference}`, for `Kubectl` `{DEFAULTS['Kubectl'].reference}`."
         ),
     )
+    # The default of Kubernetes, too, for an image that is pinned ("Images", imagePullPolicy).
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = field(
         default="IfNotPresent", description="When the image is pulled."
     )

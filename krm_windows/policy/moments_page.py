@@ -13,6 +13,7 @@ from krm_windows.policy import moments, phrases, reference, schedules
 from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.moments import SHAPES, Role, Shape, Value
 
+# A fixed one, so that the page is the same on every day; the year ends soon after it.
 NOW = datetime(2026, 12, 2, 12)  # noqa: DTZ001 - the wall clock is naive
 """A Wednesday; the page says for each example when it happens next."""
 

@@ -17,7 +17,8 @@ _TEXT: Schema = {"type": "string"}
 _INSTANT: Schema = {"type": "string", "format": "date-time"}
 _FLAG: Schema = {"type": "boolean"}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
-# What any request may get, whatever it asks.
+# What any request may get, whatever it asks. 428, 429 and 431 are of RFC 6585, all others of
+# RFC 9110.
 _ALWAYS = {
     400: "The request is invalid.",
     403: "The caller has no permission, or the request comes from another site.",
@@ -116,6 +117,7 @@ def _operation(operation: Operation) -> dict[str, object]:
             "content": {MEDIA_TYPE: {"schema": _ref("Problem")}},
         }
     made: dict[str, object] = {
+        # Clients that are generated name a function by it.
         "operationId": operation.name,
         "summary": operation.summary,
         "tags": [operation.tag],
@@ -135,7 +137,8 @@ def _operation(operation: Operation) -> dict[str, object]:
 def _security(scope: Scope | None) -> list[dict[str, list[str]]]:
     if scope is None:
         return []
-    # Nothing is needed, or a token: the former where only the machine itself gets here.
+    # Nothing is needed, or a token: the former where only the machine itself gets here. An empty
+    # requirement makes the others optional (OpenAPI 3.1, Security Requirement Object).
     return [{}, {"token": [scope.value]}]
 
 
@@ -144,6 +147,7 @@ def _parameters(operation: Operation) -> Iterator[dict[str, object]]:
         yield {
             "name": name,
             "in": "path",
+            # A parameter of the path always is (OpenAPI 3.1, Parameter Object).
             "required": True,
             "schema": {"type": "string", "minLength": 1, "pattern": "^[^/]+$"},
             "description": _PLACES[name],
@@ -205,6 +209,7 @@ def _list(items: Schema) -> Schema:
 
 
 def _or_null(schema: Schema) -> Schema:
+    # OpenAPI 3.1 takes JSON Schema 2020-12, which has a type `null` and no `nullable`.
     return {"anyOf": [schema, {"type": "null"}]}
 
 

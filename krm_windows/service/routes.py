@@ -105,6 +105,7 @@ DAYS = Parameter(
     {"type": "integer", "minimum": 1, "maximum": _MOST_DAYS},
     _days,
 )
+# `limit` and `continue`, as in the API of Kubernetes ("API Concepts", large collections).
 LIMIT = Parameter(
     "limit",
     "The maximum number of rows (default: 500).",
@@ -126,10 +127,12 @@ REASON = Parameter(
     _line,
 )
 STRICT = Parameter("strict", "Reject the change on warnings too.", {"type": "boolean"}, _flag)
+# Without it two people who began alike would undo each other (RFC 9110, 13.1.1).
 MUST_MATCH = Parameter(
     "If-Match", "The ETag of the policy as it was read.", _TEXT, place="header", required=True
 )
 IF_MATCH = Parameter("If-Match", "The ETag of the policy as it was read.", _TEXT, place="header")
+# A caller who got no answer can ask again (draft-ietf-httpapi-idempotency-key-header).
 IDEMPOTENCY_KEY = Parameter(
     "Idempotency-Key",
     "A request repeated with the same key is carried out once.",
@@ -140,7 +143,9 @@ IDEMPOTENCY_KEY = Parameter(
 IF_NONE_MATCH = Parameter("If-None-Match", "`*` to create a new policy.", _TEXT, place="header")
 _TAGGED = ("ETag",)
 _CHANGED = Answer("The result.", {JSON: _ref("Change")}, _TAGGED)
+# Accepted and not yet acted upon (RFC 9110, 15.3.3): a person merges it, or does not.
 _PROPOSED = Answer("It was proposed, not made.", {JSON: _ref("Change")})
+# The caller has it already: it was asked with If-None-Match (RFC 9110, 15.4.5).
 _UNCHANGED = Answer("Not modified.", headers=_TAGGED)
 # What is sent as YAML is the same object; what is answered as YAML is the text of a file.
 _POLICY_BODY = {JSON: _ref("WindowPolicy"), YAML: _ref("WindowPolicy")}
@@ -332,6 +337,8 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
 )
 
+# Answered with 303, so that the browser goes on by GET, and a reload sends nothing again (RFC 9110,
+# 15.4.4).
 SESSIONS: tuple[Operation, ...] = (
     Operation(
         "POST",
