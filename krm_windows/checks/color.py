@@ -34,13 +34,19 @@ def paint(page: str) -> Text:
 def _line(line: str) -> Text:
     text = Text(line)
     head = _HEAD.match(line)
-    if head is None:
+    # A terminal may be narrower than a finding, whose last line then has its rule.
+    if head is None and not line.startswith(" "):
         return text
-    if head["location"]:
-        text.stylize("bold", *head.span("location"))
-    text.stylize(_STYLES[Severity(head["severity"])], *head.span("tag"))
+    if head is not None:
+        _paint_head(text, head)
     rule = _RULE.search(line.rstrip("\n"))
     if rule is not None and rule["id"] in _URLS:
         # OSC 8; a terminal that knows no links shows the text alone.
         text.stylize(f"link {_URLS[rule['id']]}", *rule.span("id"))
     return text
+
+
+def _paint_head(text: Text, head: re.Match[str]) -> None:
+    if head["location"]:
+        text.stylize("bold", *head.span("location"))
+    text.stylize(_STYLES[Severity(head["severity"])], *head.span("tag"))

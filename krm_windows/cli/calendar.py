@@ -88,8 +88,8 @@ def _text(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
     page = text.render(every, width, _marked(arguments))
     if output.is_terminal():
         # Takes long to import, and only a terminal needs it.
-        from krm_windows.cli.wrapping import wrapped  # noqa: PLC0415
         from krm_windows.preview import color  # noqa: PLC0415
+        from krm_windows.preview.wrapping import wrapped  # noqa: PLC0415
 
         output.show_painted(wrapped(page, width), color.paint)
     else:

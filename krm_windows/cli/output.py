@@ -68,13 +68,21 @@ def show(text: str) -> None:
 
 def show_words(text: str) -> None:
     """Print a page of words; on a terminal, its lines are broken between them."""
-    columns = width()
-    if columns:
-        from krm_windows.cli.wrapping import wrapped  # noqa: PLC0415 - a pipe needs none
-
-        # What is escaped takes more columns than what it stands for.
-        text = wrapped(escape.page(text), columns)
+    if is_terminal():
+        text = _for_terminal(text)
     show(text)
+
+
+def _for_terminal(text: str) -> str:
+    """Return a page whose lines are broken between words where a terminal is narrower."""
+    # Both take long to load, and no build needs them.
+    import shutil  # noqa: PLC0415
+
+    from krm_windows.preview.wrapping import wrapped  # noqa: PLC0415
+
+    columns = shutil.get_terminal_size((0, 0)).columns
+    # What is escaped takes more columns than what it stands for.
+    return wrapped(escape.page(text), columns)
 
 
 def show_json(value: object) -> None:
@@ -89,7 +97,7 @@ def show_findings(text: str) -> None:
         return
     from krm_windows.checks import color  # noqa: PLC0415 - takes long, and a pipe needs none
 
-    show_painted(text, color.paint)
+    show_painted(_for_terminal(text), color.paint)
 
 
 def show_painted(text: str, paint: Callable[[str], "Text"]) -> None:
@@ -133,7 +141,7 @@ def width() -> int:
 
 def log(message: str) -> None:
     """Say on standard error, in one line, why something was not done."""
-    _say(f"krm-windows: {escape.line(message)}")
+    _say_words(f"krm-windows: {escape.line(message)}")
 
 
 def log_record(record: Mapping[str, object]) -> None:
@@ -171,7 +179,7 @@ def _log_findings(page: str) -> None:
         return
     from krm_windows.checks import color  # noqa: PLC0415 - takes long, and a pipe needs none
 
-    _painted(sys.stderr, color.paint(page))
+    _painted(sys.stderr, color.paint(_for_terminal(page)))
 
 
 def log_traceback(error: BaseException) -> None:
@@ -189,7 +197,7 @@ def log_traceback(error: BaseException) -> None:
 def log_wrong_call(usage: str, message: str) -> None:
     """Say on standard error, in one line below the usage, what was wrong with a call."""
     sys.stderr.write(usage)
-    _say(escape.line(message))
+    _say_words(escape.line(message))
 
 
 def log_help(text: str) -> None:
@@ -286,6 +294,12 @@ def _painted(stream: TextIO, text: "Text") -> None:
 
 def _behind(stream: TextIO) -> TextIO:
     return stream.behind if isinstance(stream, Guarded) else stream
+
+
+def _say_words(line: str) -> None:
+    if sys.stderr.isatty():
+        line = _for_terminal(line)
+    _say(line)
 
 
 def _say(line: str) -> None:

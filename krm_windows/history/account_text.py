@@ -9,7 +9,7 @@ from krm_windows.history.account import Account, Override, Stretch
 from krm_windows.history.revisions import Revision, State
 from krm_windows.history.simulation_text import COMMIT
 from krm_windows.preview.clock import shown
-from krm_windows.preview.text import aligned, span
+from krm_windows.preview.text import aligned, block, is_narrow, span
 
 Row = tuple[str, str, str, str]
 """The cells of an opening: two instants, a length, and rules."""
@@ -76,7 +76,7 @@ def _lines(account: Account, width: int) -> Iterator[str]:
             line = " " * _EDGE + word(problem)
             yield from _wrapped(line, width, _EDGE)
     yield ""
-    yield from _openings(account)
+    yield from _openings(account, width)
     yield ""
     if not account.overrides:
         yield "no overrides"
@@ -104,8 +104,15 @@ def _version(account: Account, revision: Revision) -> str:
     return found
 
 
-def _openings(account: Account) -> Iterator[str]:
+def _openings(account: Account, width: int) -> Iterator[str]:
     """Yield the table of what was open, and a line above what was so by a version."""
+    if is_narrow(width):
+        yield "opened to closed"
+        for stretch in account.stretches:
+            yield from filter(None, [_name(stretch)])
+            for row in _rows(account, stretch):
+                yield from block(row)
+        return
     parts = [(_name(stretch), list(_rows(account, stretch))) for stretch in account.stretches]
     every: list[Row] = []
     for _, rows in parts:

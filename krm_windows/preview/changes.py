@@ -3,7 +3,6 @@
 As text, or as Markdown to paste into a pull request.
 """
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 
@@ -13,13 +12,12 @@ from krm_windows.preview.clock import shown
 from krm_windows.preview.difference import Change, Difference, alike
 from krm_windows.preview.folding import Run, fold
 from krm_windows.preview.text import recurring, span
+from krm_windows.preview.wrapping import broken
 from krm_windows.results import Result
 
 # So many clusters are named before "and 12 more".
 _FEW = 4
 _HEAD = ("", "from", "until", "for", "by")
-# Below the instants of a row, to the right of `opens` and `closes`.
-_INDENT = " " * 8
 
 
 def text(every: Sequence[Difference], width: int = 0) -> str:
@@ -33,17 +31,6 @@ def text(every: Sequence[Difference], width: int = 0) -> str:
         lines = (line.rstrip() for line in _text(group))
         pages.append(_page(broken(lines, width)))
     return "\n".join(pages)
-
-
-def broken(lines: Iterable[str], width: int) -> Iterator[str]:
-    """Yield lines of at most so many columns (0: any number), broken between words."""
-    for line in lines:
-        if not width or len(line) <= width:
-            yield line
-            continue
-        yield from textwrap.wrap(
-            line, width, subsequent_indent=_INDENT, break_long_words=False, break_on_hyphens=False
-        )
 
 
 def _page(lines: Iterable[str]) -> str:

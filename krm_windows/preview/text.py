@@ -254,12 +254,22 @@ def _table(calendar: Calendar, width: int) -> Iterator[str]:
         yield "never open on these days"
         return
     rows = [_row(calendar, run) for run in fold(calendar.intervals)]
-    if width < _FULL:
-        for opens, closes, length, rules in rows:
-            yield f"{opens} to {closes}"
-            yield f"    {length}, {rules}"
+    if is_narrow(width):
+        for row in rows:
+            yield from block(row)
         return
     yield from aligned(["opens", "closes", "open for", "by"], rows)
+
+
+def is_narrow(width: int) -> bool:
+    """Whether a table of instants and lengths does not fit so many columns."""
+    return width < _FULL
+
+
+def block(row: Sequence[str]) -> tuple[str, str]:
+    """Return a row of such a table in two lines."""
+    begins, ends, length, words = row
+    return f"{begins} to {ends}", f"    {length}, {words}"
 
 
 def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta, tzinfo
 
 from krm_windows import escape
 from krm_windows.preview import sentences
-from krm_windows.preview.changes import broken
 from krm_windows.preview.clock import shown
 from krm_windows.preview.text import span
+from krm_windows.preview.wrapping import broken
 from krm_windows.status.failures import FAILED
 from krm_windows.status.report import Report, Row
 

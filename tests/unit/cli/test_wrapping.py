@@ -7,9 +7,10 @@ from calls import spec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from krm_windows.checks import color
 from krm_windows.cli import output
 from krm_windows.cli.main import main
-from krm_windows.cli.wrapping import columns, wrapped
+from krm_windows.preview.wrapping import columns, wrapped
 
 LINES = [
     # A sentence goes on to the right of where it begins.
@@ -21,7 +22,13 @@ LINES = [
         40,
         ["opens   Mon 08:00   minute 0; hour 8;", "                    Monday"],
     ),
-    ("opens   Mon 08:00   minute 0; Monday", 30, ["opens   Mon 08:00   minute 0;", "  Monday"]),
+    # Or below its second one.
+    (
+        "opens   Mon 08:00   minute 0; Monday",
+        30,
+        ["opens   Mon 08:00   minute 0;", "        Monday"],
+    ),
+    ("        from   until   for  by", 28, ["        from   until   for", "        by"]),
     # Letters of two columns; no word is broken, however long.
     ("理由: 年末年始 凍結期間", 16, ["理由: 年末年始", "  凍結期間"]),
     ("is " + "w" * 30 + " closed", 20, ["is", "  " + "w" * 30, "  closed"]),
@@ -101,3 +108,23 @@ def shown(argv: list[str], capsysbinary: pytest.CaptureFixture[bytes]) -> str:
     """What a call prints."""
     assert main(argv) == 0, capsysbinary.readouterr().err
     return capsysbinary.readouterr().out.decode()
+
+
+def test_findings_keep_to_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each begins with its place, and its rule is a link on whichever line it is."""
+    (tmp_path / "p.yaml").write_text(POLICY.replace("Europe/Berlin", "Mars/Olympus"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["check", "p.yaml"]) == 1
+    whole = capsys.readouterr().out
+    monkeypatch.setattr(output, "is_terminal", lambda: True)
+    assert main(["check", "p.yaml"]) == 1
+    lines = capsys.readouterr().out
+    assert max(map(columns, whole.splitlines())) > 60 >= max(map(columns, lines.splitlines()))
+    assert lines.split() == whole.split()
+    page = wrapped(whole, 60)
+    assert page.splitlines()[0].startswith("p.yaml:")
+    links = [span.style for span in color.paint(page).spans if "link" in str(span.style)]
+    assert any("time-zone" in str(style) for style in links)

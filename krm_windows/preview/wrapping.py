@@ -1,6 +1,7 @@
 """Lines for a terminal that is narrower than they are: broken between words, never in one."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from unicodedata import combining, east_asian_width
 
@@ -9,20 +10,26 @@ _INDENT = 2
 # A column that is narrower than this holds no words.
 _COLUMN = 20
 _WIDE = "WF"
+# Between two columns of a table.
+_GAP = re.compile(r"(?<! ) {2,}(?! )")
 
 
 def wrapped(page: str, width: int) -> str:
     """Return a page whose lines are at most so many columns wide (0: any number).
 
-    A line goes on below its last column, if it has several. A word that is wider than that stays as
-    it is.
+    A line goes on below its last column, if it has several and that is wide enough, or else below
+    its second. A word that is wider than that stays as it is.
     """
-    if not width:
-        return page
-    lines: list[str] = []
-    for line in page.split("\n"):
-        lines += _broken(line, width)
-    return "\n".join(lines)
+    return "\n".join(broken(page.split("\n"), width))
+
+
+def broken(lines: Iterable[str], width: int) -> Iterator[str]:
+    """Yield lines as `wrapped` does."""
+    for line in lines:
+        if not width or columns(line) <= width:
+            yield line
+        else:
+            yield from _broken(line, width)
 
 
 def columns(text: str) -> int:
@@ -39,9 +46,6 @@ def columns(text: str) -> int:
 
 
 def _broken(line: str, width: int) -> Iterator[str]:
-    if columns(line) <= width:
-        yield line
-        return
     indent = " " * _hanging(line, width)
     now = ""
     for blanks, word in _words(line):
@@ -56,12 +60,18 @@ def _broken(line: str, width: int) -> Iterator[str]:
 def _hanging(line: str, width: int) -> int:
     """Return the column that the rest of a line begins in."""
     begins = len(line) - len(line.lstrip(" "))
-    last = line.rfind("  ") + 2
-    words = line[last:].split()
-    room = width - columns(line[:last])
-    if last > max(begins, 2) and room >= max(_COLUMN, *map(columns, words)):
-        return columns(line[:last])
-    return begins + _INDENT
+    cells = [found.end() for found in _GAP.finditer(line.rstrip(" "), begins)]
+    if not cells:
+        return begins + _INDENT
+    room = width - columns(line[: cells[-1]])
+    if room >= max(_COLUMN, *map(columns, line[cells[-1] :].split())):
+        return columns(line[: cells[-1]])
+    # Where rows of a table go on they are below its second column, if the first is narrow.
+    second = columns(line[: cells[0]])
+    if second <= _COLUMN:
+        return second
+    # Of a head whose first cell is empty, where it begins.
+    return begins or _INDENT
 
 
 def _words(line: str) -> Iterator[tuple[str, str]]:
