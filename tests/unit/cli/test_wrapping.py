@@ -28,7 +28,11 @@ LINES = [
         30,
         ["opens   Mon 08:00   minute 0;", "        Monday"],
     ),
-    ("        from   until   for  by", 28, ["        from   until   for", "        by"]),
+    (
+        "        from                  until   for  by",
+        45,
+        ["        from                  until   for", "        by"],
+    ),
     # Letters of two columns; no word is broken, however long.
     ("理由: 年末年始 凍結期間", 16, ["理由: 年末年始", "  凍結期間"]),
     ("is " + "w" * 30 + " closed", 20, ["is", "  " + "w" * 30, "  closed"]),
