@@ -30,7 +30,7 @@ LINES = [
     ),
     (
         "        from                  until   for  by",
-        45,
+        44,
         ["        from                  until   for", "        by"],
     ),
     # Letters of two columns; no word is broken, however long.
