@@ -142,9 +142,8 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def _file(given: str) -> Path:
     """Return the path of a file, behind the links that lead to it."""
+    inputs.check_file(given)
     path = Path(given)
-    if not path.is_file():
-        raise InputError(f"{given}: no such file")
     # A link itself would be replaced by a file, and what it led to would stay as it was.
     return path.resolve()
 

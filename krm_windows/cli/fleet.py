@@ -303,8 +303,7 @@ def _clusters(folder: Path) -> dict[str, list[KubeObject]]:
 
     A file of its name, or all below a directory of it.
     """
-    if not folder.is_dir():
-        raise InputError(f"{folder}: no such directory")
+    inputs.check_directory(folder)
     found: dict[str, list[KubeObject]] = {}
     # A directory lists in any order, and messages are to come in the same one everywhere.
     for path in sorted(walk.entries(folder)):

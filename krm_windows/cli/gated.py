@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_windows import rules
-from krm_windows.cli import builds, output, progress
+from krm_windows.cli import builds, inputs, output, progress
 from krm_windows.flux import Survey, survey
 from krm_windows.flux.builds import Builds
 from krm_windows.gate.timetable import Timetable
@@ -140,9 +140,8 @@ def _is_for(timetable: Timetable, cluster: str, arguments: argparse.Namespace) -
 def _survey(arguments: argparse.Namespace) -> Survey:
     """Follow what Flux applies from a checkout."""
     root = Path(arguments.tree)
+    inputs.check_directory(root)
     tree = Checkout.at(root)
-    if not tree.is_directory("."):
-        raise InputError(f"{arguments.tree}: no such directory")
     hints = builds.hints(tree, arguments.source, Path(arguments.checkout))
     with ExitStack() as stack:
         # No cache: a runner has none, and what is built is little.

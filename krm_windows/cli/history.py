@@ -44,6 +44,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the account."""
     check_cluster(arguments)
+    # With it comes YAML, which `--help` does not need.
+    from krm_windows.cli import inputs  # noqa: PLC0415
+
+    inputs.check_directory(arguments.repo)
     directory = Path(arguments.repo)
     reading = progress.waiting("reading versions")
     with reading, git_history.opened(directory, arguments.ref) as history:

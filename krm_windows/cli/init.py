@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from krm_windows import escape, rules
-from krm_windows.cli import builds, output, progress, times
+from krm_windows.cli import builds, inputs, output, progress, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux import Cluster, Notice, Survey, entrances, names, survey
 from krm_windows.flux.builds import Builds
@@ -84,8 +84,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Write a policy for a cluster, and say what to do next."""
-    if not arguments.directory.is_dir():
-        raise InputError(f"{arguments.directory}: no such directory")
+    inputs.check_directory(arguments.directory)
     tree = Checkout.at(arguments.directory)
     # In CI nobody answers, and a call that waits there for ever would help nobody.
     asks = not arguments.yes and _is_interactive()

@@ -1,5 +1,6 @@
 """What the commands read: a policy from a file, resources from a directory or standard input."""
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,26 @@ STDIN = "-"
 
 class UsageError(InputError):
     """The call is wrong: it says two things that exclude each other, or too little."""
+
+
+def check_directory(path: str | Path) -> None:
+    """Refuse what is no directory; raises InputError that says what it is instead."""
+    if Path(path).is_dir():
+        return
+    if os.path.lexists(path):
+        raise InputError(f"{path}: is not a directory")
+    raise InputError(f"{path}: no such directory")
+
+
+def check_file(path: str | Path) -> None:
+    """Refuse what is no file; raises InputError that says what it is instead."""
+    if Path(path).is_file():
+        return
+    if Path(path).is_dir():
+        raise InputError(f"{path}: is a directory, not a file")
+    if os.path.lexists(path):
+        raise InputError(f"{path}: is not a regular file")
+    raise InputError(f"{path}: no such file")
 
 
 def policy(path: str) -> KubeObject:

@@ -35,9 +35,8 @@ class Lookup:
     def begun(cls, arguments: argparse.Namespace, stack: ExitStack) -> "Lookup":
         """Prepare to read a repository; what that takes is put away with the stack."""
         place = Path(arguments.repo)
+        inputs.check_directory(place)
         tree = Checkout.at(place)
-        if not tree.is_directory("."):
-            raise InputError(f"{arguments.repo}: no such directory")
         builds.check_sources(tree, arguments.source)
         builder = Builder.find(builds.requested_cache(Path(tree.root), arguments))
         if builder is not None:

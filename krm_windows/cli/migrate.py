@@ -5,11 +5,10 @@ from contextlib import nullcontext
 from datetime import date, timedelta
 from pathlib import Path
 
-from krm_windows.cli import builds, destinations, output, progress, times
+from krm_windows.cli import builds, destinations, inputs, output, progress, times
 from krm_windows.cli import report as results
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux.builds import Builds
-from krm_windows.krm import InputError
 from krm_windows.migrate import FORMATS, migrate
 from krm_windows.plurals import counted
 from krm_windows.results import fails
@@ -60,8 +59,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Write the policies and print what was found."""
-    if not arguments.directory.is_dir():
-        raise InputError(f"{arguments.directory}: no such directory")
+    inputs.check_directory(arguments.directory)
     # After that day what is still suspended counts as held by hand.
     until = arguments.adopt_until or times.now().date() + _TAKEOVER
     tree = Checkout.at(arguments.directory)

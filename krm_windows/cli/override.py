@@ -7,7 +7,6 @@ import argparse
 from collections.abc import Iterable
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 
 from krm_windows import escape
 from krm_windows.cli import changed, inputs, output, report, times
@@ -17,7 +16,6 @@ from krm_windows.edit import overrides
 from krm_windows.edit.overrides import Listed, PolicyError, Wanted
 from krm_windows.edit.proposal import Proposal
 from krm_windows.exit_codes import ExitCode
-from krm_windows.krm import InputError
 from krm_windows.preview.clock import shown
 
 # What each of the four calls takes besides what all do.
@@ -129,8 +127,7 @@ def _turns(proposal: Proposal, name: str | None) -> Said:
 
 
 def _list(arguments: argparse.Namespace, now: datetime) -> ExitCode:
-    if not Path(arguments.policy).is_file():
-        raise InputError(f"{arguments.policy}: no such file")
+    inputs.check_file(arguments.policy)
     found = overrides.listed(inputs.policy(arguments.policy), now)
     if arguments.output == "json":
         output.show_json([each.record() for each in found])

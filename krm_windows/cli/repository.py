@@ -15,7 +15,7 @@ from krm_windows import rules
 from krm_windows.checks import repository
 from krm_windows.checks.formats import FORMATS
 from krm_windows.checks.repository.report import compose
-from krm_windows.cli import builds, output, progress
+from krm_windows.cli import builds, inputs, output, progress
 from krm_windows.cli import report as results
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux import Hints, Survey, entrances, survey
@@ -56,9 +56,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the findings on a repository."""
+    inputs.check_directory(arguments.repo)
     tree = Checkout.at(Path(arguments.repo))
-    if not tree.is_directory("."):
-        raise InputError(f"{arguments.repo}: no such directory")
     builds.check_sources(tree, arguments.source)
     with ExitStack() as stack:
         builder = Builder.find(builds.requested_cache(Path(tree.root), arguments))

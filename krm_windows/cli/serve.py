@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from krm_windows.cli import builds, output, times
+from krm_windows.cli import builds, inputs, output, times
 from krm_windows.cli.arguments import person
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
@@ -369,8 +369,7 @@ def _granted(given: list[str]) -> Mapping[str, frozenset]:  # type: ignore[type-
 def _settings(arguments: argparse.Namespace, ways: "Ways") -> "Settings":
     from krm_windows.service.settings import SERVICE, Limits, Settings  # noqa: PLC0415
 
-    if not arguments.repo.is_dir():
-        raise InputError(f"{arguments.repo}: no such directory")
+    inputs.check_directory(arguments.repo)
     _check_new_file(arguments.new_file)
     _check_public_url(arguments.public_url)
     # Where everybody is let in, no other name may lead here (DNS rebinding).

@@ -66,6 +66,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Print what would have waited."""
     if len(arguments.policies) > _POLICIES:
         raise UsageError(f"give one policy, or two to compare; got {len(arguments.policies)}")
+    inputs.check_directory(arguments.repo)
     classes = _classes(arguments)
     choice = Choice(arguments.cluster)
     versions, code = previews.load(arguments.policies, choice, arguments)

@@ -149,7 +149,7 @@ class Directory(Closing):
                 f"{place} is in the way: it is a symbolic link, which is not followed; use "
                 "the path that it links to"
             )
-        return f"{place} is in the way: it is not a directory; name another one"
+        return f"{place} is in the way: it is not a directory; move it away, or name another one"
 
     def kind(self, name: str) -> int | None:
         """Return the file type of what has a name here, as `stat.S_IFMT` gives it.

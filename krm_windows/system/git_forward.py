@@ -59,7 +59,12 @@ class Forward:
 
     def begin(self, old: str, new: str) -> None:
         """Write down, before anybody can see it, that the branch is about to move."""
-        self.folder.mkdir(exist_ok=True)
+        try:
+            self.folder.mkdir(exist_ok=True)
+        except FileExistsError:
+            raise WorkspaceError(
+                f"{self.folder} is in the way: it is not a directory; move it away"
+            ) from None
         content = json.dumps({"branch": self.branch.name, "old": old, "new": new})
         with Directory.at(self.folder) as folder:
             folder.replace(_JOURNAL, content.encode())

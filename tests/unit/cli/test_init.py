@@ -517,6 +517,18 @@ def test_a_directory_of_any_name_makes_no_other_policy(
     assert "state" not in found["spec"]
 
 
+def test_a_file_where_its_directory_belongs_is_to_be_moved(
+    repository: Path, capsys: Capture
+) -> None:
+    """Nobody named that directory, so another name is no advice; and nothing is written."""
+    (repository / ".krm-windows").write_text("")
+    before = sorted(repository.rglob("*"))
+    code, _, said = called(capsys, str(repository), "--yes")
+    assert code == 1
+    assert ".krm-windows is in the way: it is not a directory; move it away" in said
+    assert sorted(repository.rglob("*")) == before
+
+
 def test_nothing_is_written_through_a_link(
     repository: Path, tmp_path_factory: pytest.TempPathFactory, capsys: Capture
 ) -> None:

@@ -373,6 +373,67 @@ def test_what_cannot_be_read_of_a_stream_has_a_line(
     assert capsys.readouterr().err.startswith("-:2:1: [error] ")
 
 
+# Every option and argument that names a directory that has to be there.
+OF_DIRECTORIES = (
+    "init {} --yes",
+    "check --repo {}",
+    "migrate {} --output-dir out",
+    "pending good.yaml --repo {} --from HEAD",
+    "simulate good.yaml --repo {}",
+    "history good.yaml --repo {}",
+    "merge-gate good.yaml --forge gitea --repo a/b --url https://gitea.example.com --tree {}",
+    "render good.yaml --output-dir out --clusters {}",
+    "serve --repo {}",
+)
+# Every argument that names a file.
+OF_FILES = (
+    "calendar {}",
+    "state {}",
+    "explain {}",
+    "wait {} --until open",
+    "status {} -f objects.json",
+    "status good.yaml -f {}",
+    "pending {} -f objects.json",
+    "diff {} good.yaml",
+    "diff good.yaml {}",
+    "render {} --output-dir out",
+    "verify resources --policy {}",
+    "set {} --patch []",
+    "set good.yaml --patch @{}",
+    "override {} --list",
+    "override {} open --for 2h --reason x",
+    "simulate {} --repo .",
+    "split resources --output-dir out --classes {}",
+    "merge-gate {} --print-schedule",
+    "import-ics {}",
+)
+
+
+@pytest.mark.parametrize("call", OF_DIRECTORIES)
+def test_a_file_instead_of_a_directory_is_said_to_be_one(
+    call: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does exist; and what does not is said, too."""
+    monkeypatch.setenv("GITEA_TOKEN", "x")
+    for name, said in (("good.yaml", "is not a directory"), ("nowhere", "no such directory")):
+        assert main(call.format(name).split()) == 1
+        assert capsys.readouterr().err.splitlines()[-1] == f"krm-windows: {name}: {said}"
+
+
+@pytest.mark.parametrize("call", OF_FILES)
+def test_a_directory_instead_of_a_file_is_said_to_be_one(
+    call: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It does exist; and what does not is said, too."""
+    for name, said in (
+        ("clusters", "is a directory, not a file"),
+        ("nowhere", "no such file( or directory)?"),
+    ):
+        assert main(call.format(name).split()) == 1
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert re.fullmatch(f"krm-windows: {name}: {said}", last, re.IGNORECASE)
+
+
 def finding(severity: Severity, number: int = 0) -> Result:
     """Return a finding with a rule and a location."""
     file = File(path="policy.yaml")
