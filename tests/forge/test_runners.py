@@ -344,6 +344,31 @@ def test_a_clone_without_history_is_said(
     assert "check out the whole history" in done.output
 
 
+def test_the_forge_and_the_token_can_be_given(fleet: Path, event: Event, source: Source) -> None:
+    """Where the job runs elsewhere, or with a token that may more than its own."""
+    inputs = {
+        "command": "merge-gate",
+        "policies": "windows/policy.yaml",
+        "arguments": "--paths=apps/*",
+    }
+    edited(fleet, OPEN)
+    with serving("gitea", *PULLS) as gitea:
+        runner = replace(
+            event("push", gitea.address, REPOSITORY, str(fleet), "of-the-job"), workspace=fleet
+        )
+        done = runner.act(source.place, {**inputs, "forge": "gitea", "token": TOKEN})
+        assert done.code == 0, done.output
+        assert gitea.latest("a" * 40)["state"] == "success"
+        assert TOKEN not in done.output
+        refused = runner.act(source.place, {**inputs, "forge": "gitea"})
+        assert refused.code == 1
+        assert "Bad credentials" in refused.output
+        assert "of-the-job" not in refused.output
+    unknown = runner.act(source.place, {**inputs, "forge": "bitbucket"})
+    assert unknown.code == 1
+    assert "unknown forge: bitbucket" in unknown.output
+
+
 @pytest.mark.parametrize("name", ["push", "workflow_dispatch", "schedule", "merge_group"])
 def test_a_comment_needs_a_pull_request(
     name: str, server: Server, fleet: Path, event: Event, source: Source
