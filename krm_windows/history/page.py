@@ -9,6 +9,9 @@ from krm_windows.preview.markup import Child, Element, element
 # The page carries all it needs and has no script (Content Security Policy Level 3).
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
+# So many columns are side by side on a phone.
+_NARROW = 2
+
 
 def page(title: str, *children: Child) -> str:
     """Return a page with a heading."""
@@ -38,7 +41,13 @@ def table(
     # `scope` says to a screen reader what a heading is of (HTML, 4.9.10).
     titles = (element("th", head, scope="col") for head in heads)
     head = element("thead", element("tr", *titles))
-    body = element("tbody", *map(_row, rows))
+    cells = [list(map(_cell, row)) for row in rows]
+    # On a phone each row of a table that is wider is a block, whose lines have these headings.
+    if kind == "facts" and len(heads) > _NARROW:
+        kind = "facts blocks"
+        for row in cells:
+            _label(heads, row)
+    body = element("tbody", *(element("tr", *row) for row in cells))
     # What can be scrolled has to be reached by keyboard, and says what it is (WCAG 2.1.1).
     return element(
         "section",
@@ -49,9 +58,10 @@ def table(
     )
 
 
-def _row(children: Sequence[Child]) -> Element:
-    cells = map(_cell, children)
-    return element("tr", *cells)
+def _label(heads: Sequence[str], row: Sequence[Element]) -> None:
+    for head, cell in zip(heads, row, strict=True):
+        if cell.tag == "td":
+            cell.set("data-label", head)
 
 
 def number(value: int) -> Element:
