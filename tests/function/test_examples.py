@@ -128,8 +128,10 @@ def test_each_cluster_of_the_fleet_builds_to_the_expected_objects(
 
     Patches keep the order of the base, so the order may differ.
     """
-    render_fleet(tmp_path, "--layout", layout)
-    for folder in (tmp_path / "clusters").iterdir():
+    # A directory of its own: what other tests rendered is beside `tmp_path`, and would be compared.
+    tree = tmp_path / "fleet"
+    render_fleet(tree, "--layout", layout)
+    for folder in (tree / "clusters").iterdir():
         command = [tool(engine), *ENGINES[engine], folder / "reconciliation-window"]
         built = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         found = sorted(yaml.load_all(built, yaml.CSafeLoader), key=identity)
