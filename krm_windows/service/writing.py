@@ -202,7 +202,7 @@ class Writer:
                 commit = windows.snapshot.commit
                 edits += self._renderer.edits(commit, stored, proposal.new)
             outcome = Outcome(place, stored.file, proposal, None, stored, order.override)
-            outcome = self._published(outcome, edits, order)
+            outcome = self._commit_or_propose(outcome, edits, order)
             self._remember(order, outcome)
         return outcome
 
@@ -216,7 +216,9 @@ class Writer:
             proposal = introduce(new, [], windows.now())
             self._refuse(proposal, order, file)
             edit = Edit(file, proposal.content)
-            return self._published(Outcome(place, file, proposal, None, None), [edit], order)
+            return self._commit_or_propose(
+                Outcome(place, file, proposal, None, None), [edit], order
+            )
 
     def remove(self, place: Place, order: Order) -> Outcome:
         """Take a policy out of its file, and the file away where nothing else is in it."""
@@ -234,7 +236,7 @@ class Writer:
                 self._check_unnamed(stored)
             edit = Edit(stored.file, content, stored.mode)
             outcome = Outcome(place, stored.file, None, None, None)
-            return self._published(outcome, [edit], order)
+            return self._commit_or_propose(outcome, [edit], order)
 
     def _check_unnamed(self, stored: Stored) -> None:
         """Refuse to remove a file that a kustomization beside it names: nothing would build."""
@@ -360,7 +362,7 @@ class Writer:
             raise Problem(HTTPStatus.CONFLICT, f"{file} already exists, and is not this policy")
         return file
 
-    def _published(
+    def _commit_or_propose(
         self,
         outcome: Outcome,
         edits: Sequence[Edit],
@@ -371,8 +373,8 @@ class Writer:
         place = outcome.place
         # The branch stays where it is: whoever merges the pull request moves it.
         if windows.settings.pull_requests is not None:
-            return self._proposed(windows.settings.pull_requests, edits, order, outcome)
-        commit = self._publish(edits, order, place)
+            return self._propose(windows.settings.pull_requests, edits, order, outcome)
+        commit = self._commit(edits, order, place)
         found = windows.refresh().policies.get((place.namespace, place.name), ())
         now = None
         for stored in found:
@@ -380,7 +382,7 @@ class Writer:
                 now = stored
         return replace(outcome, commit=commit, stored=now)
 
-    def _proposed(
+    def _propose(
         self,
         pull_requests: PullRequests,
         edits: Sequence[Edit],
@@ -414,7 +416,7 @@ class Writer:
             raise Problem(HTTPStatus.BAD_GATEWAY, str(error)) from error
         return replace(outcome, commit=commit, branch=name, pull_request=address)
 
-    def _publish(
+    def _commit(
         self,
         edits: Sequence[Edit],
         order: Order,
