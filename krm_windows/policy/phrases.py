@@ -25,6 +25,9 @@ def occurrence(begins: Moment[Value] | None, ends: Moment[Value] | timedelta) ->
         return f"until {_end(ends)}"
     end: object = ends
     if isinstance(ends, Moment):
+        # A date, which ends with its day: two moments that are equal are refused.
+        if begins.text == ends.text:
+            return moment(begins)
         end = ends.value
     # `Monday 08:00 for 2 hours`, `Monday 08:00 until 17:00`.
     link = _LINKS.get(type(end), "to")

@@ -439,6 +439,8 @@ def test_words_of_a_length() -> None:
         == "Sunday 03:00 for 1 day 1 hour 1 minute"
     )
     assert phrases.occurrence(None, moments.parse("2026-12-20", Role.END)) == "until 2026-12-20"
+    day = (moments.parse("2026-12-24", Role.BEGIN), moments.parse("2026-12-24", Role.END))
+    assert phrases.occurrence(*day) == "2026-12-24"
 
 
 # The page of moments.
