@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from krm_windows import escape
-from krm_windows.system import locks
+from krm_windows.system import hidden, locks
 from krm_windows.system.directories import SUFFIX, Directory
 from krm_windows.system.errors import WorkspaceError
 
@@ -95,7 +95,9 @@ class Folder:
         except FileNotFoundError:
             return
         with inner:
-            if inner.kind(last) is not None and inner.first_line(last) not in self.headers:
+            if inner.kind(last) is None:
+                hidden.check(inner, last, self.headers.__contains__)
+            elif inner.first_line(last) not in self.headers:
                 raise WorkspaceError(
                     f"{inner.path / last} is in the way: it was not written by this command; move "
                     "it away, or name another directory"

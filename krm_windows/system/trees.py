@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from krm_windows.system import hidden
 from krm_windows.system.directories import Directory, first_line
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.files import LEFTOVER, Changes, difference
@@ -118,8 +119,11 @@ class Tree:
         except FileNotFoundError:
             return
         with folder:
-            # It is ours, or nothing is there.
-            if path in there or folder.kind(name) is None:
+            # It is ours.
+            if path in there:
+                return
+            if folder.kind(name) is None:
+                hidden.check(folder, name, self.is_ours)
                 return
             # A failure of power leaves an empty file of a new one, which is nobody's.
             if folder.read(name) != b"":

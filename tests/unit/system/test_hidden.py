@@ -1,0 +1,62 @@
+"""A kustomization that is new hides nothing that Flux applies so far."""
+
+from pathlib import Path
+
+import pytest
+
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.files import Folder
+from krm_windows.system.trees import Tree
+
+HEADER = "# ours"
+OURS = b"# ours\napiVersion: v1\nkind: ConfigMap\n"
+WANTED = {"kustomization.yaml": OURS, "a.yaml": OURS}
+CONFIG = "apiVersion: v1\nkind: ConfigMap\n"
+
+
+def lay(folder: Path, name: str, text: str) -> Path:
+    """Write a file below a directory."""
+    path = folder / "plant" / name
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("flux.yaml", CONFIG),
+        ("apps/web.yml", f"# a comment\n---\n{CONFIG}"),
+        ("apps/kustomization.yml", "resources: []\n"),
+        ("both.yaml", f"apiVersion: krm-windows.dev/v1alpha1\n---\n{CONFIG}"),
+        ("quoted.yaml", '"apiVersion": "v1"\n'),
+    ],
+)
+def test_nothing_is_written_where_it_would_hide_a_manifest(
+    name: str, text: str, tmp_path: Path
+) -> None:
+    """Flux would delete what it has applied of it; both ways of writing say which and where."""
+    path = lay(tmp_path, name, text)
+    with pytest.raises(WorkspaceError, match=f"would hide {path} from Flux"):
+        Folder(tmp_path / "plant", frozenset([HEADER])).write(WANTED)
+    tree = Tree(tmp_path, ("plant",), lambda line: line == HEADER)
+    with pytest.raises(WorkspaceError, match=f"would hide {path} from Flux"):
+        tree.write({}, {f"plant/{each}": content for each, content in WANTED.items()})
+    assert not (tmp_path / "plant/kustomization.yaml").exists()
+    assert not (tmp_path / "plant/a.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("policy.yaml", "apiVersion: krm-windows.dev/v1alpha1\nkind: WindowPolicy\n"),
+        ("README.md", CONFIG),
+        ("values.yaml", "replicas: 1\n"),
+        ("old.yaml", OURS.decode()),
+    ],
+)
+def test_what_flux_does_not_apply_may_lie_beside_it(name: str, text: str, tmp_path: Path) -> None:
+    """A policy, notes, values, and what is ours."""
+    lay(tmp_path, name, text)
+    Folder(tmp_path / "plant", frozenset([HEADER])).write(WANTED)
+    assert (tmp_path / "plant/kustomization.yaml").read_bytes() == OURS
