@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from krm_windows import escape, rules
-from krm_windows.cli import builds, inputs, output, progress, times
+from krm_windows.cli import builds, inputs, output, progress, repository, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux import Cluster, Notice, Survey, entrances, names, survey
 from krm_windows.flux.builds import Builds
@@ -23,7 +23,7 @@ from krm_windows.init.policy import Draft
 from krm_windows.init.targets import Proposed, propose
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.policy.load import load
-from krm_windows.results import Severity, fails
+from krm_windows.results import Result, Severity, fails
 from krm_windows.schedule import zones
 from krm_windows.system import files
 from krm_windows.system.checkout import Checkout
@@ -36,6 +36,8 @@ CLOSES = "16:00"
 _LOCALTIME = Path("/etc/localtime")
 _ZONES = "zoneinfo/"
 _UTC = "Etc/UTC"
+# In a copy without Git the top is looked for so many directories above.
+_NEAR = 3
 # Of what could not be read, so many are named.
 _FEW = 3
 # What a cluster is called that is worth windows first, by a part of its name.
@@ -101,14 +103,15 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     # What somebody edited is not written over; `set` and an editor change it.
     if tree.read(place.policy) is not None:
         raise InputError(f"{place.policy}: already exists; edit it, or use another --name")
-    _show(_described(found, cluster, proposed))
     draft = _draft(cluster, place, arguments)
+    # Whoever is asked may still answer something else.
+    if not asks:
+        _check_options(draft, proposed)
+    _show(_described(found, cluster, proposed))
     if asks:
         draft = _asked(draft, proposed)
+        _check_options(draft, proposed)
     text = policy.write(draft, proposed)
-    wrong = _wrong(text)
-    if wrong:
-        raise InputError(wrong)
     written = _write(tree, place, proposed, text)
     _show(_next(tree, place, written, arguments))
     return ExitCode.FINE
@@ -126,6 +129,8 @@ def _directories(tree: Checkout, arguments: argparse.Namespace) -> dict[str, str
         directories = [each.directory for each in entrances.find(tree)]
     else:
         directories = tree.directories(arguments.clusters)
+    if not directories and arguments.clusters is not None:
+        raise InputError(f"{repository.unmatched(arguments)}; {repository.advice(tree)}")
     if not directories:
         raise InputError(
             f"{arguments.directory}: no cluster found, because no file contains a Flux "
@@ -252,17 +257,25 @@ def _check_top(tree: Checkout, cluster: Cluster) -> None:
     Raises InputError where a Kustomization leads nowhere from here, and somewhere from there.
     """
     here = Path(tree.root).resolve()
-    above = (each for each in here.parents if (each / ".git").exists())
-    top = next(above, None)
-    if top is None:
-        return
-    for each in cluster.kustomizations.values():
-        is_elsewhere = not tree.is_directory(each.path) and (top / each.path).is_dir()
-        if each.own is not None and is_elsewhere:
-            raise InputError(
-                f"{each} applies {each.path}, which is not here but at the top of the repository: "
-                f"run `krm-windows init {shlex.quote(str(top))}`"
-            )
+    found = [each for each in cluster.kustomizations.values() if each.own is not None]
+    missing = [each for each in found if not tree.is_directory(each.path)]
+    for top in _above(here):
+        for each in missing:
+            if (top / each.path).is_dir():
+                raise InputError(
+                    f"{each} applies {each.path}, which is not here but in {top}: run "
+                    f"`krm-windows init {shlex.quote(str(top))}`"
+                )
+
+
+def _above(here: Path) -> Iterator[Path]:
+    """Yield where the top of the repository may be, of which a directory is a part."""
+    top = next((each for each in here.parents if (each / ".git").exists()), None)
+    if top is not None:
+        yield top
+    # A copy without Git has nothing that shows it. What is far above is no repository.
+    elif not (here / ".git").exists():
+        yield from here.parents[:_NEAR]
 
 
 def _show(lines: Sequence[str]) -> None:
@@ -400,13 +413,36 @@ def _question(question: str, default: str, judge: Callable[[str], str]) -> str:
         _show([wrong])
 
 
+def _check_options(draft: Draft, proposed: Proposed) -> None:
+    """Refuse a policy that would be wrong, by the options that make it so; raises InputError."""
+    windows = f"spec.windows.{policy.WINDOW}"
+    options = {
+        "metadata.name": "--name",
+        "spec.timeZone": "--time-zone",
+        f"{windows}.opens": "--opens",
+        f"{windows}.closes": "--closes",
+    }
+    wrong = []
+    for each in _errors(policy.write(draft, proposed)):
+        # The policy is in no file yet, so a place in it would lead nowhere.
+        named = str(each)
+        if each.path in options:
+            named = f"{options[each.path]} {each.message}"
+        wrong.append(named)
+    if wrong:
+        raise InputError("; ".join(wrong))
+
+
 def _wrong(text: str) -> str:
     """Say what is wrong with a policy, empty where nothing is."""
+    return "; ".join(each.message for each in _errors(text))
+
+
+def _errors(text: str) -> list[Result]:
     config = KubeObject.parse(text.encode())
     found = load(config.node).results
     # What is only doubtful is for `check` to say, once the policy is the user's own.
-    errors = [each for each in found if fails([each])]
-    return "; ".join(str(each) for each in errors)
+    return [each for each in found if fails([each])]
 
 
 def _write(

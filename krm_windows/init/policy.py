@@ -12,6 +12,9 @@ from krm_windows.policy.model import API_VERSION, KIND
 # Of a line of the policy; a list of names that is longer goes on in the next.
 _WIDTH = 100
 
+# The name of the window.
+WINDOW = "working-hours"
+
 _HEAD = """\
 # yaml-language-server: $schema={schema}
 #
@@ -97,7 +100,7 @@ def write(draft: Draft, proposed: Proposed) -> str:
 
 
 def _windows(draft: Draft) -> Mapping[str, object]:
-    return {"working-hours": {"opens": draft.opens, "closes": draft.closes}}
+    return {WINDOW: {"opens": draft.opens, "closes": draft.closes}}
 
 
 def _foreign(draft: Draft, proposed: Proposed) -> Iterator[str]:

@@ -226,10 +226,21 @@ def test_a_kustomization_that_cannot_be_edited_stops_it_all(
     ("options", "said"),
     [
         (["--cluster", "berlin"], "cluster berlin not found; found: production, staging"),
-        (["--clusters", "nowhere/*"], "no cluster found"),
-        (["--time-zone", "Europe/Berln"], "Europe/Berlin"),
-        (["--opens", "Mon 25:00"], "25:00"),
-        (["--name", "Not A Name"], "Not A Name"),
+        (
+            ["--clusters", "nowhere/*"],
+            (
+                "no directory matches nowhere/*; the clusters seem to be clusters/production, "
+                "clusters/staging: try `--clusters 'clusters/*'`"
+            ),
+        ),
+        (
+            ["--time-zone", "Europe/Berln"],
+            "krm-windows: --time-zone must be an IANA time zone such as",
+        ),
+        (["--opens", "Mon 25:00"], "krm-windows: --opens must have a time from 00:00 to"),
+        (["--closes", "17h"], 'krm-windows: --closes must be a moment such as "Thu 17:00"'),
+        (["--opens", "Mon 09:00", "--closes", "Mon 09:00"], "krm-windows: --closes must never be"),
+        (["--name", "Not A Name"], "krm-windows: --name must be a valid Kubernetes name"),
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_is_written(
@@ -237,9 +248,10 @@ def test_what_is_wrong_is_said_and_nothing_is_written(
 ) -> None:
     """Each with what would be right."""
     before = sorted(repository.rglob("*"))
-    code, _, err = called(capsys, "init", str(repository), "--yes", *options)
+    code, out, err = called(capsys, "init", str(repository), "--yes", *options)
     assert code == 1
     assert said in err
+    assert "targets in cluster" not in out
     assert sorted(repository.rglob("*")) == before
 
 
@@ -487,6 +499,12 @@ def test_a_directory_of_a_repository_is_refused(repository: Path, capsys: Captur
     assert code == 1
     assert f"run `krm-windows init {repository}`" in err
     assert not (production / "deploy-windows.yaml").exists()
+    # In a copy without Git the paths alone show where the top is.
+    (repository / ".git").rmdir()
+    code, _, err = called(capsys, "init", str(production), "--yes")
+    assert code == 1
+    assert f"run `krm-windows init {repository}`" in err
+    (repository / ".git").mkdir()
     inner = repository / "fleet"
     inner.mkdir()
     for name in ("clusters", "apps"):
@@ -523,7 +541,7 @@ def test_a_file_where_its_directory_belongs_is_to_be_moved(
     """Nobody named that directory, so another name is no advice; and nothing is written."""
     (repository / ".krm-windows").write_text("")
     before = sorted(repository.rglob("*"))
-    code, _, said = called(capsys, str(repository), "--yes")
+    code, _, said = called(capsys, "init", str(repository), "--yes")
     assert code == 1
     assert ".krm-windows is in the way: it is not a directory; move it away" in said
     assert sorted(repository.rglob("*")) == before
