@@ -61,7 +61,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         ),
     )
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit 1 with a diff if DIR is stale"
+        "--check",
+        action="store_true",
+        help="write nothing; exit 1 with a diff if DIR is out of date",
     )
     parser.add_argument(
         "--root",

@@ -1,7 +1,10 @@
 """`krm-windows version`: which program this is, to be said in a report of a defect."""
 
 import argparse
+import json
 import platform
+from contextlib import suppress
+from pathlib import Path
 
 from krm_windows import COMMIT, __version__
 from krm_windows.cli import output
@@ -11,6 +14,8 @@ from krm_windows.schedule import zones
 
 # As `git archive` finds it, and every file that came another way still has it (gitattributes(5)).
 _NOT_ARCHIVED = "$Format:"
+# Where this package is installed.
+_SITE = Path(__file__).resolve().parents[2]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +34,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.output == "json":
         output.show_json(said)
         return ExitCode.FINE
-    built_from = said["commit"] or "unknown, because it was not built from a commit"
+    built_from = said["commit"] or "unknown (built from a source tree)"
     output.show(
         f"krm-windows {__version__}\n"
         f"commit      {built_from}\n"
@@ -40,5 +45,19 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def commit() -> str | None:
-    """Return the hash of the commit that this was built from; None in a work tree."""
-    return None if COMMIT.startswith(_NOT_ARCHIVED) else COMMIT
+    """Return the hash of the commit that this was built from; None where it is not known.
+
+    `pip install .` copies a source tree, of which nobody says how it differs from its commit.
+    """
+    if not COMMIT.startswith(_NOT_ARCHIVED):
+        return COMMIT
+    return _installed()
+
+
+def _installed() -> str | None:
+    """Return the commit that pip has checked out itself: `pip install git+https://…`."""
+    # PEP 610. Of a package there is one such directory, beside its modules.
+    for origin in _SITE.glob("krm_windows-*.dist-info/direct_url.json"):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            return str(json.loads(origin.read_bytes())["vcs_info"]["commit_id"])
+    return None

@@ -190,12 +190,33 @@ def test_version(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The commit where it was built from one; what `--version` says is said, too."""
     lines = run("version").out.splitlines()
     assert lines[0] == f"krm-windows {__version__}"
-    assert lines[1] == "commit      unknown, because it was not built from a commit"
+    assert lines[1] == "commit      unknown (built from a source tree)"
     assert lines[2] == f"zone rules  {zones.release()}"
     assert json.loads(run("version", "-o", "json").out)["commit"] is None
     monkeypatch.setattr("krm_windows.cli.version.COMMIT", "b1946ac9")
     assert "\ncommit      b1946ac9\n" in run("version").out
     assert json.loads(run("version", "-o", "json").out)["commit"] == "b1946ac9"
+
+
+@pytest.mark.parametrize(
+    ("origin", "commit"),
+    [
+        ('{"url": "https://x", "vcs_info": {"vcs": "git", "commit_id": "591a6bcd"}}', "591a6bcd"),
+        ('{"url": "file:///srv/krm-windows", "dir_info": {}}', None),
+        ('{"vcs_info": []}', None),
+        ("no JSON", None),
+        ("", None),
+    ],
+)
+def test_version_knows_the_commit_that_pip_installed(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: str, commit: str | None
+) -> None:
+    """From Git; a directory may differ from its commit (PEP 610)."""
+    about = tmp_path / "site/krm_windows-0.1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "direct_url.json").write_text(origin)
+    monkeypatch.setattr("krm_windows.cli.version._SITE", tmp_path / "site")
+    assert json.loads(run("version", "-o", "json").out)["commit"] == commit
 
 
 @pytest.mark.parametrize(
