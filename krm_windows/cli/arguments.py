@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import shutil
+import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -14,6 +15,8 @@ from krm_windows.cli.main import COMMANDS, HEADINGS
 from krm_windows.exit_codes import ExitCode
 
 if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
     from krm_windows.system.git_branch import Person
 
 DESCRIPTION = """\
@@ -129,6 +132,11 @@ class Parser(argparse.ArgumentParser):
         """Say it below the usage, and end with the code of a wrong call."""
         output.log_wrong_call(self.format_usage(), f"{self.prog}: error: {message}")
         raise SystemExit(ExitCode.USAGE)
+
+    # argparse leaves out what cannot be written, and exits 0 (`krm-windows --help >/dev/full`).
+    def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
+        """Write help or a version; raises OSError."""
+        (file or sys.stderr).write(message)
 
     def known(self) -> list[str]:
         """Return the options that there are."""

@@ -190,7 +190,12 @@ def cache(checked: Path, given: Path | None) -> Cache | None:
             )
     # A cache that was asked for must work; that of the user is a help only (HOME may be read-only).
     if given is not None:
-        return Cache(place, key)
+        try:
+            return Cache(place, key)
+        except OSError as error:
+            raise InputError(
+                f"{place}: cannot be used as the cache directory: {error.strerror}"
+            ) from error
     with suppress(OSError):
         return Cache(place, key)
     return None

@@ -99,7 +99,8 @@ class Directory(Closing):
                 if not make:
                     raise
         raise WorkspaceError(
-            f"{self.path.joinpath(*steps)} keeps being removed: is another run in progress?"
+            f"{self.path.joinpath(*steps)} cannot be created: name another directory, unless "
+            "another run keeps removing it"
         )
 
     def found(self, steps: Sequence[str]) -> "Directory | None":

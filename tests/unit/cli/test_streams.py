@@ -8,6 +8,13 @@ import pytest
 from calls import APPS, POLICY, wire
 
 SELF = f"{sys.executable} -m krm_windows"
+NO_CACHE = (
+    "krm-windows: /proc/x: cannot be used as the cache directory: No such file or directory\n"
+)
+NO_DIRECTORY = (
+    "krm-windows: /proc/x cannot be created: name another directory, unless another run keeps "
+    "removing it\n"
+)
 FULL = "krm-windows: cannot write the output: No space left on device\n"
 
 
@@ -24,6 +31,19 @@ FULL = "krm-windows: cannot write the output: No space left on device\n"
         (f"{SELF} < wrong.yaml 2>&- >/dev/null", 3, ""),
         (f"{SELF} < list.yaml >/dev/full", 1, FULL),
         (f"{SELF} schema >/dev/full", 1, FULL),
+        (f"{SELF} --help >/dev/full", 1, FULL),
+        (f"{SELF} --version >/dev/full", 1, FULL),
+        (f"{SELF} calendar --help >/dev/full", 1, FULL),
+        (
+            f"{SELF} check --repo . --cache /proc/x",
+            1,
+            NO_CACHE,
+        ),
+        (
+            f"{SELF} install --plugin-home /proc/x",
+            1,
+            NO_DIRECTORY,
+        ),
         (f"{SELF} calendar policy.yaml --from 2026-11-23 >/dev/full", 1, FULL),
         (f"{SELF} < list.yaml | head -1", 0, ""),
         (f"{SELF} schema | head -1", 0, ""),
