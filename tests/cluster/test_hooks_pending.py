@@ -7,7 +7,7 @@ import subprocess
 
 from environment import Environment, Spec, eventually
 from lab import origins
-from test_hooks import CLOSED, OPEN, Plant, never_ready, plant, reconciles, token
+from test_hooks import CLOSED, OPEN, Plant, plant, reconciles, token
 from test_rights import KUSTOMIZE, granted
 from test_sources import NAME, fetched, installed
 
@@ -157,24 +157,35 @@ def edit(env: Environment, site: str, **apps: object) -> None:
     eventually("the edit is in the cluster", lambda: site in str(env.target()["spec"]))
 
 
+# A reconcile of a later version than the first ends once somebody says that this one is well.
+WAITING: Spec = {
+    "wait": True,
+    "timeout": "10m",
+    "healthCheckExprs": [
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "current": "data.version == '1' || (has(metadata.annotations) && "
+            "has(metadata.annotations.well) && metadata.annotations.well == data.version)",
+        }
+    ],
+}
+
+
 def closes_in_the_middle(plant: Plant, version: str, **hooks: object) -> None:
-    """Close the target while a reconcile waits for a Pod, which is well after the close.
+    """Close the target while a reconcile waits for what it has applied to be well.
 
     The reconcile then ends well, and its condition notes the generation by the close.
     """
-    env, name = plant.env, f"slow-{version}"
-    slow = never_ready()
-    slow["metadata"]["name"] = name
-    env.write("apps/slow.yaml", slow)
-    env.write("apps/kustomization.yaml", {"resources": ["app.yaml", "slow.yaml"]})
+    env = plant.env
     publish(env, version)
-    eventually("it waits for the Pod", lambda: env.api.find("pods", env.name, name) is not None)
+    env.eventually_applied(version)
     eventually("it is being reconciled", lambda: reconciles(env))
     plant.policy(CLOSED, **hooks)
     env.eventually_closed()
     assert reconciles(env)
-    succeeded = {"status": {"phase": "Succeeded"}}
-    env.api.patch("pods", env.name, f"{name}/status", succeeded)
+    well = {"metadata": {"annotations": {"well": version}}}
+    env.api.patch("configmaps", env.name, "app", well)
     eventually("the reconcile has ended", lambda: is_reconciled(env))
 
 
@@ -183,9 +194,8 @@ def test_a_close_in_the_middle_of_a_reconcile(plant: Plant) -> None:
 
     By its status the target that was edited once looks as any that was closed at rest.
     """
-    env, hooks = plant.env, around(plant)
-    slow = {"wait": True, "timeout": "10m"}
-    start(plant, **slow)
+    env, hooks = plant.env, {"onlyIf": "Pending", "beforeOpen": plant.system.hook("on")}
+    start(plant, **WAITING)
     plant.policy(OPEN, **hooks)
     eventually("the policy is there", lambda: "hooks.krm-windows.dev/" in str(env.target()))
     closes_in_the_middle(plant, "2", **hooks)
@@ -195,7 +205,7 @@ def test_a_close_in_the_middle_of_a_reconcile(plant: Plant) -> None:
     assert (plant.jobs(), calls(plant)) == ([], [])
 
     closes_in_the_middle(plant, "3", **hooks)
-    edit(env, "north", **slow)
+    edit(env, "north", **WAITING)
     assert since_ready(env) == 1
     plant.policy(OPEN, **hooks)
     env.eventually_open()
