@@ -14,6 +14,7 @@ from checks import (
     security,
     simplicity,
     sizes,
+    widths,
     words,
 )
 from supply import licences
@@ -47,6 +48,7 @@ RULES: dict[str, Callable[[], Iterator[str]]] = {
     "simplicity": simplicity.problems,
     "size of the gate": sizes.problems,
     "words": words.problems,
+    "widths of pages": widths.problems,
     "pins": pins.problems,
     "requirements": requirements.problems,
     "licences": licences.problems,

@@ -21,13 +21,13 @@ OWN = canonicalize_name("krm-windows")
 HEAD = """\
 # Licences
 
-krm-windows is under [Apache-2.0](../../LICENSE). Here is what it is used with, at the versions that
-it is tested with. This page is written by `make generate`, and `make check` fails where it is out
-of date or a licence is not allowed.
+The licence of krm-windows is [Apache-2.0](../../LICENSE). This page lists the licences of the
+packages that it uses, at the versions with which it is tested. `make generate` writes the page, and
+`make check` fails if it is out of date or a licence is not allowed.
 
-The image carries the text of each licence beside the package, in `*.dist-info`, and its
-[SBOM](../how-to/supply-chain.md#sbom) names them. The packages of the image's base are Debian's:
-the SBOM lists them, and their licences lie in `/usr/share/doc/*/copyright`.
+In the image, the text of each licence is next to its package, in `*.dist-info`, and the
+[SBOM](../how-to/supply-chain.md#sbom) names the licences. The packages of the base image come from
+Debian: the SBOM lists them, and their licences are in `/usr/share/doc/*/copyright`.
 """
 
 
@@ -44,20 +44,20 @@ class Section:
 SECTIONS = (
     Section(
         "Run time",
-        "In the image, and installed with the wheel.",
+        "These are in the image, and are installed with the wheel.",
         ("krm-windows",),
         packages.PERMISSIVE,
     ),
     Section(
         "Extras",
-        "Installed by whoever wants `holidays`, `import-ics`, `merge-gate` or `serve`; not in the "
-        "image, and not changed by us.",
+        "Needed only for `holidays`, `import-ics`, `merge-gate` or `serve`; not in the image, and not "
+        "changed by us.",
         ("krm-windows[forge,holidays,ics,server]",),
         packages.PERMISSIVE | {"LGPL-3.0-or-later"},
     ),
     Section(
         "Build",
-        "Used to build the wheel; nothing of it is in the wheel or the image.",
+        "These build the wheel; neither the wheel nor the image contains them.",
         ("hatchling",),
         packages.PERMISSIVE | {"MPL-2.0"},
     ),
