@@ -109,9 +109,12 @@ def _own_targets(plan: Plan, wanted: Iterable[Manifest]) -> Iterator[Result]:
 
 def claimed(plan: Plan, found: Existing) -> list[KubeObject]:
     """Return the foreign CronJobs that the policy names in `cronJobs`."""
-    given = [trigger.given for trigger in plan.triggers if trigger.given]
-    keys = [("CronJob", plan.namespace, name) for name in given]
-    return [found.foreign[key] for key in keys if key in found.foreign]
+    adopted = []
+    for trigger in plan.triggers:
+        key = ("CronJob", plan.namespace, trigger.given or "")
+        if key in found.foreign:
+            adopted.append(found.foreign[key])
+    return adopted
 
 
 def edit(

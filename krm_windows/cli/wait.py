@@ -70,6 +70,7 @@ def wait(
         if deadline is not None and clock.now() >= deadline:
             output.log(sentences.timed_out(timetable, decision))
             return ExitCode.TIMED_OUT
+        # The clock is asked after each sleep: the machine may have slept, or its clock been set.
         clock.sleep_towards(decision.until, deadline)
         decision = decider.decide(clock.now())
     output.show_words(sentences.brief(timetable, decision))

@@ -492,9 +492,7 @@ class _Walk:
 
     def _leave(self, file: str, entry: str, message: str) -> None:
         text = (self.tree.read(file) or b"").decode(errors="replace")
-        # The first line that names it; of several places any is good enough to go to.
-        numbered = enumerate(text.splitlines(), 1)
-        line = next((number for number, content in numbered if entry in content), 1)
+        line = _line_of(text, entry)
         self.closure.notices.append(Notice(rules.NOT_FOLLOWED, message, file, line))
 
     def _is_chart(self, file: str, key: str) -> bool:
@@ -601,6 +599,15 @@ class _Walk:
                 content = self.tree.read(path)
                 if content is not None:
                     self._file(place, path, content)
+
+
+def _line_of(text: str, entry: str) -> int:
+    """Return the first line that names an entry; of several any is good enough to go to."""
+    for number, content in enumerate(text.splitlines(), 1):
+        if entry in content:
+            return number
+    # An entry over several lines, or in quotes that escape it.
+    return 1
 
 
 def _is_empty(fields: Fields) -> bool:

@@ -104,11 +104,15 @@ def read(cluster: ClusterObjects) -> Gating:
 
 def _jobs(cluster: ClusterObjects) -> list[Job]:
     """Return the CronJobs, by namespace and name."""
-    found = {(each.namespace, each.name): each for each in cluster.jobs}
+    documents = {(each.namespace, each.name): each for each in cluster.jobs}
+    found = []
     # In the order of their names, so that the order of files changes nothing.
-    read_jobs = [jobs.read(found[key]) for key in sorted(found)]
-    # One that only speaks of suspending, in an `echo`, makes no window, and stays where it is.
-    return [job for job in read_jobs if job.actions or fails(job.results)]
+    for key in sorted(documents):
+        job = jobs.read(documents[key])
+        # One that only speaks of suspending, in an `echo`, makes no window, and stays where it is.
+        if job.actions or fails(job.results):
+            found.append(job)
+    return found
 
 
 def _groups(acts: _Acts) -> dict[Key, Group]:
@@ -181,6 +185,7 @@ def targets(action: Action, cluster: ClusterObjects) -> Iterator[Target]:
         for name in action.names:
             yield Target(kind, namespace, name)
         return
+    # `--all` names none: they are those that the repository has now, and no later ones.
     for known_kind, known_namespace, name in cluster.gated:
         if (known_kind, known_namespace) == (kind, namespace):
             yield Target(kind, namespace, name)

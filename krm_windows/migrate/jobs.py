@@ -74,6 +74,7 @@ def is_one(document: Document) -> bool:
     """Whether an object is a CronJob that suspends or resumes anything."""
     if not _is_cron_job(document):
         return False
+    # By the words alone: most CronJobs do something else, and need no reading of their shell.
     said = (" ".join(_said(container)) for container in containers(document))
     return any(map(heuristics.mentions, said))
 

@@ -218,8 +218,8 @@ class _Writer(NamedTuple):
     def _words(self, mine: frozenset[int]) -> str:
         # Two windows that open together share the CronJob: the annotation names both.
         shared = [window.name for window in self.timetable.windows if self.own(window) & mine]
-        words = "; ".join(self.wording.words.get(name, name) for name in shared)
-        return f"{self.edge.field} {words}"
+        described = [self.wording.words.get(name, name) for name in shared]
+        return f"{self.edge.field} {'; '.join(described)}"
 
 
 def _as_they_are(timetable: Timetable, wording: Wording) -> Edges:

@@ -53,10 +53,13 @@ def _refers(
     selection: Selection,
     name: str,
 ) -> bool:
+    if resource.text(*path, "kind") != selection.row.kind:
+        return False
+    if resource.text(*path, "name") != name:
+        return False
     # A reference without a namespace means that of the object that has it.
     namespace = resource.text(*path, "namespace") or resource.namespace or selection.namespace
-    found = (resource.text(*path, "kind"), namespace, resource.text(*path, "name"))
-    return found == (selection.row.kind, selection.namespace, name)
+    return namespace == selection.namespace
 
 
 def _source(

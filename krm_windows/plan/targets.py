@@ -182,12 +182,15 @@ def _cautions(selection: Selection, resource: Resource) -> Iterator[Result]:
         yield resource.result(
             rules.TARGET_RENAMED, message, path="metadata.name", current=resource.name
         )
+    # It only holds the address for others (Flux, HelmRepository API, "Helm OCI repository").
     if selection.row.kind == "HelmRepository" and resource.text("spec", "type") == "oci":
         message = (
             "must not be of type oci: such a HelmRepository is never reconciled, so gating it "
             "has no effect; gate the HelmRelease or an OCIRepository"
         )
         yield resource.result(rules.TARGET_REFUSED, message, path="spec.type", current="oci")
+    # What was to run while it was suspended counts as missed, and without a deadline is started
+    # as soon as it is not (Kubernetes, CronJob, "Schedule suspension").
     deadline = resource.item.get("spec", "startingDeadlineSeconds")
     if selection.row.group == "batch" and deadline is None:
         message = "is not set: a run missed while the window was closed starts when it opens"

@@ -74,14 +74,14 @@ def cluster(
     That are objects by file, and entries of `patches`.
     """
     # By what stays equal: the name of a Job changes with the times.
-    there = {_place(manifest): manifest for manifest in based}
-    here = {_place(manifest): manifest for manifest in wanted}
-    added = [manifest for place, manifest in here.items() if place not in there]
-    both = [place for place in here if place in there]
-    both.sort(key=_reading)
-    changes = [_change(there[place], here[place]) for place in both]
+    of_base = {_place(manifest): manifest for manifest in based}
+    of_cluster = {_place(manifest): manifest for manifest in wanted}
+    added = [of_cluster[place] for place in of_cluster if place not in of_base]
+    both = sorted(of_base.keys() & of_cluster.keys(), key=_reading)
+    changes = [_change(of_base[place], of_cluster[place]) for place in both]
     # An object of the base that this cluster does not have is deleted by a patch.
-    removals = [_removal(manifest) for place, manifest in there.items() if place not in here]
+    removals = [_removal(of_base[place]) for place in of_base if place not in of_cluster]
+    # Without those that the cluster has as the base has them.
     return flat.named(added), [*filter(None, changes), *removals]
 
 

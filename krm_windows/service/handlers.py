@@ -154,16 +154,19 @@ async def get_state(call: Call) -> Response:
     """Say whether a policy is open."""
     stored = _stored(call)
     cluster = call.text("cluster")
+    evaluator = call.windows.evaluator
     at = call.values.get("at")
-    now = call.windows.now()
-    answer: Answer | None = None
-    if not isinstance(at, datetime):
-        answer = call.windows.evaluator.state_now(stored, cluster, now)
-    if answer is None:
-        work = partial(call.windows.evaluator.state, stored, cluster, now, is_now=True)
-        if isinstance(at, datetime):
-            work = partial(call.windows.evaluator.state, stored, cluster, at, is_now=False)
+    answer: Answer | None
+    if isinstance(at, datetime):
+        work = partial(evaluator.state, stored, cluster, at, is_now=False)
         answer = await _quickly(call, stored, work)
+    else:
+        now = call.windows.now()
+        # The answer of now is kept up to the next edge.
+        answer = evaluator.state_now(stored, cluster, now)
+        if answer is None:
+            work = partial(evaluator.state, stored, cluster, now, is_now=True)
+            answer = await _quickly(call, stored, work)
     return _unless_known(call, answer.body, JSON, {"ETag": answer.tag})
 
 

@@ -133,9 +133,13 @@ class Tenancy:
     @cached_property
     def _namespaces(self) -> frozenset[str]:
         """The namespaces that tenants' Kustomizations are in, or apply to."""
-        tenants = [each for each in self.cluster.kustomizations.values() if self._reason(each)]
-        found = {each.namespace for each in tenants}
-        found |= {each.own.text("spec", "targetNamespace") for each in tenants if each.own}
+        found: set[str] = set()
+        for each in self.cluster.kustomizations.values():
+            if not self._reason(each):
+                continue
+            found.add(each.namespace)
+            if each.own:
+                found.add(each.own.text("spec", "targetNamespace"))
         # Most have no `targetNamespace`, and the root's is the platform's.
         return frozenset(found - {"", self.cluster.first.namespace})
 
