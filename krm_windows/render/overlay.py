@@ -77,7 +77,9 @@ def cluster(
     of_base = {_place(manifest): manifest for manifest in based}
     of_cluster = {_place(manifest): manifest for manifest in wanted}
     added = [of_cluster[place] for place in of_cluster if place not in of_base]
-    both = sorted(of_base.keys() & of_cluster.keys(), key=_reading)
+    both = [place for place in of_cluster if place in of_base]
+    # Stable: within each sort they stay in the order of the cluster's objects.
+    both.sort(key=_reading)
     changes = [_change(of_base[place], of_cluster[place]) for place in both]
     # An object of the base that this cluster does not have is deleted by a patch.
     removals = [_removal(of_base[place]) for place in of_base if place not in of_cluster]
