@@ -127,6 +127,25 @@ def test_every_block_of_yaml_and_json_can_be_read(page: Path) -> None:
             json.loads(token.content)
 
 
+CODE = re.compile(r"`[^`]*`")
+
+
+def cells(row: str) -> int:
+    """Return how many cells a row of a table has."""
+    return CODE.sub(lambda code: code[0].replace("|", ""), row).replace("\\|", "").count("|") - 1
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_row_has_the_cells_of_its_head(page: Path) -> None:
+    """A parser leaves out what is too much, and fills up what is missing, without a word."""
+    lines = page.read_text().splitlines()
+    for token in MARKDOWN.parse(page.read_text()):
+        if token.type == "table_open" and token.map:
+            first, end = token.map
+            found = {number + 1: cells(lines[number].strip()) for number in range(first, end)}
+            assert set(found.values()) == {found[first + 1]}, found
+
+
 def test_the_plugin_of_argo_cd_is_the_command_that_the_page_runs() -> None:
     """And the Application, the ConfigMap and the patch name each other's parts."""
     page = DOCS / "how-to/argo-cd.md"
