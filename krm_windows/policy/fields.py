@@ -114,6 +114,10 @@ def _matching(
     text = text_of(value)
     if len(text) > longest or not _compiled(pattern).fullmatch(text):
         proposed = _as_label(text, pattern, longest)
+        # `*` for all of a kind would gate what delivers the windows, too.
+        if pattern == NAME and "*" in text:
+            proposed = None
+            must += "; there are no wildcards: list the names, or use `matchLabels`"
         raise RefusedError(Finding(rules.NAME_SYNTAX, must, text, proposed))
     return text
 

@@ -145,10 +145,15 @@ def _two_moments(words: str, text: str, role: Role) -> RefusedError | None:
     return None
 
 
-def _without_year(words: str, role: Role) -> str:
-    """Say how to write a day that has no year; empty where a text is none."""
+def _date_meant(words: str, role: Role) -> str:
+    """Say how to write a day that has no year, or no order; empty where a text is none."""
     if len(words) > _GUESSED:
         return ""
+    # Of `01/02/2026` nobody knows which is the month.
+    if _ANY_ORDER.fullmatch(words) and _meant(words, role) is None:
+        return 'must be a date as year-month-day, such as "2026-12-20"'
+    if _NO_YEAR.fullmatch(words):
+        return "must have a year, as in 2026-12-20"
     from krm_windows.policy import spellings  # noqa: PLC0415 - likewise
 
     found = spellings.of_any_year(words, ends=role.ends)
@@ -162,11 +167,9 @@ def _without_year(words: str, role: Role) -> str:
 
 def _must(words: str, role: Role) -> str:
     """Say what a text lacks, or what its field takes."""
-    if _NO_YEAR.fullmatch(words):
-        return "must have a year, as in 2026-12-20"
-    without_year = _without_year(words, role)
-    if without_year:
-        return without_year
+    dated = _date_meant(words, role)
+    if dated:
+        return dated
     # Days alone: with any time they would be a moment.
     if role.recurs and _shaped(f"{words} 00:00"):
         return 'must have a time, as in "Mon 08:00"'
@@ -379,6 +382,7 @@ _NTH = rf"(?P<nth>{'|'.join(_ORDINALS)}) (?P<day>{_WEEKDAY})(?: \+(?P<shift>\d{{
 
 
 # `12-20` and `20.12.`.
+_ANY_ORDER = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}", re.ASCII)
 _NO_YEAR = re.compile(r"\d{1,2}-\d{1,2}|\d{1,2}\.\d{1,2}\.?|\d{1,2}/\d{1,2}", re.ASCII)
 
 

@@ -32,6 +32,7 @@ from typing import (
 )
 
 from krm_windows import rules
+from krm_windows.policy import synonyms
 from krm_windows.policy.findings import Finding, RefusedError, closest, raise_for
 
 Schema: TypeAlias = "str | int | float | bool | list[Schema] | dict[str, Schema] | None"
@@ -375,7 +376,8 @@ def _unknown(part: type[Part], tree: Mapping[str, object]) -> Iterator[Finding]:
     for key in tree:
         if key in known:
             continue
-        fix = closest(key, known)
+        # `end` is near to no field of a window by its letters.
+        fix = synonyms.field(key, known) or closest(key, known)
         hint = f"must be one of {', '.join(known)}"
         if fix:
             hint = f'did you mean "{fix}"?'

@@ -240,6 +240,17 @@ def test_C02_all_problems_together_sorted() -> None:
                 '"kube-system" (hook-namespace)'
             ),
         ),
+        *(
+            (
+                f"  {spec}",
+                f'[error] spec.{path}: unknown field; did you mean "{field}"? (field-unknown)',
+            )
+            for spec, path, field in (
+                ("tz: UTC", "tz", "timeZone"),
+                ("exclude: [x]", "exclude", "freezes"),
+                ("suspend: true", "suspend", "state"),
+            )
+        ),
         (
             "  hooks: {namespace: line, afterClose: {image: 'i:1', onFailure: Abort}}",
             '[error] spec.hooks.afterClose.onFailure: must be Continue, got "Abort" (field-value)',
@@ -320,6 +331,39 @@ def test_C02_all_problems_together_sorted() -> None:
 def test_one_mistake(change: str, line: str) -> None:
     """Each is said so that the reader knows what to write."""
     assert lines(f"{HEAD}{SPEC}{change}\n") == [line]
+
+
+@pytest.mark.parametrize(
+    ("part", "key", "field"),
+    [
+        ("windows", "start", "opens"),
+        ("windows", "End", "closes"),
+        ("windows", "until", "closes"),
+        ("windows", "schedule", "opens"),
+        ("windows", "length", "duration"),
+        ("windows", "comment", "description"),
+        ("freezes", "opens", "starts"),
+        ("freezes", "from", "starts"),
+        ("freezes", "to", "ends"),
+        ("freezes", "message", "reason"),
+        ("overrides", "begin", "starts"),
+        ("overrides", "enabled", None),
+    ],
+)
+def test_a_field_of_another_name_is_proposed(part: str, key: str, field: str | None) -> None:
+    """As other tools call it; by its letters it would be none, or another."""
+    head = HEAD + SPEC.replace("  windows:", f"  {part}: {{x: {{{key}: a}}}}\n  was:", 1)
+    (said,) = (line for line in lines(head) if f".x.{key}: unknown field" in line)
+    if field is None:
+        assert "; must be one of " in said
+    else:
+        assert f'; did you mean "{field}"?' in said
+
+
+def test_a_wildcard_is_no_name() -> None:
+    """With what is possible instead."""
+    (said,) = lines(HEAD + SPEC.replace("[infra, apps]", "['*']", 1))
+    assert "there are no wildcards: list the names, or use `matchLabels`, got" in said
 
 
 @pytest.mark.parametrize(

@@ -271,6 +271,7 @@ def test_what_is_no_day_of_every_year_is_refused_as_before(text: str) -> None:
         ("12-20", "must have a year, as in 2026-12-20"),
         ("20.12.", "must have a year, as in 2026-12-20"),
         ("12/20", "must have a year, as in 2026-12-20"),
+        ("01/02/2026", 'must be a date as year-month-day, such as "2026-12-20"'),
         ("Mon-Fri", 'must have a time, as in "Mon 08:00"'),
         ("last Friday", 'must have a time, as in "Mon 08:00"'),
         *(
