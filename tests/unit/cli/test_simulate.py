@@ -257,7 +257,7 @@ def test_paths_that_nothing_changed(past: Past, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("repository", "words"),
     [
-        ("policy.yaml", "not a git repository"),
+        ("policy.yaml", "is not a directory"),
         ("repository/README", "is not a directory"),
         ("repository/.git", "is a .git directory"),
         ("repository/.git/refs", "is a .git directory"),
@@ -265,7 +265,7 @@ def test_paths_that_nothing_changed(past: Past, capsys: pytest.CaptureFixture[st
         ("https://ada:secret@git.example/fleet", "must be a directory, not a URL"),
         ("git@git.example:fleet.git", "must be a directory, not a URL"),
         ("ada@work@git.example:8022:fleet", "must be a directory, not a URL"),
-        ("nowhere", "No such file or directory"),
+        ("nowhere", "no such directory"),
     ],
 )
 @pytest.mark.parametrize("command", ["simulate", "history"])
