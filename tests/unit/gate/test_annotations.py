@@ -15,7 +15,16 @@ from api_server import Api, Json, closed_by, edited, kustomization, managed
 
 from krm_windows.gate import hooks
 from krm_windows.gate.__main__ import Gate
-from krm_windows.gate.annotations import DIGITS, HOOKS, Writer, annotation, digest, read, writer
+from krm_windows.gate.annotations import (
+    DIGITS,
+    HOOKS,
+    ClosedBy,
+    Writer,
+    annotation,
+    digest,
+    read,
+    writer,
+)
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
@@ -376,3 +385,28 @@ def test_an_annotation_is_read_as_it_was_written(api: Api, run_once: RunOnce) ->
     said = read(str(dig(api.object("apps"), "metadata", "annotations", OURS)))
     assert said is not None
     assert (said.policy, said.reason, said.since) == ("flux-system/p", "freezes.f: why", None)
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ("", (False, "")),
+        (', "adopted": true, "zoneData": "differs"', (True, "differs")),
+        (', "generation": 4', (False, "")),
+        (', "ofALaterRelease": {"a": [1]}', (False, "")),
+    ],
+)
+def test_what_is_in_clusters_stays_readable(more: str, expected: tuple[bool, str]) -> None:
+    """Targets are closed while the gate is updated: neither the key nor the text may change.
+
+    These are texts that an earlier release has written (docs/reference/compatibility.md).
+    """
+    assert annotation("flux-system/week") == "closed-by.krm-windows.dev/2f2fa8c96fc69227"
+    assert annotation("flux-system/week", HOOKS) == "hooks.krm-windows.dev/2f2fa8c96fc69227"
+    text = (
+        '{"policy": "flux-system/week", "reason": "outside the windows", '
+        f'"since": "2026-11-19T16:00:00Z", "until": "2026-11-23T07:00:00Z"{more}}}'
+    )
+    since, until = datetime(2026, 11, 19, 16, tzinfo=UTC), datetime(2026, 11, 23, 7, tzinfo=UTC)
+    said = ClosedBy("flux-system/week", "outside the windows", since, until, *expected)
+    assert read(text) == said
