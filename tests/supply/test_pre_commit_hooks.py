@@ -139,7 +139,7 @@ def finds_each_mistake(fleet: Fleet) -> None:
     assert "krm-windows: 7 files out of date (the same command without --check" in fleet.said
     fleet.write(WRONG)
     assert fleet.run("--all-files")[CHECK] == "Failed"
-    assert "windows/policy.yaml:13: [error] WindowPolicy flux-system/week" in fleet.said
+    assert "windows/policy.yaml:13:7: [error] WindowPolicy flux-system/week" in fleet.said
     assert 'got "Moonday 08:00"; did you mean "Monday 08:00"? (moment-syntax)' in fleet.said
 
 
@@ -149,7 +149,7 @@ def tells_several_files_apart(fleet: Fleet) -> None:
     for name, text in {"of the shop.yaml": WRONG, "of the bank.yaml": POLICY}.items():
         fleet.write(text.replace("name: week", "name: other").replace("apps", "infra"), name)
     assert fleet.run("--all-files", below="windows")[CHECK] == "Failed"
-    assert "windows/of the shop.yaml:13: [error] WindowPolicy flux-system/other" in fleet.said
+    assert "windows/of the shop.yaml:13:7: [error] WindowPolicy flux-system/other" in fleet.said
     assert "windows/of the bank.yaml:" not in fleet.said.partition(RENDER)[0]
     (fleet.place / "windows/of the shop.yaml").unlink()
     two = ("--files", "of the bank.yaml", "policy.yaml")
