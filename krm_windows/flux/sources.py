@@ -205,6 +205,12 @@ class Sources:
         named = f"{source[1]} {source[2]}/{source[3]}"
         address = self._declared(source)
         if self._is_elsewhere(source):
+            # One repository may be pushed as several artifacts, a directory each.
+            if source[1] == "OCIRepository":
+                return (
+                    f"{named} is another artifact, {address}; if it is a directory of this "
+                    f"repository, add `--source {source[2]}/{source[3]}=DIR`"
+                )
             return f"{named} is another repository, {address}"
         if address in self.addresses:
             branch = _branch(self.known.get(source))

@@ -121,6 +121,20 @@ def test_what_somebody_applied_by_hand_syncs_the_cluster(follow: Followed) -> No
     assert reported(found) == []
 
 
+def test_another_artifact_may_be_a_directory_of_this_repository(follow: Followed) -> None:
+    """`flux push artifact` makes several of one; of Git another address is another repository."""
+    team = declared("team", url="oci://example.com/team")
+    artifact = team.replace("GitRepository", "OCIRepository").replace("{branch: main}", "{}")
+    apps = kustomization("apps", source="team").replace("GitRepository", "OCIRepository")
+    found = follow({NORTH: SYNC + artifact + apps, "apps/a.yaml": config_map()}, OTHER)
+    (notice,) = found.notices
+    assert "is another artifact, example.com/team; if it is a directory of this" in notice.message
+    assert "add `--source flux-system/team=DIR`" in notice.message
+    git = SYNC + team.replace("oci", "ssh") + kustomization("apps", source="team")
+    (notice,) = follow({NORTH: git}, OTHER).notices
+    assert notice.message.endswith("flux-system/team is another repository, example.com/team")
+
+
 def test_the_usual_name_is_taken_where_nothing_says_more(follow: Followed) -> None:
     """And that is reported once for all clusters."""
     files = {f"clusters/{name}/flux.yaml": kustomization("apps") for name in ("north", "south")}
