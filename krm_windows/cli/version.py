@@ -55,7 +55,7 @@ def commit() -> str | None:
 
 
 def _installed() -> str | None:
-    """Return the commit that pip has checked out itself: `pip install git+https://…`."""
+    """Return the commit that pip has checked out itself, of a requirement with a Git address."""
     # PEP 610. Of a package there is one such directory, beside its modules.
     for origin in _SITE.glob("krm_windows-*.dist-info/direct_url.json"):
         with suppress(OSError, ValueError, KeyError, TypeError):
