@@ -195,12 +195,25 @@ def _command(arguments: Sequence[str]) -> int:
     gc.freeze()
     gc.enable()
     try:
-        return int(parsed.run(parsed))
+        with _in_progress(next(each for each in arguments if each in COMMANDS)):
+            return int(parsed.run(parsed))
     except Exception as error:
         # Without a file name it is the output that failed, which the caller reports.
         if isinstance(error, OSError) and not error.filename:
             raise
         return _failed(error, debug=parsed.debug)
+
+
+@contextmanager
+def _in_progress(command: str) -> Iterator[None]:
+    """Say on a terminal that a command is at work, until it says something itself."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from krm_windows.cli import progress  # noqa: PLC0415 - a pipe needs none
+
+    with progress.waiting(command, until_said=True):
+        yield
 
 
 def _failed(error: Exception, *, debug: bool) -> ExitCode:

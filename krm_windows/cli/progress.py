@@ -72,8 +72,32 @@ class _Line:
         self._stream = stream
         self._began = time.monotonic()
         self._is_shown = False
+        self._is_over = False
+        self.start()
+
+    def start(self) -> None:
+        """Draw it every second, unless it is over."""
+        if self._is_over:
+            return
         self._before = signal.signal(signal.SIGALRM, self._draw)
         signal.setitimer(signal.ITIMER_REAL, PATIENCE, PATIENCE)
+
+    def stop(self) -> None:
+        """Take it away, while a bar is in its place."""
+        if self._is_over:
+            return
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self._before)
+        self.clear()
+
+    @contextmanager
+    def saying(self, what: str) -> Iterator[None]:
+        """Say something else meanwhile."""
+        before, self._what = self._what, what
+        try:
+            yield
+        finally:
+            self._what = before
 
     def _draw(self, _number: int, _frame: FrameType | None) -> None:
         seconds = round(time.monotonic() - self._began)
@@ -91,31 +115,37 @@ class _Line:
         global _line  # noqa: PLW0603 - a process has one such timer
         if _line is not self:
             return
+        self.stop()
+        self._is_over = True
         _line = None
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, self._before)
-        self.clear()
 
 
 _line: _Line | None = None
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[None]:
+def waiting(what: str, *, until_said: bool = False) -> Iterator[None]:
     """Say what is being done while it takes longer than a second: `reading policies: 3 s`.
 
-    A bar, or anything that is printed meanwhile, takes its place.
+    A bar takes its place, and anything that is printed meanwhile, `until_said` for good.
     """
     global _line  # noqa: PLW0603 - a process has one such timer
     stream = output.progress_stream()
     # The service and tests call commands in threads, which get no signals.
     is_main = threading.current_thread() is threading.main_thread()
-    if stream is None or _line is not None or not is_main:
+    if stream is None or not is_main:
         yield
+        return
+    if _line is not None:
+        with _line.saying(what):
+            yield
         return
     line = _line = _Line(what, stream)
     try:
-        with output.before_each(line.clear):
+        act = line.clear
+        if until_said:
+            act = line.end
+        with output.before_each(act):
             yield
     finally:
         line.end()
@@ -127,7 +157,9 @@ def _begin(stack: ExitStack, what: str, stream: TextIO) -> Progress:
     Without a thread, as processes may be forked.
     """
     if _line is not None:
-        _line.end()
+        # The first that was put on a stack is the last to be done: behind the bar.
+        _line.stop()
+        stack.callback(_line.start)
     from rich.console import Console  # noqa: PLC0415 - most runs need no bar
     from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415 - likewise
 

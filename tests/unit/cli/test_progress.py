@@ -3,11 +3,13 @@
 import os
 import pty
 import re
+import select
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from calls import POLICY
 
 STEPS = """
 import time
@@ -84,12 +86,40 @@ def test_no_line_in_a_pipe() -> None:
     assert done.stderr == b"krm-windows: said\n"
 
 
+BEHIND = """
+import time
+from krm_windows.cli import output
+from krm_windows.cli.progress import bar, waiting
+def steps():
+    for number in range(8):
+        time.sleep({pause})
+        yield number
+with output.streams(), waiting("check", until_said=True):
+    found = list(bar(steps(), 8))
+    time.sleep(1.3)
+    print(found)
+"""
+
+
+def test_a_line_comes_back_behind_a_bar() -> None:
+    """The bar says how far the builds are, and what follows them takes long, too."""
+    assert re.search(r"\rcheck: [1-9] s\x1b\[K\r\x1b\[K$", shown(0.3, BEHIND))
+
+
 @pytest.mark.parametrize(
     "call",
-    ["check - --all-clusters", "calendar -", "render - --all-clusters --output-dir out"],
+    [
+        "check - --all-clusters",
+        "calendar -",
+        "render - --all-clusters --output-dir out",
+        "verify - --policy policy.yaml",
+        "diff - policy.yaml",
+        "--debug explain -",
+    ],
 )
 def test_commands_say_what_they_do(call: str, tmp_path: Path) -> None:
     """From their first second on, while they read, too: here for a policy that takes its time."""
+    (tmp_path / "policy.yaml").write_text(POLICY)
     controller, terminal = pty.openpty()
     command = [sys.executable, "-m", "krm_windows", *call.split()]
     with subprocess.Popen(
@@ -103,8 +133,9 @@ def test_commands_say_what_they_do(call: str, tmp_path: Path) -> None:
         try:
             text = b""
             while b" s\x1b[K" not in text:
+                assert select.select([controller], [], [], 30)[0], text
                 text += os.read(controller, 4096)
-            assert re.match(rb"\r(reading policies|auditing): [1-9]\d* s\x1b\[K", text)
+            assert re.match(rb"\r[a-z][a-z -]*[a-z]: [1-9]\d* s\x1b\[K", text)
         finally:
             running.kill()
             os.close(controller)
