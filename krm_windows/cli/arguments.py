@@ -3,7 +3,6 @@
 import argparse
 import importlib
 import shutil
-import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -136,7 +135,10 @@ class Parser(argparse.ArgumentParser):
     # argparse leaves out what cannot be written, and exits 0 (`krm-windows --help >/dev/full`).
     def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
         """Write help or a version; raises OSError."""
-        (file or sys.stderr).write(message)
+        if file is None:
+            super()._print_message(message)
+        else:
+            file.write(message)
 
     def known(self) -> list[str]:
         """Return the options that there are."""

@@ -207,7 +207,7 @@ def _command(arguments: Sequence[str]) -> int:
 @contextmanager
 def _in_progress(command: str) -> Iterator[None]:
     """Say on a terminal that a command is at work, until it says something itself."""
-    if not sys.stderr.isatty():
+    if not output.logs_to_terminal():
         yield
         return
     from krm_windows.cli import progress  # noqa: PLC0415 - a pipe needs none

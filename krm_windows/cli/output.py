@@ -129,6 +129,11 @@ def is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
+def logs_to_terminal() -> bool:
+    """Whether somebody reads what is logged."""
+    return sys.stderr.isatty()
+
+
 def width() -> int:
     """Return how many columns a page may have, 0 where nothing limits it: in a file or a pipe."""
     if not is_terminal():
@@ -174,7 +179,7 @@ def log_unreadable(location: str, message: str) -> None:
 
 
 def _log_findings(page: str) -> None:
-    if not sys.stderr.isatty():
+    if not logs_to_terminal():
         sys.stderr.write(page)
         return
     from krm_windows.checks import color  # noqa: PLC0415 - takes long, and a pipe needs none
@@ -228,7 +233,7 @@ def progress_stream() -> TextIO | None:
     None where it is no terminal.
     """
     # Past the guard, as rich steers the terminal with codes that the guard would take out.
-    if is_quiet() or not sys.stderr.isatty():
+    if is_quiet() or not logs_to_terminal():
         return None
     return _behind(sys.stderr)
 

@@ -57,7 +57,9 @@ def commit() -> str | None:
 def _installed() -> str | None:
     """Return the commit that pip has checked out itself, of a requirement with a Git address."""
     # PEP 610. Of a package there is one such directory, beside its modules.
-    for origin in _SITE.glob("krm_windows-*.dist-info/direct_url.json"):
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            return str(json.loads(origin.read_bytes())["vcs_info"]["commit_id"])
+    for about in _SITE.iterdir():
+        if about.name.startswith("krm_windows-") and about.suffix == ".dist-info":
+            origin = about / "direct_url.json"
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                return str(json.loads(origin.read_bytes())["vcs_info"]["commit_id"])
     return None

@@ -230,16 +230,17 @@ def _offset_zone(sign: str, hours: int, minutes: str) -> str | None:
     return name if name in zones.names() else None
 
 
+def _matched(value: object, *, pattern: str, must: str, rule: Rule) -> str:
+    text = text_of(value)
+    # The pattern has its anchors for the schema; `$` alone would let a last newline pass.
+    if not _compiled(pattern).fullmatch(text):
+        raise RefusedError(Finding(rule, must, text))
+    return text
+
+
 def _of_pattern(pattern: str, must: str, rule: Rule = rules.FIELD_VALUE) -> Leaf:
     """Give reader and schema of a text that a pattern matches."""
-
-    def read(value: object) -> str:
-        text = text_of(value)
-        # The pattern has its anchors for the schema; `$` alone would let a last newline pass.
-        if not re.fullmatch(pattern, text):
-            raise RefusedError(Finding(rule, must, text))
-        return text
-
+    read = partial(_matched, pattern=pattern, must=must, rule=rule)
     return Leaf(read, {"type": "string", "pattern": pattern})
 
 

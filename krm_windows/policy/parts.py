@@ -32,7 +32,6 @@ from typing import (
 )
 
 from krm_windows import rules
-from krm_windows.policy import synonyms
 from krm_windows.policy.findings import Finding, RefusedError, closest, raise_for
 
 Schema: TypeAlias = "str | int | float | bool | list[Schema] | dict[str, Schema] | None"
@@ -373,9 +372,12 @@ def _unknown(part: type[Part], tree: Mapping[str, object]) -> Iterator[Finding]:
     # In the order of the API, as a message lists them.
     known = dict.fromkeys([entry.key for entry in entries(part)])
     known.update(dict.fromkeys(part.others))
-    for key in tree:
-        if key in known:
-            continue
+    unknown = [key for key in tree if key not in known]
+    if not unknown:
+        return
+    from krm_windows.policy import synonyms  # noqa: PLC0415 - needed for a finding only
+
+    for key in unknown:
         # `end` is near to no field of a window by its letters.
         fix = synonyms.field(key, known) or closest(key, known)
         hint = f"must be one of {', '.join(known)}"

@@ -120,12 +120,14 @@ def _hour(found: re.Match[str]) -> str:
 
 # `Dec 1`, `24th of December 12:00`: some day, and of each year as likely as of this one.
 _TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"
-_OF_ANY_YEAR = tuple(
-    re.compile(rf"(?:(?:every|each|on) )?{words}(?:,? {_TIME})?", re.ASCII | re.IGNORECASE)
-    for words in (
-        rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)? (?:of )?{_MONTH}",
-        rf"{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?",
-    )
+_EVERY = "(?:(?:every|each|on) )?"
+_DAY_FIRST = re.compile(
+    rf"{_EVERY}(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)? (?:of )?{_MONTH}(?:,? {_TIME})?",
+    re.ASCII | re.IGNORECASE,
+)
+_MONTH_FIRST = re.compile(
+    rf"{_EVERY}{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:,? {_TIME})?",
+    re.ASCII | re.IGNORECASE,
 )
 # A month alone is spelt out: `mar` and `mai` are days or months in one language or another.
 _ALONE = "january|february|march|april|may|june|july|august|september|october|november|december"
@@ -143,8 +145,8 @@ def of_any_year(text: str, *, ends: bool) -> tuple[str, str] | None:
     whole = _WHOLE_MONTH.fullmatch(words)
     if whole:
         return _whole_month(_number(whole["name"][:3].lower()), ends=ends)
-    found = next(filter(None, (each.fullmatch(words) for each in _OF_ANY_YEAR)), None)
-    if found is None:
+    found = _DAY_FIRST.fullmatch(words) or _MONTH_FIRST.fullmatch(words)
+    if not found:
         return None
     try:
         day = date(_YEAR, _number(found["name"].lower()), int(found["day"]))

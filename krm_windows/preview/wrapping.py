@@ -11,7 +11,7 @@ _INDENT = 2
 _COLUMN = 20
 _WIDE = "WF"
 # Between two columns of a table.
-_GAP = re.compile(r"(?<! ) {2,}(?! )")
+_GAP = re.compile(r" {2,}")
 
 
 def wrapped(page: str, width: int) -> str:
