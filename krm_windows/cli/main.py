@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 
 from krm_windows.cli import output
 from krm_windows.exit_codes import ExitCode
@@ -96,6 +96,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _guarded(arguments: Sequence[str]) -> int:
     with output.streams():
+        temporary = _temporary()
+        before = temporary.made() if temporary else frozenset()
         try:
             with _ended_by_signals():
                 code = _function(arguments) if _is_function(arguments) else _command(arguments)
@@ -103,10 +105,9 @@ def _guarded(arguments: Sequence[str]) -> int:
             # code.
             output.flush()
         except _Ended as ended:
-            # None was made where nothing that makes them was loaded.
-            temporary = sys.modules.get("krm_windows.system.temporary")
-            if temporary is not None:
-                temporary.remove_all()
+            temporary = _temporary()
+            if temporary:
+                temporary.remove_since(before)
             return ended.exit_code
         # A shell reports SIGINT as 128 + 2 = 130, and so do we.
         except KeyboardInterrupt:
@@ -115,6 +116,11 @@ def _guarded(arguments: Sequence[str]) -> int:
             output.cannot_be_written(error)
             return ExitCode.ERROR
         return code
+
+
+def _temporary() -> ModuleType | None:
+    """Return what makes temporary directories; none was made where it was not loaded."""
+    return sys.modules.get("krm_windows.system.temporary")
 
 
 class _Ended(KeyboardInterrupt):

@@ -36,9 +36,17 @@ def remove(path: Path) -> None:
     _made.discard(path)
 
 
-def remove_all() -> None:
-    """Remove those that are left, at the end of a command that was ended."""
-    for path in list(_made):
+def made() -> frozenset[Path]:
+    """Return those that may be there now."""
+    return frozenset(_made)
+
+
+def remove_since(before: frozenset[Path]) -> None:
+    """Remove those that are left of a command that was ended, of all made after `before`.
+
+    A process may call several commands: what the caller has made is the caller's.
+    """
+    for path in _made - before:
         remove(path)
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from krm_windows.cli import main
 from krm_windows.exit_codes import ExitCode
+from krm_windows.system import temporary
 
 POLICY = """\
 apiVersion: krm-windows.dev/v1alpha1
@@ -136,3 +138,20 @@ def test_a_hangup_that_is_ignored_stays_so(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)
     assert process.returncode == ExitCode.TERMINATED
+
+
+def test_what_the_caller_has_made_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that calls a command which is ended, as a test does, goes on with its own."""
+    ours = temporary.make("krm-windows-test-")
+    made: list[Path] = []
+
+    def command(_arguments: object) -> None:
+        made.append(temporary.make("krm-windows-test-"))
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(sys.modules["krm_windows.cli.main"], "_command", command)
+    try:
+        assert main(["version"]) == ExitCode.TERMINATED
+        assert [each.exists() for each in (ours, *made)] == [True, False]
+    finally:
+        temporary.remove(ours)
