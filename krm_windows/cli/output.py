@@ -75,14 +75,10 @@ def show_words(text: str) -> None:
 
 def _for_terminal(text: str) -> str:
     """Return a page whose lines are broken between words where a terminal is narrower."""
-    # Both take long to load, and no build needs them.
-    import shutil  # noqa: PLC0415
+    from krm_windows.preview.wrapping import wrapped  # noqa: PLC0415 - no build needs it
 
-    from krm_windows.preview.wrapping import wrapped  # noqa: PLC0415
-
-    columns = shutil.get_terminal_size((0, 0)).columns
     # What is escaped takes more columns than what it stands for.
-    return wrapped(escape.page(text), columns)
+    return wrapped(escape.page(text), _columns())
 
 
 def show_json(value: object) -> None:
@@ -138,6 +134,11 @@ def width() -> int:
     """Return how many columns a page may have, 0 where nothing limits it: in a file or a pipe."""
     if not is_terminal():
         return 0
+    return _columns()
+
+
+def _columns() -> int:
+    """Return how wide the terminal is, 0 where that is not known."""
     # `COLUMNS` wins over what the terminal says, as everywhere.
     import shutil  # noqa: PLC0415 - it loads three compressions, which no build needs
 
@@ -302,7 +303,7 @@ def _behind(stream: TextIO) -> TextIO:
 
 
 def _say_words(line: str) -> None:
-    if sys.stderr.isatty():
+    if logs_to_terminal():
         line = _for_terminal(line)
     _say(line)
 
