@@ -117,20 +117,21 @@ def _policies(arguments: argparse.Namespace) -> ExitCode:
 def _found(arguments: argparse.Namespace) -> list[Findings]:
     """Return the reports on each policy, with the place of each finding."""
     scope = Scope(arguments.first or times.now().date(), arguments.years, arguments.max_closed)
+    # One file that cannot be read is the end of the command, as everywhere, and on standard error.
+    alone = arguments.output == "text" and len(arguments.policies) == 1
     found: list[Findings] = []
     configs: dict[str, KubeObject] = {}
     for path in arguments.policies:
         try:
             configs[path] = inputs.policy(path)
         except unread.ERRORS as error:
-            # A person reads it on standard error, as in every command.
-            if arguments.output == "text":
+            if alone:
                 raise
             found.append(unread.report(error, path, scope))
     try:
         items = cluster_resources.read(arguments.resources)
     except unread.ERRORS as error:
-        if arguments.output == "text":
+        if alone:
             raise
         return [*found, unread.report(error, arguments.resources, scope)]
     return [*found, *_reports(configs, items, scope, arguments)]
