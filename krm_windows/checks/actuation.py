@@ -20,6 +20,7 @@ from krm_windows.plan.model import Plan
 from krm_windows.plan.triggers import Trigger
 from krm_windows.results import Result
 from krm_windows.schedule import controller, cron
+from krm_windows.schedule.occurrences import at_or_before
 
 # Beyond two days a change of the clock has no effect on a schedule any more.
 _AROUND = timedelta(days=2)
@@ -141,7 +142,7 @@ def _meant(
 
 def _moments(recurrence: Recurrence, early: datetime) -> Iterator[datetime]:
     # From the last one before, so that the first is well away from the change.
-    moment = recurrence.at_or_before(early) or recurrence.after(early)
+    moment = at_or_before(recurrence, early) or recurrence.after(early)
     while moment:
         yield moment
         moment = recurrence.after(moment)

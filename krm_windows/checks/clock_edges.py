@@ -12,6 +12,7 @@ from krm_windows.checks.facts import DAY, Facts
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule
 from krm_windows.results import Result
+from krm_windows.schedule.occurrences import at_or_before
 
 _MINUTE = timedelta(minutes=1)
 
@@ -142,7 +143,7 @@ def _is_end(rule: Rule, recurrence: Recurrence, end: datetime) -> bool:
     """Whether anything is open for this end to close."""
     if not isinstance(rule.begins, Recurrence):
         return False
-    begin = rule.begins.at_or_before(end - _MINUTE)
+    begin = at_or_before(rule.begins, end - _MINUTE)
     # Another end in between would have closed it before.
     return begin is not None and recurrence.after(begin) == end
 

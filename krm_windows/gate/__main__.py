@@ -13,8 +13,8 @@ from sys import executable, orig_argv
 from time import monotonic, sleep
 from typing import NamedTuple
 
+from krm_windows.gate import clocks
 from krm_windows.gate.annotations import APART
-from krm_windows.gate.clocks import seconds_of
 from krm_windows.gate.decide import Decider, Decision
 from krm_windows.gate.image import difference
 from krm_windows.gate.kubernetes import REFUSED, UNANSWERED, ApiError, Cluster
@@ -48,10 +48,6 @@ class Report(NamedTuple):
     observed: Observed
     change: Change
     at: datetime
-
-
-def _clock() -> datetime:
-    return datetime.now(UTC)
 
 
 def _ignore(_: object) -> None:
@@ -141,7 +137,7 @@ class Gate:
                 failed.append(str(target))
         if cluster.clocks.are_apart:  # once more for all, whatever each target says
             self.log(error=cluster.clocks.words())
-        self.log(failed=failed, skewSeconds=seconds_of(cluster.clocks.skew))
+        self.log(failed=failed, skewSeconds=clocks.seconds_of(cluster.clocks.skew))
         return not failed and not cluster.clocks.are_apart
 
     def _is_failure(self, target: Target, status: int | None, *, allow_missing: bool) -> bool:
@@ -264,8 +260,8 @@ class Gate:
         `status` and the alerts read that. What is released, or may start, is opened whatever is
         decided: here it is annotated as any other target is.
         """
-        held = self.timetable._replace(released=(), first_apply="Wait")
-        change = due_change(held, target, observed, shut(APART), now)
+        gated = self.timetable._replace(released=(), first_apply="Wait")
+        change = due_change(gated, target, observed, shut(APART), now)
         # Of what is closed that changes the annotation, and no more.
         return Change(change.patch, Action.NOT_OPENED, f"not opened: {APART}")
 
@@ -285,7 +281,7 @@ def words_of(error: Exception) -> str:
 def main(
     run: Callable[..., bool] = Gate.run,
     pauses: Sequence[float] = _PAUSES,
-    clock: Callable[[], datetime] = _clock,
+    clock: Callable[[], datetime] = clocks.now,
     patience: float = _PATIENCE,
 ) -> int:
     """Run the gate and give its exit code: 0 if every target is as it should be, else 1.

@@ -7,7 +7,7 @@ whose name its key is a digest of, and nobody but the gate wrote it.
 """
 
 from datetime import datetime, timedelta
-from enum import Enum
+from enum import Enum, auto
 from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
@@ -29,9 +29,16 @@ _JOINED = ("ancient-changes", "before-first-apply")
 # What reading a text from the cluster raises where it is no JSON, or another thing than expected.
 UNREADABLE = (LookupError, TypeError, ValueError, OverflowError, RecursionError)
 
-# The reason where they are: `clocks` compares them.
+# The reason in the annotation while `clocks.Clocks.are_apart`; an alert searches for it.
 APART = "the clocks of a node and the API server differ by more than 60 s"
-Writer = Enum("Writer", ["GATE", "OTHER", "UNKNOWN"])
+
+
+class Writer(Enum):
+    """Who wrote a field of an object, by its `managedFields`."""
+
+    GATE = auto()
+    OTHER = auto()
+    UNKNOWN = auto()  # nobody is recorded
 
 
 def digest(text: str) -> str:

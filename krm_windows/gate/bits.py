@@ -47,7 +47,7 @@ def filled(begins: int, through: int) -> int:
     """
     # Added to a run of ones, the first number that is entered carries to the run's end, and turns
     # to zeros what it passes: 0b0111100 + 0b0001000 is 0b1000100.
-    entered = begins << 1 & through
+    entered = (begins << 1) & through
     passed = through ^ (through & (through + entered))
     return begins | entered | passed
 
@@ -68,4 +68,4 @@ def lasting(begins: int, minutes: int) -> int:
 
 def leading(ends: int, minutes: int) -> int:
     """Return each number of a set with those before it, `minutes` in all."""
-    return lasting(ends, minutes) >> minutes - 1
+    return lasting(ends, minutes) >> (minutes - 1)

@@ -4,7 +4,7 @@ That is the header `Date` (RFC 9110, 6.6.1).
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
@@ -13,6 +13,11 @@ _read = lru_cache(16)(parsedate_to_datetime)  # for a second all answers say the
 # Beyond that nothing is opened; nodes that keep time at all are apart by less than a second.
 MOST = timedelta(seconds=60)
 _SECOND = timedelta(seconds=1)  # a `Date` has no fractions
+
+
+def now() -> datetime:
+    """Read this node's clock: an instant, in UTC."""
+    return datetime.now(UTC)
 
 
 @dataclass

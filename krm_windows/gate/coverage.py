@@ -17,7 +17,7 @@ from typing import TypeAlias
 from krm_windows.gate import bits
 from krm_windows.gate.bits import DAY, FULL, LAST_DAY
 from krm_windows.gate.recurrence import Calendar, Recurrence, calendar
-from krm_windows.gate.timetable import Rule
+from krm_windows.gate.timetable import End, Rule
 from krm_windows.gate.wallclock import instant, steady, wall
 from krm_windows.gate.zones import Zone
 
@@ -64,9 +64,9 @@ class Years:
         until_midnight: dict[int, int] = {}
         others = []
         for days, minutes in chain.from_iterable(self._rules):
-            if minutes & minutes + 1 == 0:
+            if _is_from_midnight(minutes):
                 from_midnight[minutes] = from_midnight.get(minutes, 0) | days
-            elif minutes | minutes - 1 == FULL:
+            elif _is_until_midnight(minutes):
                 until_midnight[minutes] = until_midnight.get(minutes, 0) | days
             else:
                 others.append((days, minutes))
@@ -98,7 +98,7 @@ class Years:
         found: dict[int, int] = {}
         for number, covered in enumerate(self._rules):
             for days, minutes in covered:
-                if days >> index & 1:
+                if (days >> index) & 1:
                     found[number] = found.get(number, 0) | minutes
         return found
 
@@ -117,6 +117,16 @@ class Years:
                 joined[days] |= minutes
             self._sums[of_sets] = _by_bit(joined)
         return self._sums[of_sets]
+
+
+def _is_from_midnight(minutes: int) -> bool:
+    # One more than 0b0111 has no bit in common with it.
+    return minutes & (minutes + 1) == 0
+
+
+def _is_until_midnight(minutes: int) -> bool:
+    # One less than 0b1000 has all the bits below it.
+    return minutes | (minutes - 1) == FULL
 
 
 def _longest(by_minutes: dict[int, int], left: int) -> Iterator[Covered]:
@@ -167,7 +177,7 @@ def recurring(rule: Rule, years: Calendar) -> list[Covered]:
     return covered
 
 
-def _span(times: int, ends: object) -> tuple[int, int]:
+def _span(times: int, ends: End) -> tuple[int, int]:
     """Return what occurrences cover of the day on which they begin, and for how long they last.
 
     The latter in minutes from that day's midnight on.
@@ -194,7 +204,7 @@ def _ending(begins: Recurrence, ends: Recurrence, years: Calendar) -> list[Cover
     if ends.times:
         ended = ends.days_of(years)
     every = bits.below(years.length + _BYTE)
-    never_ended = every ^ ended & every
+    never_ended = every & ~ended
     times = begins.times
     end_times = ends.times
     from_first = FULL ^ bits.below(bits.first(times))
@@ -203,14 +213,14 @@ def _ending(begins: Recurrence, ends: Recurrence, years: Calendar) -> list[Cover
     lasting = begun
     if bits.last(times) < bits.last(end_times):
         lasting &= never_ended
-    held = bits.filled(lasting, never_ended) << 1  # in force when these days begin
+    in_force = bits.filled(lasting, never_ended) << 1  # when these days begin
     until_next_end = bits.filled(times, FULL ^ end_times)
     until_first_end = bits.below(bits.first(end_times))
     return [
         (begun & never_ended, from_first),
         (begun & ended, until_next_end),
-        (held & never_ended, FULL),
-        (held & ended, until_first_end),
+        (in_force & never_ended, FULL),
+        (in_force & ended, until_first_end),
     ]
 
 
@@ -286,7 +296,7 @@ def interval(rule: Rule, tz: Zone) -> tuple[int, int]:
     return _number(begin, tz), _number(end, tz)
 
 
-def _end(ends: object, begin: datetime, tz: Zone) -> datetime | None:
+def _end(ends: End, begin: datetime, tz: Zone) -> datetime | None:
     """Find the end of what begins at `begin`, a naive moment or an instant; None for never."""
     if isinstance(ends, timedelta):
         return _later(begin, ends)

@@ -87,9 +87,9 @@ class Decider:
         """Say by which rules, and why each is there, if it says so."""
         if not rules:
             return "no window is open"
-        held = self._timetable
+        timetable = self._timetable
         reasons = {}
-        for rule in (*held.overrides, *held.freezes, *held.windows):
+        for rule in (*timetable.overrides, *timetable.freezes, *timetable.windows):
             if rule.reason:
                 reasons[rule.name] = f"{rule.name}: {rule.reason}"
         named = [reasons.get(name, name) for name in rules]
@@ -127,7 +127,7 @@ def _ranked(timetable: Timetable) -> Iterator[tuple[Rank, tuple[Rule, ...]]]:
     yield Rank.WINDOWS, timetable.windows
 
 
-class _Ranked:
+class _RulesOfRank:
     """The rules of one rank, and what they cover of the days that were asked for."""
 
     def __init__(
@@ -175,13 +175,13 @@ class _Ranked:
         if not self._recurring:
             return
         cut = pieces(day, self._tz)
-        for number, on_wall_days in self._by_rule(cut).items():
+        for number, on_wall_days in self._recurring_by_rule(cut).items():
             covered = 0
             for piece in cut:
                 covered |= piece.in_utc(on_wall_days.__getitem__)
             yield covered, self._recurring[number]
 
-    def _by_rule(self, cut: tuple[Piece, ...]) -> dict[int, dict[int, int]]:
+    def _recurring_by_rule(self, cut: tuple[Piece, ...]) -> dict[int, dict[int, int]]:
         """Return what each rule that recurs covers of the wall-clock days that a UTC day shows."""
         first = cut[0].shown // DAY
         last = (cut[-1].shown + cut[-1].minutes) // DAY
@@ -216,7 +216,7 @@ class Days:
     """
 
     def __init__(self, timetable: Timetable, tz: Zone) -> None:
-        self._ranks = [_Ranked(rank, rules, tz) for rank, rules in _ranked(timetable) if rules]
+        self._ranks = [_RulesOfRank(rank, rules, tz) for rank, rules in _ranked(timetable) if rules]
         self._state = timetable.state
         self._open_outside = timetable.outside_windows == "Open"
         # In minutes, rounded up: what is no whole minute closes a little earlier.
@@ -234,28 +234,28 @@ class Days:
         if self._state != "Scheduled":
             return 0
         if day not in self._open:
-            opened, overridden = self.by_rules(day)
+            opened, overridden = self._opened_by_rules(day)
             # An override is not shortened: it says itself until when.
             if self._early:
                 opened = self._shortened(day, opened) | overridden
             self._open[day] = opened
         return self._open[day]
 
-    def by_rules(self, day: int) -> tuple[int, int]:
+    def _opened_by_rules(self, day: int) -> tuple[int, int]:
         """Return when rules open, `closesEarly` left out, and when overrides alone do."""
         if day in self._by_rules:
             return self._by_rules[day]
         left = FULL  # each minute is that of the first rank that is in force in it
         opened = 0
         overridden = 0
-        for ranked in self._ranks:
+        for rules in self._ranks:
             if not left:
                 break  # the ranks below have no say on this day
-            covered = ranked.on_day(day) & left
+            covered = rules.on_day(day) & left
             left &= ~covered
-            if ranked.opens:
+            if rules.opens:
                 opened |= covered
-            if ranked.rank is Rank.OPENING_OVERRIDES:
+            if rules.rank is Rank.OPENING_OVERRIDES:
                 overridden = covered
         if self._open_outside:
             opened |= left
@@ -286,14 +286,14 @@ class Days:
 
     def _deciders(self, day: int) -> Iterator[tuple[int, str]]:
         """Yield what decides, alone or with others of its rank; some for no minute at all."""
-        opened, _ = self.by_rules(day)
+        opened, _ = self._opened_by_rules(day)
         early = opened & ~self.open(day)  # what rules open, but not for the margin
         yield early, "closesEarly"
         left = FULL & ~early
-        for ranked in self._ranks:
-            decided = left & ranked.on_day(day)
+        for rules in self._ranks:
+            decided = left & rules.on_day(day)
             if decided:  # by one or several of this rank
-                for minutes, rule in ranked.by_rule(day):
+                for minutes, rule in rules.by_rule(day):
                     if minutes & decided:  # only then its name is made
                         yield minutes & decided, rule.name
                 left &= ~decided
@@ -320,7 +320,7 @@ class Days:
     def _otherwise(self, now: int, step: int) -> Iterator[tuple[int, int]]:
         """Yield the days from a UTC minute's on, with the minutes that are otherwise than it."""
         today, of_day = divmod(now, DAY)
-        is_open = self.open(today) >> of_day & 1
+        is_open = (self.open(today) >> of_day) & 1
         for day in range(today, today + step * _SEARCHED_DAYS, step):
             other = self.open(day)
             if is_open:
@@ -349,7 +349,7 @@ class Days:
             if each in self._clear:  # days are asked for in order, mostly
                 each = self._clear.stop
                 continue
-            opened, _ = self.by_rules(each)
+            opened, _ = self._opened_by_rules(each)
             closed = FULL & ~opened
             if closed:
                 break

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from enum import Enum
+from enum import Enum, auto
 from functools import partial
 from http import HTTPStatus
 from time import monotonic, sleep
@@ -35,10 +35,17 @@ _FAILURES = (Stage.FAILING, Stage.FAILED)  # of the hook that checks
 _UNENDED = (Stage.BREAKING, Stage.CHECKING, Stage.FAILING, Stage.CLOSING)
 # These say how far the hook before opening is.
 _OF_A_JOB = (Stage.OPENING, Stage.PASSED, Stage.BREAKING, Stage.ABORTED)
-# Of a Job; `BROKEN_OFF`: nobody waits for it any more, as its window has closed.
 # They are about one set of revisions each, and run in an occurrence without hooks, too.
 _OF_CHANGES = ("afterApply", "afterApply.rollback")
-End = Enum("End", ["WELL", "BAD", "NEVER_BEGAN", "BROKEN_OFF"])
+
+
+class End(Enum):
+    """How a hook's Job ended."""
+
+    WELL = auto()
+    BAD = auto()
+    NEVER_BEGAN = auto()
+    BROKEN_OFF = auto()  # nobody waits for it any more, as its window has closed
 
 
 class Pending(Protocol):
@@ -328,12 +335,7 @@ class Hooks:
                 return True
         return False
 
-    def _suspends(
-        self,
-        target: Target,
-        observed: Observed,
-        decision: Decision,
-    ) -> bool | None:
+    def _suspends(self, target: Target, observed: Observed, decision: Decision) -> bool | None:
         """Say what would be written into a target's field; None if nothing would be."""
         change = due_change(self.gate.timetable, target, observed, decision, self.gate.now())
         return change.suspend

@@ -10,7 +10,7 @@ import ssl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from http import HTTPStatus
 from math import ceil
@@ -19,8 +19,8 @@ from threading import Lock
 from time import monotonic, sleep
 from typing import TypeVar
 
+from krm_windows.gate import clocks
 from krm_windows.gate.answers import Answer, Request
-from krm_windows.gate.clocks import Clocks
 from krm_windows.gate.connection import Connections
 from krm_windows.gate.objects import MANAGER, dig, parse
 from krm_windows.gate.threads import in_order
@@ -35,7 +35,6 @@ _BUSY = (HTTPStatus.TOO_MANY_REQUESTS.value, HTTPStatus.SERVICE_UNAVAILABLE.valu
 _DONE = (HTTPStatus.OK.value, HTTPStatus.CREATED.value)
 _CONTENT_TYPES = {"PATCH": "application/merge-patch+json"}
 _VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
-_NODE = partial(datetime.now, UTC)
 _LONGEST_WAIT = re.compile("[0-9]{1,4}")
 T = TypeVar("T")
 
@@ -65,9 +64,9 @@ class Cluster:
         port: str,
         account: Path,
         timeout: float = TIMEOUT,
-        now: Callable[[], datetime] = _NODE,
+        now: Callable[[], datetime] = clocks.now,
     ) -> None:
-        self.clocks = Clocks()
+        self.clocks = clocks.Clocks()
         self._account = account
         self._timeout = timeout
         self._now = now

@@ -204,7 +204,7 @@ class Notes:
                 if found == note or found.progress > after.progress:
                     return _is_same(found, note), ""
                 cluster.patch(target, self._patch(observed, note), observe)
-            except Exception as error:  # noqa: BLE001 - as in `_see`
+            except Exception as error:  # noqa: BLE001 - as in `_observed`
                 observed = None
                 if not isinstance(error, ApiError) or error.status != HTTPStatus.CONFLICT:
                     return Written.UNKNOWN, words_of(error)

@@ -16,8 +16,11 @@ from krm_windows.gate.revisions import Source, text
 from krm_windows.gate.target import Observed, true_of
 from krm_windows.gate.timetable import Target
 
-Names = Sequence[str]
-"""Those of a policy, `namespace/name`: of today, and before."""
+Names = Sequence[str]  # of a policy, as `namespace/name`: today's, and its former ones
+
+
+class _UnknownError(Exception):
+    """It cannot be told what a source offers, or whether that is the newest."""
 
 
 def observe(names: Names, target: Target, thing: object) -> Observed:
@@ -58,6 +61,8 @@ def _reason(names: Names, cluster: Cluster, target: Target) -> str:
         thing = cluster.get(target, _same)
         edited = _edited(observe(names, target, thing), thing)
         return _unread(thing) or edited or _newer(cluster, target, thing)
+    except _UnknownError as error:
+        return f"unknown: {error}"
     except Exception as error:  # noqa: BLE001 - whatever it is, nothing is known then
         return f"unknown: {words_of(error)}"
 
@@ -80,40 +85,40 @@ def _edited(observed: Observed, thing: object) -> str:
 
 
 def _newer(cluster: Cluster, target: Target, thing: object) -> str:
-    """Say what its source has that is not applied; raise `ApiError` where that cannot be read."""
+    """Say what its source has that is not applied; raise `_UnknownError` or `ApiError`."""
     if target.kind == "HelmRelease":
         return _newer_chart(cluster, target, thing)
     source = revisions.source(thing, target.namespace, "spec", "sourceRef")
-    offered, why = _offered(cluster, source)
+    offered = _offered(cluster, source)
     applied = text(thing, "status", "lastAppliedRevision")
-    if not why and not revisions.is_same(applied, offered):
-        return f"{source} has {offered}, but {applied or 'nothing'} is applied"
-    return why
+    if revisions.is_same(applied, offered):
+        return ""
+    return f"{source} has {offered}, but {applied or 'nothing'} is applied"
 
 
 def _newer_chart(cluster: Cluster, target: Target, thing: object) -> str:
     source = revisions.chart(thing, target.namespace)
     if source is None:
-        return "unknown: it has no chart yet"
-    offered, why = _offered(cluster, source)
+        raise _UnknownError("it has no chart yet")
+    offered = _offered(cluster, source)
     version, digest = revisions.deployed(thing)
-    if not why and not revisions.is_installed(version, digest, offered):
-        return f"{source} has {offered}, but {version or 'nothing'} is installed"
-    return why
+    if revisions.is_installed(version, digest, offered):
+        return ""
+    return f"{source} has {offered}, but {version or 'nothing'} is installed"
 
 
-def _offered(cluster: Cluster, source: Source) -> tuple[str, str]:
-    """Return the revision that a source has, or why that is not known or not the newest."""
+def _offered(cluster: Cluster, source: Source) -> str:
+    """Return the newest revision of a source; raise `_UnknownError` where that is not known."""
     thing = _read(cluster, source)
-    why = _unsure(source, thing)
+    _check_newest(source, thing)
     revision = text(thing, "status", "artifact", "revision")
-    if not why and not revision:
-        why = f"unknown: {source} has no artifact"
+    if not revision:
+        raise _UnknownError(f"{source} has no artifact")
     # A chart is as new as what it comes from, which may be suspended.
-    if not why and source.kind == "HelmChart":
+    if source.kind == "HelmChart":
         origin = revisions.source(thing, source.namespace, "spec", "sourceRef")
-        why = _unsure(origin, _read(cluster, origin))
-    return revision, why
+        _check_newest(origin, _read(cluster, origin))
+    return revision
 
 
 def _read(cluster: Cluster, source: Source) -> object:
@@ -131,16 +136,15 @@ def _same(target: Target, thing: object) -> object:
     return thing
 
 
-def _unsure(source: Source, thing: object) -> str:
-    """Say why a source may come to have something newer than it has, empty where it may not."""
+def _check_newest(source: Source, thing: object) -> None:
+    """Raise `_UnknownError` where a source may come to have something newer than it has."""
     if dig(thing, "spec", "suspend") is True:
-        return f"unknown: {source} is suspended"
+        raise _UnknownError(f"{source} is suspended")
     is_oci = source.kind == "HelmRepository" and text(thing, "spec", "type") == "oci"
     if is_oci or source.kind == "ExternalArtifact":
-        return ""  # source-controller does not reconcile these, so nothing says how far it is
+        return  # source-controller does not reconcile these, so nothing says how far it is
     if "Ready" not in true_of(thing):
-        return f"unknown: {source} is not ready"
+        raise _UnknownError(f"{source} is not ready")
     generation = dig(thing, "metadata", "generation")
     if generation is None or dig(thing, "status", "observedGeneration") != generation:
-        return f"unknown: {source} has changed since it was reconciled"
-    return ""
+        raise _UnknownError(f"{source} has changed since it was reconciled")

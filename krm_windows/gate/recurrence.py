@@ -3,7 +3,7 @@
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from krm_windows.gate import bits
@@ -43,76 +43,35 @@ class Recurrence:
         """The minutes of a day, as bits."""
         return _times(self.minutes, self.hours)
 
-    @cached_property
-    def _years(self) -> dict[int, tuple[int, int]]:
-        """By year, once it was asked for: its 1 January as an ordinal, its named days as bits."""
-        return {}
-
     def on(self, day: int) -> bool:
         """Whether a day, an ordinal, is named, whatever the times."""
         named = day - self.shift
         if not bits.FIRST_DAY <= named <= bits.LAST_DAY:
             return False  # of the year 0, or 10000
         year = date.fromordinal(named).year
-        begins, days = self._year(year)
-        return days >> (named - begins) & 1 == 1
-
-    def day_before(self, day: int) -> int | None:
-        """Find the last named day before `day`, some nine years back."""
-        named = min(day - self.shift, bits.LAST_DAY + 1)
-        if named <= bits.FIRST_DAY:
-            return None
-        last_year = date.fromordinal(named - 1).year
-        first_year = max(last_year - _SEARCHED_YEARS, date.min.year)
-        for year in range(last_year, first_year - 1, -1):
-            begins, days = self._year(year)
-            earlier = days & bits.below(named - begins)
-            if earlier:
-                return begins + bits.last(earlier) + self.shift
-        return None
-
-    def day_after(self, day: int) -> int | None:
-        """Find the first named day after `day`, some nine years on."""
-        named = max(day - self.shift, bits.FIRST_DAY - 1)
-        if named >= bits.LAST_DAY:
-            return None
-        first_year = date.fromordinal(named + 1).year
-        last_year = min(first_year + _SEARCHED_YEARS, date.max.year)
-        for year in range(first_year, last_year + 1):
-            begins, days = self._year(year)
-            later = days & ~bits.below(named + 1 - begins)
-            if later:
-                return begins + bits.first(later) + self.shift
-        return None
-
-    def at_or_before(self, wall: datetime) -> datetime | None:
-        """Find the last moment that is not after `wall`, some nine years back."""
-        if not self.times:
-            return None
-        today = wall.toordinal()
-        times = self.times & _up_to(wall)
-        if times and self.on(today):
-            return _moment(today, bits.last(times))
-        before = self.day_before(today)
-        return _moment(before, bits.last(self.times))
+        days = calendar(year, year)
+        return self.days_of(days) >> (day - days.first) & 1 == 1
 
     def after(self, wall: datetime) -> datetime | None:
-        """Find the first moment strictly after `wall`, some nine years on."""
+        """Find the first moment strictly after the naive `wall`, some nine years on.
+
+        None if there is none, or none that has a date.
+        """
         if not self.times:
             return None
         today = wall.toordinal()
-        times = self.times & ~_up_to(wall)
+        times = self.times & ~bits.below(wall.hour * 60 + wall.minute + 1)
         if times and self.on(today):
-            return _moment(today, bits.first(times))
-        later = self.day_after(today)
-        return _moment(later, bits.first(self.times))
-
-    def _year(self, year: int) -> tuple[int, int]:
-        """Give the ordinal of the year's 1 January, and its named days: bit 0 is that day."""
-        if year not in self._years:
-            days = calendar(year, year)
-            self._years[year] = days.first, self.days_of(days) >> self.shift
-        return self._years[year]
+            return bits.moment(today, bits.first(times))
+        # A day of the year before may be moved into this one.
+        first_year = max(wall.year - 1, date.min.year)
+        last_year = min(wall.year + _SEARCHED_YEARS, date.max.year)
+        days = calendar(first_year, last_year)
+        later = self.days_of(days) & ~bits.below(today + 1 - days.first)
+        day = days.first + bits.first(later)
+        if not later or day > bits.LAST_DAY:
+            return None
+        return bits.moment(day, bits.first(self.times))
 
     def days_of(self, years: "Calendar") -> int:
         """Return the days of some years that are named, as bits.
@@ -185,7 +144,7 @@ def calendar(first_year: int, last_year: int) -> Calendar:
     days = {1: firsts}
     for day in range(1, 31):
         # The day after each, unless that is the first of the next month.
-        days[day + 1] = days[day] << 1 & (every ^ firsts)
+        days[day + 1] = (days[day] << 1) & every & ~firsts
     of_days = _Joined(days)
     weeks = {_LAST_WEEK: last_weeks}  # of a month, its last seven days
     for nth in range(1, 6):
@@ -194,17 +153,5 @@ def calendar(first_year: int, last_year: int) -> Calendar:
         weeks[nth] = of_days[frozenset(range(until - _WEEK, until))]
     sevenths = bits.of(range(0, begin, _WEEK))
     # The ordinals of Sundays are multiples of seven.
-    weekdays = {each: sevenths << (each - first) % _WEEK & every for each in EVERY_WEEKDAY}
+    weekdays = {each: (sevenths << (each - first) % _WEEK) & every for each in EVERY_WEEKDAY}
     return Calendar(first, begin, of_days, _Joined(weekdays), _Joined(months), weeks)
-
-
-def _up_to(wall: datetime) -> int:
-    """Return the minutes of a day up to a moment, with its own."""
-    return bits.below(wall.hour * 60 + wall.minute + 1)
-
-
-def _moment(day: int | None, minute: int) -> datetime | None:
-    """Give a naive moment; None for no day, or one beyond the last year that has a name."""
-    if day is None or not bits.FIRST_DAY <= day <= bits.LAST_DAY:
-        return None
-    return bits.moment(day, minute)

@@ -7,7 +7,7 @@ from datetime import datetime, time, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from itertools import chain
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.zones import Zone, ZoneRules, zone
@@ -20,6 +20,11 @@ _SALVAGED = {*_SHARED, "version", "field"}
 _OF_TARGETS = ("targets", "released")
 _OF_TIME = ("begins", "ends", "closesEarly", "adoptUntil")
 T = TypeVar("T")
+# A naive datetime is the policy's wall clock, an aware one an instant.
+Begin: TypeAlias = Recurrence | datetime | None  # None: since always
+# A `time` is the next such time after the beginning; a `timedelta` is wall-clock time, after an
+# instant real time.
+End: TypeAlias = Recurrence | datetime | time | timedelta
 
 
 class Kind(StrEnum):
@@ -33,15 +38,13 @@ class Kind(StrEnum):
 class Rule(NamedTuple):
     """A window, freeze or override, with its `key` in the spec, such as `working-week`.
 
-    A naive datetime is the policy's wall clock, an aware one an instant. `begins` None: since
-    always. A `time` is the next such time after the beginning; a `timedelta` is wall-clock time,
-    after an instant real time. `state` ("Open", "Closed"): overrides only.
+    `state` ("Open", "Closed"): overrides only.
     """
 
     kind: Kind
     key: str
-    begins: Recurrence | datetime | None
-    ends: Recurrence | datetime | time | timedelta
+    begins: Begin
+    ends: End
     reason: str = ""
     state: str | None = None
 

@@ -40,7 +40,7 @@ def _latest_before_repeating(first_time: datetime, second_time: datetime, tz: tz
     def is_second(minute: datetime) -> bool:
         return minute.astimezone(tz).fold == 1
 
-    turned_back = first_minute(first_time, second_time, is_second)
+    turned_back = _first_minute(first_time, second_time, is_second)
     return (turned_back - _MINUTE).astimezone(tz)
 
 
@@ -57,12 +57,12 @@ def instant(wall_clock: datetime, tz: tzinfo) -> datetime:
         return shown(minute) >= wall_clock
 
     local = wall_clock.replace(tzinfo=tz, fold=0)
-    utc = local.astimezone(UTC)
-    if shown(utc) == wall_clock:
-        return utc
+    found = local.astimezone(UTC)
+    if shown(found) == wall_clock:
+        return found
     # It is in an hour that was left out, around which the two folds are (PEP 495).
     before = local.replace(fold=1).astimezone(UTC)
-    return first_minute(before, utc, is_reached)
+    return _first_minute(before, found, is_reached)
 
 
 def utc(moment: datetime, tz: tzinfo) -> datetime:
@@ -190,7 +190,7 @@ def _shown(minute: int, tz: tzinfo) -> int:
     return shown_day * DAY + local.hour * 60 + local.minute
 
 
-def first_minute(
+def _first_minute(
     low: datetime,
     high: datetime,
     holds: Callable[[datetime], bool],

@@ -17,6 +17,7 @@ from krm_windows.gate.decide import Decision
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.gate.wallclock import utc, wall
+from krm_windows.schedule.occurrences import at_or_before
 from krm_windows.schedule.timeline import Segment
 from krm_windows.schedule.zones import zone
 
@@ -125,13 +126,13 @@ def _occurrences(
         begin = rule.begins or _ALWAYS
         yield utc(begin, tz), utc(_end(rule, begin, tz), tz), rank, rule.name
         return
-    moment = rule.begins.at_or_before(wall(start, tz)) or rule.begins.after(wall(start, tz))
+    moment = at_or_before(rule.begins, wall(start, tz)) or rule.begins.after(wall(start, tz))
     while moment is not None:
         end = _end(rule, moment, tz)
         yield utc(moment, tz), utc(end, tz), rank, rule.name
         if end == _NEVER:  # it covers whatever begins later
             return
-        last = rule.begins.at_or_before(end)
+        last = at_or_before(rule.begins, end)
         moment = last if last and last > moment else rule.begins.after(moment)
 
 

@@ -13,6 +13,7 @@ from krm_windows.gate.decide import decide
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.gate.wallclock import instant, wall
+from krm_windows.schedule.occurrences import at_or_before
 from krm_windows.schedule.timeline import timeline
 from krm_windows.schedule.zones import zone
 
@@ -215,10 +216,10 @@ def test_moments_and_instants_are_adjoint(
 @given(RECURRENCES, st.datetimes(datetime(2026, 1, 1), datetime(2027, 1, 1)))
 def test_neighbours_of_a_moment(recurrence: Recurrence, moment: datetime) -> None:
     """Nothing recurs between a moment and its neighbours, and each neighbour is the other's."""
-    before, after = recurrence.at_or_before(moment), recurrence.after(moment)
+    before, after = at_or_before(recurrence, moment), recurrence.after(moment)
     assume(before is not None)
     assert before is not None
     assert after is not None
     assert before <= moment < after
     assert recurrence.after(before) == after
-    assert recurrence.at_or_before(after - MINUTE) == before
+    assert at_or_before(recurrence, after - MINUTE) == before

@@ -6,6 +6,7 @@ import pytest
 
 from krm_windows.gate import bits
 from krm_windows.gate.recurrence import EVERY_DAY, Recurrence, calendar
+from krm_windows.schedule.occurrences import at_or_before
 
 MONDAY_8 = Recurrence(minutes=frozenset({0}), hours=frozenset({8}), weekdays=frozenset({1}))
 PATCH_TUESDAY = Recurrence(
@@ -96,13 +97,13 @@ def test_neighbours_of_a_moment(
     recurrence: Recurrence, wall: datetime, before: datetime, after: datetime
 ) -> None:
     """The neighbour before may be the moment itself, the one after never is."""
-    assert (recurrence.at_or_before(wall), recurrence.after(wall)) == (before, after)
+    assert (at_or_before(recurrence, wall), recurrence.after(wall)) == (before, after)
 
 
 def test_what_never_recurs_has_no_neighbours() -> None:
     """The search ends."""
     never = Recurrence(days=frozenset({31}), months=frozenset({2}))
-    assert never.at_or_before(datetime(2026, 1, 1)) is None
+    assert at_or_before(never, datetime(2026, 1, 1)) is None
     assert never.after(datetime(2026, 1, 1)) is None
 
 
@@ -112,7 +113,7 @@ def test_neighbours_agree_with_a_walk_over_all_minutes() -> None:
     minutes = [datetime(2026, 3, 1) + timedelta(minutes=count) for count in range(2 * 1440)]
     moments = [minute for minute in minutes if minute.hour in {5, 6, 7} and minute.minute % 20 == 0]
     for minute in minutes[1440 : -1440 + 240]:
-        assert recurrence.at_or_before(minute) == max(
+        assert at_or_before(recurrence, minute) == max(
             moment for moment in moments if moment <= minute
         )
         assert recurrence.after(minute) == min(moment for moment in moments if moment > minute)
@@ -122,15 +123,15 @@ def test_neighbours_agree_with_a_walk_over_all_minutes() -> None:
 def test_what_has_no_times_or_days_has_no_neighbours(field: str) -> None:
     """A field that allows nothing."""
     never = Recurrence(**{field: frozenset()})
-    assert never.at_or_before(datetime(2026, 1, 1)) is None
+    assert at_or_before(never, datetime(2026, 1, 1)) is None
     assert never.after(datetime(2026, 1, 1)) is None
 
 
 def test_the_ends_of_the_calendar() -> None:
     """The first and the last day that have a date have no neighbours beyond."""
     late = Recurrence(hours=frozenset({12}), minutes=frozenset({0}))
-    assert late.at_or_before(datetime(1, 1, 1, 11)) is None
-    assert late.at_or_before(datetime(1, 1, 2, 11)) == datetime(1, 1, 1, 12)
+    assert at_or_before(late, datetime(1, 1, 1, 11)) is None
+    assert at_or_before(late, datetime(1, 1, 2, 11)) == datetime(1, 1, 1, 12)
     assert late.after(datetime(9999, 12, 31, 12)) is None
     assert late.after(datetime(9999, 12, 30, 12)) == datetime(9999, 12, 31, 12)
 

@@ -13,6 +13,7 @@ from krm_windows.gate.recurrence import Recurrence
 from krm_windows.plan import covering
 from krm_windows.plan.covering import DAY, Moments
 from krm_windows.schedule import cron
+from krm_windows.schedule.occurrences import at_or_before
 
 MONDAY = Recurrence(frozenset({0}), frozenset({8}), weekdays=frozenset({1}))
 PATCH_TUESDAY = Recurrence(frozenset({0}), frozenset({22}), weekdays=frozenset({2}), nth=2)
@@ -117,7 +118,7 @@ def test_covers(recurrence: Recurrence, shift: int, start: datetime) -> None:
     moment = recurrence.after(start)
     if moment is not None:
         moved = moment + timedelta(minutes=shift)
-        assert schedule.at_or_before(moved) == moved
+        assert at_or_before(schedule, moved) == moved
 
 
 def test_a_schedule_has_the_last_minute_of_the_last_hour() -> None:

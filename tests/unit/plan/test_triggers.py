@@ -16,6 +16,7 @@ from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan.triggers import Given, Trigger, Wording, triggers
 from krm_windows.schedule import cron, zones
+from krm_windows.schedule.occurrences import at_or_before
 from krm_windows.schedule.timeline import timeline
 
 START, END = datetime(2027, 1, 1, tzinfo=UTC), datetime(2028, 1, 1, tzinfo=UTC)
@@ -94,7 +95,7 @@ def fires(trigger: Trigger, at: datetime) -> bool:
     schedule = cron.parse(trigger.schedule).recurrence
     assert schedule
     wall = at.astimezone(zones.zone(trigger.time_zone)).replace(tzinfo=None)
-    return schedule.at_or_before(wall) == wall
+    return at_or_before(schedule, wall) == wall
 
 
 def steady(zone: ZoneInfo, at: datetime) -> bool:

@@ -12,6 +12,7 @@ from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan import utc_edges
 from krm_windows.plan.utc_edges import MOST, Change, Schedule
+from krm_windows.schedule.occurrences import at_or_before
 
 ZONES = (
     "Africa/Cairo",
@@ -59,7 +60,7 @@ def timetables(draw: st.DrawFn) -> Timetable:
 
 def is_named(recurrence: Recurrence, at: datetime) -> bool:
     """Whether a recurrence is at a moment."""
-    return recurrence.at_or_before(at) == at
+    return at_or_before(recurrence, at) == at
 
 
 def is_end(window: Rule, at: datetime) -> bool:
@@ -72,7 +73,7 @@ def is_end(window: Rule, at: datetime) -> bool:
         case timedelta() as length:
             return is_named(begins, at - length)
         case time() as clock:
-            begun = begins.at_or_before(at - MINUTE)
+            begun = at_or_before(begins, at - MINUTE)
             return at.time() == clock and begun is not None and begun >= at - ONE_DAY
     raise TypeError(window)
 
