@@ -1,281 +1,28 @@
 """Finds out what should be true now, and makes it so: what every Job of a policy runs."""
 
-import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from http import HTTPStatus
 from os import environ, execv
 from pathlib import Path
 from sys import executable, orig_argv
 from time import monotonic, sleep
-from typing import NamedTuple
 
 from krm_windows.gate import clocks
-from krm_windows.gate.annotations import APART
 from krm_windows.gate.decide import Decider, Decision
-from krm_windows.gate.image import difference
-from krm_windows.gate.kubernetes import REFUSED, UNANSWERED, ApiError, Cluster
-from krm_windows.gate.target import Action, Change, Observed, due_change, observe
-from krm_windows.gate.timetable import Target, Timetable, load, salvage
+from krm_windows.gate.kubernetes import Cluster
+from krm_windows.gate.run import FILES, Gate, log, shut, words_of
+from krm_windows.gate.timetable import load, salvage
 
-_TRIES = 5  # to write a target: others write it, too, Flux its status
 _AWAITED = timedelta(seconds=60)  # before a change: a run that begins so late waits for it
 _SLEW = 0.1  # seconds more than it takes: while it sleeps, the clock may be slewed
 _PAUSES = (10.0, 20.0)  # in seconds, before a run that leaves the rest to the next one tries again
 _PATIENCE = 150.0  # seconds: kubelet syncs a volume every 60 to 90
 _POLL = 0.5  # seconds between two readings of what kubelet changes
 _YEARS = range(1970, 9000)  # for which `--at` decides: a timetable is read 400 days back and ahead
-FILES = Path(__file__).parents[2]  # where the program lies, and what it reads
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-
-
-def _log(**fields: object) -> None:
-    # One line is one record, whatever is in it: JSON escapes what would end it.
-    line = json.dumps(fields, default=datetime.isoformat)
-    print(line, flush=True)  # noqa: T201 - this is the log of the Pod
-
-
-class Report(NamedTuple):
-    """What is done to a target at an instant, or why nothing is.
-
-    `observed` is what the target is then.
-    """
-
-    target: Target
-    observed: Observed
-    change: Change
-    at: datetime
-
-
-def _ignore(_: object) -> None:
-    """Take a report that nobody asked for."""
-
-
-@dataclass
-class Outcome:
-    """What came of one target: its reports; and what failed with which status, None for nothing."""
-
-    reports: list[Report] = field(default_factory=list)
-    status: int | None = None
-    error: str = ""
-
-
-@dataclass(frozen=True)
-class Gate:
-    """A timetable at work: `decides` and `due_change` say what should be, `now` gives the time.
-
-    `observe` reads a target, `log` takes records; `reports` is called with what was done to a
-    target, or why it was left to somebody else, and `warns` with what has failed for all of them.
-    `backwards` begins with the last target.
-    """
-
-    timetable: Timetable
-    decides: Callable[[datetime], Decision]
-    now: Callable[[], datetime]
-    log: Callable[..., None] = _log
-    observe: Callable[[Target, object], Observed] = observe
-    due_change: Callable[[Timetable, Target, Observed, Decision, datetime], Change] = due_change
-    reports: Callable[[Report], None] = _ignore
-    warns: Callable[[str], None] = _ignore
-    backwards: bool = False
-
-    @property
-    def all_targets(self) -> tuple[Target, ...]:
-        """Every target, those that may have to be closed first; `backwards`, the last one first.
-
-        At an edge two CronJobs start a run each. Where one of them begins at the end, they share
-        the targets and meet in the middle, instead of both reading and patching each of them.
-        """
-        targets = self.timetable.targets
-        if self.backwards:
-            targets = targets[::-1]
-        return (*targets, *self.timetable.released)
-
-    def announce(self) -> Decision:
-        """Log what should be now."""
-        now = self.now()
-        decision = self.decides(now)
-        self.log(
-            time=now,
-            policy=self.timetable.policy,
-            cluster=self.timetable.cluster,
-            **asdict(decision),
-        )
-        return decision
-
-    def compared(self) -> "Gate":
-        """Log where the image has zone data of its own that says otherwise for the coming year.
-
-        Gives a gate that knows it.
-        """
-        if not self.timetable.zone_rules:
-            return self
-        found = difference(self.timetable.zone, self.now())
-        if found is None:
-            return self
-        self.log(zoneData=str(found), timetable=found.timetable, image=found.image, at=found.at)
-        return replace(self, timetable=self.timetable._replace(image_zones=str(found)))
-
-    def run(self, cluster: Cluster, *, allow_missing: bool) -> bool:
-        """Make every target what it should be; say whether all are, but for those left to a person.
-
-        Those that got no answer in their time are tried again when all had their turn. Where the
-        clocks of this node and of the API server are apart, the run has failed whatever it did: one
-        of the two is wrong.
-        """
-        cluster.renew(len(self.all_targets))
-        statuses = self._update_all(cluster, self.all_targets)
-        # Once more, with what time the others have left.
-        unanswered = [target for target, status in statuses.items() if status == UNANSWERED]
-        statuses |= self._update_all(cluster, unanswered)
-        failed = []
-        for target, status in statuses.items():
-            if self._is_failure(target, status, allow_missing=allow_missing):
-                failed.append(str(target))
-        if cluster.clocks.are_apart:  # once more for all, whatever each target says
-            self.log(error=cluster.clocks.words())
-        self.log(failed=failed, skewSeconds=clocks.seconds_of(cluster.clocks.skew))
-        return not failed and not cluster.clocks.are_apart
-
-    def _is_failure(self, target: Target, status: int | None, *, allow_missing: bool) -> bool:
-        """Say whether what came of a target is a failure; that it does not exist may be none."""
-        if status == HTTPStatus.NOT_FOUND:
-            # What is released may be gone already, and stays in the list until that is edited.
-            return not (allow_missing or target in self.timetable.released)
-        return status is not None
-
-    def _update_all(
-        self,
-        cluster: Cluster,
-        targets: Sequence[Target],
-    ) -> dict[Target, int | None]:
-        """Update targets, several at once; give the status of each failure.
-
-        They are reported in their order, whichever ends first.
-        """
-        statuses: dict[Target, int | None] = {}
-        for target, outcome in cluster.each(targets, self._update):
-            for report in outcome.reports:
-                change = report.change
-                self.log(target=str(target), **{change.action.log_key: change.words})
-                self.reports(report)
-            if outcome.error:
-                self.log(target=str(target), error=outcome.error)
-            statuses[target] = outcome.status
-        return statuses
-
-    def _update(self, cluster: Cluster, target: Target) -> Outcome:
-        """Update one target; any fault is its own, and of no other."""
-        outcome = Outcome()
-        try:
-            self._update_reporting(cluster, target, outcome.reports)
-        except ApiError as error:
-            outcome.error = words_of(error)
-            outcome.status = error.status
-        except Exception as error:  # noqa: BLE001 - whatever it is
-            outcome.error = words_of(error)
-            outcome.status = REFUSED
-        return outcome
-
-    def _update_reporting(
-        self,
-        cluster: Cluster,
-        target: Target,
-        reports: list[Report],
-    ) -> None:
-        """Change a target and judge the answer, at the time it is then, until nothing is left."""
-        due = self._due(cluster, target, cluster.get(target, self.observe))
-        for _ in range(_TRIES):
-            if not due.change.patch:
-                break
-            # It is judged by the answer, as a webhook of the cluster may have changed the patch.
-            observed = self._patched(cluster, due)
-            if observed is None:
-                # A conflict (409): it is another version now, which is judged anew.
-                observed = cluster.get(target, self.observe)
-            elif due.change.action is not Action.NOT_OPENED:  # which the next round reports
-                reports.append(due._replace(observed=observed))
-            due = self._due(cluster, target, observed)
-        if due.change.patch:
-            raise ApiError(REFUSED, f"still not in the expected state after {_TRIES} attempts")
-        if due.change.words:
-            reports.append(due)
-        if due.change.action is Action.NOT_OPENED:
-            raise ApiError(REFUSED, due.change.words)
-
-    def _patched(self, cluster: Cluster, due: Report) -> Observed | None:
-        """Patch a target; None if somebody else has changed it since it was read."""
-        try:
-            return cluster.patch(due.target, due.change.patch, self.observe)
-        except ApiError as error:
-            if error.status == HTTPStatus.CONFLICT:
-                return None
-            raise
-
-    def _due(
-        self,
-        cluster: Cluster,
-        target: Target,
-        observed: Observed,
-    ) -> Report:
-        """Say what is due by this node's clock; where it and the API server's are apart, by both.
-
-        What either of them says is closed; what only one of them says is not opened.
-        """
-        mine = self._due_at(self.now(), target, observed)
-        skew = cluster.clocks.skew
-        if skew is None or not cluster.clocks.are_apart:
-            return mine
-        theirs = self._due_at(mine.at - skew, target, observed)
-        both = (mine, theirs)
-        for each in both:
-            if each.change.suspend is True:
-                return each
-        if all(each.change.suspend is None for each in both):
-            return mine
-        # One of them would open it.
-        change = self._kept_closed(target, observed, mine.at)
-        return mine._replace(change=change)
-
-    def _due_at(
-        self,
-        now: datetime,
-        target: Target,
-        observed: Observed,
-    ) -> Report:
-        change = self.due_change(self.timetable, target, observed, self.decides(now), now)
-        return Report(target, observed, change, now)
-
-    def _kept_closed(
-        self,
-        target: Target,
-        observed: Observed,
-        now: datetime,
-    ) -> Change:
-        """Leave closed what would be opened, and have its annotation say why.
-
-        `status` and the alerts read that. What is released, or may start, is opened whatever is
-        decided: here it is annotated as any other target is.
-        """
-        gated = self.timetable._replace(released=(), first_apply="Wait")
-        change = due_change(gated, target, observed, shut(APART), now)
-        # Of what is closed that changes the annotation, and no more.
-        return Change(change.patch, Action.NOT_OPENED, f"not opened: {APART}")
-
-
-def shut(reason: str) -> Decision:
-    """Decide against opening, whatever the calendar says."""
-    return Decision(open=False, rules=(), reason=reason, since=None, until=None)
-
-
-def words_of(error: Exception) -> str:
-    """Say what went wrong; what is no answer of the API server, by its type, too."""
-    if isinstance(error, ApiError):
-        return str(error)
-    return f"{type(error).__name__}: {error}"[:1024]
 
 
 def main(
@@ -334,11 +81,11 @@ def _await_files(digest: str, patience: float) -> None:
     """
     if _digest() == digest:
         return
-    _log(waits="for the ConfigMap that this Job was created with")
+    log(waits="for the ConfigMap that this Job was created with")
     end = monotonic() + patience
     while _digest() != digest:
         if monotonic() >= end:
-            _log(runs="with another ConfigMap than the one this Job was created with")
+            log(runs="with another ConfigMap than the one this Job was created with")
             return
         sleep(_POLL)
     # The program may be another one, too: nothing of the old one stays in memory.

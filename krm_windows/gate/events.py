@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import NamedTuple
 
-from krm_windows.gate.__main__ import Gate, Report, words_of
 from krm_windows.gate.annotations import annotation, digest, read
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.kubernetes import ApiError, Cluster
+from krm_windows.gate.run import Gate, Report, words_of
 from krm_windows.gate.target import Action, Observed, observe
 from krm_windows.gate.timetable import Target
 

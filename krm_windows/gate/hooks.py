@@ -11,12 +11,12 @@ from http import HTTPStatus
 from time import monotonic, sleep
 from typing import Protocol
 
-from krm_windows.gate.__main__ import FILES, Gate, shut, words_of
 from krm_windows.gate.annotations import AHEAD, APART, DIGITS, digest
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.kubernetes import REFUSED, ApiError, Cluster
 from krm_windows.gate.notes import ENDING, Found, Note, Notes, Stage, Transition, When
 from krm_windows.gate.objects import dig
+from krm_windows.gate.run import FILES, Gate, shut, words_of
 from krm_windows.gate.target import Change, Observed, due_change, true_of
 from krm_windows.gate.timetable import Target, Timetable
 

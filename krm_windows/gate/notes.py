@@ -15,10 +15,10 @@ from enum import Enum, StrEnum, auto
 from http import HTTPStatus
 from operator import attrgetter
 
-from krm_windows.gate.__main__ import Gate, words_of
 from krm_windows.gate.annotations import AHEAD, HOOKS, UNREADABLE, Writer, annotation, instant
 from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.objects import parse
+from krm_windows.gate.run import Gate, words_of
 from krm_windows.gate.target import Observed, observe
 from krm_windows.gate.timetable import Target
 

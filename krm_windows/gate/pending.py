@@ -8,11 +8,11 @@ from functools import partial
 
 from krm_windows.gate import revisions
 from krm_windows.gate import target as target_of
-from krm_windows.gate.__main__ import words_of
 from krm_windows.gate.annotations import Writer, annotation
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.revisions import Source, text
+from krm_windows.gate.run import words_of
 from krm_windows.gate.target import Observed, true_of
 from krm_windows.gate.timetable import Target
 

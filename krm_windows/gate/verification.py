@@ -12,13 +12,13 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 
 from krm_windows.gate import revisions
-from krm_windows.gate.__main__ import words_of
 from krm_windows.gate.annotations import digest
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.hooks import KEPT, End, Hooks, May, Permission, occurrence
 from krm_windows.gate.kubernetes import REFUSED, ApiError, Cluster
 from krm_windows.gate.notes import Note, Stage, Transition, When
 from krm_windows.gate.objects import dig
+from krm_windows.gate.run import words_of
 from krm_windows.gate.target import true_of
 from krm_windows.gate.timetable import Target
 

@@ -44,6 +44,7 @@ CORE = {
     "annotations",
     "answers",
     "recurrence",
+    "run",
     "target",
     "threads",
     "timetable",

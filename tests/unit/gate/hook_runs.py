@@ -11,11 +11,11 @@ import zoned
 from api_server import Api, Fault, Handler, closed_by, kustomization
 
 from krm_windows.gate import hooks
-from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.annotations import HOOKS, annotation
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
+from krm_windows.gate.run import Gate
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 
 SECOND = timedelta(seconds=1)

@@ -14,7 +14,6 @@ import zoned
 from api_server import Api, Json, closed_by, edited, kustomization, managed
 
 from krm_windows.gate import hooks
-from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.annotations import (
     DIGITS,
     HOOKS,
@@ -28,6 +27,7 @@ from krm_windows.gate.annotations import (
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
+from krm_windows.gate.run import Gate
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -16,12 +16,12 @@ import zoned
 from api_server import Api, closed_by, kustomization
 
 from krm_windows.gate import events, hooks
-from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.annotations import APART, annotation, read
 from krm_windows.gate.clocks import MOST, skew
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
+from krm_windows.gate.run import Gate
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

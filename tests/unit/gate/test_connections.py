@@ -15,10 +15,10 @@ import pytest
 import zoned
 from api_server import Api, Handler, busy, dropped, followed, kustomization, left, slow
 
-from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import AT_ONCE, ApiError, Cluster
 from krm_windows.gate.objects import dig
+from krm_windows.gate.run import Gate
 from krm_windows.gate.target import Observed, observe
 from krm_windows.gate.timetable import Target, Timetable
 

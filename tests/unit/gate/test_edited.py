@@ -21,12 +21,12 @@ from api_server import Api, Json, managed
 from hook_runs import APPS, HOUR, NOON, OURS, PACE, POLICY, file
 
 from krm_windows.gate import hooks, pending
-from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.annotations import annotation
 from krm_windows.gate.clocks import Clocks
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import ApiError
 from krm_windows.gate.objects import dig
+from krm_windows.gate.run import Gate
 from krm_windows.gate.timetable import Target, Timetable
 
 T = TypeVar("T")

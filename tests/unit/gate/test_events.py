@@ -14,11 +14,11 @@ import zoned
 from api_server import GROUP, Api, Fault, Handler, closed_by, dropped, status
 
 from krm_windows.gate import events, hooks
-from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.annotations import HOLD, annotation
 from krm_windows.gate.decide import Decision, decide
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
+from krm_windows.gate.run import Gate
 from krm_windows.gate.timetable import Kind, Rule, Target
 from krm_windows.plan import zone_rules
 

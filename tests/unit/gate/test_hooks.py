@@ -44,11 +44,11 @@ from hook_runs import (
 )
 
 from krm_windows.gate import hooks
-from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.annotations import HOLD, HOOKS, annotation
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.objects import dig
+from krm_windows.gate.run import Gate
 from krm_windows.gate.timetable import Kind, Rule
 
 

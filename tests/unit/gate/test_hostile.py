@@ -37,13 +37,13 @@ from api_server import (
 from effort import mostly_slow
 
 from krm_windows.gate import events, hooks
-from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.annotations import HOOKS, annotation
 from krm_windows.gate.answers import LARGEST
 from krm_windows.gate.clocks import Clocks
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import AT_ONCE, ApiError, Cluster
 from krm_windows.gate.objects import dig
+from krm_windows.gate.run import Gate
 from krm_windows.gate.target import observe
 from krm_windows.gate.timetable import Kind, Rule, Target, Timetable, run_seconds
 

@@ -11,9 +11,9 @@ import zoned
 from api_server import Api, kustomization, status
 
 from krm_windows.gate import __main__ as program
-from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
+from krm_windows.gate.run import Gate, shut
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan.timetable import dump
 
@@ -251,6 +251,6 @@ def test_files_that_are_there(gate: Program) -> None:
 def test_no_time_is_left(api: Api, port: int, account: Path) -> None:
     """To ask for the version of a group, or for anything: that is said, and nothing is asked."""
     cluster = Cluster("127.0.0.1", str(port), account, timeout=0)
-    held = Gate(SHUT, lambda _: program.shut("it is a test"), lambda: NOON)
+    held = Gate(SHUT, lambda _: shut("it is a test"), lambda: NOON)
     assert not held.run(cluster, allow_missing=False)
     assert api.asked == []

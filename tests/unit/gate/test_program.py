@@ -35,12 +35,12 @@ from api_server import (
 )
 
 import krm_windows.gate
-from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.annotations import HOLD, annotation, read
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.run import Gate
 from krm_windows.gate.target import observe
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan import zone_rules

@@ -14,11 +14,11 @@ import pytest
 import zoned
 from api_server import Api, Handler, kustomization
 
-from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.annotations import annotation
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import AT_ONCE, Cluster
 from krm_windows.gate.objects import dig
+from krm_windows.gate.run import Gate
 from krm_windows.gate.timetable import Timetable
 
 RUNS = 6

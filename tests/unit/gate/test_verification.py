@@ -28,9 +28,9 @@ from hook_runs import (
 )
 
 from krm_windows.gate import hooks
-from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.decide import decide
 from krm_windows.gate.objects import dig
+from krm_windows.gate.run import Gate
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.gate.verification import VerifiedHooks
 
