@@ -64,11 +64,11 @@ def of_any_release(plan: Plan) -> Plan:
 
     One that changes nothing is no reason for another Job.
     """
-    held = plan.timetable
-    if held.zone_rules is None:
+    timetable = plan.timetable
+    if timetable.zone_rules is None:
         return plan
-    rules = held.zone_rules._replace(release="")
-    return plan._replace(timetable=held._replace(zone_rules=rules))
+    rules = timetable.zone_rules._replace(release="")
+    return plan._replace(timetable=timetable._replace(zone_rules=rules))
 
 
 def parts(plan: Plan) -> frozenset[str]:

@@ -3,7 +3,7 @@
 from math import ceil
 
 from krm_windows.emit import names, resources
-from krm_windows.emit.job import RESTRICTED, UNPRIVILEGED
+from krm_windows.emit.job import FAILURE_POLICY, RESTRICTED, UNPRIVILEGED
 from krm_windows.emit.labels import COMPONENT, HOOK, labels
 from krm_windows.gate.timetable import run_seconds
 from krm_windows.plan.model import Plan
@@ -40,10 +40,7 @@ def jobs(plan: Plan, hooks: Hooks) -> dict[str, dict[str, object]]:
     """Return the metadata and spec of each hook's Jobs, by what their names begin with."""
     found: dict[str, dict[str, object]] = {}
     for path, hook in hooks.each():
-        found[names.hook(plan, _SLUGS[path])] = {
-            "metadata": {"labels": _labels(plan)},
-            "spec": _job(plan, hook),
-        }
+        found[names.hook(plan, _SLUGS[path])] = _template(plan, hook)
     return found
 
 
@@ -69,9 +66,13 @@ def _hook(plan: Plan, path: str, hook: Hook) -> dict[str, object]:
         "name": names.hook(plan, _SLUGS[path]),
         "seconds": _seconds(hook),
         "aborts": _aborts(hook),
-        "metadata": {"labels": _labels(plan)},
-        "spec": _job(plan, hook),
+        **_template(plan, hook),
     }
+
+
+def _template(plan: Plan, hook: Hook) -> dict[str, object]:
+    """Return metadata and spec of a hook's Job; the gate gives it its name."""
+    return {"metadata": {"labels": _labels(plan)}, "spec": _job(plan, hook)}
 
 
 def _aborts(hook: Hook) -> bool:
@@ -87,15 +88,10 @@ def _labels(plan: Plan) -> dict[str, str]:
 
 def _job(plan: Plan, hook: Hook) -> dict[str, object]:
     """Return a Job's spec: one try (a drained node is none), and gone after a day."""
-    # A Pod that is evicted or drained has not failed (Kubernetes, "Pod failure policy").
-    disrupted = {
-        "action": "Ignore",
-        "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
-    }
     return {
         "activeDeadlineSeconds": _seconds(hook),
         "backoffLimit": 0,
-        "podFailurePolicy": {"rules": [disrupted]},
+        "podFailurePolicy": FAILURE_POLICY,
         "ttlSecondsAfterFinished": _KEPT_SECONDS,
         "template": {"metadata": {"labels": _labels(plan)}, "spec": _pod(hook)},
     }

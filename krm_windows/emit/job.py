@@ -27,6 +27,12 @@ UNPRIVILEGED: dict[str, object] = {
     "capabilities": {"drop": ["ALL"]},
     "readOnlyRootFilesystem": True,
 }
+# A Pod that is evicted or drained has not failed (Kubernetes, "Pod failure policy").
+_DISRUPTED = {
+    "action": "Ignore",
+    "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
+}
+FAILURE_POLICY: dict[str, object] = {"rules": [_DISRUPTED]}
 BACKOFF_LIMIT = 2
 # The largest `backoffLimit`.
 _WITHOUT_END = 2**31 - 1
@@ -55,15 +61,11 @@ class Pod(NamedTuple):
 
 def job_spec(plan: Plan, pod: Pod) -> dict[str, object]:
     """Return the spec of a CronJob's Job: a node that goes away does not count as a failure."""
-    disrupted = {
-        "action": "Ignore",
-        "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
-    }
     # A failure policy takes Pods that never restart (batch/v1), so each try is a Pod of its own.
     return {
         "activeDeadlineSeconds": pod.deadline,
         "backoffLimit": BACKOFF_LIMIT,
-        "podFailurePolicy": {"rules": [disrupted]},
+        "podFailurePolicy": FAILURE_POLICY,
         "template": _template(plan, pod, "Never"),
     }
 

@@ -17,13 +17,15 @@ Batch = list[Target]
 
 def pod(plan: Plan, *, suspend: bool) -> Pod:
     """Return the Pod that writes `suspend` into every target."""
-    held = plan.timetable
-    batches = _batches({*held.targets, *held.released})
-    plain = Counter(map(_name, batches))
+    timetable = plan.timetable
+    batches = _batches({*timetable.targets, *timetable.released})
+    plain = Counter(map(_plain_name, batches))
     containers = []
     for batch in batches:
         # Containers of one Pod have different names (core/v1).
-        name = _name(batch, unique=plain[_name(batch)] == 1)
+        name = _plain_name(batch)
+        if plain[name] > 1:
+            name = _distinct_name(batch)
         program: dict[str, object] = {
             "command": ["kubectl"],
             "args": _patch(batch, suspend=suspend),
@@ -78,14 +80,14 @@ def _resource(target: Target) -> str:
     return ".".join(filter(None, parts))
 
 
-def _name(batch: Batch, *, unique: bool = True) -> str:
-    """Name a container after what it patches.
-
-    Where that is not unique, with a hash of all that it differs in.
-    """
+def _plain_name(batch: Batch) -> str:
+    """Name a container after what it patches; another one may have the same name."""
     first = batch[0]
-    plain = f"{first.resource}-{first.namespace}"
-    if unique:
-        return names.fit(plain, names.NAME_LIMIT)
-    apart = ".".join((_resource(first), *first.field))
-    return names.fit(f"{plain}-{names.digest(apart)}", names.NAME_LIMIT)
+    return names.fit(f"{first.resource}-{first.namespace}", names.NAME_LIMIT)
+
+
+def _distinct_name(batch: Batch) -> str:
+    """Name a container as `_plain_name` does, with a digest of all that it differs in."""
+    first = batch[0]
+    digest = names.digest(".".join((_resource(first), *first.field)))
+    return names.fit(f"{first.resource}-{first.namespace}-{digest}", names.NAME_LIMIT)

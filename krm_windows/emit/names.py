@@ -31,14 +31,18 @@ def fit(name: str, limit: int) -> str:
     """Return a name within a limit: a longer one is cut and ends in a hash of the whole."""
     if len(name) <= limit:
         return name
-    # Neither a hyphen nor a dot may be before the hyphen of the hash (RFC 1123).
-    beginning_of_name = name[: limit - DIGITS - 1].rstrip("-.")
-    return f"{beginning_of_name}-{digest(name)}"
+    return f"{_cut(name, limit)}-{digest(name)}"
+
+
+def _cut(name: str, limit: int) -> str:
+    """Return what is kept of a name within a limit, before the hyphen of its digest."""
+    # Neither a hyphen nor a dot may be before that hyphen (RFC 1123).
+    return name[: limit - DIGITS - 1].rstrip("-.")
 
 
 def beginning(plan: Plan) -> str:
     """Return what every name made of the policy's begins with, cut ones included."""
-    return plan.name[: CRON_JOB_LIMIT - DIGITS - 1].rstrip("-.")
+    return _cut(plan.name, CRON_JOB_LIMIT)
 
 
 def cron_job(plan: Plan, trigger: Trigger) -> str:

@@ -28,7 +28,7 @@ NEVER = (LAST_DAY + 2) * DAY
 # As far as a decision looks from a day of a year: 400 days, and a margin of 366 days later.
 _YEARS_BACK = 2
 _YEARS_AHEAD = 3
-_YEARS_BEFORE = 9  # what began on a 29 February may last until the next one, eight years later
+YEARS_BEFORE = 9  # what began on a 29 February may last until the next one, eight years later
 _BYTE = 8
 # Some days, and the minutes that are covered of each of them, both as bits.
 Covered: TypeAlias = tuple[int, int]
@@ -45,7 +45,7 @@ class Years:
         first_year = max(year - _YEARS_BACK, date.min.year)
         last_year = min(year + _YEARS_AHEAD, date.max.year)
         # What began in the years before reaches into these.
-        years = calendar(max(first_year - _YEARS_BEFORE, date.min.year), last_year)
+        years = calendar(max(first_year - YEARS_BEFORE, date.min.year), last_year)
         self._counted_from = years.first
         self.days = range(date(first_year, 1, 1).toordinal(), years.first + years.length)
         self._rules = [recurring(rule, years) for rule in rules]

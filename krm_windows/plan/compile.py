@@ -49,7 +49,6 @@ def compile_policy(
     results += _check_released(chosen.gated, chosen.released, inventory)
     found = _triggers(spec, timetable)
     plan = Plan(
-        # What is opened for good takes the same right to patch as what is gated.
         name=policy.metadata.name,
         namespace=home,
         timetable=timetable,
@@ -67,6 +66,7 @@ def compile_policy(
 
 
 def _rights(spec: Spec, timetable: Timetable, inventory: Inventory) -> tuple[Rights, ...]:
+    # What is opened for good takes the same right to patch as what is gated.
     turned = (*timetable.targets, *timetable.released)
     if spec.hooks is None or spec.hooks.only_if != "Pending":
         return rights(turned, spec.hooks, events=spec.events)
@@ -131,7 +131,7 @@ def _selected(
 
 
 def _triggers(spec: Spec, timetable: Timetable) -> Edges:
-    """Return the CronJobs of the policy's actuator: those that act at edges, or those that look."""
+    """Return the CronJobs of the policy's actuator: those that act at edges, or run the gate."""
     wording = _wording(spec)
     if spec.actuator.type == "Kubectl":
         return edges(timetable, wording)
@@ -314,15 +314,14 @@ def uninstall(plan: Plan) -> Plan:
 
     No triggers, nothing besides, every target released.
     """
-    held = plan.timetable
-    released = tuple(sorted({*held.targets, *held.released}, key=str))
-    lifts = held._replace(state="Open", targets=(), released=released)
+    timetable = plan.timetable
+    released = tuple(sorted({*timetable.targets, *timetable.released}, key=str))
     # Hooks do not run on the way out, so no Jobs have to be created.
     granted = rights(released, events=plan.events)
     return plan._replace(
         triggers=(),
         extras=frozenset(),
-        timetable=lifts,
+        timetable=timetable._replace(state="Open", targets=(), released=released),
         hooks=None,
         rights=granted,
     )

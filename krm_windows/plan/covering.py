@@ -1,11 +1,11 @@
 """From a recurrence to the smallest cron schedule that covers it.
 
 A CronJob's five fields are a product of sets, and with both day fields restricted they mean *or*,
-so not every set of moments is a schedule. As the schedules only say when to look, one that fires
-more often is right; of two that cover, the one with fewer runs is taken.
+so not every set of moments is a schedule. As the schedules only say when the gate runs, one that
+fires more often is right; of two that cover, the one with fewer runs is taken.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import date, time, timedelta
 from functools import lru_cache, reduce
@@ -13,16 +13,19 @@ from operator import or_
 from typing import NamedTuple
 
 from krm_windows.gate import bits
-from krm_windows.gate.recurrence import Calendar, Recurrence, calendar
+from krm_windows.gate.recurrence import (
+    EVERY_DAY,
+    EVERY_MONTH,
+    EVERY_WEEKDAY,
+    Calendar,
+    Recurrence,
+    calendar,
+)
 from krm_windows.policy.occurrences import CYCLE
+from krm_windows.schedule import cron
 
 HOUR = 60
-DAY = 24 * HOUR
 _MINUTE = timedelta(minutes=1)
-# All values of cron's fields; 0 is Sunday, as with robfig/cron.
-WEEK = frozenset(range(7))
-YEAR = frozenset(range(1, 13))
-MONTH = frozenset(range(1, 32))
 
 
 class Moments(NamedTuple):
@@ -56,7 +59,7 @@ class Moments(NamedTuple):
         return found
 
 
-class Days(NamedTuple):
+class DayFields(NamedTuple):
     """The three day fields of a schedule, as sets."""
 
     days: frozenset[int]
@@ -65,13 +68,13 @@ class Days(NamedTuple):
 
     def fields(self) -> tuple[str, str, str]:
         """Return day of month, month and weekday as cron fields."""
-        days = field(self.days, MONTH)
-        months = field(self.months, YEAR)
-        weekdays = field(self.weekdays, WEEK)
+        days = field(self.days, EVERY_DAY)
+        months = field(self.months, EVERY_MONTH)
+        weekdays = field(self.weekdays, EVERY_WEEKDAY)
         return days, months, weekdays
 
 
-EVERY_DAY = Days(MONTH, YEAR, WEEK)
+ANY_DAY = DayFields(EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY)
 
 
 def moments(recurrence: Recurrence) -> Moments:
@@ -124,18 +127,18 @@ def hours_at(minutes: int) -> dict[int, frozenset[int]]:
 
 
 @lru_cache(maxsize=1024)
-def cover_days(recurrence: Recurrence, shifts: frozenset[int]) -> Days:
+def cover_days(recurrence: Recurrence, shifts: frozenset[int]) -> DayFields:
     """Return day fields that match each day of the recurrence moved by each of `shifts` days."""
-    if recurrence.either and (recurrence.days == MONTH or recurrence.weekdays == WEEK):
+    if recurrence.either and (recurrence.days == EVERY_DAY or recurrence.weekdays == EVERY_WEEKDAY):
         # Either of them is every day; written out, the full field would be a star, and the other
         # one would decide.
-        recurrence = replace(recurrence, days=MONTH, weekdays=WEEK, either=False)
+        recurrence = replace(recurrence, days=EVERY_DAY, weekdays=EVERY_WEEKDAY, either=False)
     # Fridays moved by a day are Saturdays in any month, so no cycle has to be searched.
     if _plain(recurrence):
-        return Days(MONTH, YEAR, _moved(recurrence.weekdays, shifts))
+        return DayFields(EVERY_DAY, EVERY_MONTH, _moved(recurrence.weekdays, shifts))
     # An nth weekday has no cron field, and a shifted day may be in the next month.
     if shifts == {0} and recurrence.nth is None and recurrence.shift == 0:
-        return Days(recurrence.days, recurrence.months, recurrence.weekdays)
+        return DayFields(recurrence.days, recurrence.months, recurrence.weekdays)
     cycle = calendar(*CYCLE)
     named = recurrence.days_of(cycle)
     wanted = 0
@@ -158,7 +161,7 @@ def _plain(recurrence: Recurrence) -> bool:
     """Whether weekdays alone say which days are meant."""
     if recurrence.either or recurrence.nth is not None or recurrence.shift != 0:
         return False
-    return recurrence.days == MONTH and recurrence.months == YEAR
+    return recurrence.days == EVERY_DAY and recurrence.months == EVERY_MONTH
 
 
 def _in_cycle(days: int, cycle: Calendar) -> int:
@@ -170,18 +173,18 @@ def _in_cycle(days: int, cycle: Calendar) -> int:
     return days
 
 
-def _smallest(wanted: int, cycle: Calendar) -> Days:
+def _smallest(wanted: int, cycle: Calendar) -> DayFields:
     """Return the rarer of the day fields that match days of a cycle.
 
     Those are weekdays alone, or days of the month.
     """
-    months = _values(wanted, cycle.months, YEAR)
-    weekdays = _values(wanted, cycle.weekdays, WEEK)
-    days = _values(wanted, cycle.days, MONTH)
+    months = _values(wanted, cycle.months, EVERY_MONTH)
+    weekdays = _values(wanted, cycle.weekdays, EVERY_WEEKDAY)
+    days = _values(wanted, cycle.days, EVERY_DAY)
     # Both cover; a schedule with both day fields would fire on either of them.
-    by_weekday = Days(MONTH, months, weekdays)
-    by_day = Days(days, months, WEEK)
-    return min(by_weekday, by_day, key=_runs)
+    by_weekday = DayFields(EVERY_DAY, months, weekdays)
+    by_day = DayFields(days, months, EVERY_WEEKDAY)
+    return min(by_weekday, by_day, key=_firing_days)
 
 
 def _values(
@@ -196,8 +199,8 @@ def _values(
     return frozenset(value for value in values if wanted & matching[frozenset({value})])
 
 
-def _runs(days: Days) -> int:
-    """Estimate the firing days in seven years: each weekday is one of seven days."""
+def _firing_days(days: DayFields) -> int:
+    """Estimate on how many days of seven years these match: each weekday is one of seven days."""
     # Day 31 fires in seven months only, so a product of the sizes of the sets would be wrong.
     dates = 0
     for month in days.months:
@@ -218,23 +221,10 @@ def field(values: Iterable[int], full: Iterable[int]) -> str:
     wanted = sorted(set(values))
     if wanted == list(full):
         return "*"
-    return ",".join(_run(run) for run in _runs_of(wanted))
+    return ",".join(_run(run) for run in cron.runs(wanted))
 
 
 def _run(run: list[int]) -> str:
     if len(run) > 2:  # noqa: PLR2004 - two read shorter
         return f"{run[0]}-{run[-1]}"
     return ",".join(map(str, run))
-
-
-def _runs_of(values: list[int]) -> Iterator[list[int]]:
-    """Divide sorted numbers into runs of successive ones: 1 2 3 7 is 1-3 and 7."""
-    run: list[int] = []
-    for value in values:
-        # A gap ends the run before it.
-        if run and value != run[-1] + 1:
-            yield run
-            run = []
-        run.append(value)
-    if run:
-        yield run

@@ -12,6 +12,8 @@ from itertools import chain
 from typing import NamedTuple
 
 from krm_windows import rules
+from krm_windows.gate import bits
+from krm_windows.gate.bits import DAY
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.plan import covering, minutes
@@ -43,13 +45,16 @@ class Edges(NamedTuple):
     results: tuple[Result, ...] = ()
 
 
-class _Edge(NamedTuple):
-    """Which end of every window is meant: its field, the verb in names, what is written."""
+class _WindowEdge(NamedTuple):
+    """The opening or the closing edge of windows.
+
+    `field` holds its moment, `verb` is in the names of its CronJobs, which write `suspends`.
+    """
 
     field: str
     verb: str
     suspends: bool
-    edge: Edge
+    kind: Edge
 
     def given(self, names: Given) -> str | None:
         return names.close if self.suspends else names.open
@@ -64,8 +69,8 @@ class _Edge(NamedTuple):
         return f"{window.name}.{self.field}"
 
 
-OPENS = _Edge("opens", "open", suspends=False, edge=Edge.OPENING)
-CLOSES = _Edge("closes", "close", suspends=True, edge=Edge.CLOSING)
+OPENS = _WindowEdge("opens", "open", suspends=False, kind=Edge.OPENING)
+CLOSES = _WindowEdge("closes", "close", suspends=True, kind=Edge.CLOSING)
 
 
 def edges(timetable: Timetable, wording: Wording) -> Edges:
@@ -80,11 +85,11 @@ def edges(timetable: Timetable, wording: Wording) -> Edges:
         path="spec.actuator.type",
         current="Kubectl",
     )
-    found = _found(timetable, wording)
+    found = _of_windows(timetable, wording)
     return found._replace(results=(lifts, *found.results))
 
 
-def _found(timetable: Timetable, wording: Wording) -> Edges:
+def _of_windows(timetable: Timetable, wording: Wording) -> Edges:
     refused: list[Result] = []
     for window in timetable.windows:
         refused.extend(_refused(window))
@@ -152,12 +157,13 @@ def _ends(window: Rule) -> frozenset[int]:
 
 
 class _Writer(NamedTuple):
-    """Gives the edges of a weekly union to the windows whose they are.
+    """Gives each edge of a weekly union to the window that it belongs to.
 
-    One that several share to the first by name.
+    One that several share goes to the first by name. `own` returns all edges of a window, in
+    minutes of the week.
     """
 
-    edge: _Edge
+    edge: _WindowEdge
     timetable: Timetable
     wording: Wording
     own: Callable[[Rule], frozenset[int]]
@@ -197,7 +203,7 @@ class _Writer(NamedTuple):
                 given=given,
                 suspends=self.edge.suspends,
                 path=self.edge.path(window),
-                edge=self.edge.edge,
+                edge=self.edge.kind,
             )
 
     def _lines(
@@ -242,7 +248,7 @@ def _proven(timetable: Timetable, triggers: tuple[Trigger, ...]) -> Edges:
     before = whole << 1
     # Nothing is known of the minute before the audited years, so their first is not read.
     audited = _SPAN.minute(AUDITED[0].date()) + 1
-    seen = (1 << _SPAN.days * covering.DAY) - (1 << audited)
+    seen = bits.below(_SPAN.days * DAY) & ~bits.below(audited)
     opened = whole & ~before & seen
     closed = before & ~whole & seen
     edges_of = {OPENS: opened, CLOSES: closed}
@@ -251,7 +257,7 @@ def _proven(timetable: Timetable, triggers: tuple[Trigger, ...]) -> Edges:
         fired = _fired(triggers, suspends=edge.suspends) & seen
         odd = wanted ^ fired
         if odd:
-            at = _SPAN.at(minutes.lowest(odd))
+            at = _SPAN.at(bits.first(odd))
             message = (
                 f"overlap or leave no time between them, as on {at:%Y-%m-%d} at {at:%H:%M}: {GATE}"
             )
@@ -302,11 +308,11 @@ def _own(
             given=edge.given(given),
             suspends=edge.suspends,
             path=edge.path(window),
-            edge=edge.edge,
+            edge=edge.kind,
         )
 
 
-def _exact(window: Rule, edge: _Edge) -> str | None:
+def _exact(window: Rule, edge: _WindowEdge) -> str | None:
     """Return the schedule of one end of a window, None if none fires exactly then."""
     value = edge.value(window)
     if isinstance(value, Recurrence):

@@ -21,6 +21,8 @@ from krm_windows.gate.decide import Days
 from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.gate.wallclock import pieces
+from krm_windows.schedule import cron
+from krm_windows.schedule.cron import LONGEST_MONTHS
 from krm_windows.schedule.occurrences import UTC_ZONE, stretches
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
@@ -39,8 +41,6 @@ _YEARS = range(2001, 2029)
 _WEEK = range(date(2001, 1, 7).toordinal(), date(2001, 1, 14).toordinal())
 """Any week, from a Sunday on."""
 _FEBRUARY = 2
-_LONGEST = dict(enumerate((31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31), start=1))
-"""The most days that a month has."""
 _LAST_DAY = 31
 
 
@@ -171,7 +171,7 @@ class _Era:
 
 
 def _every_cell() -> Iterator[_Cell]:
-    for month, days in _LONGEST.items():
+    for month, days in LONGEST_MONTHS.items():
         for day in range(1, days + 1):
             for weekday in range(7):
                 yield month, day, weekday
@@ -428,11 +428,11 @@ def _boxes(
 def _days(days: set[int], month: int) -> Ranges:
     """Return days of a month as ranges; the end of a month is 31, which each of them is cut to."""
     # All days of the month: to name none is to name any.
-    if len(days) == _LONGEST[month]:
+    if len(days) == LONGEST_MONTHS[month]:
         return ()
     found = _ranges(days)
     first, last = found[-1]
-    if last == _LONGEST[month]:
+    if last == LONGEST_MONTHS[month]:
         return (*found[:-1], (first, _LAST_DAY))
     return found
 
@@ -446,14 +446,8 @@ def _but_all(numbers: Iterable[int], count: int) -> Ranges:
 
 
 def _ranges(numbers: Iterable[int]) -> Ranges:
-    found: list[tuple[int, int]] = []
-    for number in sorted(numbers):
-        # It goes on where the last range ends.
-        if found and found[-1][1] == number - 1:
-            found[-1] = (found[-1][0], number)
-        else:
-            found.append((number, number))
-    return tuple(found)
+    runs = cron.runs(sorted(numbers))
+    return tuple((run[0], run[-1]) for run in runs)
 
 
 def _times(minutes: _Minutes) -> Ranges:

@@ -10,9 +10,10 @@ from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
+from krm_windows.gate import bits
+from krm_windows.gate.bits import DAY
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule
-from krm_windows.plan.covering import DAY
 
 _MINUTE = timedelta(minutes=1)
 
@@ -46,7 +47,8 @@ class Span(NamedTuple):
             raise TypeError(window.name)
         match window.ends:
             case timedelta() as length:
-                return self._cut(_stretched(self.fires(window.begins), length // _MINUTE))
+                lasting = bits.lasting(self.fires(window.begins), length // _MINUTE)
+                return self._cut(lasting)
             case time() as clock:
                 return self._until_time(window.begins, clock.hour * 60 + clock.minute)
             case Recurrence() as end:
@@ -56,7 +58,7 @@ class Span(NamedTuple):
 
     def _cut(self, minutes: int) -> int:
         """Drop what lies behind the last day."""
-        return minutes & ((1 << self.days * DAY) - 1)
+        return minutes & bits.below(self.days * DAY)
 
     def _daily(self, recurrence: Recurrence, pattern: int) -> int:
         """Put a pattern onto every day of a recurrence."""
@@ -75,13 +77,12 @@ class Span(NamedTuple):
     def _until_time(self, begins: Recurrence, clock: int) -> int:
         """Open from each beginning to the next time of day; one at that time lasts a day."""
         # With the end at 06:00: what begins at 05:00 ends today, what begins at 22:00 tomorrow.
-        before = begins.times & ((1 << clock) - 1)
+        before = begins.times & bits.below(clock)
         after = begins.times >> clock << clock
         today = _from_lowest(before, clock) | _from_lowest(after, DAY)
         found = self._daily(begins, today)
         if after:
-            until_clock = (1 << clock) - 1
-            found |= self._daily(begins, until_clock) << DAY
+            found |= self._daily(begins, bits.below(clock)) << DAY
         return self._cut(found)
 
     def _until_next(self, begins: int, ends: int) -> int:
@@ -123,12 +124,6 @@ def _named(recurrence: Recurrence, days: Iterable[tuple[int, int, int]]) -> Iter
     )
 
 
-def lowest(minutes: int) -> int:
-    """Return the first minute of a set that has one."""
-    # `-minutes` has the lowest bit in common with it, and no other.
-    return (minutes & -minutes).bit_length() - 1
-
-
 def shortest(minutes: int, most: int) -> int:
     """Return the least distance between two minutes of a set; `most` where it is that, or more."""
     return next((gap for gap in range(1, most) if minutes & minutes >> gap), most)
@@ -141,15 +136,4 @@ def _from_lowest(minutes: int, end: int) -> int:
     """
     if not minutes:
         return 0
-    return (1 << end) - (1 << lowest(minutes))
-
-
-def _stretched(minutes: int, length: int) -> int:
-    """Return every minute that lies less than `length` minutes after one of a set."""
-    # Twice as many minutes with each step: 2, 4, 8 …, the last step only as far as is needed.
-    covered = 1
-    while covered < length:
-        step = min(covered, length - covered)
-        minutes |= minutes << step
-        covered += step
-    return minutes
+    return (1 << end) - (1 << bits.first(minutes))

@@ -14,17 +14,17 @@ from datetime import time, timedelta
 from enum import Enum
 from typing import NamedTuple
 
+from krm_windows.gate.bits import DAY
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.timetable import End, Rule, Timetable
 from krm_windows.plan import covering, utc_edges
+from krm_windows.plan.covering import HOUR
 
 UTC = "Etc/UTC"
 # The zones that are UTC by another name; what they show is never changed.
 _UTC = frozenset({UTC, "UTC", "Etc/GMT", "GMT"})
 # So many rules are named in an annotation.
 _NAMED = 20
-HOUR = 60
-DAY = 24 * HOUR
 
 
 class Edge(Enum):
@@ -134,7 +134,7 @@ def _window(
     yield Trigger(f"close-{name}", closes, zone, f"closes {words}", given.close, edge=Edge.CLOSING)
 
 
-def _closing(begins: Recurrence, ends: object, early: timedelta) -> str:
+def _closing(begins: Recurrence, ends: End, early: timedelta) -> str:
     """Return the schedule that covers the ends of a recurring window, `early` ahead of them."""
     back = -_minutes(early)
     if isinstance(ends, Recurrence):

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from datetime import time, timedelta
 from typing import NamedTuple
 
+from krm_windows.gate.bits import DAY
 from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
 from krm_windows.gate.timetable import Rule
-from krm_windows.plan.covering import DAY, field
+from krm_windows.plan.covering import field
 
 WEEK = 7 * DAY
 

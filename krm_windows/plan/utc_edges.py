@@ -13,14 +13,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from krm_windows.gate import bits, coverage
-from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.bits import DAY
+from krm_windows.gate.recurrence import EVERY_DAY, EVERY_WEEKDAY, Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.gate.zones import Zone
 from krm_windows.plan import covering
-from krm_windows.plan.covering import EVERY_DAY, Days, Moments
+from krm_windows.plan.covering import ANY_DAY, HOUR, DayFields, Moments
 
-HOUR = 60
-DAY = 24 * HOUR
 _MINUTE = timedelta(minutes=1)
 # Of each sort (what recurs, what comes once) at most so many CronJobs; the last one takes what
 # would be more.
@@ -36,7 +35,7 @@ class Schedule(NamedTuple):
 
     minutes: frozenset[int]
     hours: frozenset[int]
-    days: Days
+    days: DayFields
 
     def __str__(self) -> str:
         """Write it as cron does."""
@@ -67,6 +66,14 @@ class _Recurring(NamedTuple):
     moments: Moments
 
 
+class _Ahead(NamedTuple):
+    """How many minutes of real time an edge of a rule comes before its beginning, and its end."""
+
+    rule: Rule
+    begin: int
+    end: int
+
+
 class Change(NamedTuple):
     """At the UTC minute `at` clocks go from one offset to another, in minutes.
 
@@ -81,7 +88,7 @@ class Change(NamedTuple):
 def recurring(timetable: Timetable, tz: Zone) -> list[Schedule]:
     """Return the schedules that meet whatever recurs, but for what a clock change skips."""
     offsets = _offsets(tz)
-    found: dict[Days, int] = {}
+    found: dict[DayFields, int] = {}
     for edge in _recurrences(timetable):
         # At each offset, as a CronJob in UTC does not know which of them holds on a day: 08:00 in
         # Berlin is 06:00 or 07:00. One run too many finds nothing to do.
@@ -112,7 +119,7 @@ def single(
     Beside each one are the names of the rules that it is for. What daily schedules of `met` meet is
     left out.
     """
-    daily = [each for each in met if each.days == EVERY_DAY]
+    daily = [each for each in met if each.days == ANY_DAY]
     # The names of the rules that want each minute of the day.
     found: dict[int, set[str]] = {}
     for rule, minute in (*_dated(timetable, tz), *_skipped(timetable, tz)):
@@ -122,12 +129,12 @@ def single(
     schedules = [_daily(minute) for minute in sorted(found)]
     # As with what recurs: few CronJobs that run too often, rather than hundreds.
     if len(found) > MOST:
-        schedules = _schedules({EVERY_DAY: bits.of(found)})
+        schedules = _schedules({ANY_DAY: bits.of(found)})
     return [(each, _fired_for(each, found)) for each in schedules]
 
 
 def _daily(minute: int) -> Schedule:
-    return Schedule(frozenset({minute % HOUR}), frozenset({minute // HOUR}), EVERY_DAY)
+    return Schedule(frozenset({minute % HOUR}), frozenset({minute // HOUR}), ANY_DAY)
 
 
 def _fired_for(schedule: Schedule, found: Mapping[int, set[str]]) -> frozenset[str]:
@@ -136,21 +143,21 @@ def _fired_for(schedule: Schedule, found: Mapping[int, set[str]]) -> frozenset[s
     return frozenset().union(*wanted)
 
 
-def _schedules(found: Mapping[Days, int]) -> list[Schedule]:
+def _schedules(found: Mapping[DayFields, int]) -> list[Schedule]:
     """Give each minute of an hour a schedule.
 
     Those that differ in nothing else are one, and so are those too many. `found`: the minutes
     of the UTC day that are wanted on some days, as bits.
     """
     hours: dict[int, frozenset[int]] = {}
-    days: dict[int, set[Days]] = {}
+    days: dict[int, set[DayFields]] = {}
     # A CronJob has each of its minutes in all of its hours, so each minute is read alone.
     for wanted, minutes in found.items():
         for minute, of_day in covering.hours_at(minutes).items():
             hours[minute] = hours.get(minute, frozenset()) | of_day
             days.setdefault(minute, set()).add(wanted)
     # Then minutes with the same hours and days share a CronJob: 0,30 6-7 * * *.
-    alike: dict[tuple[frozenset[int], Days], set[int]] = {}
+    alike: dict[tuple[frozenset[int], DayFields], set[int]] = {}
     for minute, of_day in hours.items():
         same = (of_day, _together(days[minute]))
         alike.setdefault(same, set()).add(minute)
@@ -174,7 +181,7 @@ def _joined(schedules: list[Schedule]) -> Schedule:
     """Make one schedule of several; it fires at each minute of every hour that any of them has."""
     minutes: set[int] = set()
     hours: set[int] = set()
-    days: set[Days] = set()
+    days: set[DayFields] = set()
     for schedule in schedules:
         minutes |= schedule.minutes
         hours |= schedule.hours
@@ -182,7 +189,7 @@ def _joined(schedules: list[Schedule]) -> Schedule:
     return Schedule(frozenset(minutes), frozenset(hours), _together(days))
 
 
-def _together(several: set[Days]) -> Days:
+def _together(several: set[DayFields]) -> DayFields:
     """Return day fields that match whenever any of `several` does.
 
     A schedule with both day fields restricted fires on either; so fields of one sort are joined,
@@ -195,17 +202,17 @@ def _together(several: set[Days]) -> Days:
     weekdays = frozenset().union(*(each.weekdays for each in several))
     # Months are joined in any case: a field more that is reached is a run too many, never one too
     # few.
-    if all(each.days == covering.MONTH for each in several):
-        return Days(covering.MONTH, months, weekdays)
-    if all(each.weekdays == covering.WEEK for each in several):
-        return Days(days, months, covering.WEEK)
-    return EVERY_DAY
+    if all(each.days == EVERY_DAY for each in several):
+        return DayFields(EVERY_DAY, months, weekdays)
+    if all(each.weekdays == EVERY_WEEKDAY for each in several):
+        return DayFields(days, months, EVERY_WEEKDAY)
+    return ANY_DAY
 
 
-def _edges(timetable: Timetable) -> Iterator[tuple[Rule, int, int]]:
-    """Yield each rule with how long before its beginning and end an edge may be.
+def _edges(timetable: Timetable) -> Iterator[_Ahead]:
+    """Yield for each rule how long before its beginning and end an edge may be.
 
-    In minutes of real time. `closesEarly` moves what closes. An override that opens ends into what
+    `closesEarly` moves what closes. An override that opens ends into what
     was closed already if it is shorter than that; and what one holds open is not closed ahead of
     another that closes.
     """
@@ -213,20 +220,20 @@ def _edges(timetable: Timetable) -> Iterator[tuple[Rule, int, int]]:
     early = -(-timetable.closes_early // _MINUTE)
     held_open = any(rule.state == "Open" for rule in timetable.overrides)
     for rule in timetable.windows:
-        yield rule, 0, early
+        yield _Ahead(rule, 0, early)
     # A freeze closes where it begins, so it is the beginning that comes early.
     for rule in timetable.freezes:
-        yield rule, early, 0
+        yield _Ahead(rule, early, 0)
     for rule in timetable.overrides:
         if rule.state == "Open":
-            yield rule, 0, 0
+            yield _Ahead(rule, 0, 0)
             # Once at the end as it is written, and once ahead of it: which one holds depends on
             # what is below.
-            yield rule, 0, early
+            yield _Ahead(rule, 0, early)
         else:
-            yield rule, early, 0
+            yield _Ahead(rule, early, 0)
             if held_open:
-                yield rule, 0, 0
+                yield _Ahead(rule, 0, 0)
 
 
 def _recurrences(timetable: Timetable) -> Iterator[_Recurring]:

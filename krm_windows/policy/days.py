@@ -28,8 +28,6 @@ _MONTHS = (
     "November",
     "December",
 )
-# The days of a month that has not 31.
-_LONGEST = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
 # The order in which a week is said; cron counts from Sunday.
 _MONDAY_FIRST = (1, 2, 3, 4, 5, 6, 0)
 _NTH = {number: name for name, number in ORDINALS.items()}
@@ -47,7 +45,7 @@ def days(recurrence: Recurrence) -> str:
     if recurrence.nth is not None:
         return _nth(recurrence, recurrence.nth)
     dates = _possible(recurrence)
-    longest = max(map(_length, recurrence.months))
+    longest = max(cron.LONGEST_MONTHS[month] for month in recurrence.months)
     # In February days 1 to 29 are every date.
     every_date = dates == frozenset(range(1, longest + 1))
     every_weekday = recurrence.weekdays == EVERY_WEEKDAY
@@ -98,7 +96,7 @@ def _either(
 
 def _possible(recurrence: Recurrence) -> frozenset[int]:
     """Return the days of the month that one of the months has: 31 means nothing in April."""
-    longest = max(map(_length, recurrence.months))
+    longest = max(cron.LONGEST_MONTHS[month] for month in recurrence.months)
     return frozenset(day for day in recurrence.days if day <= longest)
 
 
@@ -106,11 +104,7 @@ def _with_any(months: frozenset[int], dates: frozenset[int]) -> frozenset[int]:
     """Leave out months that are too short for any of the days, where months are named at all."""
     if months == EVERY_MONTH:
         return months
-    return frozenset(month for month in months if min(dates) <= _length(month))
-
-
-def _length(month: int) -> int:
-    return _LONGEST.get(month, 31)
+    return frozenset(month for month in months if min(dates) <= cron.LONGEST_MONTHS[month])
 
 
 def _dates(dates: Collection[int], months: frozenset[int]) -> str:

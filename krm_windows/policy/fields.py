@@ -38,7 +38,7 @@ _TYPES = {
 OBJECT_META: dict[str, dict[str, Schema]] = {}
 for _type, _names in _TYPES.items():
     OBJECT_META |= {_name: {"type": _type} for _name in _names}
-# What divides an hour or a day: only that can a CronJob be woken by, evenly.
+# What divides an hour or a day: a schedule has no other even intervals.
 INTERVALS = {f"{n}m": timedelta(minutes=n) for n in (1, 2, 3, 5, 10, 15, 20, 30)}
 INTERVALS |= {f"{n}h": timedelta(hours=n) for n in (1, 2, 3, 4, 6, 8, 12, 24)}
 # A colon after the last slash begins the tag; one before it is the port of a registry.
@@ -55,7 +55,6 @@ _LENGTH = r"^(?=[0-9])([0-9]{1,4}d)?([0-9]{1,5}h)?([0-9]{1,7}m)?$"
 # A duration of zeros only is none.
 _NOTHING: Schema = {"pattern": "^[0dhm]*$"}
 _FOREIGN = r"[^a-z0-9./]+"
-# What YAML 1.1 takes for booleans, and the core schema of 1.2 for strings.
 # What people say for a zone of summer and winter, where only one place is meant by it.
 _SPOKEN_ZONES = {
     **dict.fromkeys(("PST", "PDT", "PT"), "America/Los_Angeles"),
@@ -73,6 +72,7 @@ _OFFSET = re.compile(
 )
 # `Rome` is found, `MSK` is not guessed.
 _SHORTEST_CITY = 4
+# What YAML 1.1 takes for booleans, and the core schema of 1.2 for strings.
 _SPOKEN_FLAGS = {
     "yes": "true",
     "on": "true",
@@ -227,7 +227,9 @@ def _offset_zone(sign: str, hours: int, minutes: str) -> str | None:
         return "Etc/UTC"
     turned = {"+": "-", "-": "+"}[sign]
     name = f"Etc/GMT{turned}{hours}"
-    return name if name in zones.names() else None
+    if name in zones.names():
+        return name
+    return None
 
 
 def _matched(value: object, *, pattern: str, must: str, rule: Rule) -> str:

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from datetime import date, datetime, time
 
 from krm_windows import rules
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.wallclock import instant
+from krm_windows.gate import bits
+from krm_windows.gate.recurrence import Recurrence, calendar
+from krm_windows.gate.wallclock import utc
 from krm_windows.policy.findings import Finding
 from krm_windows.policy.moments import Moment, Value
 from krm_windows.schedule import zones
@@ -69,12 +70,14 @@ def meeting(one: Recurrence, other: Recurrence) -> date | None:
     if not (one.minutes & other.minutes and one.hours & other.hours):
         return None
     first_year, last_year = CYCLE
-    first = date(first_year, 1, 1).toordinal()
-    last = date(last_year, 12, 31).toordinal()
-    for ordinal in range(first, last + 1):
-        if one.on(ordinal) and other.on(ordinal):
-            return date.fromordinal(ordinal)
-    return None
+    # A day of the year before may be moved into the first one.
+    years = calendar(first_year - 1, last_year)
+    both = one.days_of(years) & other.days_of(years)
+    passed = date(first_year, 1, 1).toordinal() - years.first
+    shared = both & bits.below(years.length) & ~bits.below(passed)
+    if not shared:
+        return None
+    return date.fromordinal(years.first + bits.first(shared))
 
 
 def _ordered(
@@ -92,10 +95,5 @@ def _ordered(
     # The zone is wrong, which is a finding of its own.
     if time_zone is None:
         return True
-    return _instant(begin, time_zone) < _instant(end, time_zone)
-
-
-def _instant(at: datetime, time_zone: str) -> datetime:
-    if at.tzinfo:
-        return at
-    return instant(at, zones.zone(time_zone))
+    zone = zones.zone(time_zone)
+    return utc(begin, zone) < utc(end, zone)

@@ -26,8 +26,6 @@ _RANGE = r"(?i)(\d+|[a-z]{3})(?:-(\d+|[a-z]{3}))?"
 # `0 8 * * 5#2`, the second Friday, and `0 8 * * 5L`, the last one (Quartz).
 _NTH = r"(?i)(\d{1,2}) (\d{1,2}) [*?] \* ([0-6]|sun|mon|tue|wed|thu|fri|sat)(?:#([1-5])|(l))"
 _ORDINALS = {"1": "1st", "2": "2nd", "3": "3rd", "4": "4th", "5": "5th"}
-# The days of a month that has not 31.
-_LONGEST_MONTHS = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
 # Seven days in a row hold each weekday once: so is an nth weekday written for cron.
 _WEEKS = {
     frozenset(range(first, first + 7)): nth
@@ -280,7 +278,7 @@ def fires(recurrence: Recurrence) -> bool:
         return False
     # The 30th of February alone never comes; where there is an earlier day, that does.
     first_day = min(recurrence.days, default=32)
-    has_date = any(first_day <= _LONGEST_MONTHS.get(month, 31) for month in recurrence.months)
+    has_date = any(first_day <= cron.LONGEST_MONTHS[month] for month in recurrence.months)
     has_weekday = bool(recurrence.weekdays)
     if recurrence.either:
         return has_date or has_weekday

@@ -51,6 +51,8 @@ class Bounds(NamedTuple):
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+LONGEST_MONTHS = dict(enumerate((31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31), start=1))
+"""The most days that each month has, by its number."""
 FIELDS = (
     Bounds(0, 59),
     Bounds(0, 23),
@@ -76,8 +78,7 @@ _BLANK = (
     + "\u2028\u2029\u202f\u205f\u3000"
 )
 _WORD = re.compile(f"[^{_BLANK}]+")
-# `TZ=Europe/Berlin 0 8 * * *`; one blank ends the name.
-# `TZ=` and, for the crontabs of old, `CRON_TZ=`.
+# `TZ=Europe/Berlin 0 8 * * *`, or `CRON_TZ=` as in old crontabs; one blank ends the name.
 _ZONE = re.compile(r"(?:CRON_)?TZ=([^ ]*)( .*)?", re.DOTALL)
 _INTEGER = re.compile(r"([+-]?)([0-9]+)")
 # Go's int, and how many digits it may have.

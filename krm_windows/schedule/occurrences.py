@@ -13,8 +13,6 @@ from krm_windows.gate.recurrence import Calendar, Recurrence, calendar
 from krm_windows.gate.timetable import Rule
 from krm_windows.gate.zones import ZoneRules, zone
 
-# What began on a 29 February may last until the next one, eight years later.
-_YEARS_BEFORE = 9
 UTC_ZONE = zone("UTC", ZoneRules("", "+00:00 UTC", (), "UTC0"))
 """The wall clock that never changes."""
 
@@ -38,7 +36,7 @@ class Occurrences:
         """Work them out from `first` to before `until`, wall-clock moments given as if in UTC."""
         begins = coverage.minute(first)
         ends = coverage.minute(until)
-        years = calendar(max(first.year - _YEARS_BEFORE, date.min.year), until.year)
+        years = calendar(max(first.year - coverage.YEARS_BEFORE, date.min.year), until.year)
         # Rounded up: the last day counts, however little of it is asked for.
         days = range(begins // bits.DAY, -(-ends // bits.DAY))
         found: dict[int, int] = {}
@@ -105,7 +103,7 @@ def at_or_before(recurrence: Recurrence, wall: datetime) -> datetime | None:
     times = recurrence.times & bits.below(wall.hour * 60 + wall.minute + 1)
     if times and recurrence.on(today):
         return bits.moment(today, bits.last(times))
-    years = calendar(max(wall.year - _YEARS_BEFORE, date.min.year), wall.year)
+    years = calendar(max(wall.year - coverage.YEARS_BEFORE, date.min.year), wall.year)
     earlier = recurrence.days_of(years) & bits.below(today - years.first)
     if not earlier:
         return None

@@ -14,8 +14,6 @@ from krm_windows.gate.zones import Clock, Transition
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001
 # RFC 9636, section 3.1: the magic, the version, 15 unused bytes, then six counts.
 _HEADER = struct.Struct(">4sc15x6l")
-
-
 # Some files begin before the years that Python knows; nothing here looks so far back.
 _FIRST_SECOND = -(2**35)
 
@@ -87,7 +85,7 @@ def parse(content: bytes) -> ZoneData:
     names_at = at + 6 * kinds
     clocks = []
     for offset, _, letter in struct.iter_unpack(">lBB", content[at:names_at]):
-        # Names such as `CEST` follow one another, each ended by a zero byte (RFC 8536, 3.2).
+        # Names such as `CEST` follow one another, each ended by a zero byte (RFC 9636, 3.2).
         name, _, _ = content[names_at + letter :].partition(b"\0")
         clocks.append(Clock(timedelta(seconds=offset), name.decode("ascii")))
     # Leap seconds and flags, which nothing here needs, are before the footer.

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_windows.gate import bits
-from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.bits import DAY
+from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
 from krm_windows.plan import covering
-from krm_windows.plan.covering import DAY, Moments
+from krm_windows.plan.covering import Moments
 from krm_windows.schedule import cron
 from krm_windows.schedule.occurrences import at_or_before
 
@@ -172,10 +173,10 @@ def test_a_shift_of_weekdays(shift: int) -> None:
         (range(60), range(60), "*"),
         (range(1, 60), range(60), "1-59"),
         (range(59), range(60), "0-58"),
-        ({1, 12}, covering.YEAR, "1,12"),
-        (range(1, 13), covering.YEAR, "*"),
-        (range(1, 32), covering.MONTH, "*"),
-        (range(7), covering.WEEK, "*"),
+        ({1, 12}, EVERY_MONTH, "1,12"),
+        (range(1, 13), EVERY_MONTH, "*"),
+        (range(1, 32), EVERY_DAY, "*"),
+        (range(7), EVERY_WEEKDAY, "*"),
     ],
 )
 def test_a_field(values: set[int], full: Iterable[int], want: str) -> None:
