@@ -206,8 +206,13 @@ class Access:
         found = self._tokens.find(token) if self._tokens is not None else None
         if found is None:
             raise _unknown()
-        # The name and no scope: what the line of the token says then is what counts.
-        content = {"name": found.caller.name, "until": int(time.time()) + _SESSION_SECONDS}
+        # The name and no scope: what the line of the token says then is what counts. And the hash
+        # of the token, which is no secret: where the line gets another one, the session ends.
+        content = {
+            "name": found.caller.name,
+            "token": found.digest,
+            "until": int(time.time()) + _SESSION_SECONDS,
+        }
         # Signed and not encrypted: the browser's owner may read who they are.
         body = urlsafe_b64encode(json.dumps(content).encode()).decode()
         return f"{body}.{self._signature('session', body)}"
@@ -289,9 +294,9 @@ class Access:
         content = json.loads(urlsafe_b64decode(body))
         if content["until"] < time.time() or self._tokens is None:
             return None
-        # By name, so that a token that is taken out of the file ends its sessions.
+        # In the file as it is now: a token that is taken out of it, or replaced, ends its sessions.
         found = self._tokens.named(content["name"])
-        if found is None:
+        if found is None or found.digest != content.get("token"):
             return None
         caller = found.caller
         return Caller(caller.name, caller.person, caller.scopes, by_cookie=True)

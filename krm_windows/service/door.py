@@ -32,6 +32,8 @@ FORM_TOKEN = "form-token"  # noqa: S105 - the name of a field
 # Of who fails to say who they are, from one address: enough for typing errors.
 _FAILURES_A_MINUTE = 60
 _MOST_FIELDS = 200
+# Characters of a policy's name in a line of the log: a path may have any number of them.
+_LONGEST_NAME = 200
 # Who waits for the keys of a provider in seconds: they stand in the way of others.
 _PATIENCE = 3.0
 
@@ -74,8 +76,7 @@ class Door:
             return operation.problem(problem, request)
 
         try:
-            call = await self._call(operation, request, logged)
-            return await operation.handler(call)
+            return await self._handled(operation, request, logged)
         except Problem as problem:
             logged["detail"] = problem.reason or problem.detail
             return show(problem)
@@ -93,6 +94,21 @@ class Door:
             self.log.record("failure", operation=operation.name, trace=trace)
             detail = "internal error: see the log of the service"
             return show(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail))
+
+    async def _handled(
+        self,
+        operation: Operation,
+        request: Request,
+        logged: dict[str, object],
+    ) -> Response:
+        call = await self._call(operation, request, logged)
+        try:
+            return await operation.handler(call)
+        except Problem as problem:
+            # A token that was tried in the form to sign in, and not in a header.
+            if problem.status is HTTPStatus.UNAUTHORIZED:
+                self._count_failure(request)
+            raise
 
     async def _call(
         self,
@@ -116,16 +132,16 @@ class Door:
             media_type = _media_type(operation, request)
             body = await self._body(request)
         call = Call(
-            request,
-            self._windows,
-            self._writer,
-            caller,
-            values,
-            body,
-            media_type,
-            logged,
-            self._access,
-            self.log,
+            request=request,
+            windows=self._windows,
+            writer=self._writer,
+            caller=caller,
+            values=values,
+            body=body,
+            media_type=media_type,
+            logged=logged,
+            access=self._access,
+            log=self.log,
         )
         if media_type == FORM and operation.scope is not None:
             self._check_form(call)
@@ -135,14 +151,11 @@ class Door:
         # Whether the service lives is asked by programs that have no token.
         if operation.scope is None:
             return EVERYBODY
-        address = "" if request.client is None else request.client.host
         try:
             await self._await_keys(request)
             found = self._access.caller(request)
         except Problem:
-            wait = self._failures.take(address)
-            if wait:
-                raise _too_many(wait) from None
+            self._count_failure(request)
             raise
         if found is None:
             raise Problem(
@@ -151,6 +164,12 @@ class Door:
                 headers={"WWW-Authenticate": 'Bearer realm="krm-windows"'},
             )
         return found
+
+    def _count_failure(self, request: Request) -> None:
+        """Count that somebody did not say who they are; raises Problem where it is too often."""
+        wait = self._failures.take(_address(request) or "")
+        if wait:
+            raise _too_many(wait) from None
 
     async def _await_keys(self, request: Request) -> None:
         """Wait for the keys of a provider, in no thread, of which there are few."""
@@ -172,9 +191,7 @@ class Door:
         hosts = self._windows.settings.hosts
         if hosts is None:
             return
-        # With a port or without, and of IPv6 in brackets: `[::1]:8080`.
-        host = urlsplit(f"//{request.headers.get('host', '')}").hostname
-        if host not in hosts:
+        if _host(request) not in hosts:
             raise Problem(HTTPStatus.FORBIDDEN, "unknown host name")
 
     def _check_origin(self, request: Request) -> None:
@@ -252,22 +269,35 @@ class Door:
         parts = request.path_params
         policy = None
         if "name" in parts:
-            policy = f"{parts['namespace']}/{parts['name']}"[:_MOST_FIELDS]
-        address = None
-        if request.client is not None:
-            address = request.client.host
+            policy = f"{parts['namespace']}/{parts['name']}"[:_LONGEST_NAME]
         self.log.record(
             event,
             operation=operation.name,
             policy=policy,
             status=status,
-            address=address,
+            address=_address(request),
             **logged,
         )
 
 
 EVERYBODY = Caller("", SERVICE, frozenset())
 """Who asks for what everybody may ask."""
+
+
+def _address(request: Request) -> str | None:
+    """Return the address that a request comes from; a socket of this machine has none."""
+    if request.client is None:
+        return None
+    return request.client.host
+
+
+def _host(request: Request) -> str | None:
+    """Return the name by which a request calls us, without the port; None where it is none."""
+    # Of IPv6 in brackets: `[::1]:8080`.
+    try:
+        return urlsplit(f"//{request.headers.get('host', '')}").hostname
+    except ValueError:
+        return None
 
 
 def _is_logged(operation: Operation, status: int) -> bool:

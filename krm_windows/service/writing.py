@@ -185,7 +185,8 @@ class Writer:
         """Change a policy that is there."""
         windows = self._windows
         with windows.alone():
-            stored = one(windows.refresh(), place.namespace, place.name, place.file)
+            snapshot = windows.refresh()
+            stored = one(snapshot, place.namespace, place.name, place.file)
             # Before the version is compared: it was the right one when it was made.
             replayed = self._replayed(order, place, stored)
             if replayed is not None:
@@ -199,10 +200,9 @@ class Writer:
             # With the mode that it had: an executable file stays one.
             edits = [Edit(stored.file, proposal.content, stored.mode)]
             if self._renderer is not None:
-                commit = windows.snapshot.commit
-                edits += self._renderer.edits(commit, stored, proposal.new)
+                edits += self._renderer.edits(snapshot.commit, stored, proposal.new)
             outcome = Outcome(place, stored.file, proposal, None, stored, order.override)
-            outcome = self._commit_or_propose(outcome, edits, order)
+            outcome = self._commit_or_propose(outcome, edits, order, snapshot.commit)
             self._remember(order, outcome)
         return outcome
 
@@ -216,15 +216,15 @@ class Writer:
             proposal = introduce(new, [], windows.now())
             self._refuse(proposal, order, file)
             edit = Edit(file, proposal.content)
-            return self._commit_or_propose(
-                Outcome(place, file, proposal, None, None), [edit], order
-            )
+            outcome = Outcome(place, file, proposal, None, None)
+            return self._commit_or_propose(outcome, [edit], order, snapshot.commit)
 
     def remove(self, place: Place, order: Order) -> Outcome:
         """Take a policy out of its file, and the file away where nothing else is in it."""
         windows = self._windows
         with windows.alone():
-            stored = one(windows.refresh(), place.namespace, place.name, place.file)
+            snapshot = windows.refresh()
+            stored = one(snapshot, place.namespace, place.name, place.file)
             _check(order, stored)
             self._check_not_rendered(stored)
             # None removes the file; what is in it beside the policy keeps it.
@@ -236,7 +236,7 @@ class Writer:
                 self._check_unnamed(stored)
             edit = Edit(stored.file, content, stored.mode)
             outcome = Outcome(place, stored.file, None, None, None)
-            return self._commit_or_propose(outcome, [edit], order)
+            return self._commit_or_propose(outcome, [edit], order, snapshot.commit)
 
     def _check_unnamed(self, stored: Stored) -> None:
         """Refuse to remove a file that a kustomization beside it names: nothing would build."""
@@ -367,14 +367,19 @@ class Writer:
         outcome: Outcome,
         edits: Sequence[Edit],
         order: Order,
+        seen: str,
     ) -> Outcome:
-        """Commit a change, or propose it; return what became of it."""
+        """Commit a change, or propose it; return what became of it.
+
+        `seen` is the commit whose files the edits were made from.
+        """
         windows = self._windows
         place = outcome.place
         # The branch stays where it is: whoever merges the pull request moves it.
         if windows.settings.pull_requests is not None:
-            return self._propose(windows.settings.pull_requests, edits, order, outcome)
-        commit = self._commit(edits, order, place)
+            commit = self._made(seen, edits, order, place)
+            return self._propose(windows.settings.pull_requests, commit, order, outcome)
+        commit = self._commit(edits, order, place, seen)
         found = windows.refresh().policies.get((place.namespace, place.name), ())
         now = None
         for stored in found:
@@ -385,20 +390,17 @@ class Writer:
     def _propose(
         self,
         pull_requests: PullRequests,
-        edits: Sequence[Edit],
+        commit: str,
         order: Order,
         outcome: Outcome,
     ) -> Outcome:
-        """Push a change to a branch of its own, and open a pull request."""
+        """Push a commit to a branch of its own, and open a pull request."""
         windows = self._windows
         place = outcome.place
         remote = windows.settings.remote
         if remote is None:
             raise WorkspaceError("changes are proposed at a remote, but no remote is configured")
         message = _message(order, place)
-        base = windows.snapshot.commit
-        committer = windows.settings.committer
-        commit = windows.branch.commit(base, edits, message, order.author, committer)
         name = branch_name(place.namespace, place.name, commit)
         ref = f"refs/heads/{name}"
         title, _, body = message.partition("\n\n")
@@ -416,11 +418,18 @@ class Writer:
             raise Problem(HTTPStatus.BAD_GATEWAY, str(error)) from error
         return replace(outcome, commit=commit, branch=name, pull_request=address)
 
+    def _made(self, base: str, edits: Sequence[Edit], order: Order, place: Place) -> str:
+        """Make the commit of a change, which is on no branch yet; return its name."""
+        windows = self._windows
+        message = _message(order, place)
+        return windows.branch.commit(base, edits, message, order.author, windows.settings.committer)
+
     def _commit(
         self,
         edits: Sequence[Edit],
         order: Order,
         place: Place,
+        seen: str,
     ) -> str:
         """Make the commit, push it, move the branch, bring the working tree forward."""
         windows = self._windows
@@ -434,16 +443,16 @@ class Writer:
             )
         contents = [edit.content for edit in edits if edit.content is not None]
         # The branch is at `tip`; the commit is made on `base`, ahead once the remote has moved.
-        tip = windows.snapshot.commit
+        tip = windows.refresh().commit
+        changed = self._changed_between(seen, tip, edits)
+        # Whoever commits with Git holds no lock of ours.
+        if changed is not None:
+            raise Problem(
+                HTTPStatus.CONFLICT, f"{changed} was changed in the meantime: read it again"
+            )
         base = tip
         for _ in range(_ATTEMPTS):
-            commit = windows.branch.commit(
-                base,
-                edits,
-                _message(order, place),
-                order.author,
-                windows.settings.committer,
-            )
+            commit = self._made(base, edits, order, place)
             # From here on a crash is found by whoever starts next.
             windows.forward.begin(tip, commit)
             try:
@@ -487,17 +496,25 @@ class Writer:
                 HTTPStatus.CONFLICT,
                 f"the branch {windows.branch.name} here and at {remote} have diverged",
             ) from error
-        for edit in edits:
-            if _blob(windows.branch.file(theirs, edit.path)) != _blob(
-                windows.branch.file(tip, edit.path)
-            ):
-                # Whoever asks again sees what the remote has.
-                windows.catch_up(theirs)
-                raise Problem(
-                    HTTPStatus.CONFLICT,
-                    f"{edit.path} was changed at {remote} in the meantime: read it again",
-                ) from error
+        changed = self._changed_between(tip, theirs, edits)
+        if changed is not None:
+            # Whoever asks again sees what the remote has.
+            windows.catch_up(theirs)
+            raise Problem(
+                HTTPStatus.CONFLICT,
+                f"{changed} was changed at {remote} in the meantime: read it again",
+            ) from error
         return theirs
+
+    def _changed_between(self, old: str, new: str, edits: Iterable[Edit]) -> str | None:
+        """Return the first file of some edits that differs between two commits; None for none."""
+        if old == new:
+            return None
+        branch = self._windows.branch
+        for edit in edits:
+            if _blob(branch.file(old, edit.path)) != _blob(branch.file(new, edit.path)):
+                return edit.path
+        return None
 
 
 def _blob(file: File | None) -> str | None:
@@ -562,10 +579,15 @@ def _message(order: Order, place: Place) -> str:
     # Trailers are read by programs: `git log --format='%(trailers)'`.
     trailers = [f"Policy: {place.title}", f"Requested-through: krm-windows serve ({order.caller})"]
     if order.override is not None:
-        trailers.append(f"Override: {order.override}")
+        trailers.append(f"Override: {_one_line(order.override)}")
     if order.key is not None:
         trailers.append(f"Idempotency-Key: {_key(order)}/{order.digest}")
     lines = "\n".join(trailers)
-    # On one line, whatever it holds: below it only our own trailers count.
-    reason = "".join(sign if sign.isprintable() else " " for sign in order.reason)
-    return f"{' '.join(reason.split())}\n\n{lines}\n"
+    # Below the reason, only our own trailers count.
+    return f"{_one_line(order.reason)}\n\n{lines}\n"
+
+
+def _one_line(text: str) -> str:
+    """Return a text that cannot end its line, whatever it holds."""
+    seen = "".join(sign if sign.isprintable() else " " for sign in text)
+    return " ".join(seen.split())

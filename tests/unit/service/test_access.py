@@ -156,6 +156,53 @@ def test_a_token_that_is_taken_out_of_the_file_is_none(
     assert made.caller(request(bearer(tokens["writer"])))
 
 
+def test_a_session_ends_with_its_token(
+    serve: Any,  # noqa: ANN401
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where the line is gone, and where it has another token: the old one may have been stolen."""
+    monkeypatch.setattr(access, "_FRESH_SECONDS", 0.0)
+    client, token = signing_in(serve, tmp_path)
+    done = client.ask("POST", "/ui/login", f"token={token}".encode(), content_type=FORM_TYPE)
+    cookie = done.headers["set-cookie"].partition(";")[0]
+    file = tmp_path / "tokens"
+    before = file.read_text()
+    another = access.token_line("ada", "read,write,override", access.new_token())
+    for text, status in (
+        (before, 200),
+        (f"# A comment.\n{before}", 200),
+        (f"{another}\n", 401),
+        (before, 200),
+        ("", 401),
+    ):
+        file.write_text(text)
+        assert client.ask("GET", "/", cookie=cookie).status == status, text
+
+
+@pytest.mark.parametrize("way", ["header", "form"])
+def test_who_fails_to_say_who_they_are_too_often_has_to_wait(
+    way: str,
+    serve: Any,  # noqa: ANN401
+    tmp_path: Path,
+) -> None:
+    """By whichever way a token is tried; whoever has a right one is let in all the same."""
+    client, token = signing_in(serve, tmp_path)
+
+    def tried(token: str) -> int:
+        if way == "header":
+            done = client.ask("GET", POLICY, **bearer(token))
+        else:
+            form = f"token={token}".encode()
+            done = client.ask("POST", "/ui/login", form, content_type=FORM_TYPE)
+        return int(done.status)
+
+    found = [tried(f"kw_guess{number}") for number in range(100)]
+    assert (found[0], found[-1]) == (401, 429)
+    assert found == sorted(found)
+    assert tried(token) in (200, 303)
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -297,6 +344,13 @@ def test_another_site_changes_nothing(
     done = client.ask("POST", f"{POLICY}/overrides", OVERRIDE, **headers)
     assert done.status == status
     assert git("rev-list", "--count", "HEAD").strip() == ("2" if status == 201 else "1")
+
+
+@pytest.mark.parametrize("host", ["[", "[::1", "]", "[a]:80", "127.0.0.1:port", "a b", "[::1]x"])
+def test_a_host_that_is_no_name_is_refused(host: str, serve: Any) -> None:  # noqa: ANN401
+    """Whatever it holds, it is the caller's error and not ours."""
+    client = serve(hosts=frozenset({"localhost"}))
+    assert client.ask("GET", "/healthz", host=host).status == 403
 
 
 def test_a_body_that_is_too_large(serve: Any) -> None:  # noqa: ANN401

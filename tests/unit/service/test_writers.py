@@ -1,12 +1,14 @@
 """Many at once: the history holds exactly what was accepted, and nothing is lost."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from krm_windows.system.git_forward import Forward
 
 POLICY = "/policies/flux-system/week"
 MERGE = "application/merge-patch+json"
@@ -108,3 +110,79 @@ def test_a_reason_is_one_line_of_a_commit(client: Any, git: Git) -> None:  # noq
     assert git("log", "-1", "--format=%s").strip() == f"fix {forged} [31m"
     trailers = git("log", "-1", "--format=%(trailers:key=Idempotency-Key)")
     assert trailers.strip() == ""
+
+
+@pytest.mark.parametrize("way", ["change", "remove", "create"])
+def test_a_commit_that_comes_while_a_change_is_checked_is_kept(
+    way: str,
+    serve: Any,  # noqa: ANN401
+    git: Git,
+    repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever commits with Git meanwhile, of the same file: the change is refused, as it is old."""
+    client = serve()
+    file = repository / "clusters/week.yaml"
+    if way == "create":
+        file = repository / "flux-system-other.yaml"
+    theirs = "# Theirs.\n"
+    came = False
+
+    def touched(forward: Forward, paths: Sequence[str]) -> list[str]:
+        """Commit once, as somebody may between the check of a change and its commit."""
+        nonlocal came
+        if not came:
+            came = True
+            before = file.read_text() if file.exists() else ""
+            file.write_text(theirs + before)
+            git("add", ".")
+            git("commit", "--quiet", "--message=theirs")
+            # As it does once a second.
+            client.windows.poll()
+        return own(forward, paths)
+
+    own = Forward.touched
+    monkeypatch.setattr(Forward, "touched", touched)
+    policy = client.ask("GET", POLICY, accept="application/yaml")
+    match way:
+        case "change":
+            body: Any = {"spec": {"windows": {"week": {"closes": "Fri 12:00"}}}}
+            done = client.ask("PATCH", POLICY, body, if_match=policy.tag, content_type=MERGE)
+        case "remove":
+            done = client.ask("DELETE", POLICY, if_match=policy.tag)
+        case _:
+            text = policy.body.partition(b"---")[0].replace(b"name: week", b"name: other")
+            done = client.ask(
+                "PUT",
+                "/policies/flux-system/other",
+                text,
+                if_none_match="*",
+                content_type="application/yaml",
+            )
+    assert done.status == 409, done.body
+    assert file.read_text().startswith(theirs)
+    assert git("show", f"main:{file.relative_to(repository)}").startswith(theirs)
+    assert git("log", "-1", "--format=%s").strip() == "theirs"
+
+
+def test_a_commit_of_other_files_keeps_no_change_back(
+    serve: Any,  # noqa: ANN401
+    git: Git,
+    repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It comes while the change is checked, and both are on the branch."""
+    client = serve()
+
+    def touched(forward: Forward, paths: Sequence[str]) -> list[str]:
+        (repository / "other.yaml").write_text("a: b\n")
+        git("add", ".")
+        git("commit", "--quiet", "--message=theirs")
+        return own(forward, paths)
+
+    own = Forward.touched
+    monkeypatch.setattr(Forward, "touched", touched)
+    body = {"state": "open", "for": "2h", "reason": "fix"}
+    assert client.ask("POST", f"{POLICY}/overrides", body).status == 201
+    assert git("log", "--format=%s").split() == ["fix", "theirs", "first"]
+    assert git("status", "--porcelain") == ""
