@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from krm_windows.emit.labels import COMPONENT, HOOK, POLICY
 from krm_windows.gate.objects import dig
-from krm_windows.status.objects import Thing, instant
+from krm_windows.status.objects import Thing, entries, instant, is_of_gate
 
 # For what has no time: it sorts before every time that a cluster knows.
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
@@ -71,7 +70,7 @@ def newest(
     The instant is None for failure of any time. `label` is what its objects carry, `names` are
     those of its CronJobs: Events have no labels.
     """
-    ours = [thing for thing in things if _is_ours(thing, label)]
+    ours = [thing for thing in things if is_of_gate(thing, label)]
     # A Job that is gone leaves Events, so the names of those still there are not enough.
     known = {*names, *(str(dig(thing, "metadata", "name")) for thing in ours)}
     found = [*_of_jobs(ours), *_of_pods(ours), *_of_events(things, known)]
@@ -86,16 +85,11 @@ def _weight(failure: Failure) -> tuple[bool, bool, datetime]:
     return failure.is_close, failure.cause != FAILED, failure.at
 
 
-def _is_ours(thing: Thing, label: str) -> bool:
-    labels = dig(thing, "metadata", "labels")
-    return dig(labels, POLICY) == label and dig(labels, COMPONENT) != HOOK
-
-
 def _of_jobs(things: Iterable[Thing]) -> Iterator[Failure]:
     for thing in things:
         if thing.get("kind") != "Job":
             continue
-        for condition in _list(thing, "status", "conditions"):
+        for condition in entries(thing, "status", "conditions"):
             if dig(condition, "type") == "Failed" and dig(condition, "status") == "True":
                 at = dig(condition, "lastTransitionTime")
                 reason = dig(condition, "reason")
@@ -109,11 +103,11 @@ def _of_pods(things: Iterable[Thing]) -> Iterator[Failure]:
             continue
         # What keeps a container waiting has no time of its own.
         at = dig(thing, "metadata", "creationTimestamp")
-        for condition in _list(thing, "status", "conditions"):
+        for condition in entries(thing, "status", "conditions"):
             if dig(condition, "type") == "PodScheduled" and dig(condition, "status") == "False":
                 reason = dig(condition, "reason")
                 yield _failure(thing, at, reason, dig(condition, "message"))
-        for container in _list(thing, "status", "containerStatuses"):
+        for container in entries(thing, "status", "containerStatuses"):
             yield from _of_container(thing, container, at)
         # `Evicted` and the like are the Pod's, not of any container (core/v1, PodStatus.reason).
         cause = dig(thing, "status", "reason")
@@ -190,10 +184,3 @@ def _failure(
         words=words,
         is_close=is_close,
     )
-
-
-def _list(thing: Thing, *path: str) -> list[object]:
-    found = dig(thing, *path)
-    if isinstance(found, list):
-        return found
-    return []

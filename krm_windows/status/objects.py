@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from krm_windows.emit import names
-from krm_windows.emit.labels import POLICY
+from krm_windows.emit.labels import COMPONENT, HOOK, POLICY
 from krm_windows.gate.objects import dig
 from krm_windows.gate.timetable import Target
 from krm_windows.gateable import group_of
@@ -92,6 +92,23 @@ def find(things: Mapping[Address, Thing], target: Target) -> Thing | None:
     """Return the object of a target."""
     # Without the version: the API server gives an object in any that it serves.
     return things.get((target.group, target.kind, target.namespace, target.name))
+
+
+def is_of_gate(thing: Thing, label: str) -> bool:
+    """Say whether an object carries the label of a policy, and is not of one of its hooks.
+
+    The Jobs of hooks carry it too, and say nothing of the policy's targets.
+    """
+    labels = dig(thing, "metadata", "labels")
+    return dig(labels, POLICY) == label and dig(labels, COMPONENT) != HOOK
+
+
+def entries(thing: Thing, *path: str) -> list[object]:
+    """Return a list that is deep in an object; an empty one where there is no list."""
+    found = dig(thing, *path)
+    if isinstance(found, list):
+        return found
+    return []
 
 
 def _objects(value: object) -> list[Thing]:

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from krm_windows.emit.labels import COMPONENT, HOOK, POLICY
 from krm_windows.gate.objects import dig
-from krm_windows.status.objects import Thing
+from krm_windows.status.objects import Thing, entries, instant, is_of_gate
 
 # The conditions of a Job that has ended (batch/v1, JobConditionType).
 _COMPLETE = "Complete"
 _ENDS = (_COMPLETE, "Failed")
+# An argument of the Job that runs when the policy was edited (emit.apply_job).
+_LEAVES_TO_NEXT = "--leave-to-next"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,7 @@ def last(things: Sequence[Thing], label: str) -> Run | None:
     """
     found: list[Run] = []
     for thing in things:
-        labels = dig(thing, "metadata", "labels")
-        # The Jobs of hooks carry the policy's label too, and say nothing of its targets.
-        if dig(labels, POLICY) == label and dig(labels, COMPONENT) != HOOK:
+        if is_of_gate(thing, label):
             found.extend(_runs(thing))
     return max(found, key=lambda run: run.at, default=None)
 
@@ -42,20 +41,26 @@ def _runs(thing: Thing) -> Iterator[Run]:
     A CronJob keeps the time of its last success, when its Job is gone (batch/v1). A Job
     that leaves to the next run what it cannot do always ends well, so its end proves nothing.
     """
-    # An argument of the Job that runs when the policy was edited (emit.apply_job).
-    if "--leave-to-next" in str(dig(thing, "spec", "template", "spec", "containers")):
+    if _leaves_to_next(thing):
         return
     name = f"{thing.get('kind')} {dig(thing, 'metadata', 'name')}"
-    success = dig(thing, "status", "lastSuccessfulTime")
-    if isinstance(success, str):
-        yield Run(datetime.fromisoformat(success), succeeded=True, name=name)
+    success = instant(dig(thing, "status", "lastSuccessfulTime"))
+    if success is not None:
+        yield Run(success, succeeded=True, name=name)
     # A CronJob has no conditions at all, and a Job that runs none that says that it has ended.
-    conditions = dig(thing, "status", "conditions")
-    if not isinstance(conditions, list):
-        return
-    for condition in conditions:
-        at = dig(condition, "lastTransitionTime")
+    for condition in entries(thing, "status", "conditions"):
+        at = instant(dig(condition, "lastTransitionTime"))
         has_ended = dig(condition, "type") in _ENDS and dig(condition, "status") == "True"
-        if has_ended and isinstance(at, str):
+        if has_ended and at is not None:
             succeeded = dig(condition, "type") == _COMPLETE
-            yield Run(datetime.fromisoformat(at), succeeded=succeeded, name=name)
+            yield Run(at, succeeded=succeeded, name=name)
+
+
+def _leaves_to_next(job: Thing) -> bool:
+    """Say whether a Job leaves to the next run what it cannot do."""
+    for container in entries(job, "spec", "template", "spec", "containers"):
+        for part in ("command", "args"):
+            words = dig(container, part)
+            if isinstance(words, list) and _LEAVES_TO_NEXT in words:
+                return True
+    return False
