@@ -80,13 +80,13 @@ PYTEST = $(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore t
 comma := ,
 .PHONY: how-long
 how-long:
-	@echo 'the quick tests: some four minutes on two cores$(if $(wildcard $(READY)),,$(comma) after a minute to set up .venv)'
+	@echo '$(if $(TESTS),these of the quick tests: $(subst ','\'',$(TESTS)),the quick tests: some four minutes on two cores)$(if $(wildcard $(READY)),,$(comma) after a minute to set up .venv)'
 
 test: how-long $(READY)
 	@$(PYTEST) -m 'not slow' $(TESTS)
 
 test-all: $(READY)
-	@echo 'the quick tests, then the slow ones, with all examples: some fifteen minutes on two cores'
+	@$(if $(TESTS),:,echo 'the quick tests$(comma) then the slow ones$(comma) with all examples: some fifteen minutes on two cores')
 	@$(PYTEST) --hypothesis-profile full $(TESTS)
 
 # Whether the tests pass is what the two above are for: traced, a test that measures time or memory
@@ -137,6 +137,7 @@ format: $(READY)
 	@$(BIN)/ruff check --quiet --fix .
 
 generate: $(READY)
+	@echo 'generated files, expected results, and what the pages show: some two minutes on two cores'
 	@$(BIN)/python tests/repositories.py
 	@$(BIN)/python -m krm_windows.function.catalogue --write
 	@$(BIN)/python tests/function/cases.py

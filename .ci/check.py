@@ -43,6 +43,8 @@ PROGRAMS: dict[str, list[str | Path]] = {
     "page of commands": [sys.executable, "tests/commands_page.py", "--check"],
     "generated files": [sys.executable, "-m", "krm_windows.function.catalogue", "--check"],
 }
+# The check and what mends it: what these programs print names the place, and not the command.
+MENDED_BY = {"lint": "make format mends some of it", "format": "make format writes it so"}
 RULES: dict[str, Callable[[], Iterator[str]]] = {
     "what must hold": ids.problems,
     "simplicity": simplicity.problems,
@@ -67,7 +69,10 @@ def program(command: list[str | Path]) -> str | None:
 def answers() -> Iterator[tuple[str, str | None]]:
     """Yield each check's name and what is wrong, None where nothing is."""
     for name, command in PROGRAMS.items():
-        yield name, program(command)
+        trouble = program(command)
+        if trouble is not None and name in MENDED_BY:
+            trouble = f"{trouble}\n{MENDED_BY[name]}"
+        yield name, trouble
     for name, problems in RULES.items():
         yield name, "\n".join(problems()) or None
 

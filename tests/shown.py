@@ -3,7 +3,8 @@
 They run from the root of the repository, in the order of the document. A ```console block holds
 commands after `$ ` and what they print. `…` stands for any text of a line, and alone on a line for
 any lines. `python tests/shown.py [DOCUMENT…]` runs them and writes what they print into the
-documents, keeping what still matches.
+documents, keeping what still matches; a document that needs a tool which is missing here stays as
+it is.
 """
 
 import os
@@ -49,17 +50,25 @@ def needs(text: str) -> set[str]:
     }
 
 
+def missing(text: str) -> list[str]:
+    """Return the tools that a document's commands start, and that are not installed."""
+    return sorted(tool for tool in needs(text) if shutil.which(tool, path=_path()) is None)
+
+
+def _path() -> str:
+    ours = (str(Path(sys.executable).parent), str(ROOT / ".cache/bin"))
+    return os.pathsep.join((*ours, os.environ["PATH"]))
+
+
 def run(text: str, folder: Path) -> list[str]:
     """Run a document's commands in one shell, beside a copy of the examples.
 
     Returns what each printed.
     """
     shutil.copytree(ROOT / "examples", folder / "examples")
-    ours = (str(Path(sys.executable).parent), str(ROOT / ".cache/bin"))
-    path = os.pathsep.join((*ours, os.environ["PATH"]))
     environment = {
         **os.environ,
-        "PATH": path,
+        "PATH": _path(),
         "HOME": str(folder),
         "GIT_CONFIG_GLOBAL": os.devnull,
         "LC_ALL": "C.UTF-8",
@@ -105,6 +114,12 @@ def main() -> int:
     named = [Path(name).resolve() for name in sys.argv[1:]]
     for document in named or DOCUMENTS:
         text = document.read_text()
+        lacking = missing(text)
+        if lacking:
+            # Or the document would show the shell's error messages.
+            tools = ", ".join(lacking)
+            sys.stderr.write(f"not written, for lack of {tools} (`bash .ci/setup`): {document}\n")
+            continue
         with tempfile.TemporaryDirectory() as folder:
             document.write_text(renewed(text, run(text, Path(folder))))
     return 0

@@ -64,3 +64,12 @@ def test_the_tests_say_at_once_how_long_they_take(clone: Path) -> None:
     first = planned.splitlines()[0]
     assert "four minutes" in first
     assert "after a minute to set up" in first
+
+
+def test_some_of_the_tests_are_named_instead(clone: Path) -> None:
+    """They take seconds."""
+    some = "TESTS=tests/unit/policy/test_moments.py -k 'nth or last'"
+    planned = make(clone, "--dry-run", "test", some)
+    assert "tests/unit/policy/test_moments.py" in planned.splitlines()[0]
+    assert "minutes on two cores" not in planned
+    assert "minutes on two cores" not in make(clone, "--dry-run", "test-all", some)

@@ -18,6 +18,7 @@ from differences import assert_same_files
 
 from krm_windows import __version__
 from krm_windows.cli import folding, main
+from krm_windows.cli.calendar import FORMATS
 from krm_windows.cli.examples import EXAMPLES
 from krm_windows.cli.main import COMMANDS, HEADINGS
 from krm_windows.schedule import zones
@@ -343,7 +344,7 @@ def test_files_that_are_not_as_they_should_be(run: Run, argv: list[str], said: s
         ("check policy.yaml --zzzzzz=1", "unknown option --zzzzzz\n"),
         ("explain policy.yaml more", "unexpected argument 'more'"),
         ("calendar policy.yaml -o htm", "got 'htm'; did you mean html?"),
-        ("calendar policy.yaml -o pdf", "must be one of text, json, html, svg, ics, got 'pdf'"),
+        ("calendar policy.yaml -o pdf", f"must be one of {', '.join(FORMATS)}, got 'pdf'"),
         (
             "render policy.yaml -o windows --check",
             (
