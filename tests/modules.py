@@ -1,27 +1,17 @@
 """The files of Go modules that versions.toml pins: manifests that nobody here wrote."""
 
-import json
-import os
-import subprocess
 import tomllib
 from pathlib import Path
+
+from lab.build import module_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = tomllib.loads((ROOT / "versions.toml").read_text())["manifests"]
 
 
-def files(go: Path, module: str) -> list[Path]:
+def files(module: str) -> list[Path]:
     """Return a module's manifests, downloaded into the cache of this repository once."""
-    places = {"GOMODCACHE": str(ROOT / ".cache/go/modules"), "GOFLAGS": "-modcacherw"}
-    done = subprocess.run(
-        [go, "mod", "download", "-json", f"{module}@{MODULES[module]['version']}"],
-        cwd="/",
-        env={**os.environ, **places},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    folder = Path(json.loads(done.stdout)["Dir"])
+    folder = Path(module_folder(module, MODULES[module]["version"]))
     return [
         path
         for part in MODULES[module]["folders"]

@@ -130,7 +130,8 @@ def test_strict_schema(emitted: list[Object], release: str) -> None:
 
 def test_the_crd_of_prometheus_operator(emitted: list[Object], tool: Callable[[str], Path]) -> None:
     """The rule satisfies its schema, without a field that it does not know."""
-    paths = files(tool("go"), "github.com/prometheus-operator/prometheus-operator")
+    assert tool("go")
+    paths = files("github.com/prometheus-operator/prometheus-operator")
     [path] = [path for path in paths if "prometheusrules" in path.name]
     text = path.read_text().replace("^(?i)", "(?i)^")  # Python wants flags first
     [version] = yaml.load(text, yaml.CSafeLoader)["spec"]["versions"]

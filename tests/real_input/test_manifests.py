@@ -42,8 +42,8 @@ BESIDE_A_CAT = (
 @pytest.fixture(scope="session")
 def manifests(tool: Callable[[str], Path]) -> dict[str, list[Path]]:
     """The files of each module, downloaded into the cache of this repository once."""
-    go = tool("go")
-    return {name: files(go, name) for name in MODULES}
+    assert tool("go")
+    return {name: files(name) for name in MODULES}
 
 
 def documents(path: Path) -> list[str]:

@@ -3,6 +3,7 @@
 No registry is asked when the cluster is up.
 """
 
+import fcntl
 import shutil
 import subprocess
 import tempfile
@@ -61,8 +62,13 @@ def _gate(name: str, tag: str) -> None:
 
 
 def _server() -> None:
-    """Build the image of the service; it is saved where it is another than the one before."""
-    subprocess.run(["bash", ROOT / ".ci/image", "server"], check=True)
+    """Build the image of the service; it is saved where it is another than the one before.
+
+    Other tests that run meanwhile build it, too: one does, the others wait for it.
+    """
+    with (ROOT / ".cache/image.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run(["bash", ROOT / ".ci/image", "server"], check=True)
     image = run("podman", "image", "inspect", "--format", "{{.Id}}", SERVER).strip()
     saved = IMAGES / "server.id"
     if not archive("server").exists() or not saved.exists() or saved.read_text() != image:

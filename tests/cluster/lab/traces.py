@@ -5,6 +5,11 @@ cgroups, and folders: those two levels deep where system programs keep their own
 lab's programs would make in a person's home. Not compared is what other programs change all the
 time: contents of files, /tmp, the rest of the home, cgroups within other programs' own, and
 parameters that count.
+
+Other tests may run meanwhile. What has a name that only podman gives, or lies in a folder that
+pytest made for one of them, is theirs: the lab uses podman to make images before the cluster is up,
+and its own pytest keeps to a folder of its own. Networks have no such names: a container with one
+changes the kernel's parameters and the packet filter for all, so no test starts such a container.
 """
 
 import os
@@ -42,11 +47,27 @@ _PERSONAL = (
     ".local/share/helm",
     "go",
 )
+# Below `/tmp/pytest-of-PERSON` lie the folders of tests; /sys/fs/cgroup has a folder for each
+# controller first, or is one tree.
+_OTHERS = re.compile(
+    r"mount (/var/lib/containers/storage|/run/containers/storage|/tmp/pytest-of-[\w.-]+)/.*"
+    r"|cgroup /sys/fs/cgroup/([a-z_,]+/)?(libpod_parent(/.*)?|buildah-buildah[0-9]+)"
+    r"|folder /run/(containers|crun|libpod|runc)|folder /var/(cache|lib)/containers"
+)
 Facts = Mapping[str, str]
 
 
 def take() -> Facts:
     """Return what there is: names of things, with their values where they have one."""
+    return {name: value for name, value in _all().items() if not is_of_others(name)}
+
+
+def is_of_others(name: str) -> bool:
+    """Say whether a thing is podman's, or of a test that runs beside the lab."""
+    return _OTHERS.fullmatch(name) is not None
+
+
+def _all() -> Facts:
     facts = dict(_parameters())
     facts |= dict.fromkeys(
         _lines("mount", ["findmnt", "--raw", "--noheadings", "--output", "TARGET,FSTYPE"]), ""

@@ -485,8 +485,11 @@ esac""")
     assert Path("events").exists()
 
 
-def test_the_date_of_a_real_kubectl(tool: Callable[[str], Path], tmp_path: Path) -> None:
+def test_the_date_of_a_real_kubectl(
+    tool: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is in its log; where no server answers, nothing is known."""
+    monkeypatch.setenv("HOME", str(tmp_path))  # in which kubectl keeps what the server says
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Version)
     config = tmp_path / "config"
     address = f"http://127.0.0.1:{server.server_port}"
