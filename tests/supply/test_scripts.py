@@ -55,6 +55,18 @@ def test_no_check_is_turned_off(tracked: list[str]) -> None:
     assert {path: words for path, words in found.items() if words} == {}
 
 
+# Tests run such scripts and pages, and a container with a network changes the machine's.
+NETWORKED = re.compile(r"\b(?:podman|docker) run\b(?![^\n]*--network)[^\n]*")
+
+
+def test_no_container_has_a_network(tracked: list[str]) -> None:
+    """In workflows, scripts and pages: bridge, packet filter and forwarding stay as they are."""
+    places = (".ci/", ".github/", "Makefile", "README.md", "action", "docs/", "examples/")
+    paths = [path for path in tracked if path.startswith(places)]
+    found = {path: NETWORKED.findall((ROOT / path).read_bytes().decode()) for path in paths}
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
 @pytest.mark.parametrize(
     "line",
     [
