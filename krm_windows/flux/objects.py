@@ -94,7 +94,7 @@ def substituted(
     Raises InputError where it cannot be read any more.
     """
     text = found.item.span.decode()
-    if not substitution.applies(text):
+    if not substitution.has_variable(text) or substitution.is_forbidden(found):
         return found
     filled = _renamed(found, substitution.substitute(text, values, complete=complete))
     if filled is None and not complete:

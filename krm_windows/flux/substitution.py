@@ -18,7 +18,7 @@ _OUTSIDE = re.compile(rf"\$\$|{_EXPRESSION}")
 _IN_DEFAULT = re.compile(rf"\}}|{_EXPRESSION}")
 # All of them mean the same: what follows is taken for a variable that is empty.
 _DEFAULT = ("=", ":=", ":-", ":?", ":+")
-_DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
+_KEY = "kustomize.toolkit.fluxcd.io/substitute"
 _FIELD = ("spec", "postBuild")
 
 # More than etcd takes: what grows beyond it, by a variable that is put in again and again, is of no
@@ -240,6 +240,15 @@ _CHANGES: Sequence[tuple[re.Pattern[str], Callable[..., str]]] = (
 )
 
 
-def applies(text: str) -> bool:
-    """Whether an object's text has a variable, and does not forbid to replace it."""
-    return "${" in text and f"{_DISABLED}: disabled" not in text
+def has_variable(text: str) -> bool:
+    """Whether a text has something that may be a variable."""
+    return "${" in text
+
+
+def is_forbidden(item: Object) -> bool:
+    """Whether an object forbids to replace its variables, by a label or an annotation."""
+    # To look for the key in the text is much cheaper than to read the object.
+    if not item.item.mentions(_KEY):
+        return False
+    fields = ("labels", "annotations")
+    return any(item.get("metadata", field_, _KEY) == "disabled" for field_ in fields)

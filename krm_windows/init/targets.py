@@ -68,7 +68,7 @@ def propose(cluster: Cluster, tree: Checkout) -> Proposed:
     # Of several releases that take one moving source each is found by itself.
     while moving := _moving(cluster, wanted) - remote:
         wanted |= moving
-    unnamed = {each for each in wanted if any(map(substitution.applies, each))}
+    unnamed = {each for each in wanted if any(map(substitution.has_variable, each))}
     wanted -= unnamed
     # What `--resources` of the directory reads; the rest comes from other directories.
     own_files = frozenset(_written(tree, cluster.root))

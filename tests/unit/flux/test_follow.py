@@ -1,7 +1,11 @@
 """Flux Kustomizations are followed as Flux would, as far as they lead into the repository."""
 
+from collections.abc import Sequence
+
 import pytest
 from flux_texts import Followed, config_map, kustomization, names
+
+from krm_windows.flux import Object
 
 NORTH = "clusters/north/flux.yaml"
 SOURCE = """\
@@ -118,6 +122,65 @@ def test_variables_decide_paths_and_names(follow: Followed) -> None:
     (north,) = follow(files).clusters
     assert names(north, "apps") == {"ConfigMap shop/a-n", "Kustomization flux-system/below"}
     assert names(north, "below") == {"ConfigMap shop/below"}
+
+
+_SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        f"annotations: {{{_SUBSTITUTE}: disabled}}",
+        f"labels: {{{_SUBSTITUTE}: disabled}}",
+        f'annotations: {{{_SUBSTITUTE}: "disabled"}}',
+        f"annotations: {{'{_SUBSTITUTE}': 'disabled'}}",
+        f"annotations:\n    {_SUBSTITUTE}:   disabled # as it has a script\n",
+        f"annotations: {{{_SUBSTITUTE}: enabled}}\n  labels: {{{_SUBSTITUTE}: disabled}}",
+    ],
+)
+def test_an_object_can_forbid_substitution(follow: Followed, metadata: str) -> None:
+    """By a label or an annotation, however YAML spells it (fluxcd/pkg/kustomize, varsub)."""
+    text = f"""apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: script
+  {metadata}
+data: {{run: "echo ${{TEAM}}"}}
+"""
+    north = _substituted(follow, text)
+    assert [item.get("data", "run") for item in north] == ["echo ${TEAM}"]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "data"),
+    [
+        ("", f"{{run: 'echo ${{TEAM}}', note: '{_SUBSTITUTE}: disabled'}}"),
+        (f"annotations: {{{_SUBSTITUTE}: Disabled}}", "{run: 'echo ${TEAM}'}"),
+        (f"annotations: {{{_SUBSTITUTE}: disabled-by-nobody}}", "{run: 'echo ${TEAM}'}"),
+        (f"annotations: {{other.{_SUBSTITUTE}: disabled}}", "{run: 'echo ${TEAM}'}"),
+    ],
+)
+def test_nothing_else_forbids_substitution(follow: Followed, metadata: str, data: str) -> None:
+    """Not the same words elsewhere in the object, nor another value."""
+    text = f"""apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: script
+  {metadata}
+data: {data}
+"""
+    north = _substituted(follow, text)
+    assert [item.get("data", "run") for item in north] == ["echo a"]
+
+
+def _substituted(follow: Followed, text: str) -> Sequence[Object]:
+    """Return what a Kustomization with the variable TEAM, `a`, applies of a file."""
+    files = {
+        NORTH: kustomization("apps", "  postBuild: {substitute: {TEAM: a}}\n"),
+        "apps/a.yaml": text,
+    }
+    (north,) = follow(files).clusters
+    return north.kustomizations["flux-system/apps"].objects
 
 
 def test_what_only_the_cluster_knows_is_named(follow: Followed) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from effort import mostly_slow
 
-from krm_windows.flux.substitution import applies, substitute
+from krm_windows.flux.substitution import has_variable, substitute
 from krm_windows.krm import InputError
 
 ANSWERS = Path(__file__).parent / "envsubst.jsonl"
@@ -63,11 +63,10 @@ def test_what_is_known_of_a_default_is_replaced() -> None:
     assert substitute(text, VALUES, complete=False) == "${OTHER:=shop-${SOME:=shop}}"
 
 
-def test_an_object_can_forbid_it() -> None:
-    """What is emitted for a policy does, as it carries code."""
-    assert applies("a: ${NAME}")
-    assert not applies("kustomize.toolkit.fluxcd.io/substitute: disabled\na: ${NAME}")
-    assert not applies("a: $NAME")
+def test_a_variable_is_in_braces() -> None:
+    """A dollar alone is a character as any other."""
+    assert has_variable("a: ${NAME}")
+    assert not has_variable("a: $NAME")
 
 
 def test_variables_come_to_an_end() -> None:
