@@ -33,13 +33,14 @@ class Rule(NamedTuple):
         file: File | None = None,
     ) -> Result:
         """Report that this rule fired, at the field `path` of `ref`, with the value and the fix."""
+        field = None
+        if path:
+            field = Field(path=path, current_value=current, proposed_value=proposed)
         return Result(
             message=message,
             severity=self.severity,
             resource_ref=ref,
-            field=Field(path=path, current_value=current, proposed_value=proposed)
-            if path
-            else None,
+            field=field,
             file=file,
             tags={"rule": self.id},
         )

@@ -24,8 +24,8 @@ def moment(at: datetime) -> str:
 
 
 def repeated(count: int, last: date) -> str:
-    """Say how often else something happens."""
-    # The first was named already.
+    """Return how often something happens after its first time, in brackets; empty for once."""
+    # The message has named the first.
     if count == 1:
         return ""
     return f" (and {count - 1} more times until {last:%Y-%m-%d})"

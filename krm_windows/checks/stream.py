@@ -333,9 +333,10 @@ def _needed(plan: Plan, item: KubeObject) -> Iterator[tuple[str, object]]:
 
 
 def _beside(emitted: Emitted) -> Iterator[Result]:
-    """Look for what nothing refers to, word for word.
+    """Look for the objects that no other refers to, by what they say.
 
-    It names accounts and CronJobs inside of texts.
+    Alerts and admission policies name accounts and CronJobs in their texts; these are looked for,
+    too.
     """
     # What has no reference to follow is compared as a whole; metadata may be added to by layers.
     wanted = beside(emitted.plan)
@@ -493,7 +494,7 @@ def _excess(
 
 
 def _is_any_read(grant: _Grant, namespace: str, reads: Collection[Source]) -> bool:
-    """Say whether a right is that to read one of these sources."""
+    """Whether a right is that to read one of these sources."""
     if not _is_read(grant.group, grant.verbs):
         return False
     for source in reads:

@@ -173,7 +173,7 @@ def _never(
 def _closed_by(facts: Facts, window: Rule) -> str:
     """Name the rules that close a window at its first occurrence.
 
-    None where the clock skips all of it.
+    Empty where the clock skips all of it.
     """
     for each in map(span_of, facts.occurrences(window)):
         begins, ends = map(facts.instant, each.edges)

@@ -63,9 +63,9 @@ CHANGED = frozenset(
 
 
 def check(plan: Plan) -> Iterator[Result]:
-    """Warn of such a zone where the controller's copy decides.
+    """Yield a warning for such a zone where the controller's zone data decide.
 
-    With the actuator `Kubectl`, and nothing heals.
+    That is so with the actuator `Kubectl` only.
     """
     zone = plan.timetable.time_zone
     # With `Gate` the triggers in UTC need no zone data of the controller.

@@ -1,8 +1,7 @@
-"""What the parts of ChangeClasses say against each other.
+"""Contradictions between the fields of ChangeClasses.
 
-Read from the texts, so that no mistake in one hides another.
-
-Names are compared with what `classes` declares; rules are compared with those before them.
+Names are compared with what `classes` declares, and rules with those before them. They are read
+from the texts, so that no mistake in one field hides another.
 """
 
 from collections.abc import Iterable, Iterator
@@ -69,8 +68,8 @@ def _doubled(names: list[str | None]) -> Iterator[Finding]:
 
 
 def _undeclared(spec: Tree, known: list[str]) -> Iterator[Finding]:
-    """Yield every class that is named and not declared; where none is, that is trouble enough."""
-    # Where no class is declared, that is trouble enough.
+    """Yield every class that is named and not declared; nothing where no class is declared."""
+    # Every name would be wrong then, for the one reason that `classes` is reported for anyway.
     if not known:
         return
     named = {

@@ -44,8 +44,8 @@ class _Version:
     interval: timedelta
     results: tuple[Result, ...]
 
-    # Nothing can be said of times that are not known.
     def findings(self, scope: Scope) -> Iterable[Result]:
+        # Nothing can be said of times that are not known.
         if self.plan is None:
             return ()
         return _audits.findings(self.plan, self.interval, scope)

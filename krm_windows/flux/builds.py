@@ -258,7 +258,7 @@ def whole(
         said = []
         for each in found:
             place = each.file or directory
-            said.append(f"{place}:{each.line or 1}: {each.message}")
+            said.append(f"{place}:{each.line}: {each.message}")
         raise LeftOutError("; ".join(said), remote=closure.remote)
     try:
         return builder.build(closure.inputs)

@@ -69,16 +69,19 @@ def beside(tree: Checkout, roots: Collection[str], read: Collection[str]) -> tup
     By what syncs a cluster in a file that is not among those `read` for them; the other files are
     not looked at again. Where nothing at all was read for the roots, by whatever `find` goes.
     """
-    candidates: Iterable[Entrance] = _synced(tree, list(_read(tree, read)))
-    if not read:
-        candidates = find(tree)
     found = {}
-    for each in candidates:
-        within = (_is_within(each.directory, root) for root in roots)
-        around = (_is_within(root, each.directory) for root in roots)
-        if not any(within) and not any(around):
+    for each in _beside(tree, read):
+        is_inside = any(_is_within(each.directory, root) for root in roots)
+        is_around = any(_is_within(root, each.directory) for root in roots)
+        if not is_inside and not is_around:
             found[each.directory] = each
     return tuple(found[directory] for directory in sorted(found))
+
+
+def _beside(tree: Checkout, read: Collection[str]) -> Iterable[Entrance]:
+    if not read:
+        return find(tree)
+    return _synced(tree, list(_read(tree, read)))
 
 
 def within(tree: Checkout, directories: Sequence[str]) -> tuple[str, ...]:
@@ -234,8 +237,8 @@ def _synced(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
         entrance = Entrance(directory, item.file)
         if instance(item) is not None:
             operated.append(entrance)
-        else:
-            others += _outermost(tree, item, entrance, read)
+        elif _is_outermost(tree, item, entrance, read):
+            others.append(entrance)
     yield from operated
     for each in others:
         # What synced the cluster before it had an instance, which syncs a part of that.
@@ -346,15 +349,14 @@ def _scans(tree: Checkout, directory: str, file: str, seen: set[str]) -> bool:
     return True
 
 
-def _outermost(
+def _is_outermost(
     tree: Checkout,
     item: Object,
     entrance: Entrance,
     found: Iterable[Object],
-) -> Iterator[Entrance]:
-    """Yield what a Kustomization syncs, unless it is a part of what another one does."""
-    if _is_bootstrapped(item) or not _is_led_to(tree, entrance, found):
-        yield entrance
+) -> bool:
+    """Whether what a Kustomization syncs is no part of what another one applies."""
+    return _is_bootstrapped(item) or not _is_led_to(tree, entrance, found)
 
 
 def _is_led_to(tree: Checkout, entrance: Entrance, found: Iterable[Object]) -> bool:
@@ -385,6 +387,9 @@ def by_hand(tree: Checkout, directory: str) -> tuple[Object, ...]:
 
     The directory's kustomization may leave the file out: then somebody applied it by hand.
     """
+    # Everything is applied by many, of which none is about this directory alone.
+    if directory == ".":
+        return ()
     found: list[Object] = []
     for name in tree.names(directory):
         path = joined(directory, name)
@@ -397,9 +402,6 @@ def by_hand(tree: Checkout, directory: str) -> tuple[Object, ...]:
             # It is reported where it is built.
             continue
         found += _kustomizations(filter(_is_flux, items))
-    # Everything is applied by many, of which none is about this directory alone.
-    if directory == ".":
-        return ()
     return tuple(item for item in found if below("", item.text("spec", "path")) == directory)
 
 

@@ -33,8 +33,8 @@ _FLUX = {
     "image policy": "ImagePolicy",
     "image update": "ImageUpdateAutomation",
 }
-# kubectl takes those of a CustomResourceDefinition (`spec.names.shortNames`), old ones included.
-# The short names of the custom resources, and of `cronjobs`.
+# The short names that kubectl takes: those of a CustomResourceDefinition (`spec.names.shortNames`),
+# those of older releases included, and that of `cronjobs`.
 _SHORT = {
     "ks": "Kustomization",
     "hr": "HelmRelease",
@@ -170,7 +170,6 @@ class _Reader:
             self.left_out.append(str(command))
         # `kubectl get` is harmless, and fails where there is nothing.
         if command.words[0] not in _HARMLESS:
-            # The heuristics look for a program, so that a text about suspending alone is none.
             self.conditions.append(str(command))
 
 
@@ -199,7 +198,8 @@ def _may_suspend(command: Command) -> bool:
     """
     if _name(command.words[0]) == "kubectl" and not _WRITES.isdisjoint(command.words):
         return True
-    # The program may be a script or an alias; whoever speaks of suspending is asked about.
+    # The program may be a script or an alias, which the heuristics do not know by name; so `flux`,
+    # which they do, is put before it.
     return heuristics.mentions(f"flux {command}")
 
 

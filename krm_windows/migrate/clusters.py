@@ -54,7 +54,7 @@ class ClusterObjects:
     """A cluster, and all that is applied to it."""
 
     name: str | None
-    """None the forge of the repository for one cluster only."""
+    """None where the repository is for one cluster only."""
 
     directories: tuple[AppliedDirectory, ...]
 

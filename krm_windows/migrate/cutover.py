@@ -90,7 +90,6 @@ class Cutover:
 
     @cached_property
     def _removed(self) -> tuple[Document, ...]:
-        # Stays: what an account of another program needs.
         """The objects that go: CronJobs, and accounts and rights that nothing else uses."""
         stay = removals.accounts_of_others(self.repository, self._jobs)
         found: list[Document] = []
@@ -320,10 +319,10 @@ class Cutover:
     def _unused_directories(self) -> Iterator[Result]:
         """Name directories that are applied to a cluster and have nothing left in them."""
         # What nothing includes is applied by Flux itself, and only somebody can stop that.
-        # The repository as a whole is an empty text.
         applied = {directory.path for directory in self._directories}
         for path in sorted(self._emptied & applied):
             location = self.repository.kustomizations[path].location
+            # The path of the repository as a whole is an empty text.
             message = (
                 f"is empty without the windows: what applies {path or '.'} must be removed too"
             )

@@ -209,10 +209,10 @@ def unused(
 ) -> Iterator[Result]:
     """Yield files that no cluster has, with a CronJob that opens or closes, or a patch of one."""
     for path in sorted(repository.contents):
-        # Reading is dear: what has no such word in it holds no CronJob.
-        # Reading is dear: what has no such word in it holds no CronJob.
+        # JSON here is dashboards and the like, and no manifests.
         if path in used or path.endswith(".json"):
             continue
+        # Reading is dear: what has no such word in it holds no CronJob.
         if b"CronJob" not in repository.contents[path]:
             continue
         for found in repository.documents(path):

@@ -244,7 +244,7 @@ def _commands(container: Map) -> list[Command]:
         unknown = any(map(_REFERENCE.search, words))
         return [Command(tuple(words), expands=unknown)]
     flags, script = _script_of(words[1:])
-    # A script from a file: nobody reads it, and `_files` names it.
+    # A script in a file is not read; `_files` warns of it.
     if script is None:
         return [Command(tuple(words))]
     stops = any("e" in flag for flag in flags)

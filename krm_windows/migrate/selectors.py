@@ -35,7 +35,6 @@ class Selectors:
         if known is not None:
             return known
         # Put together as text, as kustomize does: `a)|(?:b` is odd, and right.
-        # Its own text: nothing is looked for that a plain comparison would find.
         compiled = go_regexp.compile(f"^(?:{written})$")
         self.budget.spend(_TO_COMPILE * len(compiled.states))
         self._compiled[written] = compiled

@@ -293,7 +293,7 @@ class _Piece:
     """Whether it is kept together; what is not is split at blanks."""
 
     known: bool = True
-    """Whether only the shell could know it."""
+    """False where only the shell could know it, and `text` is what is written."""
 
 
 @dataclass

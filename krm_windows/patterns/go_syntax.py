@@ -544,9 +544,9 @@ class _Parser:
 
 
 def _copies(node: Node) -> int:
-    """Return how often the part that is repeated most is there once all is written out (Go.
+    """Return how often the part that is repeated most is there once all is written out.
 
-    `repeatIsValid`).
+    Source: `repeatIsValid` in Go's `regexp/syntax`.
     """
     match node:
         case Repeat():

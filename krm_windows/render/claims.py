@@ -16,21 +16,16 @@ def claims(files: Mapping[str, bytes]) -> Iterator[Claim]:
     A timetable says all of it. With the actuator `Kubectl` there is none: there the Roles name the
     targets, and nothing the cluster. A base, whose CronJobs are suspended, claims nothing. Raises
     InputError for what is no YAML.
-    # A file that is read by its timetable needs no reading of the Roles beside it.
     """
+    # Each is parsed even where its text says that it has no timetable: what is no YAML is an error.
+    items = {path: _parsed(path, content) for path, content in files.items()}
     found: list[Claim] = []
     for path, content in files.items():
         found += _timetabled(path, content)
-    yield from found
-    if found:
-        return
-    items = {path: _parsed(path, content) for path, content in files.items()}
-    yield from _by_rights(items)
+    yield from found or _by_rights(items)
 
 
 def _timetabled(path: str, content: bytes) -> Iterator[Claim]:
-    # A file that is no YAML is an error, even where no timetable would be looked for in it.
-    _parsed(path, content)
     # In the layout `overlays` a timetable is in a patch, which is a text within the kustomization.
     for manifest in timetables.manifests(content):
         read = timetables.read(_parsed(path, manifest))

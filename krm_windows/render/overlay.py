@@ -69,9 +69,9 @@ def _without(mapping: Mapping[str, _Value], *keys: str) -> dict[str, _Value]:
 def cluster(
     based: Iterable[Manifest], wanted: Iterable[Manifest]
 ) -> tuple[dict[str, Manifest], list[Object]]:
-    """Return what makes the objects of a cluster of those of the base.
+    """Return the difference between a cluster's objects (`wanted`) and those of the base.
 
-    That are objects by file, and entries of `patches`.
+    That is the objects that the base lacks, by file name, and the entries of `patches`.
     """
     # By what stays equal: the name of a Job changes with the times.
     of_base = {_place(manifest): manifest for manifest in based}
@@ -79,7 +79,7 @@ def cluster(
     added = [of_cluster[place] for place in of_cluster if place not in of_base]
     both = [place for place in of_cluster if place in of_base]
     # Stable: within each sort they stay in the order of the cluster's objects.
-    both.sort(key=_reading)
+    both.sort(key=_schedules_first)
     changes = [_change(of_base[place], of_cluster[place]) for place in both]
     # An object of the base that this cluster does not have is deleted by a patch.
     removals = [_removal(of_base[place]) for place in of_base if place not in of_cluster]
@@ -98,9 +98,10 @@ def _place(manifest: Manifest) -> Identity:
     return kind, namespace, name
 
 
-def _reading(place: Identity) -> bool:
-    """Sort the schedules first, which is what a reader looks for."""
-    return place[0] != "CronJob"
+def _schedules_first(place: Identity) -> bool:
+    """Return the key that sorts CronJobs first, as a reader looks for the schedules."""
+    kind, _, _ = place
+    return kind != "CronJob"
 
 
 def _change(there: Manifest, here: Manifest) -> Object | None:
@@ -140,8 +141,8 @@ def _entry(manifest: Manifest, patch: Object) -> dict[str, object]:
 
 
 def _renaming(there: Manifest) -> dict[str, object]:
+    """Return the fields of a patch that gives an object another name, with the object it is for."""
     # `batch/v1` is group and version; of the core group's `v1` the group is empty.
-    """Say which object a patch is for that gives it another name."""
     group, _, version = there["apiVersion"].rpartition("/")
     target = {"group": group, "version": version, "kind": there["kind"], **_named(there)}
     return {"options": {"allowNameChange": True}, "target": target}

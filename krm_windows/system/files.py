@@ -152,9 +152,9 @@ def _remove_leftovers(directory: Directory) -> None:
 
 
 def first_lines(path: Path) -> frozenset[str]:
-    """Return the first line of every file in a directory that a user named for output.
+    """Return the first line of every plain file in a directory that a user named for output.
 
-    None where there is none.
+    Empty where there is no such directory.
     """
     directory = Directory.named(path)
     if directory is None:
@@ -215,6 +215,6 @@ def put_program(folder: Path, path: PurePath, content: bytes) -> None:
 
 def folders(path: Path) -> list[str]:
     """Return the names of the directories in a directory, sorted; none where there is none."""
-    return sorted(
-        found.name for found in (path.iterdir() if path.is_dir() else ()) if found.is_dir()
-    )
+    if not path.is_dir():
+        return []
+    return sorted(found.name for found in path.iterdir() if found.is_dir())
