@@ -10,7 +10,7 @@ import secrets
 import threading
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -361,11 +361,12 @@ def _token_lines(path: Path, text: str) -> Iterable[_Token]:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         # `ada read,write sha256:9f86… Ada Lovelace <ada@example.com>`
-        fields = line.split(maxsplit=3)
-        author = _author(fields)
-        if author is None:
-            raise _bad_line(path, number, "must be: NAME SCOPES sha256:HASH [AUTHOR <EMAIL>]")
-        name, granted, hashed = fields[:3]
+        try:
+            name, granted, hashed, *rest = line.split(maxsplit=3)
+            author = _author(name, *rest)
+        except ValueError:
+            must = "must be: NAME SCOPES sha256:HASH [AUTHOR <EMAIL>]"
+            raise _bad_line(path, number, must) from None
         digest = _HASH.fullmatch(hashed)
         if digest is None:
             # The line itself may hold a token that was not hashed: it is not repeated.
@@ -380,13 +381,14 @@ def _token_lines(path: Path, text: str) -> Iterable[_Token]:
         yield _Token(Caller(clean(name), author, allowed), digest[1])
 
 
-def _author(fields: Sequence[str]) -> Person | None:
-    """Return the author that a line names, or has by its name; None where it has another form."""
-    if len(fields) == 3:  # noqa: PLR2004 - without the author, who is the fourth
-        return Person(clean(fields[0]), clean(f"{fields[0]}@krm-windows"))
-    if len(fields) < 3:  # noqa: PLR2004
-        return None
-    return Person.read(fields[3])
+def _author(name: str, written: str | None = None) -> Person:
+    """Return the author that a line names, or has by its name; raises ValueError for none."""
+    if written is None:
+        return Person(clean(name), clean(f"{name}@krm-windows"))
+    author = Person.read(written)
+    if author is None:
+        raise ValueError(written)
+    return author
 
 
 def _bad_line(path: Path, number: int, why: str) -> WorkspaceError:

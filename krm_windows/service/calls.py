@@ -15,7 +15,7 @@ from krm_windows.krm import InputError, KubeObject, Value, documents, plain_json
 from krm_windows.krm.errors import ExcessError
 from krm_windows.service.access import Access, Caller, Scope
 from krm_windows.service.log import Log
-from krm_windows.service.policies import NO_NAMESPACE
+from krm_windows.service.policies import NO_NAMESPACE, Stored
 from krm_windows.service.problems import Problem
 from krm_windows.service.windows import Windows
 from krm_windows.service.writing import Order, Outcome, Place, Writer
@@ -32,6 +32,11 @@ FORM = "application/x-www-form-urlencoded"
 
 Schema = dict[str, object]
 _MOST_FIELDS = 1000
+
+
+def schema_ref(name: str) -> Schema:
+    """Return a schema that refers to one of the components of the OpenAPI document."""
+    return {"$ref": f"#/components/schemas/{name}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +127,31 @@ class Call:
             namespace = ""
         return Place(namespace, parts["name"], self.text("file"))
 
+    def stored(self) -> Stored:
+        """Return the policy that the path names, as the branch has it now.
+
+        Raises Problem where there is none, or where several files have it.
+        """
+        place = self.place
+        return self.windows.find(place.namespace, place.name, place.file)
+
     def text(self, name: str) -> str | None:
         """Return a parameter that is a text; None where it was not given."""
         found = self.values.get(name)
         if isinstance(found, str):
             return found
         return None
+
+    def number(self, name: str, default: int) -> int:
+        """Return a parameter that is a number; the default where it was not given."""
+        found = self.values.get(name)
+        if isinstance(found, int):
+            return found
+        return default
+
+    def flag(self, name: str) -> bool:
+        """Whether a parameter was given as `true`."""
+        return self.values.get(name) is True
 
     def order(self, reason: str, *, urgent: bool = False) -> Order:
         """Return the change as the caller's."""
@@ -138,7 +162,7 @@ class Call:
             # None for an override: it holds for whichever version there is.
             if_match=self.text("If-Match"),
             urgent=urgent,
-            strict=self.values.get("strict") is True,
+            strict=self.flag("strict"),
         )
 
     def form(self) -> dict[str, str]:

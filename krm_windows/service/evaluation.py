@@ -23,7 +23,7 @@ from krm_windows.results import Result, fails
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem, findings, json_body
 from krm_windows.service.recent import Recent
-from krm_windows.service.resources import NOTHING, Around, Resources
+from krm_windows.service.resources import NO_FILES, ResourceFiles, Resources
 
 # Bytes of what is kept of each kind, so that a service has a bound whatever it is asked: about
 # 400,000 states, 8,000 versions, and calendars of which one for a year as a page has 100 KB.
@@ -117,11 +117,11 @@ class Evaluator:
             name = source.build_for
         if cluster is not None and cluster not in source.patches:
             _refuse(stored, cluster, source)
-        around = self._around(stored, name)
-        key = (stored.identity, _patch_of(stored, name), around.digest)
+        files = self._files(stored, name)
+        key = (stored.identity, _patch_of(stored, name), files.digest)
         found = self._versions.get(key)
         if found is None:
-            found = self._compiled(stored, source, name, around)
+            found = self._compiled(stored, source, name, files)
             # What is said of a policy that is wrong names the cluster.
             if found.timetable is None:
                 return found
@@ -219,73 +219,73 @@ class Evaluator:
         name = cluster
         if name is None and self._is_timed_by_targets(stored):
             name = self._source(stored).build_for
-        return stored.identity, cluster, self._around(stored, name).digest
+        return stored.identity, cluster, self._files(stored, name).digest
 
     def _known_key(self, stored: Stored, cluster: str | None) -> Hashable | None:
         """Return the same key; None where Git would have to be asked for it."""
         if self._resources is None or not stored.may_close_by_targets:
-            return stored.identity, cluster, NOTHING.digest
+            return stored.identity, cluster, NO_FILES.digest
         source = self._sources.get(stored.identity)
         if source is None:
             return None
         name = cluster
         if name is None:
             name = source.build_for
-        around = self._resources.known(stored, name)
-        if around is None:
+        files = self._resources.known(stored, name)
+        if files is None:
             return None
-        return stored.identity, cluster, around.digest
+        return stored.identity, cluster, files.digest
 
     def _is_timed_by_targets(self, stored: Stored) -> bool:
         """Say whether hours may depend on resources, and the service knows where they are."""
         return self._resources is not None and stored.may_close_by_targets
 
-    def _around(self, stored: Stored, cluster: str | None) -> Around:
+    def _files(self, stored: Stored, cluster: str | None) -> ResourceFiles:
         if self._resources is None:
-            return NOTHING
-        return self._resources.around(stored, cluster)
+            return NO_FILES
+        return self._resources.files(stored, cluster)
 
-    def _read(self, around: Around, stored: Stored) -> list[KubeObject]:
+    def _resources_among(self, files: ResourceFiles, stored: Stored) -> list[KubeObject]:
         if self._resources is None:
             return []
-        return self._resources.read(around, stored)
+        return self._resources.read(files, stored)
 
     def _compiled(
         self,
         stored: Stored,
         source: load.Source,
         cluster: str | None,
-        around: Around,
+        files: ResourceFiles,
     ) -> Version:
         policy, found = source.version(cluster)
         items: list[KubeObject] = []
         # Else hours follow from the policy alone.
         if policy is not None and policy.spec.closes_early == "auto":
-            items = self._read(around, stored)
+            items = self._resources_among(files, stored)
         whole = Source(stored.config, items)
         versions, results = whole.compile([(cluster, policy, found)], planned=False)
         if not versions:
             return Version(None, None, tuple(results))
         timetable = versions[0].timetable
-        return Version(timetable, self._decider(stored, timetable), tuple(results))
+        return Version(timetable, self._decider_of(stored, timetable), tuple(results))
 
-    def _decider(self, stored: Stored, timetable: Timetable) -> Decider:
-        rules = rules_of(timetable)
-        found = self._deciders.get(rules)
+    def _decider_of(self, stored: Stored, timetable: Timetable) -> Decider:
+        timed = rules_of(timetable)
+        found = self._deciders.get(timed)
         if found is None:
-            found = Decider(rules)
-            self._deciders.put(rules, found, _VERSION + _GROWTH * _own_length(stored))
+            found = Decider(timed)
+            self._deciders.put(timed, found, _VERSION + _GROWTH * _own_length(stored))
         return found
 
     def _source(self, stored: Stored) -> load.Source:
         found = self._sources.get(stored.identity)
         if found is None:
-            found = _read(stored)
+            found = _source_of(stored)
             self._sources.put(stored.identity, found, _source_size(stored, found))
         return found
 
 
-def _read(stored: Stored) -> load.Source:
+def _source_of(stored: Stored) -> load.Source:
     try:
         if stored.fleet is not None:
             found = load.read_excerpt(stored.fleet)

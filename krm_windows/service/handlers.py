@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
 from typing import TypeVar
@@ -34,6 +34,7 @@ from krm_windows.service.writing import Change, Outcome, Place, entity_tag, prop
 _Found = TypeVar("_Found")
 _FORMATS = {JSON: Format.JSON, ICS: Format.ICS, HTML: Format.HTML}
 _DAYS = 7
+_ROWS = 500
 # Who asks what waits has it after so many seconds, or asks again.
 _PATIENCE = 20.0
 
@@ -73,7 +74,7 @@ async def list_policies(call: Call) -> Response:
 
 async def get_policy(call: Call) -> Response:
     """Answer with a policy: its own text as YAML, or what it means as JSON."""
-    stored = _stored(call)
+    stored = call.stored()
     if preferred(call, (JSON, YAML)) == YAML:
         headers = {"ETag": entity_tag(stored, json=False)}
         return _unless_known(call, stored.config.span, YAML, headers)
@@ -115,7 +116,7 @@ async def preview(call: Call) -> Response:
     """Say what would come of a change, or of a policy that is not there yet."""
     now = call.windows.now()
     if call.media_type == MERGE_PATCH:
-        stored = _stored(call)
+        stored = call.stored()
         proposal = await call.run(call.writer.preview, stored, _patch(call), now)
         return _previewed(call, stored.file, proposal, stored)
     new = call.policy()
@@ -123,7 +124,7 @@ async def preview(call: Call) -> Response:
     if call.windows.is_new(call.place.namespace, call.place.name):
         file, proposal = await call.run(call.writer.preview_new, call.place, new, now)
         return _previewed(call, file, proposal, None)
-    stored = _stored(call)
+    stored = call.stored()
     change = _replaced(new, is_text=call.media_type == YAML)
     proposal = await call.run(call.writer.preview, stored, change, now)
     return _previewed(call, stored.file, proposal, stored)
@@ -135,7 +136,7 @@ def _previewed(
     proposal: Proposal,
     stored: Stored | None,
 ) -> Response:
-    strict = call.values.get("strict") is True
+    strict = call.flag("strict")
     body = {
         "policy": call.place.title,
         "file": file,
@@ -152,7 +153,7 @@ def _previewed(
 
 async def get_state(call: Call) -> Response:
     """Say whether a policy is open."""
-    stored = _stored(call)
+    stored = call.stored()
     cluster = call.text("cluster")
     evaluator = call.windows.evaluator
     at = call.values.get("at")
@@ -172,7 +173,7 @@ async def get_state(call: Call) -> Response:
 
 async def get_pending(call: Call) -> Response:
     """Say what has come to the branch since a policy closed, and what its targets take of it."""
-    stored = _stored(call)
+    stored = call.stored()
     cluster = call.text("cluster")
     version, decision, arrived = await call.run(_arrived, call, stored, cluster)
     found: Found | None = None
@@ -218,7 +219,7 @@ async def get_calendar(call: Call) -> Response:
 
 async def calendar_as(call: Call, media_type: str) -> Response:
     """Answer with a policy's calendar in one form."""
-    stored = _stored(call)
+    stored = call.stored()
     cluster = call.text("cluster")
     evaluator = call.windows.evaluator
     asked = call.values.get("from")
@@ -227,9 +228,7 @@ async def calendar_as(call: Call, media_type: str) -> Response:
     else:
         today = partial(evaluator.today, stored, cluster, call.windows.now())
         start = await _quickly(call, stored, today)
-    days = call.values.get("days")
-    if not isinstance(days, int):
-        days = _DAYS
+    days = call.number("days", _DAYS)
     period = Period(start, days)
     form = _FORMATS[media_type]
     # What was drawn before needs no thread; a year's picture does.
@@ -256,7 +255,7 @@ async def _quickly(call: Call, stored: Stored, work: Callable[[], _Found]) -> _F
 
 async def list_overrides(call: Call) -> Response:
     """Answer with the overrides of a policy, as they are now."""
-    stored = _stored(call)
+    stored = call.stored()
     try:
         found = await call.run(overrides.listed, stored.config, call.windows.now())
     except InputError as error:
@@ -355,11 +354,6 @@ def _weight(parameters: list[str]) -> float:
             except ValueError:
                 return 0.0
     return 1.0
-
-
-def _stored(call: Call) -> Stored:
-    place = call.place
-    return call.windows.find(place.namespace, place.name, place.file)
 
 
 def _content(stored: Stored) -> bytes:
@@ -489,7 +483,8 @@ def _text(asked: dict[str, Value], name: str) -> str | None:
     raise bad_request(f"{name} must be a string")
 
 
-def _length(text: str | None):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _length(text: str | None) -> timedelta | None:
+    """Read how long an override holds; raises Problem for no length, and for none at all."""
     if text is None:
         return None
     try:
@@ -512,13 +507,7 @@ def _listed(stored: Stored) -> dict[str, object]:
 
 def _page(call: Call) -> tuple[int, int]:
     """Return how many rows are asked for, and from which on."""
-    limit = call.values.get("limit")
-    start = call.values.get("continue")
-    if not isinstance(limit, int):
-        limit = 500
-    if not isinstance(start, int):
-        start = 0
-    return limit, start
+    return call.number("limit", _ROWS), call.number("continue", 0)
 
 
 def _next(after: int, count: int) -> str | None:

@@ -1,14 +1,14 @@
 """The OpenAPI document (3.1) of the interface, made from the table of operations."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 from krm_windows import __version__
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.policy.schema import json_schema
 from krm_windows.service.access import Scope
-from krm_windows.service.calls import Answer, Operation, Parameter, Schema
+from krm_windows.service.calls import Answer, Operation, Parameter, Schema, schema_ref
 from krm_windows.service.problems import MEDIA_TYPE
 from krm_windows.service.routes import OPERATIONS
 
@@ -114,7 +114,7 @@ def _operation(operation: Operation) -> dict[str, object]:
     for status, text in sorted(refusals(operation).items()):
         answers[str(status)] = {
             "description": text,
-            "content": {MEDIA_TYPE: {"schema": _ref("Problem")}},
+            "content": {MEDIA_TYPE: {"schema": schema_ref("Problem")}},
         }
     made: dict[str, object] = {
         # Clients that are generated name a function by it.
@@ -184,14 +184,8 @@ def _answer(answer: Answer) -> dict[str, object]:
     return made
 
 
-def _content(found: object) -> dict[str, object]:
-    if not isinstance(found, dict):
-        raise TypeError("media types with their schemas")
+def _content(found: Mapping[str, Schema]) -> dict[str, object]:
     return {media_type: {"schema": schema} for media_type, schema in found.items()}
-
-
-def _ref(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
 
 
 def _object(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
@@ -230,13 +224,13 @@ def _records() -> dict[str, Schema]:
     outcome: dict[str, Schema] = {
         "policy": _TEXT,
         "file": _TEXT,
-        "differences": _list(_ref("Difference")),
-        "findings": _list(_ref("Finding")),
+        "differences": _list(schema_ref("Difference")),
+        "findings": _list(schema_ref("Finding")),
     }
     return {
         "Problem": _object(
             {"type": _TEXT, "title": _TEXT, "status": {"type": "integer"}, "detail": _TEXT},
-            {"findings": _list(_ref("Finding"))},
+            {"findings": _list(schema_ref("Finding"))},
         ),
         "Finding": _object(
             {
@@ -312,7 +306,7 @@ def _state(more: dict[str, Schema]) -> Schema:
 
 
 def _pending() -> Schema:
-    commits = _list(_ref("Commit"))
+    commits = _list(schema_ref("Commit"))
     target = _object(
         {
             "kind": _TEXT,
@@ -398,7 +392,7 @@ def _lists() -> dict[str, Schema]:
                 "commit": _TEXT,
                 "at": _INSTANT,
                 "count": _COUNT,
-                "rows": _list({"anyOf": [_ref("State"), failed]}),
+                "rows": _list({"anyOf": [schema_ref("State"), failed]}),
                 **more,
             }
         ),

@@ -45,7 +45,7 @@ class Rendered:
         return None
 
 
-class Surroundings(NamedTuple):
+class ResourcePlace(NamedTuple):
     """Where the resources of a policy's targets are: a directory, what of it is not among them.
 
     That is the policy's own `file`, and the `place` of what was rendered of it.
@@ -99,7 +99,7 @@ class Renderer:
             return self._items(commit, stored, Rendered(place, resources, {}))
         return []
 
-    def surroundings(self, stored: Stored, cluster: str | None) -> Surroundings | None:
+    def resource_place(self, stored: Stored, cluster: str | None) -> ResourcePlace | None:
         """Return where the resources of a policy's targets are on a cluster; None where nowhere.
 
         Raises Problem for a place outside of what is served.
@@ -112,7 +112,7 @@ class Renderer:
             return None
         place = self._path(rendering.directory, stored, cluster or "")
         resources = self._path(rendering.resources, stored, cluster or "")
-        return Surroundings(resources, stored.file, place)
+        return ResourcePlace(resources, stored.file, place)
 
     def _places(self, stored: Stored) -> Iterator[tuple[str, str | None]]:
         """Yield each directory that may have it, with that of the resources."""
@@ -142,13 +142,13 @@ class Renderer:
             raise Problem(HTTPStatus.CONFLICT, f"{filled} is outside the repository")
         return path
 
-    def files(self, commit: str, around: Surroundings) -> list[File]:
+    def files(self, commit: str, where: ResourcePlace) -> list[File]:
         """Return the files that hold the resources of a policy's targets."""
         # Neither the policy as it was nor what was rendered of it: both are about to change.
         return [
             file
-            for file in self._files(commit, around.directory)
-            if file.path != around.file and not file.path.startswith(f"{around.place}/")
+            for file in self._files(commit, where.directory)
+            if file.path != where.file and not file.path.startswith(f"{where.place}/")
         ]
 
     def items(self, files: Sequence[File]) -> list[KubeObject]:
@@ -212,8 +212,8 @@ class Renderer:
         """Return the resources that targets are looked for among, without what was rendered."""
         if before.resources is None:
             return []
-        around = Surroundings(before.resources, stored.file, before.place)
-        return self.items(self.files(commit, around))
+        where = ResourcePlace(before.resources, stored.file, before.place)
+        return self.items(self.files(commit, where))
 
 
 def _is_yaml(file: File) -> bool:

@@ -12,7 +12,7 @@ from krm_windows.krm import InputError, KubeObject
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
 from krm_windows.service.recent import Recent
-from krm_windows.service.rendering import Renderer, Surroundings
+from krm_windows.service.rendering import Renderer, ResourcePlace
 from krm_windows.system.git_branch import File
 
 # Files whose names are kept, of all directories and commits together.
@@ -22,14 +22,14 @@ _MOST_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """The files around a policy; the digest is the same where their contents are."""
+class ResourceFiles:
+    """The files with the resources of a policy; the digest is the same where their contents are."""
 
     digest: str
     files: tuple[File, ...]
 
 
-NOTHING = Around("", ())
+NO_FILES = ResourceFiles("", ())
 """Where the hours depend on the policy alone, or nobody knows where the resources are."""
 
 
@@ -40,48 +40,48 @@ class Resources:
         """Look for them where they are for what is rendered, at a commit that moves."""
         self._renderer = renderer
         self._tip = tip
-        self._around: Recent[Around] = Recent(_MOST_FILES)
+        self._files: Recent[ResourceFiles] = Recent(_MOST_FILES)
         self._items: Recent[list[KubeObject]] = Recent(_MOST_BYTES)
 
-    def known(self, stored: Stored, cluster: str | None) -> Around | None:
-        """Return the files around a policy if they are known at this commit; else None."""
+    def known(self, stored: Stored, cluster: str | None) -> ResourceFiles | None:
+        """Return the files with the resources of a policy; None if this commit was not read yet."""
         if not stored.may_close_by_targets:
-            return NOTHING
-        where = self._renderer.surroundings(stored, cluster)
+            return NO_FILES
+        where = self._renderer.resource_place(stored, cluster)
         if where is None:
-            return NOTHING
-        return self._around.get((self._tip(), where))
+            return NO_FILES
+        return self._files.get((self._tip(), where))
 
-    def around(self, stored: Stored, cluster: str | None) -> Around:
-        """Return the files around a policy on a cluster."""
+    def files(self, stored: Stored, cluster: str | None) -> ResourceFiles:
+        """Return the files with the resources of a policy on a cluster."""
         found = self.known(stored, cluster)
         if found is not None:
             return found
-        where = self._renderer.surroundings(stored, cluster)
+        where = self._renderer.resource_place(stored, cluster)
         if where is None:
-            return NOTHING
+            return NO_FILES
         return self._listed(where)
 
-    def read(self, around: Around, stored: Stored) -> list[KubeObject]:
-        """Read what is around a policy; raises Problem where that cannot be."""
-        if not around.files:
+    def read(self, files: ResourceFiles, stored: Stored) -> list[KubeObject]:
+        """Read the resources of a policy; raises Problem where that cannot be."""
+        if not files.files:
             return []
-        found = self._items.get(around.digest)
+        found = self._items.get(files.digest)
         if found is None:
             try:
-                found = self._renderer.items(around.files)
+                found = self._renderer.items(files.files)
             except InputError as error:
                 raise Problem(HTTPStatus.CONFLICT, f"{stored.title}: {error}") from error
-            self._items.put(around.digest, found, sum(each.size for each in around.files))
+            self._items.put(files.digest, found, sum(each.size for each in files.files))
         return found
 
-    def _listed(self, where: Surroundings) -> Around:
+    def _listed(self, where: ResourcePlace) -> ResourceFiles:
         commit = self._tip()
         files = tuple(self._renderer.files(commit, where))
         digest = hashlib.sha256()
         for file in files:
             # As Git has them, which are bytes, and never the one between them here.
             digest.update(f"{file.path}\0{file.blob}\0".encode(errors="surrogateescape"))
-        found = Around(digest.hexdigest(), files)
-        self._around.put((commit, where), found, len(files) + 1)
+        found = ResourceFiles(digest.hexdigest(), files)
+        self._files.put((commit, where), found, len(files) + 1)
         return found

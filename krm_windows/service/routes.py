@@ -20,11 +20,16 @@ from krm_windows.service.calls import (
     Operation,
     Parameter,
     Schema,
+    schema_ref,
 )
 
 _POLICY = "/policies/{namespace}/{name}"
 _MOST_DAYS = 400
 _MOST_ROWS = 1000
+# As far as a list can be followed.
+_LAST_ROW = 10**8
+# Characters of a reason, which becomes the first line of a commit, and of a key.
+_LINE = 500
 _TEXT: Schema = {"type": "string"}
 # From 2024 to 2999: see `asked.YEARS`.
 _YEAR = r"^(202[4-9]|20[3-9]\d|2[1-9]\d{2})"
@@ -34,10 +39,6 @@ _VISIBLE = r"[^\x00-\x20\x7f-\xa0\u2028\u2029]"
 _WORDS = rf"^[ \xa0]*{_VISIBLE}{_SIGN}*$"
 # As a header comes, without the blanks around it (RFC 9110, 5.5).
 _KEY = r"^[^\x00-\x20]"
-
-
-def _ref(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
 
 
 def _flag(text: str) -> bool:
@@ -57,7 +58,7 @@ def _rows(text: str) -> int:
 
 def _from(text: str) -> int:
     # As `next` of the page before gives it.
-    return asked.count(text, "rows", 10**8)
+    return asked.count(text, "rows", _LAST_ROW)
 
 
 def _line(text: str) -> str:
@@ -79,7 +80,6 @@ def _key(text: str) -> str:
     return text
 
 
-_LINE = 500
 FILE = Parameter("file", "The file, if several contain a policy of this name.", _TEXT)
 CLUSTER = Parameter("cluster", "A cluster of the policy.", _TEXT)
 AT = Parameter(
@@ -115,7 +115,7 @@ LIMIT = Parameter(
 CONTINUE = Parameter(
     "continue",
     "`next` of the previous page.",
-    {"type": "integer", "minimum": 1, "maximum": 10**8},
+    {"type": "integer", "minimum": 1, "maximum": _LAST_ROW},
     _from,
 )
 NEXT = Parameter("next", "The page of this service to return to.", _TEXT)
@@ -142,14 +142,14 @@ IDEMPOTENCY_KEY = Parameter(
 )
 IF_NONE_MATCH = Parameter("If-None-Match", "`*` to create a new policy.", _TEXT, place="header")
 _TAGGED = ("ETag",)
-_CHANGED = Answer("The result.", {JSON: _ref("Change")}, _TAGGED)
+_CHANGED = Answer("The result.", {JSON: schema_ref("Change")}, _TAGGED)
 # Accepted and not yet acted upon (RFC 9110, 15.3.3): a person merges it, or does not.
-_PROPOSED = Answer("It was proposed, not made.", {JSON: _ref("Change")})
+_PROPOSED = Answer("It was proposed, not made.", {JSON: schema_ref("Change")})
 # The caller has it already: it was asked with If-None-Match (RFC 9110, 15.4.5).
 _UNCHANGED = Answer("Not modified.", headers=_TAGGED)
 # What is sent as YAML is the same object; what is answered as YAML is the text of a file.
-_POLICY_BODY = {JSON: _ref("WindowPolicy"), YAML: _ref("WindowPolicy")}
-_POLICY_TEXT = {JSON: _ref("WindowPolicy"), YAML: _TEXT}
+_POLICY_BODY = {JSON: schema_ref("WindowPolicy"), YAML: schema_ref("WindowPolicy")}
+_POLICY_TEXT = {JSON: schema_ref("WindowPolicy"), YAML: _TEXT}
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
@@ -159,7 +159,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "The policies of the branch, page by page.",
         handlers.list_policies,
         Scope.READ,
-        {200: Answer("A page of policies.", {JSON: _ref("PolicyList")})},
+        {200: Answer("A page of policies.", {JSON: schema_ref("PolicyList")})},
         (NAMESPACE, LIMIT, CONTINUE),
     ),
     Operation(
@@ -211,7 +211,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Preview a change: findings and hours. Nothing is saved.",
         handlers.preview,
         Scope.READ,
-        {200: Answer("The preview.", {JSON: _ref("Preview")}, _TAGGED)},
+        {200: Answer("The preview.", {JSON: schema_ref("Preview")}, _TAGGED)},
         (FILE, CLUSTER, STRICT),
         Body({MERGE_PATCH: {"type": "object"}, **_POLICY_BODY}, "A merge patch, or a policy."),
     ),
@@ -222,7 +222,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Whether a policy is open, by which rule, since when and until when.",
         handlers.get_state,
         Scope.READ,
-        {200: Answer("The state.", {JSON: _ref("State")}, _TAGGED), 304: _UNCHANGED},
+        {200: Answer("The state.", {JSON: schema_ref("State")}, _TAGGED), 304: _UNCHANGED},
         (FILE, CLUSTER, AT),
     ),
     Operation(
@@ -234,7 +234,7 @@ OPERATIONS: tuple[Operation, ...] = (
         Scope.READ,
         {
             200: Answer(
-                "The calendar.", {JSON: _ref("Calendar"), ICS: _TEXT, HTML: _TEXT}, _TAGGED
+                "The calendar.", {JSON: schema_ref("Calendar"), ICS: _TEXT, HTML: _TEXT}, _TAGGED
             ),
             304: _UNCHANGED,
         },
@@ -247,7 +247,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "The commits since a policy closed, and what its targets will apply of them.",
         handlers.get_pending,
         Scope.READ,
-        {200: Answer("What waits.", {JSON: _ref("Pending")})},
+        {200: Answer("What waits.", {JSON: schema_ref("Pending")})},
         (FILE, CLUSTER),
     ),
     Operation(
@@ -257,7 +257,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "The overrides of a policy: future, active and over.",
         handlers.list_overrides,
         Scope.READ,
-        {200: Answer("The overrides.", {JSON: _ref("OverrideList")})},
+        {200: Answer("The overrides.", {JSON: schema_ref("OverrideList")})},
         (FILE,),
         tag="overrides",
     ),
@@ -270,7 +270,7 @@ OPERATIONS: tuple[Operation, ...] = (
         Scope.OVERRIDE,
         {201: _CHANGED, 202: _PROPOSED},
         (FILE, IF_MATCH, IDEMPOTENCY_KEY),
-        Body({JSON: _ref("Override")}, "The override."),
+        Body({JSON: schema_ref("Override")}, "The override."),
         tag="overrides",
     ),
     Operation(
@@ -291,7 +291,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "What is open now, for all policies and clusters, page by page.",
         handlers.get_fleet,
         Scope.READ,
-        {200: Answer("A page of rows.", {JSON: _ref("Fleet")})},
+        {200: Answer("A page of rows.", {JSON: schema_ref("Fleet")})},
         (LIMIT, CONTINUE),
         tag="fleet",
     ),
@@ -302,7 +302,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Whether the service is alive.",
         operations.get_health,
         None,
-        {200: Answer("It is alive.", {JSON: _ref("Health")})},
+        {200: Answer("It is alive.", {JSON: schema_ref("Health")})},
         tag="operations",
     ),
     Operation(
@@ -312,7 +312,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Whether the repository can be read and written.",
         operations.get_readiness,
         None,
-        {200: Answer("It is ready.", {JSON: _ref("Health")})},
+        {200: Answer("It is ready.", {JSON: schema_ref("Health")})},
         tag="operations",
     ),
     Operation(

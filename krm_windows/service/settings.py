@@ -25,9 +25,6 @@ class Limits:
     # Of each caller, over a minute: reading, and what costs an audit or a commit.
     reads_a_minute: int = 60_000
     writes_a_minute: int = 600
-    # Days of a calendar; rows of a page of a list.
-    days: int = 400
-    rows: int = 1000
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ more: call them away from the event loop.
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -194,23 +194,20 @@ class Windows:
         finally:
             self._writing.release()
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self) -> ExitStack:
+        """Lock out other processes; raises Problem where one of them has the lock for too long."""
         self.forward.folder.mkdir(exist_ok=True)
         ends = time.monotonic() + _PATIENCE
+        held = ExitStack()
         while True:
             try:
-                lock = locks.alone(self.forward.folder)
-                lock.__enter__()
-                break
+                held.enter_context(locks.alone(self.forward.folder))
             except WorkspaceError as error:
                 if time.monotonic() > ends:
                     raise _busy(str(error)) from None
                 time.sleep(_PAUSE)
-        try:
-            yield
-        finally:
-            lock.__exit__(None, None, None)
+            else:
+                return held
 
     def _recover(self) -> None:
         """Finish or forget what a run that was killed had begun."""

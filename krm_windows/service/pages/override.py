@@ -23,7 +23,6 @@ from krm_windows.service.pages.forms import Form, Found
 from krm_windows.service.pages.rendering import page
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
-from krm_windows.service.writing import Change, Order, Outcome
 
 FIELDS = ("state", "for", "until", "reason", "ticket", "requested-by", "cluster")
 """The fields of the form."""
@@ -53,7 +52,7 @@ class Effect:
 
 async def show(call: Call) -> Response:
     """Show the form."""
-    stored = _stored(call)
+    stored = call.stored()
     form = Form(dict.fromkeys(FIELDS, ""), {}, "", "")
     # So that a tired reader can confirm it as it is.
     form.texts["for"] = _DEFAULT_LENGTH
@@ -65,7 +64,7 @@ async def show(call: Call) -> Response:
 
 async def check(call: Call) -> Response:
     """Show what an override would do, to be confirmed; or the form, with what is wrong."""
-    stored = _stored(call)
+    stored = call.stored()
     form = _sent_form(call)
     # From the confirmation back to the form, with all that was typed.
     if call.form().get("edit"):
@@ -89,7 +88,7 @@ async def check(call: Call) -> Response:
 
 async def make(call: Call) -> Response:
     """Make the override that was confirmed."""
-    stored = _stored(call)
+    stored = call.stored()
     form = _sent_form(call)
     now = call.windows.now()
     # Hidden fields come back as anything: they are read as if they had been typed.
@@ -98,10 +97,10 @@ async def make(call: Call) -> Response:
         return _answer(call, stored, form)
     order = replace(call.order(wanted.reason, urgent=True), override=wanted.name)
     change = partial(overrides.made, wanted=wanted, at=now)
-    outcome = await call.run(_changed, call, form, change, order)
+    outcome = await call.run(forms.try_change, call, form, change, order)
     # Whatever changed since it was confirmed: the form says it, with all that was typed.
     if outcome is None:
-        await call.run(_proposal, call, _stored(call), form, wanted)
+        await call.run(_proposal, call, call.stored(), form, wanted)
         return _answer(call, stored, form)
     return forms.done(call, outcome)
 
@@ -210,10 +209,6 @@ def _paths(wanted: Wanted, errors: list[Result]) -> dict[str, str]:
     return paths
 
 
-def _changed(call: Call, form: Form, change: Change, order: Order) -> Outcome | None:
-    return forms.try_change(call, form, change, order)
-
-
 def _effects(proposal: Proposal, cluster: str | None) -> list[Effect]:
     groups: dict[Effect, list[str]] = {}
     # Of a thousand clusters most are alike: they share an effect, and are named together.
@@ -251,8 +246,3 @@ def _answer(call: Call, stored: Stored, form: Form) -> Response:
         "time_zone": str(stored.config.get("spec", "timeZone") or "UTC"),
     }
     return page(call, "override.html", values, status)
-
-
-def _stored(call: Call) -> Stored:
-    place = call.place
-    return call.windows.find(place.namespace, place.name, place.file)

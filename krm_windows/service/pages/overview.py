@@ -97,10 +97,7 @@ def row(call: Call, stored: Stored, cluster: str | None, now: datetime) -> Row:
 
 def _listing(call: Call, words: str, state: str) -> Listing:
     now = call.windows.now()
-    start = 0
-    asked = call.values.get("continue")
-    if isinstance(asked, int):
-        start = asked
+    start = call.number("continue", 0)
     # Names alone: what holds is worked out for the rows of this page.
     places = list(_places(call, words))
     found: list[Row] = []

@@ -53,8 +53,7 @@ class Rules:
 
 async def show(call: Call) -> Response:
     """Show a policy."""
-    place = call.place
-    stored = call.windows.find(place.namespace, place.name, place.file)
+    stored = call.stored()
     values = await call.run(_values, call, stored)
     return page(call, "policy.html", values)
 
@@ -97,7 +96,7 @@ def _values(call: Call, stored: Stored) -> dict[str, object]:
         "calendar": None,
         "listed": [],
         "over": 0,
-        "days": _days(call),
+        "days": call.number("days", _DAYS),
         "zone": UTC,
         "windows": _names(stored),
         "rest": _rest(call, stored),
@@ -156,13 +155,6 @@ def _saved(call: Call, stored: Stored) -> Entry | None:
     return None
 
 
-def _days(call: Call) -> int:
-    days = call.values.get("days")
-    if isinstance(days, int):
-        return days
-    return _DAYS
-
-
 def _calendar(call: Call, stored: Stored, shown: tuple[str | None, ...]) -> Drawn:
     # Clusters that are alike share a row, so that a fleet of fifty is read at a glance.
     evaluator = call.windows.evaluator
@@ -172,7 +164,7 @@ def _calendar(call: Call, stored: Stored, shown: tuple[str | None, ...]) -> Draw
     if not isinstance(start, date):
         start = evaluator.today(stored, shown[0], now)
     timetables = [evaluator.timetable(stored, name) for name in shown]
-    return drawing.drawn(calendars(timetables, Period(start, _days(call))), now)
+    return drawing.drawn(calendars(timetables, Period(start, call.number("days", _DAYS))), now)
 
 
 def _rest(call: Call, stored: Stored) -> Callable[..., str]:

@@ -24,7 +24,7 @@ FIELDS = ("opens", "closes", "duration", "description")
 
 async def show(call: Call) -> Response:
     """Show the form with the window as it is."""
-    stored = _stored(call)
+    stored = call.stored()
     window = _window(call)
     texts = _texts(stored, window, call.text("cluster"))
     # Without a name it is the form of a window that is not there yet.
@@ -38,7 +38,7 @@ async def show(call: Call) -> Response:
 
 async def preview(call: Call) -> Response:
     """Say what would come of the change."""
-    stored = _stored(call)
+    stored = call.stored()
     form = _sent_form(call, stored)
     proposal = await call.run(_preview, call, stored, form)
     return _answer(call, stored, form, proposal, "preview")
@@ -46,7 +46,7 @@ async def preview(call: Call) -> Response:
 
 async def save(call: Call) -> Response:
     """Save the change, or say why not."""
-    stored = _stored(call)
+    stored = call.stored()
     form = _sent_form(call, stored)
     _check_reason(form)
     if not form.fails:
@@ -56,7 +56,7 @@ async def save(call: Call) -> Response:
         if outcome is not None:
             form.general.append(Found("There is nothing to save: the policy already says this."))
     # Read again: another commit may be what was in the way.
-    stored = _stored(call)
+    stored = call.stored()
     if form.is_conflict:
         await call.run(_take_over, call, stored, form)
     proposal = await call.run(_preview, call, stored, form)
@@ -222,11 +222,6 @@ def _answer(
         "here": policy.here(call, stored),
     }
     return page(call, "window.html", values, status)
-
-
-def _stored(call: Call) -> Stored:
-    place = call.place
-    return call.windows.find(place.namespace, place.name, place.file)
 
 
 def _window(call: Call) -> str:
