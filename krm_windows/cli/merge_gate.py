@@ -221,14 +221,14 @@ def _said(sha: str, verdict: "Verdict") -> ExitCode:
 def _gate(versions: list[Version], arguments: argparse.Namespace, clock: Clock) -> "MergeGate":
     forge = forges.connected(arguments, clock.sleep)
     from krm_windows.forge import gate  # noqa: PLC0415 - the extra `forge`
+    from krm_windows.forge.exemptions import Exemptions  # noqa: PLC0415 - likewise
 
     return gate.MergeGate(
         forge,
         list(gated.policies(versions, arguments)),
         context=arguments.context,
         link=arguments.link,
-        exempt_by=frozenset(arguments.exempt_by),
-        exempt_file=arguments.exempt_file,
+        exemptions=Exemptions(frozenset(arguments.exempt_by), arguments.exempt_file),
         dry_run=arguments.dry_run,
         jobs=arguments.jobs,
         bases=frozenset(arguments.base),

@@ -14,9 +14,11 @@ from krm_windows.system.errors import WorkspaceError
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of forge: `variable` of the environment has the token, `scheme` stands before it.
+    """A kind of forge: `variable` of the environment has the token.
 
-    `here` is the variable by which the forge's own pipelines say where it is.
+    It is sent in `header`, with `scheme` before it. `address` is that of the REST interface, None
+    where each forge of the kind has its own; `here` is the variable by which the forge's own
+    pipelines say it.
     """
 
     make: Callable[[Client, str], Forge]
@@ -29,22 +31,29 @@ class Kind:
 
 KINDS = {
     "github": Kind(
-        GitHub,
-        "https://api.github.com",
-        "GITHUB_TOKEN",
-        "Authorization",
-        "GITHUB_API_URL",
-        "Bearer ",
+        make=GitHub,
+        address="https://api.github.com",
+        variable="GITHUB_TOKEN",
+        header="Authorization",
+        here="GITHUB_API_URL",
+        scheme="Bearer ",
     ),
     "gitlab": Kind(
-        GitLab,
-        "https://gitlab.com/api/v4",
-        "GITLAB_TOKEN",
-        "PRIVATE-TOKEN",
-        "CI_API_V4_URL",
+        make=GitLab,
+        address="https://gitlab.com/api/v4",
+        variable="GITLAB_TOKEN",
+        header="PRIVATE-TOKEN",
+        here="CI_API_V4_URL",
     ),
-    # Its pipelines have GITHUB_API_URL, which on a runner of GitHub is GitHub's.
-    "gitea": Kind(Gitea, None, "GITEA_TOKEN", "Authorization", None, "token "),
+    "gitea": Kind(
+        make=Gitea,
+        address=None,
+        variable="GITEA_TOKEN",
+        header="Authorization",
+        # Its pipelines have GITHUB_API_URL, which on a runner of GitHub is GitHub's.
+        here=None,
+        scheme="token ",
+    ),
 }
 
 

@@ -36,18 +36,16 @@ class Outcome:
 class MergeGate:
     """Gates the open changes of a repository by some policies.
 
-    `exempt_by` may set the label that lets a change through, and so may those whom the file of
-    the base branch at the path `exempt_file` names. Nothing is set in a `dry_run`. So
-    many `jobs` ask the forge at the same time. Changes into other branches than `bases` do not
-    concern it; without any it is the default branch of the repository.
+    `exemptions` say who may set the label that lets a change through. Nothing is set in a
+    `dry_run`. So many `jobs` ask the forge at the same time. Changes into other branches than
+    `bases` do not concern it; without any it is the default branch of the repository.
     """
 
     forge: Forge
     policies: Sequence[Policy]
     context: str
     link: str = ""
-    exempt_by: frozenset[str] = frozenset()
-    exempt_file: str = ""
+    exemptions: Exemptions = field(default_factory=Exemptions)
     dry_run: bool = False
     jobs: int = 1
     bases: frozenset[str] = frozenset()
@@ -223,8 +221,7 @@ class MergeGate:
             closed = [policy for policy in self.policies if not policy.decide(at).open]
             # A change that waits by its label alone may touch nothing that is gated.
             gated = frozenset(_gated(closed, files)) or files
-        exemptions = Exemptions(self.exempt_by, self.exempt_file)
-        answer = exemptions.answer(self.forge, change, gated)
+        answer = self.exemptions.answer(self.forge, change, gated)
         if answer.granted:
             return Verdict(State.SUCCESS, answer.words)
         words = f"{answer.words}; {verdict.words}"

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from http import HTTPStatus
 from urllib.parse import urlencode
 
 import urllib3
@@ -35,8 +36,17 @@ _SECONDS = 60.0
 _TRIES = 5
 # Seconds. The hourly limits of a forge may want more; then the run fails, and the next one goes on.
 _LONGEST_PAUSE = 300.0
-_TOO_MANY = 429
+# Characters of what a forge says of an error.
 _WORDS = 200
+# GitHub and GitLab say 405 of what cannot be merged; 422 is of what is not valid.
+_CONFLICTS = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.METHOD_NOT_ALLOWED,
+    HTTPStatus.NOT_ACCEPTABLE,
+    HTTPStatus.CONFLICT,
+    HTTPStatus.PRECONDITION_FAILED,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,26 +119,31 @@ class Client:
         self, method: str, path: str, content: Record | None = None, *, again: bool = True
     ) -> Answer:
         """Ask until there is an answer that counts."""
+        what = f"{method} {_plain(path)}"
         problem = ""
         for number in range(self.tries):
             # Not while another thread waits for the end of a limit.
             with self._limited:
                 waits = self._waits
+            pause = None
+            # A request that was limited has done nothing, so it can always be sent again.
+            may_repeat = again
             try:
                 answer = self._once(method, path, content)
             except (urllib3.exceptions.HTTPError, OSError) as error:
                 # The words of the exception may name the address with what is in it.
-                problem, pause = type(error).__name__, None
+                problem = type(error).__name__
             else:
                 if not _may_pass(answer):
                     return self._judged(method, path, answer)
-                problem, pause = f"{answer.status}", self._asked_pause(answer)
-            # A request that was limited has done nothing, so it can always be sent again.
-            if not again and problem != str(_TOO_MANY):
+                problem = str(answer.status)
+                pause = self._asked_pause(answer)
+                may_repeat = again or answer.status == HTTPStatus.TOO_MANY_REQUESTS
+            if not may_repeat:
                 break
             if number + 1 < self.tries:
-                self._pause(f"{method} {_plain(path)}", pause, number, waits)
-        raise ForgeError(f"{method} {_plain(path)}: failed ({problem})")
+                self._pause(what, pause, number, waits)
+        raise ForgeError(f"{what}: failed ({problem})")
 
     def _pause(self, what: str, asked: float | None, number: int, waits: int) -> None:
         """Wait before the next try, for as long as the forge asks to.
@@ -197,7 +212,7 @@ class Client:
 
     def _judged(self, method: str, path: str, answer: Answer) -> Answer:
         """Give back an answer that is fine; raises a ForgeError for any other."""
-        if 200 <= answer.status < 300:  # noqa: PLR2004 - RFC 9110, 15.3
+        if HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
             return answer
         said = f"{method} {_plain(path)}: {answer.status}"
         # Whoever answers may repeat what it was sent; the scheme before the token is no secret.
@@ -206,12 +221,11 @@ class Client:
         if words:
             said += f": {words}"
         # GitHub and GitLab answer so, too, where a token may not know that there is anything.
-        if answer.status == 404:  # noqa: PLR2004 - RFC 9110, 15.5.5
+        if answer.status == HTTPStatus.NOT_FOUND:
             raise AbsentError(f"{said} (does the token have the permission?)")
-        if answer.status in (401, 403):
+        if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise RefusedError(f"{said} (does the token have the permission?)")
-        # 405: GitHub and GitLab say so of what cannot be merged; 422: of what is not valid.
-        if answer.status in (400, 405, 406, 409, 412, 422):
+        if answer.status in _CONFLICTS:
             raise ConflictError(said)
         raise ForgeError(said)
 
@@ -305,10 +319,12 @@ def number(value: Record, name: str) -> int:
 
 def _may_pass(answer: Answer) -> bool:
     """Whether the same request may succeed a while later."""
-    if answer.status == _TOO_MANY or answer.status >= 500:  # noqa: PLR2004 - RFC 9110, 15.6
+    if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
+        return True
+    if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return True
     # GitHub's limits are 403, too: with Retry-After, or with nothing left.
-    if answer.status != 403:  # noqa: PLR2004 - as above
+    if answer.status != HTTPStatus.FORBIDDEN:
         return False
     return "retry-after" in answer.headers or _is_used_up(answer)
 
