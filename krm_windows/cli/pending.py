@@ -11,7 +11,7 @@ from krm_windows.cli.cluster import Asked
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.pending import markdown, records, text
-from krm_windows.pending.report import Pending, Surroundings
+from krm_windows.pending.report import Lookups, Pending
 from krm_windows.pending.report import report as pending_of
 
 if TYPE_CHECKING:
@@ -99,10 +99,10 @@ def _of_cluster(
     if answer.report is None or code is not ExitCode.FINE:
         return None, answer.at, code
     # Without a repository the revisions are all that can be said.
-    others = Surroundings(asked.more)
+    lookups = Lookups(asked.more)
     if looking is not None:
-        others = Surroundings(asked.more, looking.look, looking.head)
-    return pending_of(answer.report, answer.things, others), answer.at, code
+        lookups = Lookups(asked.more, looking.look, looking.head)
+    return pending_of(answer.report, answer.things, lookups), answer.at, code
 
 
 def _show(found: Pending, at: datetime, arguments: argparse.Namespace) -> ExitCode:

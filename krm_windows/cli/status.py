@@ -73,8 +73,8 @@ def _found(asked: Asked, answer: Answer) -> _Shown | None:
         return _Shown(answer.report, None)
     from krm_windows.pending import report as waiting  # noqa: PLC0415 - only `--pending` needs it
 
-    others = waiting.Surroundings(asked.more)
-    return _Shown(answer.report, waiting.report(answer.report, answer.things, others))
+    lookups = waiting.Lookups(asked.more)
+    return _Shown(answer.report, waiting.report(answer.report, answer.things, lookups))
 
 
 def _watch(asked: Asked, shown: _Shown) -> None:

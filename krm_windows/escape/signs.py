@@ -68,15 +68,17 @@ def hidden() -> re.Pattern[str]:
 
 # All that can be hidden among ASCII.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_BYTE, _SHORT = 0x100, 0x10000
+# Code points from which on a code has four digits, and eight.
+_FOUR_DIGITS = 0x100
+_EIGHT_DIGITS = 0x10000
 
 
 def code(sign: str) -> str:
     r"""Write a character as its code: `\x1b`, `\u202e`, `\U000e0041`."""
     number = ord(sign)
-    if number < _BYTE:
+    if number < _FOUR_DIGITS:
         return f"\\x{number:02x}"
-    if number < _SHORT:
+    if number < _EIGHT_DIGITS:
         return f"\\u{number:04x}"
     return f"\\U{number:08x}"
 

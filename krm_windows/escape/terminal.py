@@ -4,7 +4,10 @@ import re
 
 from krm_windows.escape.signs import code, visible
 
-_LONGEST, _HEAD, _TAIL = 4000, 2000, 500
+# Characters of a line that is not cut, and of what is kept of a longer one at its two ends.
+_LONGEST = 4000
+_HEAD = 2000
+_TAIL = 500
 _WHITE = {"\n": "\\n", "\t": "\\t"}
 # GitHub obeys a line whose first characters, white space aside, are these (actions/runner,
 # ActionCommand.TryParseV2).

@@ -122,6 +122,13 @@ class _Policy:
         return replace(made, state=State.ELSEWHERE)
 
 
+@dataclass(frozen=True, slots=True)
+class _Unreadable:
+    """A content that holds no policy, or more than one, and why."""
+
+    problem: str
+
+
 def _requests(policy: WindowPolicy) -> dict[str, Request]:
     # A timetable has what the gate needs, and it needs none of these.
     overrides = policy.spec.overrides or {}
@@ -130,19 +137,19 @@ def _requests(policy: WindowPolicy) -> dict[str, Request]:
     }
 
 
-def _read(content: bytes) -> _Policy | str:
+def _read(content: bytes) -> _Policy | _Unreadable:
     """Return the policy that a content holds, or what is wrong where it is not one."""
     try:
         found = [item for item in documents(content) if item.kind == KIND]
         # Two policies in a file are rendered as two: which one is meant could not be said.
         if len(found) != 1:
-            return f"must contain exactly one {KIND}, found {len(found)}"
+            return _Unreadable(f"must contain exactly one {KIND}, found {len(found)}")
         # The targets of that time are not read, so `closesEarly: auto` takes nothing off.
         source = Source(found[0], [])
         return _Policy(source, source.load())
     # What is no YAML at all, or no mapping where there has to be one.
     except InputError as error:
-        return str(error)
+        return _Unreadable(str(error))
 
 
 def _policy(loaded: Loaded, name: str | None) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
@@ -220,8 +227,8 @@ class Versions:
             return replace(made, state=State.UNREADABLE, problems=(wrong,))
         made = replace(made, digest=sha256(content).hexdigest())
         policy = self._read[each.blob]
-        if isinstance(policy, str):
-            return replace(made, state=State.UNREADABLE, problems=(policy,))
+        if isinstance(policy, _Unreadable):
+            return replace(made, state=State.UNREADABLE, problems=(policy.problem,))
         return policy.for_cluster(cluster, made)
 
 

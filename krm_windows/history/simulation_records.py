@@ -1,10 +1,10 @@
 """What `simulate -o json` says: lengths are seconds, instants as RFC 3339 writes them."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from krm_windows.history import simulation_text
 from krm_windows.history.simulation import Part, Simulation, Wait
-from krm_windows.preview.clock import stamp
+from krm_windows.preview.clock import stamp, stamp_or_none
 from krm_windows.preview.records import Record
 
 
@@ -71,18 +71,12 @@ def _wait(wait: Wait, of: Simulation) -> Record:
         "author": change.author,
         "classes": list(change.classes),
         "offered": stamp(change.at, of.zone),
-        "opens": _stamp(wait.opens, of),
+        "opens": stamp_or_none(wait.opens, of.zone),
         "seconds": _seconds(wait.length),
     }
 
 
 # Null is what never came, or what nothing can be said of.
-def _stamp(at: datetime | None, of: Simulation) -> str | None:
-    if at is None:
-        return None
-    return stamp(at, of.zone)
-
-
 def _seconds(length: timedelta | None) -> int | None:
     if length is None:
         return None

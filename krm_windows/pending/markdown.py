@@ -3,7 +3,7 @@
 Everything from elsewhere is code, in which nothing is a mention, a link or emphasis.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from krm_windows.escape.markdown import code
 from krm_windows.gate.zones import Zone
@@ -83,22 +83,11 @@ def _revisions(offer: Offer) -> str:
 
 
 def _between(between: Between) -> Iterator[str]:
-    for title, commits in words.commits(between):
-        yield f"  - {title}"
-        lines = [words.commit(each) for each in commits]
-        yield from _list(lines, words.FEW_COMMITS)
-    # None where nobody asked for the objects, and so for images neither.
-    if between.objects is not None:
-        sums = words.sums(between.objects)
-        yield f"  - {sums}"
-        lines = [words.change(each) for each in between.objects]
-        yield from _list(lines, words.FEW_OBJECTS)
-        for image in between.images:
-            yield f"  - new image {code(image)}"
+    for section in words.sections(between):
+        yield f"  - {section.title}"
+        for line in section.lines:
+            yield f"    - {code(line)}"
+    for image in between.images:
+        yield f"  - new image {code(image)}"
     for gap in between.gaps:
         yield f"  - {code(gap)}"
-
-
-def _list(lines: Sequence[str], most: int) -> Iterator[str]:
-    for line in words.shortened(lines, most):
-        yield f"    - {code(line)}"

@@ -67,7 +67,12 @@ def read(target: Target, thing: Thing, sources: Sources) -> Offer:
     if target.group == SOURCE:
         return _source(target, thing, sources)
     note = f"the status of a {target.kind} has no pending revision"
-    return Offer(Waits.UNKNOWN, notes=(note,))
+    return _unknown(note)
+
+
+def _unknown(note: str, applied: Revision | None = None, source: str = "") -> Offer:
+    """Return that it is not known what waits, and why."""
+    return Offer(Waits.UNKNOWN, source, applied, notes=(note,))
 
 
 def _is(target: Target, group: str, kind: str) -> bool:
@@ -82,12 +87,7 @@ def _kustomization(target: Target, thing: Thing, sources: Sources) -> Offer:
     )
     source, offered, note = _offered(address, sources)
     if offered is None:
-        return Offer(
-            Waits.UNKNOWN,
-            named(address),
-            applied,
-            notes=(note,),
-        )
+        return _unknown(note, applied, named(address))
     notes = list(_tried(thing, offered, applied))
     waits = _compared(applied, offered)
     if _is_suspended(source):
@@ -130,16 +130,11 @@ def _release(target: Target, thing: Thing, sources: Sources) -> Offer:
     chart = revisions.chart(thing, target.namespace)
     if chart is None:
         note = "it has no HelmChart yet: helm-controller creates it at the first reconcile"
-        return Offer(Waits.UNKNOWN, "", applied, notes=(note,))
+        return _unknown(note, applied)
     address = _address(chart)
     source, offered, note = _offered(address, sources)
     if offered is None:
-        return Offer(
-            Waits.UNKNOWN,
-            named(address),
-            applied,
-            notes=(note,),
-        )
+        return _unknown(note, applied, named(address))
     waits = Waits.YES
     if revisions.is_installed(version, digest, offered.text):
         waits = Waits.NO
@@ -200,7 +195,7 @@ def _source(target: Target, thing: Thing, sources: Sources) -> Offer:
     source = str(target)
     current = artifact(thing)
     if current is None:
-        return Offer(Waits.UNKNOWN, source, notes=("it has no artifact",))
+        return _unknown("it has no artifact", source=source)
     # An open source has what it found at its last interval, or a moment ago by a webhook.
     if not _is_suspended(thing):
         return Offer(Waits.NO, source, current, current)

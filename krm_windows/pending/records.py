@@ -7,7 +7,7 @@ from krm_windows.pending.offers import Waits
 from krm_windows.pending.report import Entry, Pending
 from krm_windows.pending.revisions import Revision
 from krm_windows.preview import records
-from krm_windows.preview.clock import stamp
+from krm_windows.preview.clock import stamp_or_none
 from krm_windows.preview.records import Record
 from krm_windows.system.git_history import Commit
 
@@ -51,7 +51,7 @@ def _target(entry: Entry, tz: tzinfo) -> Record:
         "name": target.name,
         "pending": _WAITS[offer.waits],
         "open": opening.is_open,
-        "opens": _instant(opening.at, tz),
+        "opens": stamp_or_none(opening.at, tz),
         # Empty texts are null to a program: what is not there, and not what is called "".
         "keptBy": opening.kept_by or None,
         "source": offer.source or None,
@@ -69,7 +69,7 @@ def _revision(of: Revision | None, tz: tzinfo) -> Record | None:
         "revision": of.text,
         "origin": of.origin or None,
         "commit": of.commit or None,
-        "since": _instant(of.since, tz),
+        "since": stamp_or_none(of.since, tz),
     }
 
 
@@ -104,9 +104,3 @@ def _change(of: Change) -> Record:
         "object": of.object,
         "fields": list(of.fields),
     }
-
-
-def _instant(at: datetime | None, tz: tzinfo) -> str | None:
-    if at is None:
-        return None
-    return stamp(at, tz)

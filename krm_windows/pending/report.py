@@ -95,7 +95,7 @@ def _gaps(entry: Entry) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Lookups:
     """Whom to ask for what the objects of a cluster do not say."""
 
     ask: Ask
@@ -106,7 +106,7 @@ class Surroundings:
 def report(
     status: Status,
     things: Sequence[Thing],
-    others: Surroundings,
+    lookups: Lookups,
 ) -> Pending:
     """Say what waits for the targets of a policy.
 
@@ -114,7 +114,7 @@ def report(
     asked for.
     """
     objects = by_address(things)
-    sources = _sources(status, objects, others)
+    sources = _sources(status, objects, lookups)
     entries = []
     for row in status.rows:
         offer = Offer(Waits.UNKNOWN, notes=("it is missing",))
@@ -122,7 +122,7 @@ def report(
         if thing is not None:
             offer = offers.read(row.target, thing, sources)
         opening = _opening(status.decision, row)
-        between = others.look(row.target, offer)
+        between = lookups.look(row.target, offer)
         entries.append(Entry(row.target, offer, opening, between))
     return Pending(status.timetable, status.decision, tuple(entries))
 
@@ -130,7 +130,7 @@ def report(
 def _sources(
     status: Status,
     objects: Mapping[Address, Thing],
-    others: Surroundings,
+    lookups: Lookups,
 ) -> Sources:
     """Find the sources of all targets, in few queries."""
     wanted: list[Address] = []
@@ -144,13 +144,13 @@ def _sources(
     unread: dict[Address, str] = {}
     for query, members in revisions.queries(missing):
         try:
-            answer = others.ask(query)
+            answer = lookups.ask(query)
             found.update(by_address(answer))
         except WorkspaceError as error:
             # Who may read the targets need not be allowed to read their sources.
             for address in members:
                 unread[address] = str(error)
-    return Sources(found, unread, others.head)
+    return Sources(found, unread, lookups.head)
 
 
 def _opening(decision: Decision, row: Row) -> Opening:

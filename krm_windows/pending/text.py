@@ -1,7 +1,7 @@
 """What waits, for a terminal of eighty columns: a block for each target."""
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from krm_windows import escape
 from krm_windows.gate.zones import Zone
@@ -59,31 +59,22 @@ def _entry(entry: Entry, zone: Zone) -> Iterator[str]:
 
 
 def _between(between: Between) -> Iterator[str]:
-    for title, commits in words.commits(between):
-        yield f"  {title}"
-        lines = [words.commit(each) for each in commits]
-        yield from _list(lines, words.FEW_COMMITS)
-    # None where nobody asked for the objects, and so for images neither.
-    if between.objects is not None:
-        sums = words.sums(between.objects)
-        yield f"  {sums}"
-        lines = [words.change(each) for each in between.objects]
-        yield from _list(lines, words.FEW_OBJECTS)
-        for image in between.images:
-            # An image is for a program, too: it is never cut.
-            yield escape.line(f"  new image {image}")
+    for section in words.sections(between):
+        yield f"  {section.title}"
+        for line in section.lines:
+            yield _cut(f"    {escape.line(line)}")
+    for image in between.images:
+        # An image is for a program, too: it is never cut.
+        yield escape.line(f"  new image {image}")
     for gap in between.gaps:
         yield from _note(gap)
 
 
-def _list(lines: Sequence[str], most: int) -> Iterator[str]:
-    """Yield some lines further in, each of them cut where the terminal ends."""
-    for line in words.shortened(lines, most):
-        # Cut as it is shown: what is escaped is longer.
-        shown = f"    {escape.line(line)}"
-        if len(shown) > _WIDTH:
-            shown = f"{shown[: _WIDTH - 1]}…"
-        yield shown
+def _cut(shown: str) -> str:
+    """Cut a line where the terminal ends: as it is shown, as what is escaped is longer."""
+    if len(shown) <= _WIDTH:
+        return shown
+    return f"{shown[: _WIDTH - 1]}…"
 
 
 def _note(note: str) -> Iterator[str]:

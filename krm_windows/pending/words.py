@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from krm_windows.gate.zones import Zone
@@ -14,7 +15,10 @@ from krm_windows.plurals import counted
 from krm_windows.preview.clock import shown
 from krm_windows.system.git_history import Commit
 
-FEW_COMMITS, FEW_OBJECTS, _FEW_FIELDS = 20, 40, 2
+# So many of each are shown, before "and 12 more".
+_FEW_COMMITS = 20
+_FEW_OBJECTS = 40
+_FEW_FIELDS = 2
 # As `git log --oneline` has it in a large repository.
 _NAME = 10
 _WORD = re.compile(r"\w+")
@@ -68,10 +72,10 @@ def revision(of: Revision | None) -> str:
     if of.origin:
         origin = f", generated from {of.origin}"
     whole = f"{of.text}{origin}"
-    return _WORD.sub(_shortened, whole)
+    return _WORD.sub(_short, whole)
 
 
-def _shortened(found: re.Match[str]) -> str:
+def _short(found: re.Match[str]) -> str:
     """Return a word, of a digest its first digits."""
     word = found[0]
     if len(word) >= _SHORTEST_DIGEST and _HEXADECIMAL.issuperset(word):
@@ -116,7 +120,26 @@ def _day(of: Commit) -> str:
     return f"{at:%Y-%m-%d}"
 
 
-def commits(between: Between) -> Iterator[tuple[str, Sequence[Commit]]]:
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A list of what lies between two revisions: its title, and a line for each of the first."""
+
+    title: str
+    lines: Sequence[str]
+
+
+def sections(between: Between) -> Iterator[Section]:
+    """Yield the commits that come and go, then the objects that change."""
+    for title, listed in _commits(between):
+        lines = [commit(each) for each in listed]
+        yield Section(title, _shortened(lines, _FEW_COMMITS))
+    # None where nobody asked for the objects.
+    if between.objects is not None:
+        lines = [_change(each) for each in between.objects]
+        yield Section(_sums(between.objects), _shortened(lines, _FEW_OBJECTS))
+
+
+def _commits(between: Between) -> Iterator[tuple[str, Sequence[Commit]]]:
     """Yield the commits that come and those that go, each list with its title."""
     if between.undone:
         number = counted(len(between.undone), "commit")
@@ -128,7 +151,7 @@ def commits(between: Between) -> Iterator[tuple[str, Sequence[Commit]]]:
         yield "no commit changes the files that it reads", ()
 
 
-def sums(changes: Sequence[Change]) -> str:
+def _sums(changes: Sequence[Change]) -> str:
     """Say how many objects change, and how: `1 object added`, `3 objects: 1 added, 2 changed`."""
     if not changes:
         return "no object changes"
@@ -146,7 +169,7 @@ def sums(changes: Sequence[Change]) -> str:
     return f"{total}: {parts}"
 
 
-def change(of: Change) -> str:
+def _change(of: Change) -> str:
     """Say how an object changes, with the first fields that do."""
     if not of.fields:
         return f"{of.kind.value} {of.object}"
@@ -158,7 +181,7 @@ def change(of: Change) -> str:
     return f"{of.kind.value} {of.object}: {fields}"
 
 
-def shortened(lines: Sequence[str], most: int) -> list[str]:
+def _shortened(lines: Sequence[str], most: int) -> list[str]:
     """Return the first of many lines, and how many more there are."""
     if len(lines) <= most:
         return list(lines)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from krm_windows.policy.model import Spec
 
 _MINUTE = timedelta(minutes=1)
-# Before it a timetable has no rules of its zone.
-_EARLIEST = datetime(FIRST_YEAR, 1, 2, tzinfo=UTC)
+EARLIEST = datetime(FIRST_YEAR, 1, 2, tzinfo=UTC)
+"""The first UTC instant of which anything is known: before it, a timetable has no zone rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Calendar:
 
 def _is_open(timetable: Timetable, at: datetime) -> bool:
     # Before that, nobody knows.
-    if at < _EARLIEST:
+    if at < EARLIEST:
         return True
     return any(segment.open for segment in timeline(timetable, at, at + _MINUTE))
 

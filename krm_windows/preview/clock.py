@@ -18,6 +18,13 @@ def stamp(at: datetime, zone: tzinfo) -> str:
     return _stamp(at.astimezone(UTC), zone)
 
 
+def stamp_or_none(at: datetime | None, zone: tzinfo) -> str | None:
+    """Write an instant as `stamp` does; None, which is null in JSON, where there is none."""
+    if at is None:
+        return None
+    return stamp(at, zone)
+
+
 # Calendars of a fleet begin, end and open at the same instants.
 @lru_cache(maxsize=4096)
 def _stamp(at: datetime, zone: tzinfo) -> str:

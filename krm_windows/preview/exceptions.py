@@ -5,7 +5,7 @@ For pictures that show more than what results.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 
 from krm_windows.gate import bits, coverage
@@ -13,13 +13,11 @@ from krm_windows.gate.decide import decide
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.gate.zones import Zone
-from krm_windows.plan.zone_rules import FIRST_YEAR
+from krm_windows.preview.calendar import EARLIEST
 from krm_windows.schedule.timeline import instant, openings
 
 _FAR = timedelta(days=400)
 _MINUTE = timedelta(minutes=1)
-# Before it a timetable has no rules of its zone.
-_EARLIEST = datetime(FIRST_YEAR, 1, 2, tzinfo=UTC)
 # Rules that are remembered, as many as a fleet has that differ: a service goes on for years.
 _KEPT = 2048
 # When a rule is in force: half-open UTC intervals, in order, that do not touch each other.
@@ -83,7 +81,7 @@ def goes_on(timetable: Timetable, span: Span) -> bool:
 
 def _holds(timetable: Timetable, span: Span, at: datetime) -> bool:
     # Before that, nobody knows.
-    if at < _EARLIEST:
+    if at < EARLIEST:
         return True
     return bool(_in_force(span.rule, timetable.zone, at, at + _MINUTE))
 
@@ -115,7 +113,7 @@ def _touching(
     ends: datetime,
 ) -> _Intervals:
     """Return when a rule is in force that is so within a UTC interval, with its own edges."""
-    first = max(begins - _FAR, _EARLIEST)
+    first = max(begins - _FAR, EARLIEST)
     last = ends + _FAR
     if not isinstance(rule.begins, Recurrence):
         far = _in_force(rule, zone, first, last)

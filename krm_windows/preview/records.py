@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.timetable import Timetable
 from krm_windows.preview.calendar import Calendar
-from krm_windows.preview.clock import stamp
+from krm_windows.preview.clock import stamp, stamp_or_none
 from krm_windows.preview.difference import Change, Difference
 from krm_windows.schedule.timeline import Segment
 
@@ -76,8 +76,8 @@ def state(decision: Decision, zone: tzinfo) -> Record:
         # Several rules may decide together, as windows that overlap do.
         "rule": ", ".join(decision.rules) or None,
         "reason": decision.reason,
-        "since": _edge(decision.since, zone),
-        "until": _edge(decision.until, zone),
+        "since": stamp_or_none(decision.since, zone),
+        "until": stamp_or_none(decision.until, zone),
     }
 
 
@@ -114,9 +114,3 @@ def _change(change: Change, zone: tzinfo) -> Record:
         "rules": list(change.now),
         "instead": list(change.was),
     }
-
-
-def _edge(at: datetime | None, zone: tzinfo) -> str | None:
-    if at is None:
-        return None
-    return stamp(at, zone)

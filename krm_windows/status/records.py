@@ -3,7 +3,7 @@
 from datetime import datetime, tzinfo
 
 from krm_windows.preview import records
-from krm_windows.preview.clock import stamp
+from krm_windows.preview.clock import stamp, stamp_or_none
 from krm_windows.preview.records import Record
 from krm_windows.status.failures import Failure
 from krm_windows.status.report import Report, Row, Suspension
@@ -60,12 +60,6 @@ def _target(row: Row, tz: tzinfo) -> Record:
         "wanted": row.wanted,
         "asWanted": row.as_wanted,
         "suspendedBy": by.by or None,
-        "since": _instant(by.since, tz),
-        "until": _instant(by.until, tz),
+        "since": stamp_or_none(by.since, tz),
+        "until": stamp_or_none(by.until, tz),
     }
-
-
-def _instant(at: datetime | None, tz: tzinfo) -> str | None:
-    if at is None:
-        return None
-    return stamp(at, tz)

@@ -16,7 +16,8 @@ from krm_windows.status.failures import Failure, newest
 from krm_windows.status.objects import Address, Thing, by_address, find
 from krm_windows.status.runs import Run, last
 
-State = Literal["open", "closed", "missing"]
+Wanted = Literal["open", "closed"]
+State = Literal[Wanted, "missing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Row:
 
     target: Target
     state: State
-    wanted: Literal["open", "closed"]
+    wanted: Wanted
     as_wanted: bool
     suspension: Suspension | None = None
 
@@ -206,7 +207,7 @@ class _Judge:
             return None
         return shut
 
-    def _wanted(self, target: Target) -> Literal["open", "closed"]:
+    def _wanted(self, target: Target) -> Wanted:
         return _state(shut=not self.decision.open and target not in self.timetable.released)
 
     def _suspension(self, target: Target, observed: Observed) -> Suspension:
@@ -229,23 +230,28 @@ class _Judge:
 
     def _by_annotations(self, said: Sequence[ClosedBy]) -> Suspension:
         """Say which policy keeps it shut now: this one while it is closed, else another."""
-        names = self.timetable.own_names
-        mine = [each for each in said if each.policy in names]
-        others = [each for each in said if each.policy not in names]
+        own = self.timetable.own_names
+        mine = [each for each in said if each.policy in own]
+        others = [each for each in said if each.policy not in own]
         ranked = [*mine, *others]
         # While this policy is open, it is another that keeps it shut.
         if self.decision.open:
             ranked = [*others, *mine]
         first = ranked[0]
         by = "this policy"
-        if first.policy not in names:
+        if first.policy not in own:
             by = f"policy {first.policy}"
-        is_apart = first.reason == APART
         if self._is_worth_reporting(first):
             by += f": {first.reason}"
         zone_data = next((each.zone_data for each in mine if each.zone_data), "")
-        is_lifted = not others
-        return Suspension(by, first.since, first.until, is_apart, zone_data, is_lifted)
+        return Suspension(
+            by,
+            since=first.since,
+            until=first.until,
+            clocks_apart=first.reason == APART,
+            zone_data=zone_data,
+            lifted=not others,
+        )
 
     def _is_worth_reporting(self, said: ClosedBy) -> bool:
         """Whether a reason says more than the calendar does.
@@ -257,5 +263,5 @@ class _Judge:
         return is_of_now or said.reason == APART
 
 
-def _state(*, shut: bool) -> Literal["open", "closed"]:
+def _state(*, shut: bool) -> Wanted:
     return "closed" if shut else "open"
