@@ -155,12 +155,12 @@ def _reopened(plan: Plan) -> Rule:
 
     The gate does not close it.
     """
-    marked = f"{state_metrics.CLOSED_BY}{{policy={text(plan.policy)}}}"
+    annotated = f"{state_metrics.CLOSED_BY}{{policy={text(plan.policy)}}}"
     return _alert(
         plan,
         "KrmWindowsReopened",
         # Joined by the target: the two series have their other labels in common anyhow.
-        f"max by ({_KINDS}) ({state_metrics.SUSPENDED} == 0 and on ({_KINDS}) {marked})",
+        f"max by ({_KINDS}) ({state_metrics.SUSPENDED} == 0 and on ({_KINDS}) {annotated})",
         int((2 * plan.interval).total_seconds()),
         "{policy} closed a target, someone resumed it, and it was not closed again within two "
         "intervals",
@@ -174,11 +174,11 @@ def _apart(plan: Plan) -> Rule:
     """
     reason = text(f".*{pattern(APART)}.*")
     labels = f"policy={text(plan.policy)},closed_by=~{reason}"
-    marked = f"{state_metrics.CLOSED_BY}{{{labels}}}"
+    annotated = f"{state_metrics.CLOSED_BY}{{{labels}}}"
     return _alert(
         plan,
         "KrmWindowsClocksApart",
-        f"max by ({_KINDS}) ({marked})",
+        f"max by ({_KINDS}) ({annotated})",
         0,
         f"{{policy}} does not open a target: {APART}",
     )
@@ -187,11 +187,11 @@ def _apart(plan: Plan) -> Rule:
 def _hook_failed(plan: Plan) -> Rule:
     """Alert where a target's annotation says that a hook's failure keeps it closed."""
     reason = text(f'.*"reason": "{pattern("hooks.")}(beforeOpen|afterApply) failed: .*')
-    marked = f"{state_metrics.CLOSED_BY}{{policy={text(plan.policy)},closed_by=~{reason}}}"
+    annotated = f"{state_metrics.CLOSED_BY}{{policy={text(plan.policy)},closed_by=~{reason}}}"
     return _alert(
         plan,
         "KrmWindowsHookFailed",
-        f"max by (policy) ({marked})",
+        f"max by (policy) ({annotated})",
         0,
         "a hook of {policy} failed and keeps the targets closed although their window is open: "
         "their closed-by annotation names its Job",
@@ -206,11 +206,11 @@ def _zone_data(plan: Plan) -> Rule:
     """
     # In the annotation the key follows another one: `, "zoneData": `.
     key = text(f".*{pattern(f', {json.dumps(ZONE_DATA)}: ')}.*")
-    marked = f"{state_metrics.CLOSED_BY}{{policy={text(plan.policy)},closed_by=~{key}}}"
+    annotated = f"{state_metrics.CLOSED_BY}{{policy={text(plan.policy)},closed_by=~{key}}}"
     return _alert(
         plan,
         "KrmWindowsZoneDataDiffers",
-        f"max by (policy) ({marked})",
+        f"max by (policy) ({annotated})",
         0,
         "the image of {policy} has different zone data for the coming year than its timetable, "
         "which is used",

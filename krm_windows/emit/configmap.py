@@ -103,29 +103,43 @@ def program(parts: frozenset[str] = frozenset()) -> dict[str, str]:
 
 def _entry(parts: frozenset[str]) -> str:
     """Return the program's first file: the core's `main`, with the parts around its run."""
-    # What runs, from the inside out: hooks lie within what Events are written around.
-    run = ""
-    if "hooks" in parts:
-        run = "hooks.run"
+    lines = []
+    if len(parts) > 1:
+        lines += ["from functools import partial", ""]
+    if parts:
+        lines.append(f"from krm_windows.gate import {', '.join(sorted(parts))}")
+    lines += [
+        "from krm_windows.gate.__main__ import main",
+        f"raise SystemExit(main({_run(parts)}))",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _run(parts: frozenset[str]) -> str:
+    """Return the expression of what runs: hooks lie within what Events are written around.
+
+    Empty for the run of the core itself.
+    """
+    around = _run_with_hooks(parts)
+    if "events" not in parts:
+        return around
+    if not around:
+        return "events.run"
+    return f"partial(events.run, around={around})"
+
+
+def _run_with_hooks(parts: frozenset[str]) -> str:
+    if "hooks" not in parts:
+        return ""
     kind = "hooks.Hooks"
     if "verification" in parts:
         kind = "verification.VerifiedHooks"
     if "pending" in parts:
         kind = f"partial({kind}, pending=pending)"
-    if kind != "hooks.Hooks":
-        run = f"partial({run}, kind={kind})"
-    if "events" in parts:
-        run = f"partial(events.run, around={run})" if run else "events.run"
-    partial = ""
-    if len(parts) > 1:
-        partial = "from functools import partial\n\n"
-    package = ""
-    if parts:
-        package = f"from krm_windows.gate import {', '.join(sorted(parts))}\n"
-    return (
-        f"{partial}{package}from krm_windows.gate.__main__ import main\nraise "
-        f"SystemExit(main({run}))\n"
-    )
+    if kind == "hooks.Hooks":
+        return "hooks.run"
+    return f"partial(hooks.run, kind={kind})"
 
 
 @cache

@@ -19,9 +19,9 @@ def cron_job(plan: Plan, trigger: Trigger) -> Manifest:
     One finished Job is kept, so that its image stays on the node.
     """
     pod = _pod(plan, trigger)
-    patience = int(plan.runtime.patience.total_seconds())
+    starting_deadline = int(plan.runtime.patience.total_seconds())
     if plan.runs_gate:
-        patience = gate.STARTING_DEADLINE_SECONDS
+        starting_deadline = gate.STARTING_DEADLINE_SECONDS
     name = names.cron_job(plan, trigger)
     return {
         "apiVersion": "batch/v1",
@@ -34,7 +34,7 @@ def cron_job(plan: Plan, trigger: Trigger) -> Manifest:
             # reconcile.
             "suspend": False,
             "concurrencyPolicy": _CONCURRENCY[plan.runtime.actuator],
-            "startingDeadlineSeconds": patience,
+            "startingDeadlineSeconds": starting_deadline,
             "successfulJobsHistoryLimit": 1,
             "failedJobsHistoryLimit": 1,
             "jobTemplate": {

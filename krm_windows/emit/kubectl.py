@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from krm_windows.emit import names
 from krm_windows.emit.job import Pod, container
+from krm_windows.gate.objects import MANAGER
 from krm_windows.gate.timetable import Target
 from krm_windows.plan.model import Plan
 
@@ -65,7 +66,7 @@ def _patch(batch: Batch, *, suspend: bool) -> list[str]:
         "-n",
         first.namespace,
         "--type=merge",
-        "--field-manager=krm-windows",
+        f"--field-manager={MANAGER}",
         "-p",
         json.dumps(change, separators=(",", ":")),
     ]

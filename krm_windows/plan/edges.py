@@ -119,6 +119,7 @@ def _refused(window: Rule) -> Iterator[Result]:
 
 
 def _weekly(timetable: Timetable, wording: Wording) -> Edges:
+    """Return the edges of the union of weekly windows."""
     found = weekly.union(timetable.windows)
     if not found.opens:
         message = "together are never closed, so there is no edge to act at"
@@ -148,10 +149,12 @@ def _parted(parts: Iterable[Trigger | Result]) -> tuple[tuple[Trigger, ...], lis
 
 
 def _begins(window: Rule) -> frozenset[int]:
+    """Return the minutes of the week at which a weekly window opens."""
     return frozenset(begin for begin, _ in weekly.occurrences(window))
 
 
 def _ends(window: Rule) -> frozenset[int]:
+    """Return the minutes of the week at which a weekly window closes."""
     # What ends after Saturday is closed at that minute of the week it began in, as weeks repeat.
     return frozenset(end % weekly.WEEK for _, end in weekly.occurrences(window))
 
@@ -285,6 +288,7 @@ def _own(
     window: Rule,
     wording: Wording,
 ) -> Iterator[Trigger | Result]:
+    """Yield a CronJob for either edge of a window, or why there can be none."""
     name = window.key
     given = wording.given.get(window.name, Given())
     for edge in (OPENS, CLOSES):

@@ -15,7 +15,7 @@ from krm_windows.plan.covering import field
 WEEK = 7 * DAY
 
 
-class Union(NamedTuple):
+class WeeklyEdges(NamedTuple):
     """The minutes of the week at which a union of windows opens, and those at which it closes."""
 
     opens: frozenset[int]
@@ -44,7 +44,7 @@ def _by_weekday(recurrence: Recurrence) -> bool:
     return every_day and recurrence.nth is None and recurrence.shift == 0
 
 
-def union(windows: Iterable[Rule]) -> Union:
+def union(windows: Iterable[Rule]) -> WeeklyEdges:
     """Return the edges of the union of weekly windows; there are none where it is never closed."""
     # A byte for each minute of the week, 10,080 of them: slices fill them quicker than a loop does.
     is_open = bytearray(WEEK)
@@ -58,7 +58,7 @@ def union(windows: Iterable[Rule]) -> Union:
     # Before the first minute is the last one: a week follows a week. Index -1 is just that.
     changes = [minute for minute in range(WEEK) if is_open[minute] != is_open[minute - 1]]
     opens = frozenset(minute for minute in changes if is_open[minute])
-    return Union(opens, frozenset(changes) - opens)
+    return WeeklyEdges(opens, frozenset(changes) - opens)
 
 
 def occurrences(window: Rule) -> Iterator[tuple[int, int]]:

@@ -28,18 +28,23 @@ def nulls(root: Tree) -> Iterator[str]:
     A merge patch removes by null. In the policy's own file nothing is there to be removed, so it is
     what YAML makes of a name with nothing behind it: `north:`.
     """
-    spec = None
-    if isinstance(root, dict):
-        spec = root.get("spec")
-    patches = None
-    if isinstance(spec, dict):
-        patches = spec.get("clusters")
-    if not isinstance(patches, dict):
-        return
-    for name, patch in patches.items():
+    for name, patch in patches(root).items():
         # `{}` says that nothing is changed, null says nothing.
         if patch is None:
             yield name
+
+
+def patches(root: Tree) -> dict[str, Tree]:
+    """Return what a policy has for each of its clusters, by name; nothing where that is no map."""
+    spec: Tree = None
+    if isinstance(root, dict):
+        spec = root.get("spec")
+    found: Tree = None
+    if isinstance(spec, dict):
+        found = spec.get("clusters")
+    if isinstance(found, dict):
+        return found
+    return {}
 
 
 def dropped(patch: Node) -> Iterator[tuple[str, int]]:

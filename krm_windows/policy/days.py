@@ -40,7 +40,7 @@ def days(recurrence: Recurrence) -> str:
 
     `every day`, `Monday to Friday in May`, `day 1 of the month`.
 
-    The words are true of exactly the days that `Recurrence.matches`.
+    The words are true of exactly the days that `Recurrence.on` is true of.
     """
     if recurrence.nth is not None:
         return _nth(recurrence, recurrence.nth)

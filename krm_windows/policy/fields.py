@@ -104,7 +104,7 @@ def _text(value: object) -> str:
     return text
 
 
-def _matching(
+def _read_name(
     value: object,
     *,
     pattern: str,
@@ -232,7 +232,7 @@ def _offset_zone(sign: str, hours: int, minutes: str) -> str | None:
     return None
 
 
-def _matched(value: object, *, pattern: str, must: str, rule: Rule) -> str:
+def _read_form(value: object, *, pattern: str, must: str, rule: Rule) -> str:
     text = text_of(value)
     # The pattern has its anchors for the schema; `$` alone would let a last newline pass.
     if not _compiled(pattern).fullmatch(text):
@@ -242,7 +242,7 @@ def _matched(value: object, *, pattern: str, must: str, rule: Rule) -> str:
 
 def _of_pattern(pattern: str, must: str, rule: Rule = rules.FIELD_VALUE) -> Leaf:
     """Give reader and schema of a text that a pattern matches."""
-    read = partial(_matched, pattern=pattern, must=must, rule=rule)
+    read = partial(_read_form, pattern=pattern, must=must, rule=rule)
     return Leaf(read, {"type": "string", "pattern": pattern})
 
 
@@ -264,7 +264,7 @@ def named(
         "maxLength": longest,
         "pattern": f"^{pattern}$",
     }
-    read = partial(_matching, pattern=pattern, longest=longest, must=must)
+    read = partial(_read_name, pattern=pattern, longest=longest, must=must)
     return Leaf(read, schema)
 
 

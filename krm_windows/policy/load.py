@@ -312,13 +312,7 @@ def _patches(root: dict[str, Tree]) -> dict[str, Tree]:
     """Return the patch of each cluster that has one, if they are not too many to be read."""
     if sizes.has_too_many_clusters(root):
         return {}
-    spec = root.get("spec")
-    patches = None
-    if isinstance(spec, dict):
-        patches = spec.get("clusters")
-    if not isinstance(patches, dict):
-        return {}
-    return {name: patch for name, patch in patches.items() if patch is not None}
+    return {name: patch for name, patch in clusters.patches(root).items() if patch is not None}
 
 
 class _Version(NamedTuple):

@@ -42,9 +42,9 @@ def check(tree: Tree) -> Iterator[Finding]:
     spec = _entry(tree, "spec")
     # From the tree as it was written: what has another shape has no entries, and its own error.
     for field in _RULES:
-        yield from _more(field, _length(_entry(spec, field)), MOST_RULES)
+        yield from _excess(field, _length(_entry(spec, field)), MOST_RULES)
     for field in _TARGETS:
-        yield from _more(field, _named(_entry(spec, field)), MOST_TARGETS)
+        yield from _excess(field, _named(_entry(spec, field)), MOST_TARGETS)
     yield from _clusters(spec)
 
 
@@ -66,7 +66,7 @@ def may_be_too_many(spec: Tree, clusters: int, length: int) -> bool:
 def _clusters(spec: Tree) -> Iterator[Finding]:
     clusters = _entry(spec, "clusters")
     found = _length(clusters)
-    yield from _more("clusters", found, MOST_CLUSTERS)
+    yield from _excess("clusters", found, MOST_CLUSTERS)
     patches: list[Tree] = []
     if isinstance(clusters, dict):
         patches = list(clusters.values())
@@ -81,7 +81,7 @@ def _clusters(spec: Tree) -> Iterator[Finding]:
         yield Finding(rules.TOO_MANY, must, str(total), path="spec.clusters")
 
 
-def _more(field: str, found: int, most: int) -> Iterator[Finding]:
+def _excess(field: str, found: int, most: int) -> Iterator[Finding]:
     if found > most:
         must = f"must have at most {most} entries: {_FIXES[field]}"
         yield Finding(rules.TOO_MANY, must, str(found), path=f"spec.{field}")

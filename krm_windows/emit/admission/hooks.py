@@ -44,13 +44,13 @@ _CONTAINER_DEFAULTS: Mapping[str, object] = {
 
 def objects(plan: Plan, hooks: Hooks) -> Iterator[Manifest]:
     """Yield the policy and the binding that hold the Jobs of a plan's account."""
-    held = templates.jobs(plan, hooks)
+    jobs = templates.jobs(plan, hooks)
     message = f"the gate of {plan.policy} may create only the Jobs of the policy's hooks here"
-    is_any = [f"({_is_job(f'variables.hook{index}')})" for index in range(len(held))]
+    is_any = [f"({_is_job(f'variables.hook{index}')})" for index in range(len(jobs))]
     one_of_them = " || ".join(is_any)
     # A variable for each hook: in each expression its text would stand many times.
     wanted = []
-    for index, job in enumerate(held.items()):
+    for index, job in enumerate(jobs.items()):
         wanted.append({"name": f"hook{index}", "expression": _wanted(*job)})
     where = f"request.namespace == {cel.text(hooks.namespace)}"
     restraint = manifests.Restraint(

@@ -26,10 +26,9 @@ from typing import NamedTuple
 
 from krm_windows.emit.admission import annotations, cel, manifests
 from krm_windows.emit.admission.manifests import ANNOTATIONS, METADATA, Path
+from krm_windows.gate.objects import MANAGER
 from krm_windows.plan.model import Plan
 
-# By `fieldManager`, of the gate and of the actuator `Kubectl`.
-MANAGER = "krm-windows"
 _LIST = ("metadata", "managedFields")
 # `manager` to `subresource` are what the API server distinguishes entries by.
 _TEXTS = ("manager", "operation", "apiVersion", "subresource", "fieldsType", "time")
