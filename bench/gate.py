@@ -14,11 +14,12 @@ from pathlib import Path
 from measure import ROOT, measure
 
 COUNT = 1000
+# Seconds: of processor, in all.
 AIMS = {
     "closing": (1.0, 10.0),
     "idle": (1.0, 2.0),
     "opening": (1.0, 10.0),
-}  # seconds: of processor, in all
+}
 MEMORY = 48.0  # MiB
 
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -56,6 +56,13 @@ class Aim:
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 """With the bytecode that an installed package has."""
 COUNT: Command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+
+
+def write_tree(root: Path, files: Mapping[str, str]) -> None:
+    """Write files by their paths below a directory."""
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
 
 
 def measure(command: Command, stdin: Path = Path(os.devnull)) -> Run:

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from measure import OURS, Aim, measure
+from measure import OURS, Aim, measure, write_tree
 from repositories import APP, FLUX
 
 CLUSTERS = 90
@@ -66,9 +66,7 @@ def write(root: Path) -> int:
         files[f"clusters/{name}/settings.yaml"] = APP.format(number=number)
         files[f"apps/{name}/kustomization.yaml"] = "resources:\n- ../base\n"
         files[f"windows/{name}/kustomization.yaml"] = OVERLAY.format(minute=number % 60)
-    for path, text in files.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text)
+    write_tree(root, files)
     return len(files)
 
 

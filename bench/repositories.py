@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from measure import OURS, Aim, compare, measure
+from measure import OURS, Aim, compare, measure, write_tree
 
 CLUSTERS = 1_000
 BUILDS, TURNS = 100, 7
@@ -148,9 +148,7 @@ def write(root: Path) -> None:
         )
         files[f"clusters/{name}/flux.yaml"] = "---\n".join(flux)
         files[f"apps/{name}/kustomization.yaml"] = OVERLAY.format(name=name)
-    for path, text in files.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text)
+    write_tree(root, files)
 
 
 def write_one(root: Path) -> None:
@@ -172,9 +170,7 @@ def write_one(root: Path) -> None:
             more = MERGED.format(number=number) if number % 3 == 0 else "namePrefix: one-\n"
             files[f"{place}/kustomization.yaml"] = f"resources:\n- app.yaml\n{more}"
     files[f"{path}/flux.yaml"] = "---\n".join(children)
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
+    write_tree(root, files)
 
 
 def one() -> None:

@@ -1,4 +1,6 @@
-"""Numbers with what they count: `1 day`, `2 days`, `3 policies`."""
+"""Numbers with what they count: `1 day`, `3 policies`; and the first names of many."""
+
+from collections.abc import Sequence
 
 _PLURALS = {"policy": "policies", "class": "classes"}
 
@@ -11,3 +13,11 @@ def counted(count: int, noun: str) -> str:
 def plural(noun: str) -> str:
     """Return the plural of a noun that this program counts."""
     return _PLURALS.get(noun, f"{noun}s")
+
+
+def some(names: Sequence[str], few: int) -> str:
+    """Name the first few of many, and say how many more there are."""
+    listed = ", ".join(names[:few])
+    if len(names) > few:
+        return f"{listed} and {len(names) - few} more"
+    return listed

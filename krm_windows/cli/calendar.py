@@ -12,8 +12,10 @@ from krm_windows.preview import records
 from krm_windows.preview.calendar import Calendar, calendars, described
 from krm_windows.preview.versions import Choice
 
-# In pixels. The writer's own, which is not loaded for a text.
-_WIDTH, _NARROWEST, _WIDEST = 960, 320, 4000
+# Pixels of a picture; the first is the writer's own, which is not loaded for a text.
+_WIDTH = 960
+_NARROWEST = 320
+_WIDEST = 4000
 
 
 def options(parser: argparse.ArgumentParser) -> None:

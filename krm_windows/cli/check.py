@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
@@ -43,7 +43,11 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="the file of a WindowPolicy, or - for standard input",
     )
     parser.add_argument(
-        "--from", dest="first", type=_date, metavar="DATE", help="the first day (default: today)"
+        "--from",
+        dest="first",
+        type=times.day,
+        metavar="DATE",
+        help="the first day (default: today)",
     )
     parser.add_argument(
         "--years",
@@ -176,16 +180,6 @@ def _rendered(policies: Sequence[str]) -> dict[Claim, None]:
     for folder in folders:
         found |= dict.fromkeys(ExistingOutput(folder / "windows").claims)
     return found
-
-
-def _date(text: str) -> date:
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"must be a date such as 2026-12-20, got {text!r}"
-        ) from None
-    return times.possible(day, text)
 
 
 def _years(text: str) -> int:

@@ -30,7 +30,7 @@ from krm_windows.fleet.policies import FleetPolicy
 from krm_windows.fleet.rendering import Files, Fleet
 from krm_windows.inventory import file_of
 from krm_windows.krm import InputError, KubeObject
-from krm_windows.plurals import counted
+from krm_windows.plurals import counted, some
 from krm_windows.policy import fields, load
 from krm_windows.policy.model import KIND
 from krm_windows.render import layout
@@ -146,19 +146,10 @@ def _report(
     *done: str,
 ) -> ExitCode:
     """Print what was found with the files where it is, and a line of what was done."""
-    every = _located(results, policies, arguments)
+    every = report.located(results, policies, arguments.resources)
     code = report.show(every, strict=arguments.strict)
     report.summarize(every, *done)
     return code
-
-
-def _located(
-    results: Sequence[Result],
-    policies: Mapping[str, KubeObject],
-    arguments: argparse.Namespace,
-) -> list[Result]:
-    """Return results with file and line, of shared policies and of those in `--clusters`."""
-    return report.located(results, policies, arguments.resources)
 
 
 class NoClusterError(InputError):
@@ -242,10 +233,7 @@ class Findings:
 
 
 def _in(clusters: Sequence[str]) -> str:
-    named = ", ".join(clusters[:_LISTED])
-    if len(clusters) > _LISTED:
-        named += f" and {len(clusters) - _LISTED} more"
-    return f" [{named}]"
+    return f" [{some(clusters, _LISTED)}]"
 
 
 def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet:

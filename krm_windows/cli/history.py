@@ -13,6 +13,7 @@ from krm_windows.history import account_records, account_text
 from krm_windows.history.account import Account, account
 from krm_windows.history.revisions import Revision, Versions
 from krm_windows.krm import InputError
+from krm_windows.plurals import some
 from krm_windows.system import git_history
 from krm_windows.system.git_history import History
 
@@ -153,10 +154,7 @@ def _unknown(arguments: argparse.Namespace, known: Sequence[str]) -> str:
     if not known:
         return f"{wanted} or any other: remove --cluster"
     # Those of a large fleet would be a page.
-    names = ", ".join(known[:_NAMED])
-    if len(known) > _NAMED:
-        names += f" and {len(known) - _NAMED} more"
-    return f"{wanted}; found: {names}"
+    return f"{wanted}; found: {some(known, _NAMED)}"
 
 
 def _warn_where_ahead(ends: datetime, now: datetime) -> None:

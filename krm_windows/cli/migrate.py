@@ -2,7 +2,7 @@
 
 import argparse
 from contextlib import nullcontext
-from datetime import date, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 from krm_windows.cli import builds, destinations, inputs, output, progress, times
@@ -33,7 +33,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--adopt-until",
-        type=_date,
+        type=times.any_day,
         metavar="DATE",
         help=(
             "until then suspensions by the old CronJobs count as the policy's own (default: in "
@@ -82,12 +82,3 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     # To find nothing at all is a failure of what was asked for.
     failed = fails(found.results, strict=arguments.strict) or not found.policies
     return ExitCode.of(failed=failed)
-
-
-def _date(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"must be a date such as 2026-12-20, got {text!r}"
-        ) from None

@@ -2,7 +2,6 @@
 
 import argparse
 import re
-import shutil
 from calendar import isleap
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
@@ -171,8 +170,5 @@ def warn_where_cut(history: History, seconds: int) -> None:
 
 def width() -> int:
     """Return how many columns a page may have: those of a terminal, within reason."""
-    if not output.is_terminal():
-        return _WIDTH
-    # `COLUMNS` wins over what the terminal says, as everywhere.
-    columns = shutil.get_terminal_size((_WIDTH, 0)).columns
+    columns = output.width() or _WIDTH
     return min(max(columns, _WIDTHS.start), _WIDTHS[-1])

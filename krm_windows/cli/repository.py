@@ -21,6 +21,7 @@ from krm_windows.exit_codes import ExitCode
 from krm_windows.flux import Hints, Survey, entrances, survey
 from krm_windows.flux.builds import Builds
 from krm_windows.krm import InputError
+from krm_windows.plurals import some
 from krm_windows.results import fails
 from krm_windows.system import remotes
 from krm_windows.system.checkout import Checkout
@@ -159,13 +160,10 @@ def advice(tree: Checkout) -> str:
             "use --clusters to say where they are, because no Flux Kustomization that shows "
             "it was found"
         )
-    # Example: `clusters/dev, clusters/prod, clusters/test and 2 more`.
-    some = ", ".join(found[:_FEW])
-    if len(found) > _FEW:
-        some += f" and {len(found) - _FEW} more"
     # One that is alone is named itself: what is beside it may be no cluster.
     parents = {dirname(directory) for directory in found}
     pattern = found[0]
     if len(parents) == 1 and len(found) > 1:
         pattern = f"{parents.pop()}/*"
-    return f"the clusters seem to be {some}: try `--clusters '{pattern}'`"
+    # Example: `clusters/dev, clusters/prod, clusters/test and 2 more`.
+    return f"the clusters seem to be {some(found, _FEW)}: try `--clusters '{pattern}'`"

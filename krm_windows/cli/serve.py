@@ -14,17 +14,17 @@ from krm_windows.cli.arguments import person
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
+from krm_windows.system import addresses
 from krm_windows.system.reading import SUFFIXES
 
 if TYPE_CHECKING:
-    from krm_windows.service.access import Ways
+    from krm_windows.service.access import Scope, Ways
     from krm_windows.service.proposals import PullRequests
     from krm_windows.service.settings import Clusters, Rendering, Settings
 
 _PORT = 8080
 _MOST_PORT = 65535
 _MOST_TOKEN = 1 << 20
-_LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
 # Options that say more about a way in, and the option that opens it. Without that they would be
 # left out without a word, and on loopback everybody be let in.
 _PARTS = {
@@ -333,23 +333,30 @@ def _ways(arguments: argparse.Namespace) -> "Ways":
     provider = None
     if arguments.oidc_issuer is not None:
         provider = access.Provider(
-            arguments.oidc_issuer,
-            arguments.oidc_audience,
-            arguments.oidc_jwks,
-            arguments.oidc_claim or "scope",
+            issuer=arguments.oidc_issuer,
+            audience=arguments.oidc_audience,
+            keys=arguments.oidc_jwks,
+            claim=arguments.oidc_claim or "scope",
         )
     proxy = None
     if arguments.proxy_user is not None:
         proxy = access.Proxy(
-            arguments.proxy_user,
-            tuple(arguments.proxy_from),
-            arguments.proxy_groups,
-            arguments.proxy_email,
+            user_header=arguments.proxy_user,
+            networks=tuple(arguments.proxy_from),
+            groups_header=arguments.proxy_groups,
+            email_header=arguments.proxy_email,
         )
-    return access.Ways(anonymous, arguments.tokens, provider, proxy, _granted(arguments.grant))
+    return access.Ways(
+        anonymous=anonymous,
+        tokens=arguments.tokens,
+        provider=provider,
+        proxy=proxy,
+        granted=_granted(arguments.grant),
+    )
 
 
-def _granted(given: list[str]) -> Mapping[str, frozenset]:  # type: ignore[type-arg]
+def _granted(given: list[str]) -> "Mapping[str, frozenset[Scope]]":
+    """Return the scopes that a value of a claim, or a group, gives; raises InputError."""
     from krm_windows.service import access  # noqa: PLC0415 - the extra `server`
 
     if not given:
@@ -375,7 +382,7 @@ def _settings(arguments: argparse.Namespace, ways: "Ways") -> "Settings":
     # Where everybody is let in, no other name may lead here (DNS rebinding).
     hosts = None
     if ways.anonymous is not None:
-        hosts = _LOCAL
+        hosts = frozenset(addresses.LOCAL)
     return Settings(
         directory=arguments.repo,
         branch=arguments.branch,
@@ -409,15 +416,16 @@ def _check_public_url(address: str | None) -> None:
     """Refuse an address that no browser has as its origin: every form would be refused."""
     if address is None:
         return
+    wrong = UsageError(
+        f"--public-url must be a URL such as https://windows.example, got {address!r}"
+    )
     try:
         parts = urlsplit(address)
     except ValueError:
-        parts = urlsplit("")
-    origin = f"{parts.scheme}://{parts.netloc}"
+        raise wrong from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(
-            f"--public-url must be a URL such as https://windows.example, got {address!r}"
-        )
+        raise wrong
+    origin = f"{parts.scheme}://{parts.netloc}"
     if address.rstrip("/") != origin:
         raise UsageError(f"--public-url must not have a path: {origin}")
 

@@ -89,9 +89,20 @@ def length(text: str) -> timedelta:
     return found
 
 
-def possible(day: date, text: str) -> date:
-    """Return a day that is in the years that can be asked for."""
-    return _typed(lambda: asked.possible(day, text))
+def any_day(text: str) -> date:
+    """Read a date of any year."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be a date such as 2026-12-20, got {text!r}"
+        ) from None
+
+
+def day(text: str) -> date:
+    """Read a date in the years that can be asked for."""
+    found = any_day(text)
+    return _typed(lambda: asked.possible(found, text))
 
 
 def _typed(read: Callable[[], _Read]) -> _Read:

@@ -1,6 +1,6 @@
 """Calendars: the open intervals of timetables over a range of days, and which of them are alike."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
@@ -90,12 +90,10 @@ def named(timetable: Timetable) -> str:
     return f"{timetable.policy} on {timetable.cluster}"
 
 
-def some(names: Sequence[str], few: int) -> str:
-    """Name the first few of many, and say how many more there are."""
-    listed = ", ".join(names[:few])
-    if len(names) > few:
-        return f"{listed} and {len(names) - few} more"
-    return listed
+def gated_by(timetable: Timetable) -> str:
+    """Name the targets of a policy; those by label are none before a cluster is asked."""
+    named_targets = ", ".join(map(str, timetable.targets))
+    return named_targets or "the objects that its targets select by label"
 
 
 def calendars(timetables: Iterable[Timetable], period: Period) -> tuple[Calendar, ...]:

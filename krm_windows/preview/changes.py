@@ -4,10 +4,10 @@ As text, or as Markdown to paste into a pull request.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import timedelta
 
 from krm_windows.escape.markdown import cell, code
-from krm_windows.preview.calendar import some
+from krm_windows.plurals import some
+from krm_windows.preview.bands import last_day
 from krm_windows.preview.clock import shown
 from krm_windows.preview.difference import Change, Difference, alike
 from krm_windows.preview.folding import Run, fold
@@ -109,10 +109,9 @@ def _clusters(group: Sequence[Difference]) -> str:
 
 
 def _days(one: Difference) -> str:
-    # The end is the midnight after the last day, so a moment before it is asked for its date.
-    first = one.begins.astimezone(one.zone)
-    last = (one.ends - timedelta.resolution).astimezone(one.zone)
-    return f"{first:%Y-%m-%d} to {last:%Y-%m-%d} ({one.zone.key})"
+    first = one.begins.astimezone(one.zone).date()
+    last = last_day(one.ends, one.zone)
+    return f"{first} to {last} ({one.zone.key})"
 
 
 def _sum(one: Difference) -> str:

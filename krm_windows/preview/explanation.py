@@ -15,7 +15,7 @@ from krm_windows.policy.days import days
 from krm_windows.policy.hooks import Hook, Hooks
 from krm_windows.policy.model import Freeze, Override, Spec, Window, WindowPolicy
 from krm_windows.policy.moments import Moment, Value
-from krm_windows.preview.calendar import named
+from krm_windows.preview.calendar import gated_by, named
 from krm_windows.preview.clock import shown, stamp
 
 _CLOCKS = """\
@@ -31,11 +31,7 @@ def render(policy: WindowPolicy, timetable: Timetable) -> str:
 
 
 def _lines(spec: Spec, timetable: Timetable) -> Iterator[str]:
-    # Targets by label are none before a cluster is asked.
-    targets = (
-        ", ".join(map(str, timetable.targets)) or "the objects that its targets select by label"
-    )
-    yield f"{named(timetable)} says when changes may reach {targets}."
+    yield f"{named(timetable)} says when changes may reach {gated_by(timetable)}."
     yield f"All times are wall-clock times in {spec.time_zone}."
     yield ""
     yield from _rules(spec, timetable.zone)

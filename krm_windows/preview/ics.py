@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from krm_windows.escape.icalendar import page, text
 from krm_windows.gate.decide import decide
 from krm_windows.gate.timetable import Timetable
+from krm_windows.plurals import some
 from krm_windows.preview import exceptions
-from krm_windows.preview.calendar import Calendar, some
+from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.exceptions import Span
 from krm_windows.schedule.timeline import Segment
 

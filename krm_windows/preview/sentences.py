@@ -6,7 +6,7 @@ from krm_windows import escape
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.timetable import Timetable
 from krm_windows.gate.zones import Zone
-from krm_windows.preview.calendar import named
+from krm_windows.preview.calendar import gated_by, named
 from krm_windows.preview.clock import shown
 
 
@@ -35,14 +35,11 @@ def turn(
     zone = timetable.zone
     # Another rule may decide the same: `stays open`.
     verb = "stays" if was.open is now.open else "becomes"
-    targets = (
-        ", ".join(map(str, timetable.targets)) or "the objects that its targets select by label"
-    )
     said = f"{named(timetable)} {verb} {_brief(now, zone)}"
     lines = [
         said,
         f"  without this change: {_brief(was, zone)}",
-        f"  targets: {targets}",
+        f"  targets: {gated_by(timetable)}",
     ]
     return "".join(f"{escape.line(line)}\n" for line in lines)
 

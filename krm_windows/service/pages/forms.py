@@ -133,6 +133,11 @@ def _link(outcome: Outcome) -> str:
     """Return the address of a pull request, empty where it is none that a browser may follow."""
     # Some program printed it: `javascript:` is an address, too.
     address = outcome.pull_request or ""
-    if urlsplit(address).scheme in ("http", "https"):
-        return address
-    return ""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        # A bracket that is not closed, say: no browser could follow it, either.
+        return ""
+    if parts.scheme not in ("http", "https"):
+        return ""
+    return address

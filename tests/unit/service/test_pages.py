@@ -596,7 +596,12 @@ class Forge:
 
 @pytest.mark.parametrize(
     ("address", "linked"),
-    [("https://forge.test/1?a=b", True), ("javascript:alert(1)", False), ("", False)],
+    [
+        ("https://forge.test/1?a=b", True),
+        ("javascript:alert(1)", False),
+        ("https://[forge.test/1", False),
+        ("", False),
+    ],
 )
 def test_what_is_proposed_is_not_said_to_be_saved(
     serve: Any,  # noqa: ANN401
