@@ -7,6 +7,7 @@ from itertools import chain
 from krm_windows import escape, results
 from krm_windows.checks import sarif
 from krm_windows.checks.sarif import Findings
+from krm_windows.escape import actions
 from krm_windows.plurals import counted
 from krm_windows.results import Result, Severity
 
@@ -58,7 +59,7 @@ def as_sarif(reports: Reports) -> str:
 
 def github(reports: Reports) -> str:
     """Return a workflow command of GitHub Actions for each finding."""
-    return escape.actions.commands(_commands(reports))
+    return actions.commands(_commands(reports))
 
 
 def _commands(reports: Reports) -> Iterator[str]:
@@ -79,7 +80,7 @@ def _command(report: Findings, result: Result) -> str:
     # GitHub shows title and message, and no field.
     if result.field:
         message = f"{result.path}: {message}"
-    return escape.actions.command(_LEVELS[result.severity], properties, message)
+    return actions.command(_LEVELS[result.severity], properties, message)
 
 
 FORMATS: dict[str, Callable[[Reports], str]] = {

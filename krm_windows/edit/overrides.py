@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
-from zoneinfo import ZoneInfo
 
 from krm_windows.checks.facts import end_of
 from krm_windows.edit.patches import AbsentError, check_cluster
@@ -134,7 +133,7 @@ def made(config: KubeObject, wanted: Wanted, at: datetime) -> KubeObject:
     return added(config, name, wanted.cluster, entry)
 
 
-def _bounds(wanted: Wanted, now: datetime, zone: ZoneInfo) -> tuple[str, str]:
+def _bounds(wanted: Wanted, now: datetime, zone: tzinfo) -> tuple[str, str]:
     """Return beginning and end as the policy is to have them.
 
     What ends at an instant begins at one; what ends on the wall clock (`18:00`, a date) begins
@@ -165,7 +164,7 @@ def _written(at: datetime) -> str:
     return at.isoformat(timespec="minutes")
 
 
-def _zone(policy: KubeObject) -> ZoneInfo:
+def _zone(policy: KubeObject) -> tzinfo:
     """Return the policy's time zone; UTC where it is wrong, which is found when it is audited."""
     name = policy.get("spec", "timeZone")
     if isinstance(name, str) and name in zones.names():

@@ -1,6 +1,6 @@
 """Plan to objects: one literal for each kind, so that the source looks like the manifest."""
 
-from krm_windows.emit import admission, alerts, apply_job, network, state_metrics
+from krm_windows.emit import admission, apply_job
 from krm_windows.emit.configmap import config_map
 from krm_windows.emit.cronjob import cron_job
 from krm_windows.emit.manifest import Identity, Manifest, identity
@@ -48,8 +48,13 @@ def restraints(plan: Plan) -> list[Manifest]:
 
 def extras(plan: Plan) -> list[Manifest]:
     """Return what the policy asks for besides."""
+    # Few policies ask for any.
+    if not plan.extras:
+        return []
+    from krm_windows.emit import alerts, network, state_metrics, time_intervals  # noqa: PLC0415
+
     emitters = {
-        "AlertmanagerTimeIntervals": _time_intervals,
+        "AlertmanagerTimeIntervals": time_intervals.objects,
         "NetworkPolicy": network.objects,
         "PrometheusRule": alerts.objects,
         "StateMetrics": state_metrics.objects,
@@ -60,10 +65,3 @@ def extras(plan: Plan) -> list[Manifest]:
         if name in plan.extras:
             found.extend(objects_of(plan))
     return found
-
-
-def _time_intervals(plan: Plan) -> list[Manifest]:
-    # Few policies ask for them, and what divides a timetable is long.
-    from krm_windows.emit import time_intervals  # noqa: PLC0415
-
-    return time_intervals.objects(plan)

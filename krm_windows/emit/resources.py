@@ -5,7 +5,6 @@ ResourceQuota that counts one refuses Pods that do not say it.
 """
 
 from collections.abc import Mapping
-from fractions import Fraction
 
 from krm_windows.policy.quantities import Quantity, read
 from krm_windows.policy.resources import Resources
@@ -53,5 +52,5 @@ def _pair(
     return asked, limited
 
 
-def _amount(quantity: Quantity) -> Fraction:
-    return quantity.amount
+def _amount(quantity: Quantity) -> int:
+    return quantity.nanos

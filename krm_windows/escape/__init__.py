@@ -1,28 +1,23 @@
 """Text from elsewhere, made harmless for what it is put into.
 
-A module for each medium, and nothing else escapes.
+A module for each medium, and nothing else escapes. Those that every command needs are here.
 
 Policies, manifests, file names and the words of other programs are written by people nobody knows.
 Whoever writes for a medium takes the function of that medium; what a command prints passes through
 `page` once more (`cli.output`).
 """
 
-from krm_windows.escape import actions, icalendar, markdown, prometheus
 from krm_windows.escape.records import json_line, json_page, json_text, sarif_text
 from krm_windows.escape.signs import Escaped, visible
 from krm_windows.escape.terminal import line, page, word
 
 __all__ = [
     "Escaped",
-    "actions",
-    "icalendar",
     "json_line",
     "json_page",
     "json_text",
     "line",
-    "markdown",
     "page",
-    "prometheus",
     "sarif_text",
     "visible",
     "word",

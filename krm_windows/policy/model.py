@@ -263,7 +263,7 @@ class Actuator(Part):
         """Yield what the gate could not run with."""
         # The Pod would be killed (OOMKilled) in every run.
         limit = self.resources.limits.memory
-        if limit is not None and limit.amount < _LEAST_MEMORY.amount:
+        if limit is not None and limit.nanos < _LEAST_MEMORY.nanos:
             must = f"must be at least {_LEAST_MEMORY}, or a run would be killed (OOMKilled)"
             path = "resources.limits.memory"
             yield Finding(rules.RESOURCES, must, str(limit), path=path)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
 from krm_windows import rules
@@ -81,7 +81,6 @@ _ZONED = re.compile(r"(.*\d) (?:[A-Z]{1,5}|[A-Za-z]+/[A-Za-z_/]+)", re.ASCII)
 _LENGTH_MARK = re.compile(r"^(?:\+ ?|after |for |pt?(?=\d))", re.ASCII)
 _ONE_OFF = "must be {}: it must not recur"
 
-_ANY_CASE = re.ASCII | re.IGNORECASE
 # Shapes are put together of these.
 _TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"
 _DATE = r"(?P<date>\d{4}-\d{2}-\d{2})"
@@ -377,8 +376,8 @@ _WEEKDAY = "(?:" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + ")"
 _WEEKDAY_ITEM = f"{_WEEKDAY}(?:-{_WEEKDAY})?"
 _OFFSET = r"(?P<offset>Z|[+-](?P<off_hour>\d{2}):(?P<off_minute>\d{2}))?"
 _Reader = Callable[[re.Match[str], Role], Recurrence | datetime | time]
-_DAYS = f"(?P<days>{'|'.join(NAMED_DAYS)}|{_WEEKDAY_ITEM}(?:,{_WEEKDAY_ITEM})*)"
-_NTH = rf"(?P<nth>{'|'.join(_ORDINALS)}) (?P<day>{_WEEKDAY})(?: \+(?P<shift>\d{{1,2}})d)?"
+_DAYS = f"(?i:(?P<days>{'|'.join(NAMED_DAYS)}|{_WEEKDAY_ITEM}(?:,{_WEEKDAY_ITEM})*))"
+_NTH = rf"(?i:(?P<nth>{'|'.join(_ORDINALS)}) (?P<day>{_WEEKDAY})(?: \+(?P<shift>\d{{1,2}})d)?)"
 
 
 # `12-20` and `20.12.`.
@@ -395,7 +394,7 @@ class Shape(NamedTuple):
     """
 
     name: str
-    patterns: tuple[re.Pattern[str], ...]
+    patterns: tuple[str, ...]
     read: _Reader
     meaning: str
     examples: tuple[str, ...]
@@ -404,10 +403,7 @@ class Shape(NamedTuple):
 SHAPES = (
     Shape(
         "Weekdays and a time",
-        (
-            re.compile(f"{_DAYS} {_TIME}", _ANY_CASE),
-            re.compile(f"{_TIME} {_DAYS}", _ANY_CASE),
-        ),
+        (f"{_DAYS} {_TIME}", f"{_TIME} {_DAYS}"),
         _weekdays,
         "Each of these days at that time; the time may also come first. Days are written with "
         "three letters or in full, in any case. A list uses commas without spaces, and a range "
@@ -430,10 +426,7 @@ SHAPES = (
     ),
     Shape(
         "The nth weekday of a month",
-        (
-            re.compile(f"{_NTH} {_TIME}", _ANY_CASE),
-            re.compile(f"{_TIME} {_NTH}", _ANY_CASE),
-        ),
+        (f"{_NTH} {_TIME}", f"{_TIME} {_NTH}"),
         _nth,
         "One weekday, `1st` to `5th` (or `first` to `fifth`) or `last`; months without a 5th "
         "are skipped. `+2d` means two days later (0 to 27 are allowed), possibly in the next "
@@ -450,7 +443,7 @@ SHAPES = (
     ),
     Shape(
         "A date",
-        (re.compile(_DATE, re.ASCII),),
+        (_DATE,),
         _date,
         "Midnight at the beginning of that day. As an end, midnight after it, so that the day "
         "itself is included.",
@@ -458,7 +451,7 @@ SHAPES = (
     ),
     Shape(
         "A date and a time",
-        (re.compile(f"{_DATE}T{_TIME}{_OFFSET}", re.ASCII),),
+        (f"{_DATE}T{_TIME}{_OFFSET}",),
         _date_time,
         "That minute on the wall clock of the policy's `timeZone`. With `Z` or an offset it is "
         "an instant, the same in every time zone.",
@@ -471,7 +464,7 @@ SHAPES = (
     ),
     Shape(
         "A time of day",
-        (re.compile(_TIME, re.ASCII),),
+        (_TIME,),
         _time_of_day,
         "Only as an end: the next such time after the beginning.",
         ("04:00", "4:00", "24:00"),
@@ -479,12 +472,18 @@ SHAPES = (
 )
 
 
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    # Only when a text is compared with it: most policies have one shape or two.
+    return re.compile(pattern, re.ASCII)
+
+
 def _shaped(words: str) -> tuple[Shape, re.Match[str]] | None:
     """Return the shape of a text, and where its parts are."""
     # The shapes exclude each other, as do the patterns of one, so their order does not matter.
     for shape in SHAPES:
         for pattern in shape.patterns:
-            found = pattern.fullmatch(words)
+            found = _compiled(pattern).fullmatch(words)
             if found:
                 return shape, found
     return None

@@ -8,7 +8,6 @@ to what is in the cluster.
 """
 
 import re
-from fractions import Fraction
 from typing import NamedTuple
 
 from krm_windows import rules
@@ -20,7 +19,11 @@ _BINARY: dict[str, int] = {f"{sign}i": 1024**power for power, sign in enumerate(
 _DECIMAL: dict[str, int] = {
     sign: 1000**power for power, sign in enumerate(["", "k", "M", "G", "T", "P", "E"])
 }
-_PARTS = {"m": 1000, "u": 1000**2, "n": 1000**3}
+# Kubernetes knows nothing finer than a thousand-millionth, and rounds up to it.
+_NANO = 1000**3
+_MILLI = _NANO // 1000
+# How many of them are one of what a suffix stands for.
+_PARTS = {"m": 1000**2, "u": 1000, "n": 1}
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _SUFFIX = r"[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2}|"
 _QUANTITY = re.compile(rf"({_NUMBER})({_SUFFIX})", re.ASCII)
@@ -40,35 +43,36 @@ for _sign in "KMGTPE":
 
 
 class Quantity(NamedTuple):
-    """An amount of processors or bytes.
+    """An amount of processors or bytes, counted in thousand-millionths of one (`n`).
 
     `is_binary`: whether it was written with a suffix such as `Mi`.
     """
 
-    amount: Fraction
+    nanos: int
     is_binary: bool = False
 
     def __str__(self) -> str:
         """Write it as Kubernetes does: with the greatest suffix that leaves a whole number."""
         # Below 1Ki Kubernetes writes a binary amount like any other.
-        if self.is_binary and self.amount >= _BINARY["Ki"]:
-            return _written(self.amount, _BINARY)
+        whole, rest = divmod(self.nanos, _NANO)
+        if self.is_binary and whole >= _BINARY["Ki"]:
+            return _written(whole, _BINARY)
         # Thousandths of a processor; of bytes there are none (see `size`).
-        if self.amount.denominator > 1:
-            return f"{self.amount * _PARTS['m']}m"
+        if rest:
+            return f"{self.nanos // _MILLI}m"
         # Any suffix would divide zero.
-        if not self.amount:
+        if not whole:
             return "0"
-        return _written(self.amount, _DECIMAL)
+        return _written(whole, _DECIMAL)
 
 
-def _written(amount: Fraction, units: dict[str, int]) -> str:
+def _written(amount: int, units: dict[str, int]) -> str:
     # Greater units come later, and the greatest that fits is taken.
     fitting = [suffix for suffix, unit in units.items() if amount % unit == 0]
     suffix = ""
     if fitting:
         suffix = fitting[-1]
-    return f"{amount / units.get(suffix, 1)}{suffix}"
+    return f"{amount // units.get(suffix, 1)}{suffix}"
 
 
 def processors(text: str) -> Quantity:
@@ -77,7 +81,7 @@ def processors(text: str) -> Quantity:
     Raises `RefusedError` for what is none, or finer than a thousandth.
     """
     found = read(text)
-    if (found.amount * _PARTS["m"]).denominator > 1:
+    if found.nanos % _MILLI:
         raise _refused("must be a multiple of 1m, a thousandth of a CPU", text)
     return found
 
@@ -85,7 +89,7 @@ def processors(text: str) -> Quantity:
 def size(text: str) -> Quantity:
     """Read a number of bytes; raises `RefusedError` for what is none, or part of a byte."""
     found = read(text)
-    if found.amount.denominator > 1:
+    if found.nanos % _NANO:
         must = "must be a whole number of bytes: the suffix m means thousandths"
         # `64m` is less than a byte, and hardly ever meant.
         meant = None
@@ -104,21 +108,35 @@ def read(text: str) -> Quantity:
         must = "must be a Kubernetes quantity such as 100m, 1, 64Mi or 1Gi"
         raise _refused(must, text, _corrected(text))
     number, suffix = found.groups()
-    # `1.` is a number to Kubernetes, and none to Fraction.
-    amount = _amount(Fraction(number.rstrip(".")), suffix)
-    if not 0 <= amount <= _MOST:
+    nanos = _nanos(number, suffix)
+    if not 0 <= nanos <= _MOST * _NANO:
         raise _refused(f"must be from 0 to {_MOST}", text)
-    return Quantity(amount, is_binary=suffix in _BINARY)
+    return Quantity(nanos, is_binary=suffix in _BINARY)
 
 
-def _amount(number: Fraction, suffix: str) -> Fraction:
+def _nanos(number: str, suffix: str) -> int:
+    """Return how many thousand-millionths `1.5` with a suffix is, rounded up."""
+    whole, _, decimals = number.partition(".")
+    unit, divisor = _unit(suffix)
+    # In whole numbers: 1.5 is 15 of a tenth.
+    numerator = int(f"{whole}{decimals}") * unit
+    denominator: int = 10 ** len(decimals) * divisor
+    return -(-numerator // denominator)
+
+
+def _unit(suffix: str) -> tuple[int, int]:
+    """Return how many thousand-millionths a suffix stands for, as numerator and denominator."""
     if suffix in _PARTS:
-        return number / _PARTS[suffix]
+        return _PARTS[suffix], 1
     unit = _BINARY.get(suffix) or _DECIMAL.get(suffix)
-    if unit is None:
-        # `1e3`: a power of ten.
-        return number * Fraction(f"1{suffix}")
-    return number * unit
+    if unit:
+        return unit * _NANO, 1
+    # `1e3`: a power of ten.
+    exponent = int(suffix[1:])
+    power: int = 10 ** abs(exponent)
+    if exponent < 0:
+        return _NANO, power
+    return power * _NANO, 1
 
 
 def _corrected(text: str) -> str | None:

@@ -72,6 +72,6 @@ def _exceeding(
     """Yield what is asked for beyond what may be used, which the API server refuses."""
     # `spec.containers[].resources.requests: must be less than or equal to … limit` (core/v1).
     for name, asked in requests.items():
-        if name in limits and asked.amount > limits[name].amount:
+        if name in limits and asked.nanos > limits[name].nanos:
             must = f"must not exceed the limit, {limits[name]}"
             yield Finding(rules.RESOURCES, must, str(asked), path=f"requests.{name}")

@@ -9,10 +9,9 @@ put right here, for the cluster does the same.
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import islice
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
 
 from krm_windows.gate.recurrence import EVERY_MONTH, Recurrence
 from krm_windows.schedule import cron, zones
@@ -72,7 +71,7 @@ class _Time(NamedTuple):
 class _Clock(NamedTuple):
     """Go's `time.Location`."""
 
-    zone: ZoneInfo
+    zone: tzinfo
 
     def at(self, utc: datetime) -> _Time:
         return _Time(utc, utc.astimezone(self.zone).replace(tzinfo=None))

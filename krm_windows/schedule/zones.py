@@ -1,12 +1,11 @@
 """The IANA time zones as the `tzdata` package has them, and never as the host does."""
 
 import struct
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from functools import cache
 from io import BytesIO
 from pkgutil import get_data
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
 
 from krm_windows.gate.zones import Clock, Transition
 
@@ -48,11 +47,14 @@ def release() -> str:
 
 
 @cache
-def zone(name: str) -> ZoneInfo:
+def zone(name: str) -> tzinfo:
     """Return the IANA zone `name` with all its past; raise `LookupError` for an unknown one.
 
     Only what the package has is read, so that no build depends on its host's zones.
     """
+    # The function, which goes by the rules that a timetable carries, seldom needs it.
+    from zoneinfo import ZoneInfo  # noqa: PLC0415
+
     return ZoneInfo.from_file(BytesIO(_content(name)), name)
 
 

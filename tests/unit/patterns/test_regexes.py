@@ -18,6 +18,7 @@ from regexes import fault
 
 import krm_windows
 from krm_windows.krm import outline
+from krm_windows.policy import moments
 from krm_windows.policy.parts import Leaf
 
 ROOT = Path(krm_windows.__file__).parent
@@ -43,6 +44,7 @@ ESCAPED = {
     "krm.difference",
     "krm.writer",
     "policy.fields",
+    "policy.moments",
     "escape.signs",
 }
 # What they compile, by an argument; the names of those that take none are enough.
@@ -50,6 +52,9 @@ MADE: dict[str, dict[str, Iterable[object]]] = {
     "krm.outline": {"_open": outline._OPEN, "_comment": range(3), "_dash": range(3)},
     "krm.difference": {"_simple": ()},
     "krm.writer": {"_escaped": (), "_unliteral": ()},
+    "policy.moments": {
+        "_compiled": [pattern for shape in moments.SHAPES for pattern in shape.patterns]
+    },
     "escape.signs": {"hidden": ()},
 }
 # What walks directories, other than `workspace.walk`: the program's own, and a copy of ours.
@@ -205,7 +210,7 @@ def test_patterns_are_found() -> None:
         "policy.fields.Label",
         "policy.schedules._ODD",
         "migrate.faults._DEAD",
-        "policy.moments.SHAPES",
+        "policy.moments._compiled",
     } <= names
 
 

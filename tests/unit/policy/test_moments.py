@@ -451,7 +451,7 @@ def fitting(text: str) -> Iterator[str]:
     """Give the name of a shape for each of its patterns that a text has."""
     for shape in moments.SHAPES:
         for pattern in shape.patterns:
-            if pattern.fullmatch(text):
+            if moments._compiled(pattern).fullmatch(text):
                 yield shape.name
 
 
