@@ -111,10 +111,7 @@ class Evaluator:
         Raises Problem for a cluster that it does not name.
         """
         source = self._source(stored)
-        # As a build does: the policy itself may say which cluster it is for.
-        name = cluster
-        if name is None:
-            name = source.build_for
+        name = _meant(cluster, source)
         if cluster is not None and cluster not in source.patches:
             _refuse(stored, cluster, source)
         files = self._files(stored, name)
@@ -217,8 +214,8 @@ class Evaluator:
     def _key(self, stored: Stored, cluster: str | None) -> Hashable:
         """Return what the hours of a cluster depend on: equal where they are the same."""
         name = cluster
-        if name is None and self._is_timed_by_targets(stored):
-            name = self._source(stored).build_for
+        if self._is_timed_by_targets(stored):
+            name = _meant(cluster, self._source(stored))
         return stored.identity, cluster, self._files(stored, name).digest
 
     def _known_key(self, stored: Stored, cluster: str | None) -> Hashable | None:
@@ -228,9 +225,7 @@ class Evaluator:
         source = self._sources.get(stored.identity)
         if source is None:
             return None
-        name = cluster
-        if name is None:
-            name = source.build_for
+        name = _meant(cluster, source)
         files = self._resources.known(stored, name)
         if files is None:
             return None
@@ -308,6 +303,14 @@ def state_record(stored: Stored, version: Version, decision: Decision) -> dict[s
         "timeZone": timetable.zone.key,
         **records.state(decision, timetable.zone),
     }
+
+
+def _meant(cluster: str | None, source: load.Source) -> str | None:
+    """Return the cluster that is asked about; where none is named, that of the policy itself."""
+    # As a build does: the policy may say which cluster it is for.
+    if cluster is None:
+        return source.build_for
+    return cluster
 
 
 def _refuse(stored: Stored, cluster: str, source: load.Source) -> None:

@@ -77,12 +77,12 @@ class Keys:
         self._reader = ThreadPoolExecutor(1, "keys")
         self._reading: Future[None] | None = None
         for address in (issuer, source):
-            if address is not None and "://" in address:
+            if address is not None and _is_url(address):
                 addresses.confidential(address)
         if source is None:
             # They are found by its name.
             addresses.confidential(issuer)
-        elif "://" not in source:
+        elif not _is_url(source):
             bounded.read_file(Path(source), most=_MOST)
 
     def awaited(self, token: str) -> "Future[None] | None":
@@ -176,7 +176,7 @@ class Keys:
 
     def _text(self) -> bytes:
         source = self._source
-        if source is not None and "://" not in source:
+        if source is not None and not _is_url(source):
             return bounded.read_file(Path(source), most=_MOST)
         if source is None:
             # OpenID Connect Discovery 1.0, 4.
@@ -189,6 +189,11 @@ class Keys:
             # An answer that anybody on the way could forge has no keys.
             addresses.confidential(source)
         return _fetched(source)
+
+
+def _is_url(source: str) -> bool:
+    """Say whether keys are at an address; else they are in a file."""
+    return "://" in source
 
 
 def _header(token: str) -> dict[str, object]:

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 Record = Mapping[str, object]
@@ -46,30 +46,39 @@ class Log:
         self.write({"time": f"{stamp}.{int(now % 1 * 1000):03d}Z", "event": event, **found})
 
     def metrics(self) -> list[str]:
-        """Return the counts as Prometheus reads them (text format 0.0.4)."""
+        """Return the counts as lines that Prometheus reads (text format 0.0.4)."""
         with self._lock:
             requests = sorted(self.requests.items())
             buckets = sorted(self.buckets.items())
             seconds = sorted(self.seconds.items())
-        counted: Counter[str] = Counter()
-        lines = [
-            "# HELP krm_windows_requests_total Requests by operation and status.",
-            "# TYPE krm_windows_requests_total counter",
-        ]
-        for (operation, status), number in requests:
-            counted[operation] += number
-            labels = f'operation="{operation}",status="{status}"'
-            lines.append(f"krm_windows_requests_total{{{labels}}} {number}")
-        name = "krm_windows_request_duration_seconds"
-        lines.append(f"# HELP {name} How long requests took.")
-        lines.append(f"# TYPE {name} histogram")
-        for operation, total in seconds:
-            for (each, bound), number in buckets:
-                if each == operation:
-                    lines.append(
-                        f'{name}_bucket{{operation="{operation}",le="{bound:g}"}} {number}'
-                    )
-            lines.append(f'{name}_bucket{{operation="{operation}",le="+Inf"}} {counted[operation]}')
-            lines.append(f'{name}_sum{{operation="{operation}"}} {total:g}')
-            lines.append(f'{name}_count{{operation="{operation}"}} {counted[operation]}')
-        return lines
+        return [*_requests(requests), *_durations(requests, buckets, seconds)]
+
+
+def _requests(requests: Iterable[tuple[tuple[str, int], int]]) -> Iterator[str]:
+    yield "# HELP krm_windows_requests_total Requests by operation and status."
+    yield "# TYPE krm_windows_requests_total counter"
+    for (operation, status), number in requests:
+        labels = f'operation="{operation}",status="{status}"'
+        yield f"krm_windows_requests_total{{{labels}}} {number}"
+
+
+def _durations(
+    requests: Iterable[tuple[tuple[str, int], int]],
+    buckets: Sequence[tuple[tuple[str, float], int]],
+    seconds: Iterable[tuple[str, float]],
+) -> Iterator[str]:
+    """Yield a histogram for each operation: its buckets, then its sum and its count."""
+    counted: Counter[str] = Counter()
+    for (operation, _), number in requests:
+        counted[operation] += number
+    name = "krm_windows_request_duration_seconds"
+    yield f"# HELP {name} How long requests took."
+    yield f"# TYPE {name} histogram"
+    for operation, total in seconds:
+        label = f'operation="{operation}"'
+        for (each, bound), number in buckets:
+            if each == operation:
+                yield f'{name}_bucket{{{label},le="{bound:g}"}} {number}'
+        yield f'{name}_bucket{{{label},le="+Inf"}} {counted[operation]}'
+        yield f"{name}_sum{{{label}}} {total:g}"
+        yield f"{name}_count{{{label}}} {counted[operation]}"

@@ -34,13 +34,15 @@ class Found:
 class Form:
     """What a form shows: its texts, what was found of each, and what else is to be said.
 
-    `was` are the texts as the form began: what differs is what somebody typed.
+    `was` are the texts as the form began: what differs is what somebody typed. `etag` is the
+    version of the policy then, and `seen` the commit that last changed its file; both are empty
+    for a form whose change holds for any version.
     """
 
     texts: dict[str, str]
-    was: dict[str, str]
-    etag: str
-    seen: str
+    was: dict[str, str] = field(default_factory=dict)
+    etag: str = ""
+    seen: str = ""
     found: dict[str, list[Found]] = field(default_factory=dict)
     general: list[Found] = field(default_factory=list)
     meanwhile: tuple[Entry, ...] = ()

@@ -53,7 +53,7 @@ class Effect:
 async def show(call: Call) -> Response:
     """Show the form."""
     stored = call.stored()
-    form = Form(dict.fromkeys(FIELDS, ""), {}, "", "")
+    form = Form(dict.fromkeys(FIELDS, ""))
     # So that a tired reader can confirm it as it is.
     form.texts["for"] = _DEFAULT_LENGTH
     form.texts["requested-by"] = call.caller.person.name
@@ -132,7 +132,7 @@ async def prune(call: Call) -> Response:
 def _sent_form(call: Call) -> Form:
     sent = call.form()
     texts = {name: sent.get(name, "").strip() for name in FIELDS}
-    return Form(texts, {}, "", "")
+    return Form(texts)
 
 
 def _wanted(call: Call, stored: Stored, form: Form, now: datetime) -> Wanted | None:
