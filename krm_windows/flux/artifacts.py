@@ -8,8 +8,9 @@ said of it.
 
 from collections.abc import Iterable, Iterator
 from posixpath import basename, join, normpath
+from typing import NamedTuple
 
-from krm_windows.flux.model import Identity, Object, reference
+from krm_windows.flux.model import Object, ObjectIdentity, reference
 from krm_windows.krm import Value
 
 # The kinds of sources that Flux' own controllers fetch are in `sources`; this one is made of them.
@@ -21,24 +22,32 @@ _CONTENTS = "**"
 _GLOB = "*?[]{"
 _ARTIFACT = "@artifact/"
 
-Copied = tuple[str, str, str]
-"""An alias, a directory of that source, and where in the artifact it is."""
+
+class _Copy(NamedTuple):
+    """A directory of a source, known by its alias, and where in the artifact it is copied to.
+
+    `directory` is empty where it is copied in part.
+    """
+
+    alias: str
+    directory: str
+    target: str
 
 
 def directories(
-    source: Identity,
+    source: ObjectIdentity,
     path: str,
     known: Iterable[Object],
-) -> Iterator[tuple[Identity, str]]:
+) -> Iterator[tuple[ObjectIdentity, str]]:
     """Yield each source, with the directory in it that the artifact `source` has at `path`."""
     for item in known:
-        if (item.group, item.kind) != _GENERATOR or item.namespace != source[2]:
+        if (item.group, item.kind) != _GENERATOR or item.namespace != source.namespace:
             continue
         # Its artifacts are templates of names, which are not filled in here.
         if item.get("spec", "pathPattern"):
             continue
         for artifact in item.parts("spec", "artifacts"):
-            if artifact.get("name") == source[3]:
+            if artifact.get("name") == source.name:
                 yield from _at(item, artifact.get("copy"), path)
 
 
@@ -46,22 +55,22 @@ def _at(
     item: Object,
     copies: Value,
     path: str,
-) -> Iterator[tuple[Identity, str]]:
+) -> Iterator[tuple[ObjectIdentity, str]]:
     """Yield the source, and the directory in it, that a path of an artifact is copied from."""
     # Two copies at one path make a directory that no repository has.
     touching = [each for each in _copies(copies) if _touches(each, path)]
     if len(touching) != 1:
         return
-    [(alias, directory, target)] = touching
-    source = _sources(item).get(alias)
-    below = _below(path, target)
-    if source is None or below is None or not directory:
+    [copy] = touching
+    source = _sources(item).get(copy.alias)
+    below = _below(path, copy.target)
+    if source is None or below is None or not copy.directory:
         return
     # `apps` of an artifact that has `@repo/deploy/**` at `.` is `deploy/apps` of that source.
-    yield source, normpath(join(directory, below))
+    yield source, normpath(join(copy.directory, below))
 
 
-def _sources(item: Object) -> dict[str, Identity | None]:
+def _sources(item: Object) -> dict[str, ObjectIdentity | None]:
     """Return the sources of a generator by their aliases."""
     found = {}
     for index, entry in enumerate(item.parts("spec", "sources")):
@@ -71,8 +80,8 @@ def _sources(item: Object) -> dict[str, Identity | None]:
     return found
 
 
-def _copies(copies: Value) -> Iterator[Copied]:
-    """Yield what is copied where; an empty directory stands for one that is copied in part."""
+def _copies(copies: Value) -> Iterator[_Copy]:
+    """Yield what is copied where."""
     if not isinstance(copies, list):
         return
     for copy in copies:
@@ -81,10 +90,10 @@ def _copies(copies: Value) -> Iterator[Copied]:
         # `@repo/deploy/**`: the alias of a source, and what is copied from it.
         origin_text = str(copy.get("from", "")).removeprefix("@")
         alias, _, origin = origin_text.partition("/")
-        directory, place = _copied(origin, str(copy.get("to", "")))
+        directory, target = _copied(origin, str(copy.get("to", "")))
         if not _is_whole(copy, directory):
             directory = ""
-        yield alias, directory, place
+        yield _Copy(alias, directory, target)
 
 
 def _copied(origin: str, to: str) -> tuple[str, str]:
@@ -109,10 +118,9 @@ def _is_whole(copy: dict[str, Value], directory: str) -> bool:
     return not any(sign in directory for sign in _GLOB)
 
 
-def _touches(copied: Copied, path: str) -> bool:
+def _touches(copy: _Copy, path: str) -> bool:
     """Whether a copy fills a path, or something in it."""
-    _, _, place = copied
-    return _below(path, place) is not None or _below(place, path) is not None
+    return _below(path, copy.target) is not None or _below(copy.target, path) is not None
 
 
 def _below(path: str, directory: str) -> str | None:

@@ -12,7 +12,15 @@ from krm_windows import rules
 from krm_windows.flux import artifacts, entrances, policies, resourcesets, substitution
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.closure import GROUP, joined, kustomization_file, window_policies
-from krm_windows.flux.model import Cluster, Gate, Identity, Kustomization, Notice, Object
+from krm_windows.flux.model import (
+    Cluster,
+    Gate,
+    Identity,
+    Kustomization,
+    Notice,
+    Object,
+    ObjectIdentity,
+)
 from krm_windows.flux.objects import substituted
 from krm_windows.flux.policies import WrittenPolicy
 from krm_windows.flux.sources import NAME, Hints, Sources, below
@@ -381,7 +389,7 @@ def _directory(
         return None
     origins = iter([(source, path)])
     # An artifact is put together of other sources; any other source is one itself.
-    if source[1] == artifacts.KIND:
+    if source.kind == artifacts.KIND:
         origins = artifacts.directories(source, path, state.known.values())
     for origin, directory in origins:
         home = state.sources.home(origin)
@@ -393,7 +401,7 @@ def _directory(
 def _placed(
     tree: Checkout,
     state: _State,
-    source: Identity,
+    source: ObjectIdentity,
     directory: str,
 ) -> str:
     """Return where a directory of a source is that was taken for the repository by its name.
@@ -401,7 +409,7 @@ def _placed(
     An artifact may be a part of it, one that has the cluster's own directory: what is not at the
     top is looked for above that.
     """
-    if not state.sources.assumed or source[1] == "GitRepository" or tree.is_directory(directory):
+    if not state.sources.assumed or source.kind == "GitRepository" or tree.is_directory(directory):
         return directory
     return entrances.in_part(tree, state.root, directory) or directory
 
@@ -425,19 +433,19 @@ def _not_followed(
     if found is None:
         reason = _reason(state, source)
         message = f"it is not read: {reason}"
-        return Notice(rules.NOT_FOLLOWED, message, about=own, fact=reason, of=str(kustomization))
+        return Notice(
+            rules.NOT_FOLLOWED, message, about=own, fact=reason, of=kustomization.identity
+        )
     if tree.real(found) is None:
         return Notice(rules.NOT_FOLLOWED, f"its path {path} leads out of the repository", about=own)
     # An artifact may hold a part of the repository only.
-    if source[1] != "GitRepository":
-        named = f"{source[1]} {source[2]}/{source[3]}"
-        message = f"{found} not found here, and {named} may be another part"
+    if source.kind != "GitRepository":
+        message = f"{found} not found here, and {source} may be another part"
         return Notice(rules.NOT_FOLLOWED, message, about=own)
     # A branch of its own, where nothing says which one the cluster follows.
     branch = state.sources.undecided_branch(source)
     if branch:
-        named = f"{source[1]} {source[2]}/{source[3]}"
-        message = f"its path {path} is not in this checkout, and {named} is the branch {branch}"
+        message = f"its path {path} is not in this checkout, and {source} is the branch {branch}"
         return Notice(rules.NOT_FOLLOWED, message, about=own)
     return Notice(rules.BUILD_FAILED, f"its path {path} does not exist", about=own)
 
@@ -453,10 +461,10 @@ _CHANGING = {
 }
 
 
-def _reason(state: _State, source: Identity) -> str:
-    if source[1] != artifacts.KIND:
-        return state.sources.foreign(source)
-    return f"no directory of this repository is known for {source[1]} {source[2]}/{source[3]}"
+def _reason(state: _State, source: ObjectIdentity) -> str:
+    if source.kind != artifacts.KIND:
+        return state.sources.why_foreign(source)
+    return f"no directory of this repository is known for {source}"
 
 
 def _changes(own: Object | None) -> dict[str, Value]:

@@ -6,15 +6,44 @@ Clusters, their Kustomizations, what each applies, and the policies that gate th
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from krm_windows.gate.timetable import Target
-from krm_windows.gateable import SOURCE, group_of
+from krm_windows.gateable import KUSTOMIZE, SOURCE, group_of
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.results import ResourceRef
 from krm_windows.rules import Rule
 
 Identity = tuple[str, str, str, str]
 """Group, kind, namespace, name: the version of an API makes no other object."""
+
+
+class ObjectIdentity(NamedTuple):
+    """An `Identity` whose parts have names.
+
+    `group` is empty for the core group, `namespace` for an object of the whole cluster.
+    """
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+    @classmethod
+    def of_target(cls, target: Target) -> "ObjectIdentity":
+        """Return which object a target is."""
+        return cls(target.group, target.kind, target.namespace, target.name)
+
+    @property
+    def path(self) -> str:
+        """`namespace/name`, or the name alone."""
+        if not self.namespace:
+            return self.name
+        return f"{self.namespace}/{self.name}"
+
+    def __str__(self) -> str:
+        """Name it as `Kustomization flux-system/apps`."""
+        return f"{self.kind} {self.path}"
 
 
 @dataclass(frozen=True)
@@ -67,9 +96,9 @@ class Object:
         return group_of(self.api_version)
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> ObjectIdentity:
         """What makes it the same object in the cluster."""
-        return self.group, self.kind, self.namespace, self.name
+        return ObjectIdentity(self.group, self.kind, self.namespace, self.name)
 
     @property
     def ref(self) -> ResourceRef:
@@ -83,9 +112,7 @@ class Object:
 
     def __str__(self) -> str:
         """Name it as `Kustomization flux-system/apps`."""
-        if self.namespace:
-            return f"{self.kind} {self.namespace}/{self.name}"
-        return f"{self.kind} {self.name}"
+        return str(self.identity)
 
     def get(self, *path: str | int) -> Value:
         """Give the value of a field, None where there is none or the object cannot be read."""
@@ -129,7 +156,7 @@ class Notice:
     """Something that was met while following.
 
     Left out, or not to be built; `about` is the object, if it is one. What several objects meet
-    with for one reason has the same `fact`, and each its own `of`.
+    with for one reason has the same `fact`, and is met at another object, `of`, each time.
     """
 
     rule: Rule
@@ -138,7 +165,7 @@ class Notice:
     line: int = 1
     about: Object | None = None
     fact: str = ""
-    of: str = ""
+    of: ObjectIdentity | None = None
     column: int = 1
 
 
@@ -162,10 +189,16 @@ class Kustomization:
     @property
     def namespace(self) -> str:
         """Its namespace."""
-        return self.key.partition("/")[0]
+        return self.identity.namespace
+
+    @property
+    def identity(self) -> ObjectIdentity:
+        """Which object it is, even where no file has that."""
+        namespace, _, name = self.key.partition("/")
+        return ObjectIdentity(KUSTOMIZE, "Kustomization", namespace, name)
 
     @cached_property
-    def source(self) -> Identity | None:
+    def source(self) -> ObjectIdentity | None:
         """The source it applies, None where that is not known."""
         if self.own is None:
             return None
@@ -218,7 +251,7 @@ class Kustomization:
 
     def __str__(self) -> str:
         """Name it as `Kustomization flux-system/apps`."""
-        return f"Kustomization {self.key}"
+        return str(self.identity)
 
 
 @dataclass(frozen=True)
@@ -248,10 +281,7 @@ class Gate:
     @cached_property
     def identities(self) -> frozenset[Identity]:
         """What it gates."""
-        found = set()
-        for target in self.targets:
-            found.add((target.group, target.kind, target.namespace, target.name))
-        return frozenset(found)
+        return frozenset(map(ObjectIdentity.of_target, self.targets))
 
 
 @dataclass(frozen=True)
@@ -303,7 +333,7 @@ def reference(
     item: Object,
     namespace: str,
     *path: str | int,
-) -> Identity | None:
+) -> ObjectIdentity | None:
     """Read a reference to a source; `namespace` is the object's own, which it has unless given."""
     kind = item.text(*path, "kind")
     name = item.text(*path, "name")
@@ -311,4 +341,4 @@ def reference(
     if not kind or not name:
         return None
     where = item.text(*path, "namespace") or namespace
-    return (SOURCE, kind, where, name)
+    return ObjectIdentity(SOURCE, kind, where, name)

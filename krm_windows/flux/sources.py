@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from posixpath import join, normpath
 
-from krm_windows.flux.model import Identity, Object, reference
+from krm_windows.flux.model import Identity, Object, ObjectIdentity, reference
 from krm_windows.gateable import HELM, KUSTOMIZE, SOURCE
 from krm_windows.krm import InputError
 
@@ -59,9 +59,9 @@ class Given:
             named = f"{self.namespace}/{self.name}"
         return f"{named}={self.directory}"
 
-    def means(self, source: Identity) -> bool:
+    def means(self, source: ObjectIdentity) -> bool:
         """Whether it is about a source."""
-        return self.name == source[3] and self.namespace in ("", source[2])
+        return self.name == source.name and self.namespace in ("", source.namespace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Sync:
     """
 
     item: Object
-    source: Identity
+    source: ObjectIdentity
     directory: str
     address: str = ""
     branch: str = ""
@@ -128,7 +128,7 @@ class Sources:
         if self.sync is not None:
             self.addresses |= {self.sync.address, self._declared(self.sync.source)} - {""}
 
-    def home(self, source: Identity) -> str | None:
+    def home(self, source: ObjectIdentity) -> str | None:
         """Return the directory of this repository that a source is, `.` for all of it.
 
         It is None where the source is another repository.
@@ -143,12 +143,12 @@ class Sources:
             return self.sync.directory
         return None
 
-    def _assumed_home(self, source: Identity) -> str | None:
+    def _assumed_home(self, source: ObjectIdentity) -> str | None:
         """Return the directory that a source is where nothing says what syncs the cluster."""
         if self._is_here(source):
             return "."
         # Nothing says so but the name that `flux bootstrap` gives, so the user is warned.
-        if source[2:] == (NAME, NAME) and not self._is_elsewhere(source):
+        if source.path == f"{NAME}/{NAME}" and not self._is_elsewhere(source):
             self.assumed = True
             return "."
         return None
@@ -187,29 +187,29 @@ class Sources:
         # A branch that is not known is taken for the same.
         return bool(own) and bool(other) and own != other
 
-    def undecided_branch(self, source: Identity) -> str:
+    def undecided_branch(self, source: ObjectIdentity) -> str:
         """Return the branch of a source, if it may be another one than is checked out.
 
         That is so where nothing says which branch syncs the cluster. Empty where it is known.
         """
         is_given = any(each.means(source) for each in self.given)
         # The source of the usual name is the one that syncs the cluster.
-        if is_given or source[2:] == (NAME, NAME):
+        if is_given or source.path == f"{NAME}/{NAME}":
             return ""
         if self.sync is not None and (self.sync.branch or self.sync.source in self.known):
             return ""
         return _branch(self.known.get(source))
 
-    def foreign(self, source: Identity) -> str:
+    def why_foreign(self, source: ObjectIdentity) -> str:
         """Say why a source is not followed."""
-        named = f"{source[1]} {source[2]}/{source[3]}"
+        named = str(source)
         address = self._declared(source)
         if self._is_elsewhere(source):
             # One repository may be pushed as several artifacts, a directory each.
-            if source[1] == "OCIRepository":
+            if source.kind == "OCIRepository":
                 return (
                     f"{named} is another artifact, {address}; if it is a directory of this "
-                    f"repository, add `--source {source[2]}/{source[3]}=DIR`"
+                    f"repository, add `--source {source.path}=DIR`"
                 )
             return f"{named} is another repository, {address}"
         if address in self.addresses:
@@ -219,7 +219,7 @@ class Sources:
             )
         if address:
             named = f"{named}, {address},"
-        advice = f"if it is, add `--source {source[2]}/{source[3]}=.`"
+        advice = f"if it is, add `--source {source.path}=.`"
         return f"it is unknown whether {named} is this repository; {advice}"
 
 
@@ -250,7 +250,7 @@ def synced(item: Object, namespace: str, root: str) -> Sync | None:
     if not kind or directory is None:
         return None
     # The operator names the source like the namespace where `sync.name` says nothing.
-    source = (SOURCE, kind, home, item.text(*path, "name") or home)
+    source = ObjectIdentity(SOURCE, kind, home, item.text(*path, "name") or home)
     _, _, branch = item.text(*path, "ref").partition(_BRANCHES)
     return Sync(item, source, directory, normal(item.text(*path, "url")), branch)
 
@@ -271,7 +271,7 @@ def _of_kustomization(
     directory = None
     # `flux-system/flux-system`, as `flux bootstrap` names it.
     if item.name == namespace:
-        directory = _offset(source[1], root, path)
+        directory = _offset(source.kind, root, path)
     # `.` is below everything, and so says nothing of this cluster.
     elif below("", path) == root != ".":
         directory = "."

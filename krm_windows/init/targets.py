@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from krm_windows import gateable, rules
 from krm_windows.checks.repository import movement, order
-from krm_windows.checks.repository.gated import GatedCluster, identity
+from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.flux import Cluster, Gate, Kustomization, Object, objects, substitution
 from krm_windows.flux.locations import locate
-from krm_windows.flux.model import Identity
+from krm_windows.flux.model import Identity, ObjectIdentity
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.system.checkout import Checkout
@@ -58,9 +58,7 @@ def propose(cluster: Cluster, tree: Checkout) -> Proposed:
     """
     existing = GatedCluster(cluster)
     remote = frozenset(_elsewhere(cluster))
-    delivered = {
-        identity(each): each for each in _delivered(cluster) if identity(each) not in remote
-    }
+    delivered = {each.identity: each for each in _delivered(cluster) if each.identity not in remote}
     # No target has two policies: it would be open only while both are.
     gated = set(filter(existing.gates, delivered))
     shared = set(_sharing(cluster, delivered)) - gated
@@ -95,7 +93,7 @@ def propose(cluster: Cluster, tree: Checkout) -> Proposed:
 
 def _sharing(
     cluster: Cluster,
-    delivered: Mapping[Identity, Kustomization],
+    delivered: Mapping[ObjectIdentity, Kustomization],
 ) -> Iterator[Identity]:
     """Yield the Kustomizations that apply what the root applies as well."""
     direct = {item.identity for item in cluster.first.objects}
@@ -137,7 +135,7 @@ def _delivered(cluster: Cluster) -> Iterator[Kustomization]:
     """Yield the Kustomizations that are objects of a cluster, but for its root."""
     for each in cluster.kustomizations.values():
         # One that only `flux create` made is no object of Git, and so not known here.
-        if each is not cluster.first and identity(each) in cluster.objects:
+        if each is not cluster.first and each.identity in cluster.objects:
             yield each
 
 
@@ -198,14 +196,14 @@ def _blocking(cluster: Cluster, wanted: Collection[Identity]) -> dict[Identity, 
         dependency = cluster.kustomizations.get(finding.current or "")
         if finding.rule is not rules.DEPENDS_BLOCKED or dependency is None:
             continue
-        blocking = identity(dependency)
+        blocking = dependency.identity
         # Of another policy it is not for this one to say.
         if blocking in wanted:
             found[blocking] = str(finding.about)
     return found
 
 
-def _moving(cluster: Cluster, wanted: Collection[Identity]) -> frozenset[Identity]:
+def _moving(cluster: Cluster, wanted: Collection[Identity]) -> frozenset[ObjectIdentity]:
     """Return what would change by itself if only `wanted` were gated, as `check --repo` says."""
     if not wanted:
         return frozenset()
@@ -215,20 +213,11 @@ def _moving(cluster: Cluster, wanted: Collection[Identity]) -> frozenset[Identit
         moving = finding.about
         # A source that moves is harmless once the release is closed that takes what it has; the
         # source itself stays open, as others may need it.
-        if finding.rule is rules.SOURCE_MOVES:
-            moving = _named(cluster, finding.of)
+        if finding.rule is rules.SOURCE_MOVES and finding.of is not None:
+            _, moving = cluster.objects[finding.of]
         if moving is not None and _is_gateable(moving.identity):
             found.add(moving.identity)
     return frozenset(found.difference(wanted))
-
-
-def _named(cluster: Cluster, name: str) -> Object | None:
-    """Return the object that a finding calls `HelmRelease shop/web`."""
-    # Findings about many objects of one fact have their names alone (`Finding.of`).
-    for _, item in cluster.objects.values():
-        if str(item) == name:
-            return item
-    return None
 
 
 def _is_gateable(found: Identity) -> bool:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from krm_windows.flux import Object
+from krm_windows.flux.model import ObjectIdentity
 from krm_windows.rules import Rule
 
 
@@ -12,7 +13,7 @@ class Finding:
 
     `file`, `line` and `column` say where if it is about no object. `cluster` is empty where a
     finding is about none in particular. What is found at many objects for one reason has the same
-    `fact`, and each its own `of`: it is reported once.
+    `fact`, and each time another object, `of`: it is reported once.
     """
 
     rule: Rule
@@ -26,7 +27,7 @@ class Finding:
     column: int = 1
     cluster: str = ""
     fact: str = ""
-    of: str = ""
+    of: ObjectIdentity | None = None
 
     @property
     def grouping_key(self) -> tuple[object, ...]:

@@ -6,7 +6,6 @@ from functools import cached_property
 
 from krm_windows.flux import Cluster, Gate, Kustomization, Object
 from krm_windows.flux.model import Identity
-from krm_windows.gateable import KUSTOMIZE
 from krm_windows.inventory import CHANGE_CLASS
 
 LIVE = "live"
@@ -36,8 +35,7 @@ class GatedCluster:
 
     def suspends(self, kustomization: Kustomization) -> frozenset[str]:
         """Return the policies that suspend a Kustomization itself."""
-        own = identity(kustomization)
-        return self._gates.get(own, frozenset())
+        return self._gates.get(kustomization.identity, frozenset())
 
     def holds(self, kustomization: Kustomization) -> frozenset[str]:
         """Return the policies that hold new revisions back from a Kustomization.
@@ -69,7 +67,7 @@ class GatedCluster:
         """
         # What a Kustomization applies is what changes with it, not its own fields.
         own = self.cluster.kustomizations.get(f"{item.namespace}/{item.name}")
-        if own is not None and item.identity == identity(own):
+        if own is not None and item.identity == own.identity:
             return self.holds(own)
         return self.holds(kustomization) | self.gates(item)
 
@@ -87,13 +85,6 @@ class GatedCluster:
         if by is None or by is root:
             return [root]
         return [by, root]
-
-
-def identity(kustomization: Kustomization) -> Identity:
-    """Return a Kustomization as the object that it is."""
-    # The key is `namespace/name`.
-    namespace, _, name = kustomization.key.partition("/")
-    return KUSTOMIZE, "Kustomization", namespace, name
 
 
 def is_live(kustomization: Kustomization) -> bool:

@@ -9,9 +9,9 @@ from contextlib import suppress
 from krm_windows import rules
 from krm_windows.apply import annotations
 from krm_windows.checks.repository.finding import Finding
-from krm_windows.checks.repository.gated import GatedCluster, identity, is_live
+from krm_windows.checks.repository.gated import GatedCluster, is_live
 from krm_windows.flux import Gate, Kustomization, Object
-from krm_windows.flux.model import Identity
+from krm_windows.flux.model import Identity, ObjectIdentity
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import InputError
 from krm_windows.policy.findings import closest
@@ -42,7 +42,7 @@ def _marked(gated: GatedCluster) -> Iterator[Finding]:
 def _locks(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:
     # The policy may be in the cluster's own directory: then both are the root.
     for each in dict.fromkeys(gated.chain(gate)):
-        if identity(each) not in gate.identities:
+        if each.identity not in gate.identities:
             continue
         does = "delivers the cluster's own directory"
         if each.key == gate.delivered_by:
@@ -72,7 +72,8 @@ def _needed(gated: GatedCluster, gate: Gate, target: Target) -> str:
     """Say which Kustomization may not lose a target as its source; empty where none is."""
     chain = gated.chain(gate)
     kustomizations = gated.cluster.kustomizations.values()
-    users = [each for each in kustomizations if each.source == _identity(target)]
+    own = ObjectIdentity.of_target(target)
+    users = [each for each in kustomizations if each.source == own]
     for each in chain:
         if each in users:
             # What uses a source that is closed only now and then may wait for it, too.
@@ -83,15 +84,11 @@ def _needed(gated: GatedCluster, gate: Gate, target: Target) -> str:
     return ""
 
 
-def _identity(target: Target) -> Identity:
-    return target.group, target.kind, target.namespace, target.name
-
-
 def _targets(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:
     # The root may be applied by hand, and then no file of the repository has it.
     root = gated.chain(gate)[-1].key
     for target in gate.targets:
-        found = gated.cluster.objects.get(_identity(target))
+        found = gated.cluster.objects.get(ObjectIdentity.of_target(target))
         if found is not None:
             yield from _suspended(gate, target, *found)
             continue
@@ -183,7 +180,7 @@ def _doubled(gated: GatedCluster) -> Iterator[Finding]:
     owners: dict[Identity, Gate] = {}
     for gate in gated.cluster.gates:
         for target in gate.targets:
-            other = owners.get(_identity(target))
+            other = owners.get(ObjectIdentity.of_target(target))
             if other is None or other.policy == gate.policy:
                 continue
             message = (

@@ -10,7 +10,7 @@ from krm_windows import rules
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster, described
 from krm_windows.flux import Object
-from krm_windows.flux.model import Identity, reference
+from krm_windows.flux.model import ObjectIdentity, reference
 from krm_windows.gateable import HELM, IMAGE, SOURCE
 
 # One version and no range of them (Masterminds/semver, which Flux reads them with).
@@ -57,8 +57,7 @@ def _release(
     # A closed source has no newer chart to take.
     if source is None or gated.gates(source):
         return
-    _, kind, _, _ = source
-    if kind != "HelmRepository":
+    if source.kind != "HelmRepository":
         yield from _source(gated, source, item)
         return
     version = item.get(*_CHART, "version")
@@ -83,7 +82,7 @@ def _is_fixed(version: object) -> bool:
 
 def _source(
     gated: GatedCluster,
-    source: Identity,
+    source: ObjectIdentity,
     user: Object,
 ) -> Iterator[Finding]:
     """Yield that a source moves.
@@ -101,7 +100,7 @@ def _source(
         "keeps fetching new revisions for objects that should change only in windows; pin "
         "`spec.ref`, or gate it"
     )
-    yield Finding(rules.SOURCE_MOVES, message, item, "spec.ref", fact=str(item), of=str(user))
+    yield Finding(rules.SOURCE_MOVES, message, item, "spec.ref", fact=str(item), of=user.identity)
 
 
 def _moves(source: Object) -> bool:

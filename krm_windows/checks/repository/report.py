@@ -126,7 +126,7 @@ def _place_of(result: Result) -> Place:
 def _named(result: Result, findings: Sequence[Finding]) -> Result:
     """Return a result with its clusters, and how many objects share its fact."""
     clusters = _each_once(finding.cluster for finding in findings)
-    objects = _each_once(finding.of for finding in findings)
+    objects = _each_once(str(finding.of or "") for finding in findings)
     count = len(objects)
     message = result.message
     tags = dict(result.tags)

@@ -155,8 +155,8 @@ class Tenancy:
         account = _account(each)
         if account not in ("", _CONTROLLER):
             return f"{each} is applied as the tenant's service account {account}"
-        if each.source is not None and each.source[2] != home:
-            return f"{each} uses a source in the tenant's namespace {each.source[2]}"
+        if each.source is not None and each.source.namespace != home:
+            return f"{each} uses a source in the tenant's namespace {each.source.namespace}"
         return ""
 
     def account(self, each: Kustomization) -> str:
