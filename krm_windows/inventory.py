@@ -136,7 +136,7 @@ def file_of(item: KubeObject) -> File | None:
         # A person who writes the older path alone wants to narrow what kustomize hands over.
         if annotations.get(path) and (path == PATH or index in annotations):
             return File(path=annotations[path], index=_number(annotations.get(index, "")))
-    origin = _origin(annotations.get(ORIGIN, ""))
+    origin = origin_file(annotations.get(ORIGIN, ""))
     if origin:
         return File(path=origin)
     return None
@@ -149,8 +149,12 @@ def _number(text: str) -> int:
     return 0
 
 
-def _origin(note: str) -> str:
-    """Return the file that kustomize names in its note; empty for one of another repository."""
+def origin_file(note: str) -> str:
+    """Return the file that kustomize names in the annotation `ORIGIN`.
+
+    Empty for one of another repository, and for a note that cannot be read. The path is relative to
+    the directory that was built.
+    """
     try:
         fields = KubeObject.parse(note.encode()).get()
     except InputError:

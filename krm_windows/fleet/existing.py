@@ -12,6 +12,7 @@ from pathlib import Path
 from krm_windows import render, rules
 from krm_windows.checks import overlap
 from krm_windows.checks.overlap import Claim
+from krm_windows.flux.fields import bases
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.render.claims import claims
 from krm_windows.results import Result
@@ -25,8 +26,6 @@ _GIT = ".git"
 # machine.
 _MOST_AROUND = 20_000
 _MOST_IN_REPOSITORY = 500_000
-# The fields of a kustomization by which it takes files of others (kustomize api/types).
-_INCLUDED = ("resources", "bases", "components")
 
 
 def _nothing(_: str) -> bool:
@@ -204,17 +203,15 @@ def included(file: Path) -> Iterator[str]:
     Of one that cannot be read there is nothing.
     """
     try:
-        item = KubeObject.parse(file.read_bytes())
-        entries = [item.get(field) for field in _INCLUDED]
+        fields = KubeObject.parse(file.read_bytes()).get()
     except (InputError, OSError):
         return
-    for listed in entries:
-        if not isinstance(listed, list):
-            continue
-        for entry in listed:
-            # `://` is an address; a path with a zero byte makes the operating system raise.
-            if isinstance(entry, str) and "://" not in entry and "\0" not in entry:
-                yield entry
+    if not isinstance(fields, dict):
+        return
+    for entry in bases(fields):
+        # `://` is an address; a path with a zero byte makes the operating system raise.
+        if "://" not in entry and "\0" not in entry:
+            yield entry
 
 
 def _rendered(file: Path) -> bytes | None:

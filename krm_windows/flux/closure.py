@@ -19,6 +19,7 @@ from krm_windows.flux.fields import (
     CHARTS,
     PLUGIN,
     PLUGINS,
+    bases,
     is_part,
     is_path,
     paths,
@@ -26,7 +27,7 @@ from krm_windows.flux.fields import (
     unknown,
 )
 from krm_windows.flux.model import Notice
-from krm_windows.flux.objects import parsed
+from krm_windows.flux.objects import parsed, readable
 from krm_windows.krm import InputError, KubeObject, Value, render
 from krm_windows.krm.nodes import value
 from krm_windows.system.checkout import DEEPEST, Checkout
@@ -440,7 +441,7 @@ class _Walk:
         if found:
             self.closure.unrun = True
             return False
-        for item in _documents(content):
+        for item in readable(content):
             fields = value(item.node)
             # A plugin without a part of its files would do something else.
             if self._kept(written, place, fields, PLUGIN, "") != fields:
@@ -682,19 +683,9 @@ def unchecked(
     # What is in the copy that a build is given; all else it might read from this machine.
     directories = (dirname(each) or "." for each in closure.kustomizations)
     known = {*closure.files, *directories}
-    for path in (*paths(fields), *_bases(fields)):
+    for path in (*paths(fields), *bases(fields)):
         if path.startswith("/") or joined(place, path) not in known:
             yield path
-
-
-def _bases(fields: Fields) -> Iterator[str]:
-    """Yield the entries of the lists of bases."""
-    for key in BASES:
-        entries = fields.get(key)
-        if isinstance(entries, list):
-            for entry in entries:
-                if isinstance(entry, str):
-                    yield entry
 
 
 def _merged(fields: Fields, changes: Mapping[str, Value]) -> Fields:
@@ -726,20 +717,9 @@ def window_policies(content: bytes) -> list[KubeObject]:
         return []
     return [
         item
-        for item in _documents(content)
+        for item in readable(content)
         if item.kind == "WindowPolicy" and item.api_version.startswith(GROUP)
     ]
-
-
-def _documents(content: bytes) -> tuple[KubeObject, ...]:
-    """Return the objects of a file.
-
-    One that cannot be read has none: kustomize will say what is wrong.
-    """
-    try:
-        return parsed(content)
-    except InputError:
-        return ()
 
 
 def _one(content: bytes) -> Fields:

@@ -9,8 +9,8 @@ from posixpath import dirname, join, normpath
 
 from krm_windows import rules
 from krm_windows.flux.model import Notice
-from krm_windows.flux.objects import parsed
-from krm_windows.krm import InputError, KubeObject
+from krm_windows.flux.objects import readable
+from krm_windows.krm import KubeObject
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence
 from krm_windows.policy import clusters
 from krm_windows.system.checkout import Checkout
@@ -31,7 +31,7 @@ def check(
     """
     if not any(name.encode() in content for name in _FIELDS):
         return
-    fields = _documents(content)[0].node
+    fields = readable(content)[0].node
     lines = content.decode(errors="replace").splitlines()
     for text, of_policies in _patches(fields):
         place = file
@@ -42,7 +42,8 @@ def check(
             place = normpath(join(dirname(file), text.text))
             patch = tree.read(place) or b""
             above = 0
-        for item in _documents(patch):
+        # A list of operations (RFC 6902) is no object, and has no documents.
+        for item in readable(patch):
             # A patch with a target needs no kind of its own.
             if item.kind == _KIND or (of_policies and not item.kind):
                 yield from _notices(item, place, above)
@@ -99,14 +100,3 @@ def _above(text: Scalar, lines: list[str]) -> int:
     if head.startswith(("|", ">")):
         return text.line
     return text.line - 1
-
-
-def _documents(content: bytes) -> tuple[KubeObject, ...]:
-    """Return the documents of a file.
-
-    One that is no patch of this form, such as a list of operations, has none.
-    """
-    try:
-        return parsed(content)
-    except InputError:
-        return ()

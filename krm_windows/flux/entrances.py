@@ -10,7 +10,7 @@ from posixpath import basename, dirname, join, normpath
 
 from krm_windows.flux import objects
 from krm_windows.flux.closure import joined, kustomization_file, window_policies
-from krm_windows.flux.fields import BASES
+from krm_windows.flux.fields import bases
 from krm_windows.flux.model import Object
 from krm_windows.flux.sources import NAME, OPERATOR, below, instance
 from krm_windows.gateable import HELM, KUSTOMIZE
@@ -466,17 +466,13 @@ def _included(tree: Checkout) -> Iterator[str]:
 
 def _entries(content: bytes) -> Iterator[str]:
     """Yield the entries of a kustomization's lists of bases; none of one that cannot be read."""
-    try:
-        (item,) = objects.parsed(content)
-        lists: list[Value] = [item.get(key) for key in BASES]
-    except (InputError, ValueError):
+    documents = objects.readable(content)
+    # kustomize takes one document, and refuses more.
+    if len(documents) != 1:
         return
-    for entries in lists:
-        if not isinstance(entries, list):
-            continue
-        for entry in entries:
-            if isinstance(entry, str):
-                yield entry
+    fields = documents[0].get()
+    if isinstance(fields, dict):
+        yield from bases(fields)
 
 
 def _is_within(directory: str, other: str) -> bool:

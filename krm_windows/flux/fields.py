@@ -3,7 +3,7 @@
 They are those of a kustomization, or of a plugin that kustomize has built in.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from krm_windows.krm import Value
 
@@ -109,6 +109,14 @@ def paths(
     elif isinstance(part, str) and is_path(name, above):
         # Of `key=path` only the path is looked for in the copy.
         yield from spellings(name, part)[-1:]
+
+
+def bases(fields: Mapping[str, Value]) -> Iterator[str]:
+    """Yield the entries of a kustomization's lists of bases: files, directories, addresses."""
+    for name in BASES:
+        entries = fields.get(name)
+        if isinstance(entries, list):
+            yield from (entry for entry in entries if isinstance(entry, str))
 
 
 def unknown(fields: dict[str, Value]) -> Iterator[str]:

@@ -2,9 +2,9 @@
 
 from krm_windows.flux.closure import joined, kustomization_file
 from krm_windows.flux.model import Object
-from krm_windows.flux.objects import parsed
-from krm_windows.inventory import ORIGIN
-from krm_windows.krm import InputError, KubeObject
+from krm_windows.flux.objects import readable
+from krm_windows.inventory import ORIGIN, origin_file
+from krm_windows.krm import KubeObject
 from krm_windows.system.checkout import Checkout
 
 
@@ -17,7 +17,7 @@ def locate(tree: Checkout, item: Object) -> tuple[str, KubeObject | None]:
         return locate(tree, item.made_by)
     file = item.file or _origin(tree, item)
     # A patch may change the name, hardly ever the kind.
-    found = [each for each in _documents(tree, file) if each.kind == item.kind]
+    found = [each for each in readable(tree.read(file) or b"") if each.kind == item.kind]
     if not found:
         return file, None
     nearest = min(found, key=lambda each: _distance(each, item))
@@ -31,7 +31,7 @@ def _distance(document: KubeObject, item: Object) -> int:
     """
     # The very line of the file, where the object was taken from it as it is.
     line = document.source.count(b"\n", 0, document.start)
-    if item.file and line == item.first:
+    if item.file and line == item.lines_above:
         return 0
     if document.name == item.name:
         return 1
@@ -42,18 +42,7 @@ def _distance(document: KubeObject, item: Object) -> int:
 
 def _origin(tree: Checkout, item: Object) -> str:
     """Return the file that kustomize notes, or the kustomization that was built."""
-    note = item.text("metadata", "annotations", ORIGIN)
-    if note:
-        noted = KubeObject.parse(note.encode())
-        # What a generator made has the kustomization in which it is configured.
-        path = noted.get("path") or noted.get("configuredIn")
-        if isinstance(path, str):
-            return joined(item.directory, path)
+    noted = origin_file(item.text("metadata", "annotations", ORIGIN))
+    if noted:
+        return joined(item.directory, noted)
     return kustomization_file(tree, item.directory) or item.directory
-
-
-def _documents(tree: Checkout, file: str) -> tuple[KubeObject, ...]:
-    try:
-        return parsed(tree.read(file) or b"")
-    except InputError:
-        return ()

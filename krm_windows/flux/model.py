@@ -50,9 +50,9 @@ class ObjectIdentity(NamedTuple):
 class Object:
     """An object that is applied.
 
-    `file` is where it is, empty where only the origin that kustomize notes says so. `first` is
-    the line of the file before it, `directory` the one that was built. `made_by` is the ResourceSet
-    that has it made in the cluster.
+    `file` is where it is, empty where only the origin that kustomize notes says so. `lines_above`
+    is how many lines of that file are above the object, `directory` the one that was built.
+    `made_by` is the ResourceSet that has it made in the cluster.
     """
 
     item: KubeObject
@@ -61,7 +61,7 @@ class Object:
     namespace: str
     name: str
     file: str = ""
-    first: int = 0
+    lines_above: int = 0
     directory: str = ""
     made_by: "Object | None" = None
 
@@ -87,8 +87,8 @@ class Object:
     @classmethod
     def in_file(cls, item: KubeObject, file: str) -> "Object":
         """Read the identity of an object of a file; raises InputError where it cannot be read."""
-        first = item.source.count(b"\n", 0, item.start)
-        return replace(cls.of(item), file=file, first=first)
+        above = item.source.count(b"\n", 0, item.start)
+        return replace(cls.of(item), file=file, lines_above=above)
 
     @property
     def group(self) -> str:

@@ -34,6 +34,17 @@ def parsed(content: bytes) -> tuple[KubeObject, ...]:
     return tuple(items)
 
 
+def readable(content: bytes) -> tuple[KubeObject, ...]:
+    """Return the documents of a file, none of one that cannot be read.
+
+    For whoever looks for something in a file that a build reads as well, and reports.
+    """
+    try:
+        return parsed(content)
+    except InputError:
+        return ()
+
+
 def written(content: bytes, file: str) -> Iterator[Object]:
     """Yield the objects of a file; raises InputError where one cannot be read."""
     for item in parsed(content):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from krm_windows.emit.labels import SUBSTITUTE
 from krm_windows.flux.model import Object
 from krm_windows.krm import InputError
 
@@ -18,7 +19,6 @@ _OUTSIDE = re.compile(rf"\$\$|{_EXPRESSION}")
 _IN_DEFAULT = re.compile(rf"\}}|{_EXPRESSION}")
 # All of them mean the same: what follows is taken for a variable that is empty.
 _DEFAULT = ("=", ":=", ":-", ":?", ":+")
-_KEY = "kustomize.toolkit.fluxcd.io/substitute"
 _FIELD = ("spec", "postBuild")
 
 # More than etcd takes: what grows beyond it, by a variable that is put in again and again, is of no
@@ -248,7 +248,7 @@ def has_variable(text: str) -> bool:
 def is_forbidden(item: Object) -> bool:
     """Whether an object forbids to replace its variables, by a label or an annotation."""
     # To look for the key in the text is much cheaper than to read the object.
-    if not item.item.mentions(_KEY):
+    if not item.item.mentions(SUBSTITUTE):
         return False
     fields = ("labels", "annotations")
-    return any(item.get("metadata", field_, _KEY) == "disabled" for field_ in fields)
+    return any(item.get("metadata", field_, SUBSTITUTE) == "disabled" for field_ in fields)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from krm_windows import escape
 from krm_windows.flux.model import Identity
 from krm_windows.init.targets import Proposed
+from krm_windows.inventory import LOCAL_CONFIG
 from krm_windows.krm import render
 from krm_windows.policy.model import API_VERSION, KIND
 
@@ -85,7 +86,7 @@ def write(draft: Draft, proposed: Proposed) -> str:
         render({"name": draft.name, "namespace": draft.namespace}, indent=2),
         "  annotations:\n",
         _LOCAL,
-        render({"config.kubernetes.io/local-config": "true"}, indent=4),
+        render({LOCAL_CONFIG: "true"}, indent=4),
         "spec:\n",
         render({"timeZone": draft.zone}, indent=2),
         *_foreign(draft, proposed),

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from krm_windows.flux import entrances
+from krm_windows.flux.fields import BASES
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.migrate import heuristics
-from krm_windows.migrate.repository import RESOURCES, Repository, entries, parents, resolve
+from krm_windows.migrate.repository import Repository, entries, parents, resolve
 from krm_windows.migrate.trees import Document, text
 from krm_windows.system.checkout import Checkout
 
@@ -151,7 +152,7 @@ def _included(repository: Repository) -> set[str]:
     """Return what kustomizations list, and what Flux Kustomizations apply."""
     found = {_applied(document) for document in repository.mentioning(KUSTOMIZE)}
     for path, kustomization in repository.kustomizations.items():
-        for each in entries(kustomization.tree, *RESOURCES):
+        for each in entries(kustomization.tree, *BASES):
             found.add(resolve(path, each.text))
     return found
 

@@ -9,11 +9,12 @@ from krm_windows import rules
 from krm_windows.flux import Notice, Survey
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.closure import Closure, close
+from krm_windows.flux.fields import BASES
 from krm_windows.flux.locations import locate
 from krm_windows.migrate import faults, heuristics
 from krm_windows.migrate.cutover import Cutover
 from krm_windows.migrate.findings import found_at
-from krm_windows.migrate.repository import RESOURCES, Repository, entries, parents, resolve
+from krm_windows.migrate.repository import Repository, entries, parents, resolve
 from krm_windows.migrate.trees import Location
 from krm_windows.results import Result
 from krm_windows.rules import Rule
@@ -139,7 +140,7 @@ def _including(repository: Repository, touched: set[str]) -> set[str]:
     entries_of = {}
     for directory, kustomization in repository.kustomizations.items():
         # The kustomization's own file counts too: it may be what is written anew.
-        named = {resolve(directory, each.text) for each in entries(kustomization.tree, *RESOURCES)}
+        named = {resolve(directory, each.text) for each in entries(kustomization.tree, *BASES)}
         entries_of[directory] = named | {kustomization.location.file}
     found: set[str] = set()
     reached = set(touched)
@@ -158,4 +159,4 @@ def _line(notice: Notice) -> int:
     if notice.file or notice.about is None:
         return notice.line
     # The line of the document, which the object counts from 0.
-    return notice.about.first + 1
+    return notice.about.lines_above + 1

@@ -46,7 +46,7 @@ class Origins:
         tree = trees.of_mapping(node, file)
         # Made by a generator, so no file has it as it is.
         if origin is None:
-            made = Document(tree, Location(file, max(item.first + 1, 1)))
+            made = Document(tree, Location(file, max(item.lines_above + 1, 1)))
             return self._placed(made, made.name, [], item.directory)
         made = Document(tree, origin.location, origin.index)
         before = (origin.namespace, origin.name)

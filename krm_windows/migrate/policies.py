@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from krm_windows import rules
+from krm_windows.inventory import LOCAL_CONFIG
 from krm_windows.krm import render
 from krm_windows.migrate import naming
 from krm_windows.migrate.findings import found_at
@@ -221,7 +222,7 @@ def _policy(
             "name": name,
             "namespace": draft.namespace,
             # Read by functions, and never applied (kustomize).
-            "annotations": {"config.kubernetes.io/local-config": "true"},
+            "annotations": {LOCAL_CONFIG: "true"},
         },
         "spec": spec,
     }

@@ -137,7 +137,7 @@ def _found(
     location = Location(cluster.root, 1)
     if item is not None:
         # An object that was built has no file of its own, so that of its directory.
-        location = Location(item.file or item.directory, item.first + 1)
+        location = Location(item.file or item.directory, item.lines_above + 1)
     message = (
         f"without the old windows, {item} {wrong.value} in {cluster.root}: remove them by hand"
     )

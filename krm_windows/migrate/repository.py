@@ -12,8 +12,6 @@ from krm_windows.migrate.selectors import Selectors
 from krm_windows.migrate.trees import Document, Leaf, Location, Map
 from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
 
-RESOURCES = ("resources", "bases", "components")
-
 
 @dataclass(frozen=True)
 class Repository:

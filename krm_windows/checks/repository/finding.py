@@ -38,5 +38,5 @@ class Finding:
         location: tuple[object, ...] = (self.file, self.line)
         if self.about:
             about = self.about
-            location = (about.identity, about.file, about.first, about.directory)
+            location = (about.identity, about.file, about.lines_above, about.directory)
         return (self.rule.id, location, self.path, self.message)
