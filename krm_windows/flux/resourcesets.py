@@ -187,10 +187,10 @@ class _Making:
         # `3` and `true` are a number and a truth value again, once they are read.
         if _PLAIN.fullmatch(filled):
             return KubeObject.parse(f"meant: {filled}".encode()).get("meant")
-        # Of the function `quote`.
-        if filled.startswith('"'):
-            return filled.strip('"')
-        return filled
+        # Whatever begins otherwise the operator writes in quotes of its own, and so it is text.
+        if not text.startswith(_OPENS):
+            return filled
+        return _unquoted(filled)
 
     def _text(self, text: str, inputs: Inputs) -> str:
         """Return a text with its inputs put in.
@@ -257,6 +257,17 @@ def _known(inputs: Inputs, path: Sequence[str]) -> str | None:
     if isinstance(found, str | int):
         return str(found)
     return None
+
+
+def _unquoted(text: str) -> str:
+    """Return the text that a quoted one means; any other as it is."""
+    try:
+        meant = json.loads(text)
+    except ValueError:
+        return text
+    if isinstance(meant, str):
+        return meant
+    return text
 
 
 def _quoted(text: str) -> str:

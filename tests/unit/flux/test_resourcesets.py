@@ -3,6 +3,8 @@
 What it takes from the cluster is said.
 """
 
+import json
+
 import pytest
 from flux_texts import Followed, config_map, kustomization, policy
 
@@ -108,6 +110,41 @@ spec:
 """
     (north,) = follow({NORTH: text}).clusters
     assert [str(item) for item in north.first.objects if item.made_by] == ["ConfigMap shop/blue"]
+
+
+@pytest.mark.parametrize(
+    ("template", "note", "meant"),
+    [
+        ("<< inputs.note | quote >>", "1.0", "1.0"),
+        ("<< inputs.note | quote >>", 'say "hi"', 'say "hi"'),
+        ("<< inputs.note | quote >>", "a\\b", "a\\b"),
+        ("<< inputs.note | quote >>", '"', '"'),
+        ('"<< inputs.note >>"', "blue", '"blue"'),
+        ("<< inputs.note | quote >> and more: text", "a", '"a" and more: text'),
+    ],
+)
+def test_a_quoted_input_means_what_was_quoted(
+    follow: Followed, template: str, note: str, meant: str
+) -> None:
+    """With its own quotes and backslashes; quotes of the template itself are text."""
+    spec = {
+        "inputs": [{"note": note}],
+        "resources": [
+            {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": "a", "namespace": "shop"},
+                "data": {"note": template},
+            }
+        ],
+    }
+    text = (
+        "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSet\n"
+        f"metadata: {{name: apps, namespace: flux-system}}\nspec: {json.dumps(spec)}\n"
+    )
+    (north,) = follow({NORTH: text}).clusters
+    made = [item.get("data", "note") for item in north.first.objects if item.made_by]
+    assert made == [meant]
 
 
 def test_a_set_without_inputs_makes_what_it_says(follow: Followed) -> None:
