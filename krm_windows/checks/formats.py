@@ -69,7 +69,7 @@ def _commands(reports: Reports) -> Iterator[str]:
 
 
 def _command(report: Findings, result: Result) -> str:
-    properties = {"title": report.title(result)}
+    properties = {"title": f"{report.scope(result)}: {result.tags['rule']}"}
     located = report.location(result)
     # Without a file the annotation is on the run as a whole.
     if located:

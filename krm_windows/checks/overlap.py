@@ -53,8 +53,8 @@ class Claim(NamedTuple):
         if other.file and other.policy in self.former_names:
             return []
         # By address: a claim may have been rendered with another version of the API.
-        theirs = {_address(target) for target in other.targets}
-        return [target for target in self.targets if _address(target) in theirs]
+        theirs = {address(target) for target in other.targets}
+        return [target for target in self.targets if address(target) in theirs]
 
 
 def check(own: Claim, others: Iterable[Claim]) -> Iterator[Result]:
@@ -117,6 +117,6 @@ def _result(
     return rule.result(f"{named} {verb} {gated}; {must}", path=_PATH)
 
 
-def _address(target: Target) -> tuple[str, str, str, str]:
+def address(target: Target) -> tuple[str, str, str, str]:
     """Return what makes it one object: the version of an API makes no other."""
     return target.group, target.resource, target.namespace, target.name

@@ -45,11 +45,11 @@ class Report:
         """What was audited, and by which release of the zone data."""
         return f"{self.name}, {self.first} to {self.last}, zone rules {zones.release()}"
 
-    def title(self, result: Result) -> str:
-        """Return what a result is called."""
-        return f"{self.name}: {result.tags['rule']}"
-
     # The results of a policy are all about the policy, and differ in its clusters alone.
+    def scope(self, result: Result) -> str:  # noqa: ARG002
+        """Return what a result was found on: the policy, and the first few of its clusters."""
+        return self.name
+
     def subject(self, result: Result) -> str:  # noqa: ARG002
         """Return what a result is about."""
         return self.policy
@@ -109,11 +109,11 @@ class UnreadReport:
         """Why not."""
         return (self.result,)
 
-    def title(self, result: Result) -> str:
-        """Return what a result is called."""
-        return f"{self.name}: {result.tags['rule']}"
+    def scope(self, result: Result) -> str:  # noqa: ARG002 - as above
+        """Return what was not audited."""
+        return self.name
 
-    def subject(self, result: Result) -> str:  # noqa: ARG002 - as below
+    def subject(self, result: Result) -> str:  # noqa: ARG002 - as above
         """Return what a result is about."""
         return self.name
 

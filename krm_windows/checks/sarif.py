@@ -36,8 +36,8 @@ class Findings(Protocol):
     def results(self) -> Sequence[Result]:
         """What was found, in order."""
 
-    def title(self, result: Result) -> str:
-        """Return what a result is called."""
+    def scope(self, result: Result) -> str:
+        """Return what a result was found on, as its heading has it: a policy with its clusters."""
 
     def subject(self, result: Result) -> str:
         """Return what a result is about."""
@@ -105,11 +105,9 @@ def _result(
     # A path may hold bytes that are no UTF-8, which Python has as surrogates.
     known_by = f"{about} {report.mark(result)} {name}".encode("utf-8", "surrogatepass")
     identity = hashlib.sha256(known_by).hexdigest()
-    # What is found, before the name of its rule.
-    heading, _, _ = report.title(result).rpartition(": ")
-    message = f"{heading}: {result.message}"
+    message = f"{report.scope(result)}: {result.message}"
     if result.path:
-        message = f"{heading}: {result.path}: {result.message}"
+        message = f"{report.scope(result)}: {result.path}: {result.message}"
     logical = {"fullyQualifiedName": about}
     return {
         "ruleId": name,

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from krm_windows import rules
 from krm_windows.checks import timetables
-from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.checks.overlap import address
+from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import KubeObject
 from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.results import ResourceRef, Result
@@ -69,15 +70,11 @@ def check(old: Timetable, new: Timetable) -> Iterator[Result]:
         )
         yield rules.FORMER_NAME.result(message, path="spec.formerNames", proposed=old.policy)
     # What is in `released` is opened once and for all.
-    kept = {_address(target) for target in (*new.targets, *new.released)}
+    kept = {address(target) for target in (*new.targets, *new.released)}
     for target in old.targets:
-        if _address(target) not in kept:
+        if address(target) not in kept:
             message = (
                 f"must list {target}, which is no longer gated; if it is closed now, it would "
                 "stay closed"
             )
             yield rules.TARGET_DROPPED.result(message, path="spec.released", proposed=target.name)
-
-
-def _address(target: Target) -> tuple[str, str, str, str]:
-    return target.group, target.resource, target.namespace, target.name

@@ -1,5 +1,6 @@
 """Plans to files: what is committed where no plugin may run."""
 
-from krm_windows.render.flat import KUSTOMIZATION, files, header, is_header
+from krm_windows.emit.header import header, is_header
+from krm_windows.render.flat import KUSTOMIZATION, files
 
 __all__ = ["KUSTOMIZATION", "files", "header", "is_header"]

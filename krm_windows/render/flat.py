@@ -8,26 +8,10 @@ from collections.abc import Iterable
 from krm_windows import emit
 from krm_windows.apply.paths import file_name
 from krm_windows.emit import Manifest
+from krm_windows.emit.header import header
 from krm_windows.krm import writer
 
 KUSTOMIZATION = "kustomization.yaml"
-
-
-# What a person wrote into the directory has no such line, and is never removed.
-_HEADER = "# Rendered by krm-windows from WindowPolicy "
-
-
-def header(policy: str) -> str:
-    """Return the first line of every file of a policy (`namespace/name`).
-
-    The files are recognised by it.
-    """
-    return f"{_HEADER}{policy}: edit the policy, not this file."
-
-
-def is_header(line: str) -> bool:
-    """Whether a file that begins with this line was rendered from some policy."""
-    return line.startswith(_HEADER)
 
 
 def files(policy: str, manifests: Iterable[Manifest]) -> dict[str, bytes]:

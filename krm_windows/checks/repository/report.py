@@ -29,9 +29,9 @@ class RepositoryReport:
     heading: str
     results: tuple[Result, ...]
 
-    def title(self, result: Result) -> str:
-        """Return what a result is called."""
-        return f"{self.subject(result)}: {result.tags['rule']}"
+    def scope(self, result: Result) -> str:
+        """Return what a result was found on: its object, or its file."""
+        return self.subject(result)
 
     def subject(self, result: Result) -> str:
         """Return the object that a result is about, or its file."""
@@ -91,11 +91,11 @@ def compose(
     for finding in findings:
         found.setdefault(finding.grouping_key, []).append(finding)
     # What reads the same at the same location is reported once, whatever cluster it was built for.
-    placed: dict[tuple[str, str], tuple[Result, list[Finding]]] = {}
+    placed: dict[tuple[object, ...], tuple[Result, list[Finding]]] = {}
     for same in found.values():
         result = _result(directory, survey, same[0])
         # The text of a result names no document of the file, so that is a part of the key.
-        key = (str(result), f"{result.file} {result.tags}")
+        key = (str(result), result.file, tuple(result.tags.items()))
         _, alike = placed.setdefault(key, (result, []))
         alike.extend(same)
     results = [_named(result, alike) for result, alike in placed.values()]

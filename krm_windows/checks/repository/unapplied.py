@@ -11,22 +11,20 @@ from krm_windows import rules
 from krm_windows.checks import local_config, timetables
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster
+from krm_windows.emit.header import is_rendered
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux import Cluster, Gate, Object, Survey
 from krm_windows.flux.closure import close
 from krm_windows.flux.fields import PLUGINS
+from krm_windows.flux.objects import readable
 from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plurals import counted
 from krm_windows.policy.model import KIND
 from krm_windows.system.reading import KUSTOMIZATIONS
 
-# The beginning of each file that was rendered (`render.flat`, a room above this one).
-_RENDERED = b"# Rendered by krm-windows from WindowPolicy "
-
 # Without any of these nothing closes: the CronJobs, what they run, and its rights.
 _NEEDED = ("CronJob", "ConfigMap", "ServiceAccount", "Role", "RoleBinding")
-_PREFIXES = {kind.lower(): kind for kind in _NEEDED}
 
 
 def check(survey: Survey) -> Iterator[Finding]:
@@ -202,17 +200,15 @@ def _lacking(
 
 
 def _rendered_kinds(survey: Survey, folder: str) -> dict[str, int]:
-    """Return how many objects of each needed kind were rendered into a folder, by file names."""
+    """Return how many objects of each needed kind were rendered into a folder."""
     found = dict.fromkeys(_NEEDED, 0)
     for name in survey.tree.names(folder or "."):
-        # As `apply.paths` names the file of an object: `cronjob_…`.
-        prefix, _, _ = name.partition("_")
-        kind = _PREFIXES.get(prefix)
-        if kind is None:
-            continue
         content = survey.tree.read(join(folder, name)) or b""
-        if content.startswith(_RENDERED):
-            found[kind] += 1
+        if not is_rendered(content):
+            continue
+        for item in readable(content):
+            if item.kind in found:
+                found[item.kind] += 1
     return found
 
 
@@ -238,7 +234,7 @@ def _timetables(survey: Survey) -> Iterator[tuple[str, Timetable]]:
     for path in survey.tree.manifests():
         content = survey.tree.read(path) or b""
         # The header is the very first line, so the other files are not read.
-        if content.startswith(_RENDERED):
+        if is_rendered(content):
             for found in _read(content):
                 yield path, found
 
