@@ -101,6 +101,21 @@ def test_windows_that_are_applied_in_part_are_found(found: Found) -> None:
         assert [rule for rule, _ in found()] == wanted
 
 
+def test_windows_that_are_applied_in_part_are_found_by_what_they_are(found: Found) -> None:
+    """Not by the names of their files, which somebody may have changed."""
+    rendered()
+    head = (RULES / WINDOWS_UNAPPLIED.id / "fires.yaml").read_text()
+    shutil.move("windows/north", CLUSTER / "windows")
+    (CLUSTER / "windows/kustomization.yaml").unlink()
+    listed = ""
+    for number, path in enumerate(sorted(Path(CLUSTER, "windows").iterdir())):
+        renamed = path.rename(path.with_name(f"{number}.yaml"))
+        if "kind: RoleBinding" not in renamed.read_text():
+            listed += f"- windows/{renamed.name}\n"
+    (CLUSTER / "kustomization.yaml").write_text(head + listed)
+    assert [rule for rule, _ in found()] == [WINDOWS_UNAPPLIED.id]
+
+
 def test_what_is_not_followed_may_apply_them(found: Found) -> None:
     """Then it is mentioned, and no error."""
     rendered()
