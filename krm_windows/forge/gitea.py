@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from krm_windows.forge import http
 from krm_windows.forge.http import Record
-from krm_windows.forge.model import Change, Method, Progress, Readiness, Status
+from krm_windows.forge.model import Change, Method, Progress, Readiness, Status, present
 from krm_windows.forge.pulls import Pulls
 
 
@@ -35,7 +35,7 @@ class Gitea(Pulls):
             # The body of such an entry is 1 where a label was set, and empty where it was removed.
             if is_it and http.text(each, "body") == "1":
                 found = http.text(each, "user", "login")
-        return frozenset({found} - {""})
+        return present([found])
 
     def mergeable(self, entry: Record, checks: Readiness) -> Readiness:
         """Say whether it can be merged; a review that is missing is said by the merge itself."""

@@ -6,7 +6,16 @@ from urllib.parse import quote
 
 from krm_windows.forge import http, queue
 from krm_windows.forge.http import Record
-from krm_windows.forge.model import Change, Files, Group, Method, Progress, Readiness, State
+from krm_windows.forge.model import (
+    Change,
+    Files,
+    Group,
+    Method,
+    Progress,
+    Readiness,
+    State,
+    present,
+)
 from krm_windows.forge.pulls import Pulls
 
 # Of a check run that is completed; any other conclusion is a failure.
@@ -45,7 +54,7 @@ class GitHub(Pulls):
                 continue
             if http.text(each, "label", "name") == label:
                 found = http.text(each, "actor", "login")
-        return frozenset({found} - {""})
+        return present([found])
 
     def queued(self) -> Iterator[Group]:
         """Yield what is in the merge queues (GET …/git/matching-refs/{ref})."""
@@ -68,7 +77,7 @@ class GitHub(Pulls):
         found = set()
         for each in files:
             found |= {http.text(each, "filename"), http.text(each, "previous_filename")}
-        return frozenset(found - {""})
+        return present(found)
 
     def check_runs(self, sha: str) -> dict[str, State]:
         """Return the states of check runs (GET …/commits/{ref}/check-runs), the latest of each."""

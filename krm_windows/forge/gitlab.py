@@ -18,6 +18,7 @@ from krm_windows.forge.model import (
     Status,
     moved,
     once_each,
+    present,
 )
 
 _ENTRIES = 100
@@ -95,7 +96,7 @@ class GitLab:
         whole = http.record(self.client.get(f"{self._root}/merge_requests/{change.number}"))
         if http.text(whole, "changes_count").endswith("+"):
             return None
-        return frozenset(found - {""})
+        return present(found)
 
     def file(self, path: str, branch: str) -> bytes | None:
         """Return what a file holds (GET …/repository/files/{path})."""
@@ -123,7 +124,7 @@ class GitLab:
             # In order of time, so the last one counts.
             if http.text(each, "label", "name") == label:
                 found = http.text(each, "user", "username")
-        return frozenset({found} - {""})
+        return present([found])
 
     def statuses(self, sha: str) -> dict[str, Status]:
         """Return what is said of a commit last, by name."""

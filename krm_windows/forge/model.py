@@ -72,6 +72,11 @@ class Change:
         return self.number, self.sha, self.base
 
 
+def present(names: Iterable[str]) -> frozenset[str]:
+    """Return names without the empty one, which is what an absent field is read as."""
+    return frozenset(name for name in names if name)
+
+
 def once_each(changes: Iterable[Change]) -> Iterator[Change]:
     """Yield changes, each once.
 

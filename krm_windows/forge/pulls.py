@@ -19,6 +19,7 @@ from krm_windows.forge.model import (
     checked,
     moved,
     once_each,
+    present,
 )
 
 
@@ -74,7 +75,7 @@ class Pulls(ABC):
             found.add(http.text(each, "previous_filename"))
         if count >= self.most_files:
             return None
-        return frozenset(found - {""})
+        return present(found)
 
     @property
     def most_files(self) -> int:

@@ -69,31 +69,29 @@ class Door:
         request: Request,
         logged: dict[str, object],
     ) -> Response:
-        def show(problem: Problem) -> Response:
-            # A page says in words what JSON says to programs.
-            if operation.problem is None:
-                return as_response(problem)
-            return operation.problem(problem, request)
-
         try:
             return await self._handled(operation, request, logged)
-        except Problem as problem:
+        except Problem as found:
+            problem = found
             logged["detail"] = problem.reason or problem.detail
-            return show(problem)
         except WorkspaceError as error:
+            problem = Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
             logged["detail"] = str(error)
-            return show(Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)))
         except OSError as error:
             # A full disk, or a volume that is gone: it may be back soon.
-            logged["detail"] = str(error)
             detail = f"the repository is unavailable: {error.strerror}"
-            return show(Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail))
+            problem = Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail)
+            logged["detail"] = str(error)
         # Whatever it is, the caller gets an answer, and the operator what to look at.
         except Exception as error:  # noqa: BLE001
             trace = "".join(traceback.format_exception(error))
             self.log.record("failure", operation=operation.name, trace=trace)
             detail = "internal error: see the log of the service"
-            return show(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail))
+            problem = Problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail)
+        # A page says in words what JSON says to programs.
+        if operation.problem is None:
+            return as_response(problem)
+        return operation.problem(problem, request)
 
     async def _handled(
         self,
