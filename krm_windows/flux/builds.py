@@ -177,6 +177,7 @@ class Builds:
         refused = _unchecked(closure, self.builder)
         if refused is not None:
             return (), refused
+        _write_as_read(closure, self.builder)
         # Whoever speaks of an object wants to say in which file it is.
         _note_origins(closure)
         try:
@@ -260,6 +261,7 @@ def whole(
             place = each.file or directory
             said.append(f"{place}:{each.line}: {each.message}")
         raise LeftOutError("; ".join(said), remote=closure.remote)
+    _write_as_read(closure, builder)
     try:
         return builder.build(closure.inputs)
     except BuildError as error:
@@ -272,15 +274,25 @@ def _unchecked(closure: Closure, builder: Builder) -> Notice | None:
     if builder.unconfined is None:
         return None
     for file, wanted in closure.kustomizations.items():
-        for text in unchecked(closure, file, wanted):
+        text = next(unchecked(closure, file, wanted), None)
+        if text is not None:
             message = (
                 "cannot be built here, because programs cannot be confined "
                 f"({builder.unconfined}) and {text} may lead anywhere"
             )
             return Notice(rules.BUILD_FAILED, message, file)
-        # What was read here is what is built, however kustomize would have read it.
-        closure.files[file] = render(wanted).encode()
     return None
+
+
+def _write_as_read(closure: Closure, builder: Builder) -> None:
+    """Give a builder that nothing confines the kustomizations as they were read, and checked, here.
+
+    However kustomize would have read the files themselves.
+    """
+    if builder.unconfined is None:
+        return
+    for file, wanted in closure.kustomizations.items():
+        closure.files[file] = render(wanted).encode()
 
 
 def _note_origins(closure: Closure) -> None:
