@@ -69,7 +69,10 @@ class Checkout:
         """Say why what a path leads to is not read; None where it may be, or nothing is there."""
         if path.count("/") > DEEPEST:
             return f"is more than {DEEPEST} directories deep, so it is not read"
-        real = None if path.startswith("/") else self._followed(path)
+        real = None
+        # An absolute path means this machine.
+        if not path.startswith("/"):
+            real = self._followed(path)
         if real is None:
             return "leads out of the repository, so it is not followed"
         if _is_hidden(real):
@@ -79,11 +82,7 @@ class Checkout:
             mode = os.lstat(os.path.join(self.root, real)).st_mode  # noqa: PTH118
         except (OSError, ValueError):
             return None
-        if stat.S_ISDIR(mode):
-            return "is a hidden directory, which is not read" if _is_dotted(real) else None
-        return (
-            None if stat.S_ISREG(mode) else "is neither a file nor a directory, so it is not read"
-        )
+        return _refusal(mode, is_dotted=_is_dotted(real))
 
     def names(self, path: str) -> list[str]:
         """Return what a directory holds, in order; nothing of one that is outside."""
@@ -127,8 +126,24 @@ class Checkout:
             real = os.path.realpath(place)
         if real == self.root:
             return "."
-        inside = self.root if self.root.endswith("/") else f"{self.root}/"
-        return real[len(inside) :] if real.startswith(inside) else None
+        inside = self.root
+        # Only the root of the machine ends in a slash.
+        if not inside.endswith("/"):
+            inside += "/"
+        if not real.startswith(inside):
+            return None
+        return real.removeprefix(inside)
+
+
+def _refusal(mode: int, *, is_dotted: bool) -> str | None:
+    """Say why something of a mode (`stat.st_mode`) is not read; None where it is."""
+    if stat.S_ISREG(mode):
+        return None
+    if not stat.S_ISDIR(mode):
+        return "is neither a file nor a directory, so it is not read"
+    if is_dotted:
+        return "is a hidden directory, which is not read"
+    return None
 
 
 def _is_dotted(path: str) -> bool:
