@@ -6,14 +6,13 @@ from pathlib import Path
 from krm_windows import rules
 from krm_windows.checks import local_config
 from krm_windows.fleet.existing import included
+from krm_windows.flux.sources import NAME
 from krm_windows.inventory import about
 from krm_windows.krm import KubeObject
 from krm_windows.results import Result
 from krm_windows.system.reading import KUSTOMIZATIONS
 
 _GIT = ".git"
-# `flux bootstrap` puts its own objects there, below the directory that it applies.
-_BOOTSTRAPPED = "flux-system"
 
 
 def check(config: KubeObject, file: str) -> list[Result]:
@@ -40,7 +39,8 @@ def is_applied(file: Path) -> bool:
         for name in KUSTOMIZATIONS:
             if (folder / name).is_file():
                 return _lists(folder / name, file)
-        if (folder / _BOOTSTRAPPED).is_dir():
+        # `flux bootstrap` puts its own objects there, below the directory that it applies.
+        if (folder / NAME).is_dir():
             return True
         if (folder / _GIT).exists():
             return False

@@ -8,7 +8,8 @@ from posixpath import basename, dirname
 
 from krm_windows import render
 from krm_windows.fleet.rendering import Files, Fleet
-from krm_windows.krm import InputError
+from krm_windows.flux.sources import NAME
+from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.render import layout as paths
 from krm_windows.render import stamp
 from krm_windows.results import Result, fails
@@ -88,10 +89,10 @@ class FleetOutput:
 
     def _is_used(self, base: str) -> bool:
         """Whether the kustomization of any cluster refers to the directory of a base."""
-        entry = paths.reference(basename(base)).encode()
+        entry = paths.reference(basename(base))
         for name in folders(self.output / paths.CLUSTERS):
             content = self._branch(name).read().get(paths.kustomization(name), b"")
-            if b'"%s"' % entry in content:
+            if entry in _resources(content):
                 return True
         return False
 
@@ -150,10 +151,21 @@ class FleetOutput:
         It applies all that is where it was bootstrapped, listed or not.
         """
         folder = self.output / paths.CLUSTERS / name
-        if not (folder / "flux-system").is_dir() or is_kustomization(folder):
+        if not (folder / NAME).is_dir() or is_kustomization(folder):
             return
         raise InputError(
             f"{folder}: Flux was bootstrapped here and applies everything in it, so the windows "
             "would be delivered twice; render into another directory, or remove "
             "--flux-kustomizations"
         )
+
+
+def _resources(kustomization: bytes) -> list[Value]:
+    """Return the `resources` of a kustomization; none of one that is missing or is no YAML."""
+    try:
+        found = KubeObject.parse(kustomization).get("resources")
+    except InputError:
+        return []
+    if isinstance(found, list):
+        return found
+    return []
