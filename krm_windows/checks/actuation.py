@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from krm_windows import rules
 from krm_windows.checks import findings
-from krm_windows.checks.clock_changes import ClockChange, clock_changes
+from krm_windows.checks.clock_changes import ClockChange, at_or_before, clock_changes
 from krm_windows.gate import wallclock
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.zones import Zone
@@ -20,7 +20,6 @@ from krm_windows.plan.model import Plan
 from krm_windows.plan.triggers import Trigger
 from krm_windows.results import Result
 from krm_windows.schedule import controller, cron
-from krm_windows.schedule.occurrences import at_or_before
 
 # Beyond two days a change of the clock has no effect on a schedule any more.
 _AROUND = timedelta(days=2)

@@ -1,12 +1,16 @@
 """The clock changes of a time zone.
 
-Hours of the wall clock that are skipped, and those that come twice.
+Hours of the wall clock that are skipped, and those that come twice; and the moment of a recurrence
+from which a search around them begins.
 """
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from datetime import datetime, timedelta, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 from typing import NamedTuple
+
+from krm_windows.gate import bits, coverage
+from krm_windows.gate.recurrence import Recurrence, calendar
 
 _DAY = timedelta(days=1)
 _MINUTE = timedelta(minutes=1)
@@ -68,3 +72,21 @@ def _first_minute(day: datetime, zone: tzinfo) -> datetime:
 
 def _offset(at: datetime, zone: tzinfo) -> timedelta:
     return at.astimezone(zone).utcoffset() or timedelta()
+
+
+def at_or_before(recurrence: Recurrence, wall: datetime) -> datetime | None:
+    """Find the last moment of a recurrence that is not after the naive `wall`.
+
+    Some nine years back; None if there is none.
+    """
+    if not recurrence.times:
+        return None
+    today = wall.toordinal()
+    times = recurrence.times & bits.below(wall.hour * 60 + wall.minute + 1)
+    if times and recurrence.on(today):
+        return bits.moment(today, bits.last(times))
+    years = calendar(max(wall.year - coverage.YEARS_BEFORE, date.min.year), wall.year)
+    earlier = recurrence.days_of(years) & bits.below(today - years.first)
+    if not earlier:
+        return None
+    return bits.moment(years.first + bits.last(earlier), bits.last(recurrence.times))

@@ -92,24 +92,6 @@ class Occurrences:
         return self.days.get(day, 0)
 
 
-def at_or_before(recurrence: Recurrence, wall: datetime) -> datetime | None:
-    """Find the last moment of a recurrence that is not after the naive `wall`.
-
-    Some nine years back; None if there is none.
-    """
-    if not recurrence.times:
-        return None
-    today = wall.toordinal()
-    times = recurrence.times & bits.below(wall.hour * 60 + wall.minute + 1)
-    if times and recurrence.on(today):
-        return bits.moment(today, bits.last(times))
-    years = calendar(max(wall.year - coverage.YEARS_BEFORE, date.min.year), wall.year)
-    earlier = recurrence.days_of(years) & bits.below(today - years.first)
-    if not earlier:
-        return None
-    return bits.moment(years.first + bits.last(earlier), bits.last(recurrence.times))
-
-
 def _covered(
     rule: Rule,
     years: Calendar,

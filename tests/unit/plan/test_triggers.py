@@ -12,11 +12,11 @@ from effort import examples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from krm_windows.checks.clock_changes import at_or_before
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan.triggers import Given, Trigger, Wording, triggers
 from krm_windows.schedule import cron, zones
-from krm_windows.schedule.occurrences import at_or_before
 from krm_windows.schedule.timeline import timeline
 
 START, END = datetime(2027, 1, 1, tzinfo=UTC), datetime(2028, 1, 1, tzinfo=UTC)

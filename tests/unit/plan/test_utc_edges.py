@@ -8,11 +8,11 @@ from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from krm_windows.checks.clock_changes import at_or_before
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan import utc_edges
 from krm_windows.plan.utc_edges import MOST, Change, Schedule
-from krm_windows.schedule.occurrences import at_or_before
 
 ZONES = (
     "Africa/Cairo",
