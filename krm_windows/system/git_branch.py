@@ -394,21 +394,15 @@ class Branch:
         *arguments: str,
         stdin: bytes = b"",
         most: int = _SMALL,
-        extra: Mapping[str, str] | None = None,
     ) -> bytes:
-        ended = self.run(*arguments, stdin=stdin, most=most, extra=extra)
+        ended = self.run(*arguments, stdin=stdin, most=most)
         if ended.code != 0:
             raise WorkspaceError(f"git {arguments[0]} failed: {_said(ended)}")
         return ended.output
 
-    def _line(
-        self,
-        *arguments: str,
-        stdin: bytes = b"",
-        extra: Mapping[str, str] | None = None,
-    ) -> str:
+    def _line(self, *arguments: str, stdin: bytes = b"") -> str:
         """Run a command that prints the name of an object."""
-        found = self._done(*arguments, stdin=stdin, extra=extra).decode(errors="replace").strip()
+        found = self._done(*arguments, stdin=stdin).decode(errors="replace").strip()
         if not git_layout.is_object_name(found):
             raise WorkspaceError(f"git {arguments[0]} printed no object name")
         return found
