@@ -1,4 +1,4 @@
-"""Freezes as dated data, made once from what others publish and then pasted into a policy.
+"""The text of a policy, changed: by a patch, by an override, and by dated freezes.
 
-No look-up at build time.
+Freezes are made once from what others publish and then pasted: nothing is looked up at build time.
 """
