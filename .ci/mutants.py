@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -171,13 +171,27 @@ def survivors(copy: Path, room: str, chosen: list[Mutant]) -> Iterator[Mutant]:
         place.write_bytes(text)
 
 
-def measured(copy: Path, target: str, size: int | None) -> bool:
-    """Print what survives of a target, and its figures; say whether that is good enough."""
+def of_target(target: str) -> list[Mutant]:
+    """Give every mutant of a target."""
     place = ROOT / "krm_windows" / target
     files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
     found: list[Mutant] = []
     for path in files:
         found += mutants(path.relative_to(ROOT))
+    return found
+
+
+def stale(explained: Iterable[str]) -> list[str]:
+    """Give the names in mutants.toml of which the code has no mutant any more."""
+    names = set()
+    for target in TARGETS:
+        names |= {mutant.name for mutant in of_target(target)}
+    return [name for name in explained if name not in names]
+
+
+def measured(copy: Path, target: str, size: int | None) -> bool:
+    """Print what survives of a target, and its figures; say whether that is good enough."""
+    found = of_target(target)
     chosen = found
     if size is not None:
         chosen = Random(0).sample(found, min(size, len(found)))  # noqa: S311 - no secret
@@ -194,13 +208,19 @@ def measured(copy: Path, target: str, size: int | None) -> bool:
 def main() -> int:
     """Measure the targets that are named, or all.
 
-    Exits 1 where too many mutants survive, or one survives without a reason.
+    Exits 1 where too many mutants survive, one survives without a reason, or there is a reason for
+    one that is none any more.
     """
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("targets", nargs="*", help=f"some of {', '.join(TARGETS)}")
     parser.add_argument("--sample", type=int, default=SAMPLE, help="how many of each target")
     parser.add_argument("--all", action="store_true", help="every mutant")
     arguments = parser.parse_args()
+    old = stale(EXPLAINED)
+    for name in old:
+        print(f".ci/mutants.toml: no code has this mutant any more, remove it: {name}")
+    if old:
+        return 1
     os.nice(10)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy"
