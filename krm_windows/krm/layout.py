@@ -145,7 +145,15 @@ def _unreadable(error: yaml.YAMLError, text: str | bytes) -> InputError:
         return InputError(message)
     if message == _NOTHING_BEGINS:
         message = _no_token(text, mark.index)
-    return InputError(message, mark.line + 1, mark.column + 1)
+    # Only for a mistake.
+    from krm_windows.krm import slips  # noqa: PLC0415
+
+    began = cast("Mark | None", error.context_mark)
+    begun = None if began is None else slips.Spot(began.line, began.column)
+    message, (line, column) = slips.find(
+        _decoded(text), message, slips.Spot(mark.line, mark.column), begun
+    )
+    return InputError(message, line + 1, column + 1)
 
 
 def merge_conflict(text: str | bytes) -> InputError | None:
@@ -159,10 +167,13 @@ def merge_conflict(text: str | bytes) -> InputError | None:
     return InputError(f"{found[0].decode()} {said}", line, 1)
 
 
+def _decoded(text: str | bytes) -> str:
+    return text if isinstance(text, str) else text.decode("utf-8-sig", errors="replace")
+
+
 def _no_token(text: str | bytes, index: int) -> str:
     """Say of which character libyaml says that nothing begins with it."""
-    decoded = text if isinstance(text, str) else text.decode("utf-8-sig", errors="replace")
-    found = decoded[index : index + 1]
+    found = _decoded(text)[index : index + 1]
     # An editor shows it as blanks.
     if found == "\t":
         return "a tab cannot indent in YAML: use spaces"

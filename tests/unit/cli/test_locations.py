@@ -192,7 +192,7 @@ def test_the_last_line_says_what_was_done(
 
 
 BROKEN = {
-    "not YAML": ("{}x: [1\n", 20, "did not find expected ',' or ']'"),
+    "not YAML": ("{}x: [1\n", 19, "bracket that begins here is not closed"),
     "a key twice": ("{}kind: WindowPolicy\n", 19, "duplicate key 'kind'"),
     "a tab": ("a:\n\tb: c\n", 2, "a tab cannot indent in YAML: use spaces"),
     "a template": ("a:\n  {{{{- if x }}}}\n", 2, "; it looks like an unrendered template"),
