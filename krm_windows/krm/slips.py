@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import yaml
 
-from krm_windows.krm import limits
+from krm_windows.krm import limits, lines
 
 # The text is read again for each proposal; in a longer one nothing is looked for.
 _MOST = 100_000
@@ -69,9 +69,9 @@ class _Refused:
 
     def proposal(self, message: str, spot: Spot, *corrected: str) -> _Proposal:
         """Return what is wrong in a line, with what is right in its place."""
-        lines = [*self.lines]
-        lines[spot.line : spot.line + 1] = corrected
-        return _Proposal(Slip(message, spot), lines)
+        right = [*self.lines]
+        right[spot.line : spot.line + 1] = corrected
+        return _Proposal(Slip(message, spot), right)
 
     def above(self, line: int) -> Iterator[int]:
         """Yield the lines above a line that are neither blank nor comments, the nearest first."""
@@ -105,10 +105,10 @@ def _corrected(
     if not finders or len(text) > _MOST or "{{" in text:
         return None
     text = text.replace("\r\n", "\n")
-    lines = text.split("\n")
-    if _ODD_BREAKS.search(text) or at.line >= len(lines):
+    split = text.split("\n")
+    if _ODD_BREAKS.search(text) or at.line >= len(split):
         return None
-    refused = _Refused(lines, at, began or at)
+    refused = _Refused(split, at, began or at)
     return _likeliest(refused, chain.from_iterable(finder(refused) for finder in finders))
 
 
@@ -130,7 +130,8 @@ def _open_end(text: str, began: Spot | None) -> Slip | None:
     """Return the quote that nothing closes up to the end of the text."""
     if began is None:
         return None
-    line = text.split("\n", began.line + 1)[began.line]
+    # A line ends here where it does to libyaml, which counted them.
+    line = lines.BREAK.split(text, began.line + 1)[began.line]
     quote = line[began.column : began.column + 1]
     if quote not in ('"', "'"):
         return None
@@ -224,9 +225,9 @@ def _deeper_than_above(refused: _Refused) -> Iterator[_Proposal]:
     # Or it is the line above that is wrong.
     lead = refused.lines[above]
     if _indentation(lead) == level:
-        lines = [*refused.lines]
-        lines[above] = f"{' ' * indentation}{lead.lstrip(' ')}"
-        yield _Proposal(Slip(message, Spot(number, indentation)), lines)
+        right = [*refused.lines]
+        right[above] = f"{' ' * indentation}{lead.lstrip(' ')}"
+        yield _Proposal(Slip(message, Spot(number, indentation)), right)
 
 
 def _between_levels(refused: _Refused) -> Iterator[_Proposal]:

@@ -189,6 +189,15 @@ def test_any_change_is_read_or_refused_at_a_place_in_the_text(
         assert 0 <= error.line <= len(text.splitlines()) + 1
 
 
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r", "\x85", "\u2028", "\u2029"])
+def test_a_quote_left_open_is_found_after_any_line_break(ending: str) -> None:
+    """Lines are counted by what libyaml takes for their end."""
+    for quote in "\"'":
+        line = f"b: {quote}c"
+        found = refused(ending.join(["a: 1", "", line]))
+        assert found == (3, 4, OPEN % quote)
+
+
 def test_the_words_of_the_parser_are_known() -> None:
     """What is looked for by what libyaml says is what this libyaml says."""
     # One text for each of them; a release with other words would silently fall back on them.
