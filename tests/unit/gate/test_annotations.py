@@ -21,6 +21,7 @@ from krm_windows.gate.annotations import (
     Writer,
     annotation,
     digest,
+    is_believed,
     read,
     writer,
 )
@@ -410,3 +411,36 @@ def test_what_is_in_clusters_stays_readable(more: str, expected: tuple[bool, str
     since, until = datetime(2026, 11, 19, 16, tzinfo=UTC), datetime(2026, 11, 23, 7, tzinfo=UTC)
     said = ClosedBy("flux-system/week", "outside the windows", since, until, *expected)
     assert read(text) == said
+
+
+@pytest.mark.parametrize(("seconds", "believed"), [(0, True), (600, True), (601, False)])
+def test_a_clock_of_another_node_may_be_ten_minutes_ahead(seconds: int, *, believed: bool) -> None:
+    """And no more, where nobody is recorded as the writer."""
+    said = ClosedBy("flux-system/p", "r", NOON + timedelta(seconds=seconds), None)
+    assert is_believed(OURS, said, Writer.UNKNOWN, Writer.UNKNOWN, NOON) is believed
+    # The clock of the gate that wrote it may have been wrong.
+    assert is_believed(OURS, said, Writer.GATE, Writer.UNKNOWN, NOON)
+
+
+def test_what_somebody_else_suspended_counts_only_if_it_was_adopted() -> None:
+    """An annotation that does not say so says that it was not."""
+    said = ClosedBy("flux-system/p", "r", NOON, None)
+    assert not is_believed(OURS, said, Writer.GATE, Writer.OTHER, NOON)
+    adopted = said._replace(adopted=True)
+    assert is_believed(OURS, adopted, Writer.GATE, Writer.OTHER, NOON)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ({}, Writer.UNKNOWN),
+        ({"managedFields": []}, Writer.UNKNOWN),
+        # What cannot be read is not the gate's.
+        ({"managedFields": {}}, Writer.OTHER),
+        ({"managedFields": None}, Writer.OTHER),
+        ({"managedFields": ["krm-windows"]}, Writer.OTHER),
+    ],
+)
+def test_who_wrote_a_field_of_which_nobody_is_recorded(metadata: Json, expected: Writer) -> None:
+    """Nobody is unknown, and what is no list of writers is somebody else."""
+    assert writer({"metadata": metadata}, "spec", "suspend") is expected

@@ -11,7 +11,7 @@ from api_server import closed_by
 from krm_windows.gate.annotations import HOLD, annotation
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.objects import dig
-from krm_windows.gate.target import due_change, observe
+from krm_windows.gate.target import Action, due_change, observe
 from krm_windows.gate.timetable import Target, Timetable
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -327,3 +327,10 @@ def test_a_long_reason_is_cut(reason: str) -> None:
     assert said == (reason if len(reason) <= 1024 else f"{reason[:1023]}…")
     shut = found({OURS: text}, suspended=True)
     assert due(POLICY, APPS, shut, replace(CLOSED, reason=reason), NOW) == ({}, "")
+
+
+@pytest.mark.parametrize("action", Action)
+def test_the_log_says_what_was_done_and_what_was_left(action: Action) -> None:
+    """Whoever searches it for what a policy did finds writes under one key, and no more."""
+    wrote = action in {Action.CLOSED, Action.OPENED, Action.ANNOTATED}
+    assert action.log_key == {True: "done", False: "left"}[wrote]
