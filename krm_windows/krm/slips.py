@@ -19,7 +19,7 @@ _MOST = 100_000
 # Line breaks to YAML 1.1 and not to an editor, by which the lines would be counted otherwise.
 _ODD_BREAKS = re.compile("[\r\x85\u2028\u2029]")
 # The first word of a line, behind its indentation and its dashes.
-_WORD = re.compile(r"(?P<lead> *(?:- +)*)(?P<key>[A-Za-z][\w./-]{0,62})(?P<rest>[^\n]*)")
+_WORD = re.compile(r"(?P<lead> *(?:- +)*)(?P<key>[A-Za-z][\w./-]{0,62}+)(?P<rest>[^\n]*)")
 _DASH = re.compile(r" *(?:- +)*-(?=[^\s-])")
 _ENTRY = re.compile(r" *- *(?=\S)")
 # A quote at the beginning of a value.
