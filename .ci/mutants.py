@@ -17,6 +17,7 @@ import time
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from random import Random
 
@@ -106,17 +107,19 @@ def code(node: ast.AST) -> Iterator[ast.AST]:
 
 def mutants(path: Path) -> Iterator[Mutant]:
     """Yield every mutant of a file; the path is relative to the repository."""
-    text = (ROOT / path).read_text()
-    lengths = [len(line.encode()) for line in text.splitlines(keepends=True)]
+    text = (ROOT / path).read_bytes()
+    lines = text.splitlines(keepends=True)
+    starts = list(accumulate(map(len, lines), initial=0))
     for node in code(ast.parse(text)):
         if not isinstance(node, ast.expr | ast.stmt):
             continue
         for changed in changes(node):
-            old = ast.get_source_segment(text, node) or ""
+            start = starts[node.lineno - 1] + node.col_offset
+            end = starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+            old = text[start:end].decode()
             new = ast.unparse(ast.fix_missing_locations(changed))
-            start = sum(lengths[: node.lineno - 1]) + node.col_offset
             is_statement = isinstance(node, ast.stmt)
-            place = text.splitlines()[node.lineno - 1].strip()
+            place = lines[node.lineno - 1].decode().strip()
             yield Mutant(path, node.lineno, start, old, new if is_statement else f"({new})", place)
 
 
