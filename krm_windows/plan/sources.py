@@ -76,9 +76,8 @@ def _source(
         return
     for user in users(selection, name, inventory):
         if (user.namespace, user.name) == ROOT or user.item.annotations.get(CHANGE_CLASS) == LIVE:
-            yield _shared(
-                selection, name, f"the ungated {user.kind} {user.namespace}/{user.name} uses it"
-            )
+            named = f"{user.kind} {user.namespace}/{user.name}"
+            yield _shared(selection, name, f"{named}, which must always reconcile, uses it")
 
 
 def _shared(selection: Selection, name: str, reason: str) -> Result:

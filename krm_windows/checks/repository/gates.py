@@ -80,7 +80,7 @@ def _needed(gated: GatedCluster, gate: Gate, target: Target) -> str:
             return f"{each}, which delivers the policy, uses it"
     for each in users:
         if is_live(each):
-            return f"the ungated {each} uses it"
+            return f"{each}, which must always reconcile, uses it"
     return ""
 
 
