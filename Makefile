@@ -111,7 +111,7 @@ fuzz: $(READY)
 	  --seconds $(FUZZ_SECONDS) --target $(FUZZ_TARGET) $(FUZZ_INPUT)
 
 laws-full: $(READY)
-	@$(BIN)/python tests/property/laws_full.py
+	@PYTHONPATH=tests $(BIN)/python tests/property/laws_full.py
 
 # `make e2e E2E='-k person'` runs some of them.
 LAB = PYTHONPATH=tests/cluster:. $(BIN)/python -m lab
