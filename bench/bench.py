@@ -1,7 +1,7 @@
 """`make bench`: every measurement, or those named: `make bench BENCH=calendars`.
 
 Each is taken in a process of its own that imports no other: the peak memory of a program counts
-what the process was that started it.
+what the process was that started it. Where one fails, as it lacks a tool, the others follow.
 """
 
 import subprocess
@@ -22,17 +22,20 @@ MEASUREMENTS = (
 )
 
 
-def main() -> None:
-    """Take the measurements one after the other."""
+def main() -> int:
+    """Take the measurements one after the other; 1 if any could not be taken."""
     names = sys.argv[1:] or MEASUREMENTS
     if len(names) == 1:
         print(f"{names[0]}:")
         import_module(names[0]).run()
         print()
-        return
+        return 0
+    failed = 0
     for name in names:
-        subprocess.run([sys.executable, Path(__file__), name], check=True)
+        done = subprocess.run([sys.executable, Path(__file__), name], check=False)
+        failed = failed or done.returncode
+    return failed
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
