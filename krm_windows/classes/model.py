@@ -36,14 +36,15 @@ class Metadata(Part):
 
     others = fields.OBJECT_META
 
-    name: fields.Name = field(description="The object's name.")
+    name: fields.Name = field(description="The object's name.", example="change-classes")
 
 
 class ChangeClass(Part):
     """A class of changes: what is reconciled together."""
 
     name: fields.Label = field(
-        description="The name, which becomes part of a path and of a Flux Kustomization's name."
+        description="The name, which becomes part of a path and of a Flux Kustomization's name.",
+        example="apps",
     )
     policy: fields.PolicyName | None = field(
         default=None,
@@ -65,11 +66,14 @@ class ClassRule(Part):
     more_schema = _some("kinds", "names", "namespaces", "matchLabels", "matchAnnotations")
 
     # `class` is a word of Python.
-    change_class: fields.Label = field(alias="class", description="The class of what matches.")
+    change_class: fields.Label = field(
+        alias="class", description="The class of what matches.", example="apps"
+    )
     kinds: tuple[KindName, ...] | None = field(
         default=None,
         filled=True,
         description="Any of these kinds, with the group after a dot if two groups share the kind.",
+        example=["ConfigMap", "Secret"],
     )
     names: tuple[Glob, ...] | None = field(
         default=None,
@@ -78,11 +82,13 @@ class ClassRule(Part):
             "Any of these names, without the hash that kustomize appends; `*` matches any "
             "characters."
         ),
+        example=["settings-*"],
     )
     namespaces: tuple[Glob, ...] | None = field(
         default=None,
         filled=True,
         description="Any of these namespaces; `*` matches any characters.",
+        example=["team-*"],
     )
     match_labels: dict[fields.Text, fields.AnyText] = field(
         default_factory=dict, description="Labels that it must have, all of them."
@@ -99,10 +105,14 @@ class Acknowledgement(Part):
     referrer: Address = field(
         alias="from",
         description="The object that refers, as `Kind/namespace/name`; `*` matches any characters.",
+        example="Deployment/shop/api",
     )
-    to: Address = field(description="The object it refers to, in the same form.")
+    to: Address = field(
+        description="The object it refers to, in the same form.", example="ConfigMap/shop/settings"
+    )
     reason: fields.Text = field(
-        description="Why nothing breaks if one of the two changes without the other."
+        description="Why nothing breaks if one of the two changes without the other.",
+        example="The program reads it again when it changes",
     )
 
 
@@ -113,7 +123,9 @@ class Spec(Part):
         filled=True,
         description="The classes, in order: a class may depend on those before it.",
     )
-    default: fields.Label = field(description="The class of every resource that no rule matches.")
+    default: fields.Label = field(
+        description="The class of every resource that no rule matches.", example="apps"
+    )
     rules: tuple[ClassRule, ...] = field(
         default=(), description="Rules; the first one that matches a resource sets its class."
     )

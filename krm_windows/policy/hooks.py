@@ -12,8 +12,8 @@ from krm_windows.policy.resources import Resources
 class KeyRef(Part):
     """A key of a Secret or a ConfigMap in the namespace of the hooks."""
 
-    name: fields.Name = field(description="The object's name.")
-    key: fields.Text = field(description="The key in the object.")
+    name: fields.Name = field(description="The object's name.", example="smoke-test")
+    key: fields.Text = field(description="The key in the object.", example="token")
 
 
 class ValueFrom(Part):
@@ -32,7 +32,7 @@ class Variable(Part):
 
     more_schema = one_of("value", "valueFrom")
 
-    name: fields.VariableName = field(description="The variable's name.")
+    name: fields.VariableName = field(description="The variable's name.", example="TARGET_URL")
     value: fields.AnyText | None = field(default=None, description="Its value.")
     value_from: ValueFrom | None = field(
         default=None, description="Where the value comes from, instead of `value`."
@@ -42,7 +42,10 @@ class Variable(Part):
 class Hook(Part):
     """A Job around an occurrence."""
 
-    image: fields.Image = field(description="The image, pinned; it runs as a non-root user.")
+    image: fields.Image = field(
+        description="The image, pinned; it runs as a non-root user.",
+        example="registry.example/smoke-test:1.4.0",
+    )
     command: tuple[fields.AnyText, ...] = field(
         default=(), description="The program; default: the image's."
     )
@@ -104,7 +107,8 @@ class Hooks(Part):
         description=(
             "Where they run: a separate namespace, not that of the policy, a target, Flux or "
             "Kubernetes."
-        )
+        ),
+        example="window-hooks",
     )
     only_if: Literal["Always", "Pending"] = field(
         default="Always",

@@ -31,9 +31,12 @@ class Metadata(Part):
     others = fields.OBJECT_META
 
     name: fields.Name = field(
-        description="The policy's name; all generated objects are named after it."
+        description="The policy's name; all generated objects are named after it.",
+        example="office-hours",
     )
-    namespace: fields.Label = field(description="The namespace of the Jobs and the ServiceAccount.")
+    namespace: fields.Label = field(
+        description="The namespace of the Jobs and the ServiceAccount.", example="flux-system"
+    )
 
 
 # What the table says something of, good or bad; the rest has to say it itself.
@@ -65,16 +68,18 @@ class TargetSelector(Part):
 
     more_schema = one_of("names", "matchLabels") | _UNKNOWN_KIND
 
-    kind: fields.Text = field(description="The kind, such as `Kustomization`.")
+    kind: fields.Text = field(description="The kind.", example="Kustomization")
     names: tuple[fields.Name, ...] | None = field(
         default=None,
         filled=True,
         description="The objects' names.",
+        example=["apps"],
     )
     match_labels: dict[fields.Text, fields.AnyText] | None = field(
         default=None,
         filled=True,
         description="Labels that an object among the resources must have, all of them.",
+        example={"team": "payments"},
     )
     namespace: fields.Label | None = field(
         default=None, description="The objects' namespace; default: the policy's."
@@ -167,7 +172,8 @@ class Freeze(Part):
         default=None, description="How long it lasts, instead of `ends`."
     )
     reason: fields.Text = field(
-        description="Why; it is written into the annotation of every target that is kept closed."
+        description="Why; it is written into the annotation of every target that is kept closed.",
+        example="Year-end closing",
     )
 
     @property
@@ -198,7 +204,7 @@ class Override(Part):
             "The moment at which it ends; a date includes that day, a time of day needs `starts`."
         )
     )
-    reason: fields.Text = field(description="Why.")
+    reason: fields.Text = field(description="Why.", example="Urgent security fix")
     requested_by: fields.Text | None = field(default=None, description="Who asked for it.")
     ticket: fields.Text | None = field(default=None, description="Where it was asked for.")
 

@@ -44,7 +44,7 @@ Port = Annotated[
 class ApiServer(Part):
     """A place where the API server answers, as the network behind a Service sees it."""
 
-    cidr: Cidr = field(description="Its address, or a CIDR block, such as `10.0.0.1/32`.")
+    cidr: Cidr = field(description="Its address, or a CIDR block.", example="10.0.0.1/32")
     port: Port = field(default=_HTTPS, description="Its port.")
 
 

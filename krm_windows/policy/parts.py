@@ -97,6 +97,7 @@ class Field(NamedTuple):
     """What a part says of a field beside its type; see `field`."""
 
     description: str
+    example: "Schema"
     default: object
     factory: Callable[[], object] | None
     key: str | None
@@ -113,6 +114,7 @@ _REQUIRED = object()
 def field(  # noqa: PLR0913
     *,
     description: str,
+    example: Schema = None,
     default: object = _REQUIRED,
     default_factory: Callable[[], object] | None = None,
     alias: str | None = None,
@@ -123,11 +125,15 @@ def field(  # noqa: PLR0913
 ) -> Any:  # noqa: ANN401 - see above
     """Describe a field of a part; without a default it is required.
 
-    `alias` is its key where that is not its name in camelCase, `shown` the default as text.
+    `example` is a value that it may have, which a schema and messages show; most types have one
+    of their own. `alias` is its key where that is not its name in camelCase, `shown` the default
+    as text.
     `filled`: a list or map has an entry at least. `before` looks at what was written, `check` at
     what was read, and both yield what is wrong with it.
     """
-    return Field(description, default, default_factory, alias, shown, filled, before, check)
+    return Field(
+        description, example, default, default_factory, alias, shown, filled, before, check
+    )
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
@@ -221,7 +227,7 @@ class Entry(NamedTuple):
         """Read the field from the map of its part; raises `RefusedError`."""
         if not isinstance(tree, Mapping) or self.key not in tree:
             if self.required:
-                raise RefusedError(Finding(rules.FIELD_REQUIRED, "is required"))
+                raise RefusedError(Finding(rules.FIELD_REQUIRED, f"is required; {self.advice()}"))
             return self.default()
         # Null is absent, and was left out of the tree already (`document.present`).
         written = tree[self.key]
@@ -232,14 +238,29 @@ class Entry(NamedTuple):
             raise_for(self.field.before(written))
         value = self.reader.read(written, context)
         if self.field.filled and not value:
-            raise RefusedError(Finding(rules.FIELD_REQUIRED, "must not be empty"))
+            must = f"must not be empty; {self.advice()}"
+            raise RefusedError(Finding(rules.FIELD_REQUIRED, must))
         if self.field.check is not None:
             raise_for(self.field.check(value, context))
         return value
 
+    def advice(self) -> str:
+        """Say what to write; raises TypeError where neither the field nor its type has an example.
+
+        It is asked for where the field is required, or may not be empty.
+        """
+        described = self.schema()
+        line = f"`{self.key}: {_flow(_sample(self.key, described))}`"
+        # `kind` has one value in all.
+        if "const" in described:
+            return f"write {line}"
+        return f"write, for example, {line}"
+
     def schema(self) -> dict[str, Schema]:
         """Return the JSON schema of the field."""
         found = self.reader.schema()
+        if self.field.example is not None:
+            found["examples"] = [self.field.example]
         if self.field.filled:
             # Keywords of JSON Schema (validation, 6.4.2 and 6.5.2).
             least = {"array": "minItems", "object": "minProperties"}[str(found["type"])]
@@ -258,6 +279,44 @@ class Entry(NamedTuple):
 def _ordered(schema: dict[str, Schema]) -> dict[str, Schema]:
     """Return a schema with its keywords in alphabetical order, as all of the files have them."""
     return dict(sorted(schema.items()))
+
+
+def _sample(key: str, schema: Mapping[str, Schema]) -> Schema:
+    """Return a value that a schema allows: its example, or one made of those in it.
+
+    Raises TypeError where there is none.
+    """
+    if "const" in schema:
+        return schema["const"]
+    # Only lists are at these keywords.
+    for keyword in ("examples", "enum"):
+        if keyword in schema:
+            return cast("list[Schema]", schema[keyword])[0]
+    if "items" in schema:
+        return [_sample(key, cast("dict[str, Schema]", schema["items"]))]
+    if "properties" in schema:
+        fields = cast("dict[str, dict[str, Schema]]", schema["properties"])
+        return {name: _sample(name, fields[name]) for name in _needed(schema)}
+    raise TypeError(f"{key} needs an example, for the message where it is missing")
+
+
+def _needed(schema: Mapping[str, Schema]) -> list[str]:
+    """Return the fields that a map has to have, the first of those of which one is to be given."""
+    needed = cast("list[str]", schema.get("required", [])).copy()
+    for choice in cast("list[dict[str, list[str]]]", schema.get("oneOf", []))[:1]:
+        needed += choice["required"]
+    return needed
+
+
+def _flow(value: Schema) -> str:
+    """Return a value of texts as YAML on one line."""
+    if isinstance(value, dict):
+        inner = ", ".join([f"{key}: {_flow(each)}" for key, each in value.items()])
+        return f"{{{inner}}}"
+    if isinstance(value, list):
+        inner = ", ".join(map(_flow, value))
+        return f"[{inner}]"
+    return str(value)
 
 
 def _written(default: object) -> Schema:

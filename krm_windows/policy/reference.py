@@ -101,12 +101,12 @@ def _type(field: Mapping[str, object]) -> str:
     kind = field.get("type")
     if kind == "array":
         return f"list of {_type(_map(field, 'items'))}"
-    # A text with a form of its own, such as a moment or a quantity.
+    if kind == "object":
+        return "map"
+    # A text with a form of its own, such as a moment or a quantity, or one that may be any.
     examples = field.get("examples")
     if isinstance(examples, list):
         return f"text, such as `{examples[0]}`"
-    if kind == "object":
-        return "map"
     return "text"
 
 

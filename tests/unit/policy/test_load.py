@@ -223,7 +223,13 @@ def test_C02_all_problems_together_sorted() -> None:
                 'got "PrometheusRul"; did you mean "PrometheusRule"? (field-value)'
             ),
         ),
-        ("  hooks: {}", "[error] spec.hooks.namespace: is required (field-required)"),
+        (
+            "  hooks: {}",
+            (
+                "[error] spec.hooks.namespace: is required; write, for example, "
+                "`namespace: window-hooks` (field-required)"
+            ),
+        ),
         (
             "  hooks: {namespace: flux-system, afterClose: {image: 'i:1'}}",
             (

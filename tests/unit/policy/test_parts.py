@@ -1,14 +1,18 @@
 """Parts of the API: what their fields say is what is read, and what a schema says."""
 
+import re
 from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Annotated, Literal
 
 import pytest
+import yaml
 
 from krm_windows import rules
+from krm_windows.classes.model import ChangeClasses
 from krm_windows.policy.findings import Finding, RefusedError
-from krm_windows.policy.parts import Context, Leaf, Part, field, reader, schema
+from krm_windows.policy.model import WindowPolicy
+from krm_windows.policy.parts import Context, Entry, Leaf, Part, entries, field, reader, schema
 
 
 def number(value: object) -> int:
@@ -24,7 +28,7 @@ Number = Annotated[int, Leaf(number, {"type": "integer", "pattern": "[0-9]+"})]
 class Wheel(Part):
     """A wheel."""
 
-    size: Number = field(description="Its size.")
+    size: Number = field(description="Its size.", example=3)
     made_of: Literal["Wood", "Steel"] = field(default="Wood", description="What it is made of.")
 
 
@@ -78,8 +82,8 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
         "wheels[1]: must be a map, with fields such as `size:` below it",
         "loads.a: must be a number",
         "loads.a: must be a number",
-        "spare.size: is required",
-        "class: is required",
+        "spare.size: is required; write, for example, `size: 3`",
+        "class: is required; write `class: Cart`",
     ]
 
 
@@ -95,7 +99,10 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
                 "`- size:`"
             ),
         ),
-        (GOOD | {"wheels": []}, "wheels: must not be empty"),
+        (
+            GOOD | {"wheels": []},
+            "wheels: must not be empty; write, for example, `wheels: [{size: 3}]`",
+        ),
         (GOOD | {"wheels": {}}, "wheels: must be a list"),
         (GOOD | {"loads": []}, "loads: must be a map"),
         (
@@ -113,11 +120,74 @@ def test_another_shape_is_refused(tree: object, words: str) -> None:
     assert said(tree) == [words]
 
 
+def parts(part: type[Part]) -> Iterator[type[Part]]:
+    """Yield the parts of the program, in whose modules the two APIs are."""
+    for each in part.__subclasses__():
+        if each.__module__.startswith("krm_windows."):
+            yield each
+            yield from parts(each)
+
+
+FOUND = set(parts(Part))
+
+
+NEEDED = {
+    f"{part.__module__}-{part.__name__}.{entry.key}": entry
+    for part in sorted(FOUND, key=str)
+    for entry in entries(part)
+    if entry.required or entry.field.filled
+}
+
+
+def test_the_fields_that_are_needed_are_found() -> None:
+    """So that the test of each of them means something."""
+    assert {ChangeClasses, WindowPolicy} <= FOUND
+    keys = {entry.key for entry in NEEDED.values()}
+    assert {"timeZone", "targets", "image", "cidr", "classes", "names", "spec"} <= keys
+
+
+@pytest.mark.parametrize("entry", NEEDED.values(), ids=NEEDED)
+def test_who_lacks_a_field_is_told_what_to_write(entry: Entry) -> None:
+    """A line that is taken as it stands, whatever the field is."""
+    lacking: list[tuple[object, str]] = []
+    if entry.required:
+        lacking.append(({}, "is required"))
+    if entry.field.filled:
+        empty: object = []
+        if entry.schema()["type"] == "object":
+            empty = {}
+        lacking.append(({entry.key: empty}, "must not be empty"))
+    for tree, wrong in lacking:
+        with pytest.raises(RefusedError) as refused:
+            entry.read(tree, Context())
+        (finding,) = refused.value.findings
+        told = re.fullmatch(r"([a-z ]+); write(?:, for example,)? `(.+)`", finding.must)
+        assert told is not None, finding.must
+        assert told[1] == wrong
+        # As it is read from a file: every value is a text (`policy.document`).
+        written = yaml.load(told[2], yaml.BaseLoader)  # noqa: S506 - it makes texts only
+        assert list(written) == [entry.key]
+        entry.read(written, Context("Europe/Berlin", "flux-system"))
+
+
+def test_a_field_that_is_needed_has_an_example() -> None:
+    """Or the first message that lacks it fails, whatever is written."""
+
+    class Bare(Part):
+        """A part whose field nobody can guess."""
+
+        number: Number = field(description="A number.")
+
+    with pytest.raises(TypeError, match="number needs an example"):
+        Bare.read({})
+
+
 def test_a_part_is_checked_as_a_whole() -> None:
     """Once all of its fields could be read."""
     where = Context(time_zone="Europe/Berlin")
     assert said(GOOD, where) == ["spare.size: must be nowhere"]
-    assert said(GOOD | {"wheels": []}, where) == ["wheels: must not be empty"]
+    (message,) = said(GOOD | {"wheels": []}, where)
+    assert message.startswith("wheels: must not be empty")
 
 
 def test_a_part_is_a_value() -> None:
@@ -144,7 +214,12 @@ def test_what_a_schema_says() -> None:
         "additionalProperties": False,
         "description": "One more.",
         "properties": {
-            "size": {"description": "Its size.", "pattern": "[0-9]+", "type": "integer"},
+            "size": {
+                "description": "Its size.",
+                "examples": [3],
+                "pattern": "[0-9]+",
+                "type": "integer",
+            },
             "madeOf": {
                 "default": "Wood",
                 "description": "What it is made of.",
