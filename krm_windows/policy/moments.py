@@ -72,6 +72,8 @@ NAMED_DAYS = {
 # Before 1970 nobody meant, and a year of five digits is a typo.
 _YEARS = range(1970, 3000)
 _LONGEST = timedelta(days=366)
+# No zone is further from UTC.
+_FURTHEST = timedelta(hours=14)
 # What is longer was not mistyped.
 _GUESSED = 100
 # Of these some thousand are kept; what is longer is no `Mon 08:00`.
@@ -231,11 +233,11 @@ def _check_spelling(text: str, role: Role) -> None:
     found = _SECONDS.fullmatch(text)
     if found:
         must = "must be quoted and have no seconds (add Z or an offset only for an instant)"
-        # `2026-12-22 09:00` is a date and its time, `Mon 08:00` is not.
-        is_dated = "-" in found[1]
-        proposed = found[1]
-        if is_dated:
-            proposed = "T".join(found[1].split())
+        candidate = " ".join(found[1].split())
+        proposed: str | None = candidate
+        if not _readable(candidate, role):
+            # `2026-12-22 09:00` lacks a T, too.
+            proposed = _meant(candidate, role)
         raise _refusal(rules.MOMENT_SECONDS, must, text, proposed)
     found = _BLANK.fullmatch(text)
     if found:
@@ -275,11 +277,10 @@ def _date_time(found: re.Match[str], role: Role) -> datetime:
         return at
     hours = int(found["off_hour"] or 0)
     minutes = int(found["off_minute"] or 0)
-    # No zone is further than 14 hours from UTC.
-    if hours > 14 or minutes > 59:  # noqa: PLR2004
+    offset = timedelta(hours=hours, minutes=minutes)
+    if offset > _FURTHEST or minutes > 59:  # noqa: PLR2004
         must = "must have an offset between -14:00 and +14:00"
         raise _refusal(rules.MOMENT_SYNTAX, must, found.string)
-    offset = timedelta(hours=hours, minutes=minutes)
     # What is behind UTC shows less than it.
     in_utc = at - offset
     if found["offset"].startswith("-"):
@@ -316,7 +317,7 @@ def _time_of_day(found: re.Match[str], role: Role) -> time:
         raise _refusal(rules.MOMENT_ROLE, must, found.string, proposed)
     since = _since_midnight(found, role)
     # A whole day, `24:00`, is 0 seconds of a day: the end at midnight.
-    return time(since.seconds // 3600, since.seconds // 60 % 60)
+    return time(*divmod(since.seconds // 60, 60))
 
 
 def _schedule(text: str, role: Role) -> Recurrence:
@@ -371,8 +372,7 @@ def _days(item: str, text: str) -> frozenset[int]:
     return frozenset((begin + i) % 7 for i in range(length + 1))
 
 
-# The longest first, so that `monday` is not read as `mon` with a rest.
-_WEEKDAY = "(?:" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + ")"
+_WEEKDAY = f"(?:{'|'.join(_NUMBERS)})"
 _WEEKDAY_ITEM = f"{_WEEKDAY}(?:-{_WEEKDAY})?"
 _OFFSET = r"(?P<offset>Z|[+-](?P<off_hour>\d{2}):(?P<off_minute>\d{2}))?"
 _Reader = Callable[[re.Match[str], Role], Recurrence | datetime | time]
