@@ -40,19 +40,29 @@ def weekly(*days: int, at: str, nth: int | None = None, shift: int = 0) -> Recur
         ("9:00 daily", weekly(*range(7), at="09:00")),
         ("second Tuesday 22:00", weekly(2, at="22:00", nth=2)),
         ("22:00 last Fri +1d", weekly(5, at="22:00", nth=-1, shift=1)),
+        ("1st Mon 23:59", weekly(1, at="23:59", nth=1)),
         ("2nd Tue 22:00", weekly(2, at="22:00", nth=2)),
+        ("3rd Wed 22:00", weekly(3, at="22:00", nth=3)),
+        ("4th Thu 22:00", weekly(4, at="22:00", nth=4)),
+        ("first Mon 22:00", weekly(1, at="22:00", nth=1)),
+        ("third Wed 22:00", weekly(3, at="22:00", nth=3)),
+        ("fourth Thu 22:00", weekly(4, at="22:00", nth=4)),
+        ("fifth Fri 22:00", weekly(5, at="22:00", nth=5)),
         ("last Sun 03:00", weekly(0, at="03:00", nth=-1)),
         ("5TH Friday +27d 03:00", weekly(5, at="03:00", nth=5, shift=27)),
         ("2nd Tue +2d 22:00", weekly(2, at="22:00", nth=2, shift=2)),
         ("0 8 * * MON", weekly(1, at="08:00")),
         ("@daily", weekly(*range(7), at="00:00")),
         ("2026-12-20", datetime(2026, 12, 20)),
+        ("1970-01-01", datetime(1970, 1, 1)),
+        ("2999-12-31", datetime(2999, 12, 31)),
         ("2026-12-20T00:00:00Z", datetime(2026, 12, 20)),
         ("2026-12-24T20:00", datetime(2026, 12, 24, 20)),
         ("2026-12-24T20:00Z", datetime(2026, 12, 24, 20, tzinfo=UTC)),
         ("2026-12-24T20:00+05:45", datetime(2026, 12, 24, 14, 15, tzinfo=UTC)),
         ("2026-12-24T20:00-09:30", datetime(2026, 12, 25, 5, 30, tzinfo=UTC)),
         ("2026-12-24T20:00+14:00", datetime(2026, 12, 24, 6, tzinfo=UTC)),
+        ("2026-12-24T20:00+13:59", datetime(2026, 12, 24, 6, 1, tzinfo=UTC)),
     ],
 )
 def test_a_beginning(text: str, want: object) -> None:
@@ -183,9 +193,12 @@ def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
         ("", "moment-syntax", None),
         ("2026-02-30", "moment-syntax", None),
         ("9999-12-31", "moment-syntax", None),
+        ("1969-12-31", "moment-syntax", None),
+        ("3000-01-01", "moment-syntax", None),
         ("2026-12-20T10:00+15:00", "moment-syntax", None),
         ("2026-12-20T10:00+14:01", "moment-syntax", None),
         ("2026-12-20T10:00-14:01", "moment-syntax", None),
+        ("2026-12-20T10:00+05:60", "moment-syntax", None),
         ("2026-12-20T10:00z", "moment-syntax", None),
         ("\uff12026-12-20", "moment-syntax", "2026-12-20"),
         ("2026-12-20T10:00:00Z", "moment-seconds", "2026-12-20T10:00"),
@@ -246,7 +259,38 @@ def test_a_beginning_with_its_end_is_two_fields(text: str, begins: str, ends: st
     (finding,) = caught.value.findings
     assert finding.proposed == begins
     assert f'write the end as `closes: "{ends}"`' in finding.must
-    assert refusal(text, Role.ONCE) == ("moment-syntax", None)
+    for other in (Role.END, Role.ONCE):
+        assert refusal(text, other) == ("moment-syntax", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "longer", "must", "proposed"),
+    [
+        (f"{'Mno 08:00':>100}", f"{'Mno 08:00':>101}", "must be ", "Mon 08:00"),
+        (f"24 Dec{'e' * 94}", f"24 Dec{'e' * 95}", 'must have a year, as in "2026-12-24"', None),
+        (
+            f"Mon{',Mon' * 21} 22:00 -05:00",
+            f"Mon{',Mon' * 21} 22:00 - 05:00",
+            f"must be {Role.BEGIN.value}; write the end as ",
+            f"Mon{',Mon' * 21} 22:00",
+        ),
+    ],
+    ids=("a word", "a day without a year", "a beginning with its end"),
+)
+def test_of_what_is_longer_than_a_hundred_characters_nothing_is_guessed(
+    text: str, longer: str, must: str, proposed: str | None
+) -> None:
+    """It was not mistyped, and a guess takes the longer the longer a text is."""
+    assert (len(text), len(longer)) == (100, 101)
+    with pytest.raises(RefusedError) as caught:
+        moments.parse(text, Role.BEGIN)
+    (finding,) = caught.value.findings
+    assert finding.must.startswith(must)
+    assert finding.proposed == proposed
+    with pytest.raises(RefusedError) as caught:
+        moments.parse(longer, Role.BEGIN)
+    (finding,) = caught.value.findings
+    assert (finding.must, finding.proposed) == (f"must be {Role.BEGIN.value}", None)
 
 
 @pytest.mark.parametrize(
@@ -343,7 +387,15 @@ def refusal(text: str, role: Role) -> tuple[str, str | None]:
 
 @pytest.mark.parametrize(
     ("text", "minutes"),
-    [("90m", 90), ("4h", 240), ("1h30m", 90), ("2d", 2880), ("1d12h", 2160), ("0m", 0)],
+    [
+        ("90m", 90),
+        ("4h", 240),
+        ("1h30m", 90),
+        ("2d", 2880),
+        ("1d12h", 2160),
+        ("366d", 527040),
+        ("0m", 0),
+    ],
 )
 def test_a_duration(text: str, minutes: int) -> None:
     """Days, hours and minutes, in this order, each once."""
@@ -351,12 +403,44 @@ def test_a_duration(text: str, minutes: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "90", "30s", "1.5h", "4 hours", "-1h", "30m1h", "1h1h", "400d", "9999999h", "1w"]
+    "text",
+    [
+        "",
+        "90",
+        "30s",
+        "1.5h",
+        "4 hours",
+        "-1h",
+        "30m1h",
+        "1h1h",
+        "366d1m",
+        "400d",
+        "9999999h",
+        "1w",
+    ],
 )
 def test_no_duration(text: str) -> None:
     """Anything else, and more than a year, is refused."""
     with pytest.raises(RefusedError):
         moments.duration(text)
+
+
+@pytest.mark.parametrize(("size", "proposed"), [(100, "2h"), (101, None)])
+def test_a_long_text_is_no_mistyped_duration(size: int, proposed: str | None) -> None:
+    """As of a moment, nothing is guessed of more than a hundred characters."""
+    with pytest.raises(RefusedError) as caught:
+        moments.duration("2 hours".rjust(size))
+    (finding,) = caught.value.findings
+    assert finding.proposed == proposed
+
+
+@pytest.mark.parametrize(
+    ("text", "is_cron"),
+    [("0 8 * * MON", True), ("@daily", True), ("Mon 08:00", False), ("2026-12-20", False)],
+)
+def test_what_is_written_for_cron(text: str, is_cron: bool) -> None:  # noqa: FBT001 - a table
+    """Weekdays and a time recur, too, but are no schedule as they are written."""
+    assert moments.is_cron(moments.parse(text, Role.BEGIN)) == is_cron
 
 
 @pytest.mark.parametrize(
