@@ -38,7 +38,8 @@ def create(path: Path, files: Mapping[str, bytes]) -> None:
             raise
         try:
             with above.below([temporary]) as made:
-                _fill(made, files)
+                # It is called what it will be called: nobody knows the hidden one.
+                _fill(Directory(os.dup(made.descriptor), above.path / name), files)
                 # As mkdir makes a directory under the usual umask.
                 os.fchmod(made.descriptor, 0o755)
             _move(above, temporary, name, path)
@@ -62,10 +63,11 @@ def _refuse_taken(path: Path) -> None:
 
 
 def _fill(made: Directory, files: Mapping[str, bytes]) -> None:
-    for path, content in files.items():
-        *steps, name = path.split("/")
-        with made.below(steps, make=True) as folder:
-            folder.create(name, content, lasting=True)
+    with made:
+        for path, content in files.items():
+            *steps, name = path.split("/")
+            with made.below(steps, make=True) as folder:
+                folder.create(name, content, lasting=True)
 
 
 def _move(
@@ -81,8 +83,14 @@ def _move(
     try:
         os.rename(temporary, name, src_dir_fd=above.descriptor, dst_dir_fd=above.descriptor)
     except OSError as error:
-        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EBUSY):
+        # An empty volume, say.
+        if error.errno == errno.EBUSY:
+            raise WorkspaceError(
+                f"{path} is in the way: something is mounted there; name a directory in it"
+            ) from None
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
             raise WorkspaceError(
                 f"{path} is in the way: another run has created it in the meantime"
             ) from None
+        above.explain(error, name)
         raise

@@ -15,7 +15,7 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 
 from krm_windows.system.closing import Closing
@@ -33,8 +33,18 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # O_EXCL: whatever has the name already, a link too, is left alone.
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-# Who may not write there, or nobody may (mkdir(2), open(2)).
-_REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
+# What to do where nothing can be written (mkdir(2), open(2), write(2), rename(2)).
+_ELSEWHERE = "name another directory"
+_ADVICE = {
+    # The user may not write there, or nobody may.
+    errno.EACCES: "name a directory that you may write to",
+    errno.EPERM: "name a directory that you may write to",
+    errno.EROFS: "name a directory that you may write to",
+    errno.ENOSPC: f"free some space there, or {_ELSEWHERE}",
+    errno.EDQUOT: f"free some space there, or {_ELSEWHERE}",
+    errno.EISDIR: f"move the directory away, or {_ELSEWHERE}",
+    errno.ENAMETOOLONG: "name one with a shorter path",
+}
 # A directory that is being made may be removed as empty by another run; each time that one has got
 # on.
 _ATTEMPTS = 100
@@ -99,9 +109,24 @@ class Directory(Closing):
                 if not make:
                     raise
         raise WorkspaceError(
-            f"{self.path.joinpath(*steps)} cannot be created: name another directory, unless "
-            "another run keeps removing it"
+            f"{self.path.joinpath(*steps)} cannot be created: nothing new can be created there, "
+            f"or another run keeps removing it; {_ELSEWHERE}"
         )
+
+    @contextmanager
+    def making(self, steps: Sequence[str]) -> "Iterator[Directory]":
+        """Give a directory below, made where it is missing.
+
+        What a failure leaves empty is removed.
+        """
+        try:
+            with self.below(steps, make=True) as place:
+                yield place
+        except BaseException:
+            # Why it could not be written is what the user has to know.
+            with suppress(OSError, WorkspaceError):
+                self.prune(steps)
+            raise
 
     def found(self, steps: Sequence[str]) -> "Directory | None":
         """Open a directory below; None where there is none, or only one behind a link."""
@@ -139,9 +164,17 @@ class Directory(Closing):
     def explain(self, error: OSError, name: str) -> None:
         """Make an error of the system say where nothing can be written, and what to do."""
         error.filename = str(self.path / name)
-        if error.errno in _REFUSED:
-            refused = f"cannot be written: {error.strerror}"
-            error.strerror = f"{refused}; name a directory that you may write to"
+        # The name beside it, from which it was to be renamed, means nothing to the user.
+        error.filename2 = None
+        if error.errno is None:
+            return
+        reason = os.strerror(error.errno)
+        # Of a directory that is there: /proc takes nothing new.
+        if error.errno == errno.ENOENT:
+            reason = "nothing new can be created there"
+        advice = _ADVICE.get(error.errno, _ELSEWHERE)
+        # From its number, so that it may be explained again by whoever knows a better name.
+        error.strerror = f"cannot be written: {reason}; {advice}"
 
     def _in_the_way(self, name: str) -> str:
         place = self.path / name
@@ -239,10 +272,9 @@ class Directory(Closing):
             os.rename(temporary, name, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
         except BaseException as error:
             if isinstance(error, OSError):
-                # The name beside it means nothing to the user.
-                error.filename2 = None
                 self.explain(error, name)
-            with suppress(FileNotFoundError):
+            # Where nothing can be written, nothing can be removed either, and that is said already.
+            with suppress(OSError):
                 os.unlink(temporary, dir_fd=self.descriptor)
             raise
 
@@ -259,13 +291,18 @@ class Directory(Closing):
         Raises FileExistsError where anything has the name.
         """
         check_name(name)
-        with os.fdopen(os.open(name, _NEW, mode=0o600, dir_fd=self.descriptor), "wb") as file:
-            file.write(content)
-            file.flush()
-            if lasting:
-                os.fsync(file.fileno())
-            # At last, whatever the umask: nobody reads what is only half there.
-            os.fchmod(file.fileno(), mode)
+        try:
+            with os.fdopen(os.open(name, _NEW, mode=0o600, dir_fd=self.descriptor), "wb") as file:
+                file.write(content)
+                file.flush()
+                if lasting:
+                    os.fsync(file.fileno())
+                # At last, whatever the umask: nobody reads what is only half there.
+                os.fchmod(file.fileno(), mode)
+        except OSError as error:
+            # A full disk has no name by itself.
+            self.explain(error, name)
+            raise
 
     def link(self, name: str, target: str) -> None:
         """Make a symbolic link that is not there yet."""

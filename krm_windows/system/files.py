@@ -131,7 +131,7 @@ class Folder:
 
 def _put(directory: Directory, path: str, content: bytes) -> None:
     *folders, name = path.split("/")
-    with directory.below(folders, make=True) as inner:
+    with directory.making(folders) as inner:
         inner.replace(name, content)
 
 
@@ -205,7 +205,7 @@ def put(folder: Path, wanted: Mapping[str, bytes]) -> None:
 
 def put_program(folder: Path, path: PurePath, content: bytes) -> None:
     """Put a program at a path below a directory that a user named, over any file there."""
-    with locks.alone(folder) as directory, directory.below(path.parts[:-1], make=True) as inner:
+    with locks.alone(folder) as directory, directory.making(path.parts[:-1]) as inner:
         if inner.kind(path.name) not in (None, stat.S_IFREG):
             raise WorkspaceError(
                 f"{folder / path} is in the way: it is not a regular file; move it away"

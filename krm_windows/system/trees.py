@@ -147,5 +147,5 @@ class Tree:
 
 def _put(root: Directory, path: str, content: bytes) -> None:
     *steps, name = path.split("/")
-    with root.below(steps, make=True) as folder:
+    with root.making(steps) as folder:
         folder.replace(name, content, lasting=False)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from krm_windows.patterns import filename
@@ -134,11 +135,9 @@ class _Counter:
         """
         folders: list[str] = []
         files: list[str] = []
-        try:
-            entries = os.scandir(folder)
-        except OSError:  # one that may not be read, or has gone
-            return [], []
-        with entries:
+        # One that may not be read, or has gone, as far as it is read; that may show only on the
+        # way (/proc/1/map_files).
+        with suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
                 self.count()
                 if entry.is_dir(follow_symlinks=False):

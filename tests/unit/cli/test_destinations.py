@@ -4,6 +4,7 @@ Never where a link of a repository leads.
 """
 
 import argparse
+import errno
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from calls import POLICY
@@ -379,6 +381,73 @@ def test_where_nobody_may_write_is_said_in_one_line(
     last = capsys.readouterr().err.splitlines()[-1]
     assert f"{place}" in last
     assert "name a directory that you may write to" in last
+
+
+@pytest.mark.parametrize("argv", WRITES.values(), ids=WRITES)
+@pytest.mark.parametrize("step", ["mkdir", "open", "fchmod", "rename"])
+def test_a_full_disk_is_said_in_one_line(
+    here: Path,
+    argv: list[str],
+    step: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """At whichever step, with the path that was meant, and nothing is left.
+
+    `fchmod` stands for what is done with an open file, of which an error has no name.
+    """
+    out = here / "room/out"
+    out.parent.mkdir()
+    call = getattr(os, step)
+    failed = []
+
+    def fail(*given: Any, **options: Any) -> object:  # noqa: ANN401 - as the call has them
+        # Caches and temporary directories are given as paths, and are elsewhere.
+        writes = step == "fchmod" or "dir_fd" in options or "src_dir_fd" in options
+        if step == "open":
+            writes = writes and bool(given[1] & os.O_EXCL)
+        # Of what is there, mkdir(2) says so, however full the disk is.
+        if step == "mkdir" and writes:
+            writes = given[0] not in os.listdir(options["dir_fd"])  # noqa: PTH208 - of a descriptor
+        if not writes:
+            return call(*given, **options)
+        failed.append(step)
+        error = OSError(errno.ENOSPC, "No space left on device")
+        if step != "fchmod":
+            error.filename = given[0]
+        raise error
+
+    monkeypatch.setattr(os, step, fail)
+    code = main([*argv, str(out)])
+    monkeypatch.undo()
+    said = capsys.readouterr().err
+    assert failed != []
+    assert code == 1, said
+    last = said.splitlines()[-1]
+    assert last.startswith(f"krm-windows: {out}"), said
+    assert "cannot be written: No space left on device; free some space there" in last
+    assert "Traceback" not in said
+    # Runs of other parts of a fleet may be at work in the directory.
+    if "--shard" in argv and out.is_dir():
+        out.rmdir()
+    assert everything(out.parent) == {}
+
+
+@pytest.mark.parametrize("argv", WRITES.values(), ids=WRITES)
+@pytest.mark.parametrize("place", ["/proc/x", "/proc/x/y"])
+def test_where_nothing_new_can_be_is_said_in_one_line(
+    here: Path,
+    argv: list[str],
+    place: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Of a directory that is missing there the kernel says only that it is."""
+    assert here.is_dir()
+    assert main([*argv, place]) == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("krm-windows: /proc/x")
+    assert "nothing new can be created there" in last
+    assert "name another directory" in last
 
 
 @pytest.mark.parametrize("given", ["", " "])

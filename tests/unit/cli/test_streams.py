@@ -12,8 +12,8 @@ NO_CACHE = (
     "krm-windows: /proc/x: cannot be used as the cache directory: No such file or directory\n"
 )
 NO_DIRECTORY = (
-    "krm-windows: /proc/x cannot be created: name another directory, unless another run keeps "
-    "removing it\n"
+    "krm-windows: /proc/x cannot be created: nothing new can be created there, or another run "
+    "keeps removing it; name another directory\n"
 )
 FULL = "krm-windows: cannot write the output: No space left on device\n"
 

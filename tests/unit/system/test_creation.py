@@ -1,5 +1,7 @@
 """Directories that appear with all their files, or not at all."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,18 @@ def test_no_file_lands_elsewhere(name: str, tmp_path: Path) -> None:
     """A name that leads out is refused before anything is made."""
     with pytest.raises(WorkspaceError, match="leads out"):
         create(tmp_path / "out", {name: b""})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_volume_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody else made it meanwhile, and what was made beside it is gone."""
+
+    def busy(*_: object, **__: object) -> None:
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    monkeypatch.setattr(os, "rename", busy)
+    with pytest.raises(WorkspaceError, match="something is mounted there; name a directory in it"):
+        create(tmp_path / "out", {"a.yaml": b""})
     assert list(tmp_path.iterdir()) == []
 
 

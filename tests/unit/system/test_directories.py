@@ -1,5 +1,6 @@
 """Directories by their descriptors: no name and no link leads out of one."""
 
+import errno
 import os
 import socket
 from collections.abc import Callable
@@ -145,3 +146,45 @@ def test_a_directory_that_is_removed_meanwhile_is_made_again(
         with pytest.raises(WorkspaceError, match=r"cannot be created: .* keeps removing it"):
             here.below(["c"], make=True)
     assert (place / "a/b/file").exists()
+
+
+ADVICE = {
+    errno.ENOSPC: "free some space there, or name another directory",
+    errno.EDQUOT: "free some space there, or name another directory",
+    errno.EROFS: "name a directory that you may write to",
+    errno.EACCES: "name a directory that you may write to",
+    errno.EPERM: "name a directory that you may write to",
+    errno.EISDIR: "move the directory away, or name another directory",
+    errno.ENAMETOOLONG: "name one with a shorter path",
+    errno.EIO: "name another directory",
+}
+
+
+@pytest.mark.parametrize("number", ADVICE, ids=errno.errorcode.get)
+def test_what_cannot_be_written_is_said(
+    place: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its whole path, with the reason and what to do, whichever step it is that fails."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number), "beside", None, "other")
+
+    with Directory.at(place) as here:
+        acts: dict[str, Callable[[], object]] = {
+            "mkdir": lambda: here.below(["file"], make=True),
+            "open": lambda: here.create("file", b""),
+            "fchmod": lambda: here.replace("file", b""),
+            "rename": lambda: here.replace("file", b""),
+            # Where nothing can be removed either, the first reason counts.
+            "fsync": lambda: here.replace("file", b""),
+        }
+        for step, act in acts.items():
+            with monkeypatch.context() as patched:
+                patched.setattr(os, step, fail)
+                if step == "fsync":
+                    patched.setattr(os, "unlink", fail)
+                with pytest.raises(OSError, match="cannot be written") as failed:
+                    act()
+            said = (failed.value.filename, failed.value.filename2, failed.value.strerror)
+            why = f"cannot be written: {os.strerror(number)}; {ADVICE[number]}"
+            assert said == (str(place / "file"), None, why), step
