@@ -23,6 +23,7 @@ from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.files import LEFTOVER
 from krm_windows.system.git_branch import Branch, File
 from krm_windows.system.git_layout import blob_name
+from krm_windows.system.git_trees import is_dot_git
 
 # Below Git's own directory of the working tree, where nothing counts as part of the tree.
 _FOLDER = "krm-windows"
@@ -32,6 +33,9 @@ _INDEX = "index"
 _LOCK = "hold"
 # What is written here before it goes into the tree, or takes the place of the index.
 _COPY = re.compile(r"new-\d+|index")
+# Git refuses `.git` before a backslash as well, which Windows takes for a slash (path.c,
+# is_ntfs_dotgit).
+_SEPARATOR = re.compile(r"[/\\]")
 # Git holds its lock for milliseconds; an editor's plug-in may ask for the status all the time.
 _PATIENCE = 3.0
 _PAUSE = 0.02
@@ -156,7 +160,10 @@ class Forward:
         if self.branch.head() != self.branch.name:
             return
         with Directory.at(self.branch.layout.top) as top:
-            for was, now in self.branch.differences(old, new):
+            differences = list(self.branch.differences(old, new))
+            # What goes is first: a file may take the place of a directory.
+            differences.sort(key=lambda sides: sides[1] is not None)
+            for was, now in differences:
                 if self._put(top, was, now, known):
                     index.set(was, now)
         index.write()
@@ -168,10 +175,15 @@ class Forward:
         now: File | None,
         contents: Mapping[str, bytes],
     ) -> bool:
-        """Put one file into the tree; returns False where a person has changed it."""
+        """Put one file into the tree.
+
+        Returns False where a person has changed it, or where Git itself would refuse it.
+        """
         known = now or was
         if known is None or _is_submodule(known):
             return known is not None
+        if _is_of_git(known.path):
+            return False
         *steps, name = known.path.split("/")
         try:
             with top.below(steps, make=now is not None) as folder:
@@ -200,10 +212,13 @@ class Forward:
         now: File | None,
     ) -> bool:
         """Say whether what is in the tree is what one of the two commits has there."""
-        found = _found(folder, name)
-        if found is None:
+        kind = folder.kind(name)
+        if kind is None:
             # There is nothing to lose.
             return True
+        found = _found(folder, name, kind)
+        if found is None:
+            return False
         known = {side.blob for side in (was, now) if side is not None}
         return any(blob_name(found, blob) == blob for blob in known)
 
@@ -239,8 +254,9 @@ class Forward:
         """Give the index of the working tree, locked as Git itself locks it; None if it is busy."""
         own, lock = self.folder / _LOCK, self.branch.layout.own / "index.lock"
         # The same file under two names: a lock that a crash left is known to be ours by that.
-        if own.exists() and lock.exists() and own.samefile(lock):
-            lock.unlink()
+        with suppress(FileNotFoundError):  # Git may let go of its lock at any moment
+            if own.samefile(lock):
+                lock.unlink()
         own.touch()
         if not _patiently(lambda: _linked(own, lock)):
             yield None
@@ -281,28 +297,39 @@ class _Index:
         except FileNotFoundError:
             # With an empty one, every other file would count as removed.
             self.copy.unlink(missing_ok=True)
-            self.branch.run("read-tree", self.branch.ref, extra=extra)
+            self._run("read-tree", self.branch.ref, extra=extra)
         entries = "".join(self.lines).encode(errors="surrogateescape")
-        ended = self.branch.run("update-index", "-z", "--index-info", stdin=entries, extra=extra)
-        if ended.code != 0:
-            raise WorkspaceError(f"git update-index failed: {ended.last_line}")
+        self._run("update-index", "-z", "--index-info", stdin=entries, extra=extra)
         self.copy.replace(index)
+
+    def _run(self, *arguments: str, extra: Mapping[str, str], stdin: bytes = b"") -> None:
+        ended = self.branch.run(*arguments, stdin=stdin, extra=extra)
+        if ended.code != 0:
+            raise WorkspaceError(f"git {arguments[0]} failed: {ended.last_line}")
 
 
 def _is_submodule(file: File) -> bool:
     return file.mode == "160000"
 
 
-def _found(folder: Directory, name: str) -> bytes | None:
-    """Return what a name holds: of a link, its text; None where there is nothing."""
-    kind = folder.kind(name)
-    if kind is None:
-        return None
+def _is_of_git(path: str) -> bool:
+    """Say whether a path leads into a directory of Git's own, such as `.git/hooks/post-checkout`.
+
+    A commit that was fetched may have such an entry, as Git looks at paths only when it checks them
+    out (git-config(1), fetch.fsckObjects). Written, a hook is a program that Git starts.
+    """
+    return any(is_dot_git(name) for name in _SEPARATOR.split(path))
+
+
+def _found(folder: Directory, name: str, kind: int) -> bytes | None:
+    """Return what a name holds: of a link, its text; None for neither a file nor a link."""
     if kind == stat.S_IFLNK:
         return os.fsencode(os.readlink(name, dir_fd=folder.descriptor))
     if kind != stat.S_IFREG:
-        return b""
-    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder.descriptor)
+        return None
+    # O_NONBLOCK: a pipe put there meanwhile must not hold the run up.
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(name, flags, dir_fd=folder.descriptor)
     with os.fdopen(descriptor, "rb") as file:
         return file.read(_MOST)
 

@@ -1,7 +1,11 @@
 """A working tree that follows its branch: what differs, and nothing that a person has changed."""
 
+import os
 import subprocess
+import sys
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -101,6 +105,86 @@ def test_what_a_person_changed_stays(tree: Path, git: Git) -> None:
     assert not (tree / "old/b").exists()
 
 
+@pytest.mark.parametrize(
+    "folder", [".git", ".GIT", "sub/.git", "git~1", ".git ", ".git::$INDEX_ALLOCATION", ".git\\x"]
+)
+@pytest.mark.parametrize("exists", [False, True], ids=["new", "there"])
+def test_nothing_is_written_into_a_directory_of_gits_own(
+    folder: str, *, exists: bool, tree: Path, git: Git
+) -> None:
+    """Git checks paths where it checks out, and not where it fetches; a hook would be started."""
+    parent, blob = git("rev-parse", "main"), git("rev-parse", "newer:sub/b")
+    plain = git("rev-parse", "newer:a")
+
+    def made(name: str, mode: str, entry: str) -> str:
+        raw = f"{mode} {name}\0".encode() + bytes.fromhex(entry)
+        raw += f"100644 z{len(name)}\0".encode() + bytes.fromhex(plain)
+        (tree.parent / "raw").write_bytes(raw)
+        words = ("hash-object", "-w", "-t", "tree", "--literally", str(tree.parent / "raw"))
+        return git(*words)
+
+    top = made("post-checkout", "100755", blob)
+    for name in ("hooks", *reversed(folder.split("/"))):
+        top = made(name, "40000", top)
+    new = git("commit-tree", top, "-p", parent, "-m", "evil")
+    if exists:
+        (tree / folder).mkdir(parents=True, exist_ok=True)
+    before = {path for path in tree.rglob("*") if "hooks" in path.parts}
+    forward = Forward(Branch.of(tree, "main"))
+    forward.begin(parent, new)
+    forward.move(parent, new)
+    assert {path for path in tree.rglob("*") if "hooks" in path.parts} == before
+    assert git("rev-parse", "main") == new
+    # What is beside it, and the index, follow all the same.
+    assert next(tree.glob("z*")).read_text() == "2"
+    assert forward.pending() is None
+
+
+def test_a_directory_becomes_a_file_and_a_file_a_directory(tree: Path, git: Git) -> None:
+    """There and back; but not over what a person has put into the directory."""
+    git("checkout", "--quiet", "-b", "other")
+    (tree / "old/d").unlink()
+    (tree / "old").rmdir()
+    (tree / "old").write_text("a file")
+    (tree / "a").unlink()
+    (tree / "a").mkdir()
+    (tree / "a/b").write_text("b")
+    git("add", "--all")
+    git("commit", "--quiet", "--message=other")
+    git("checkout", "--quiet", "main")
+    forward = Forward(Branch.of(tree, "main"))
+    old, new = git("rev-parse", "main"), git("rev-parse", "other")
+    for before, after in ((old, new), (new, old)):
+        forward.begin(before, after)
+        forward.move(before, after)
+        assert git("status", "--porcelain") == ""
+        assert (tree / "old").is_file() == (after == new)
+    (tree / "old/mine").write_text("mine")
+    forward.begin(old, new)
+    forward.move(old, new)
+    assert (tree / "old/mine").read_text() == "mine"
+    assert forward.pending() is None
+
+
+@pytest.mark.parametrize("kind", ["directory", "pipe"])
+def test_what_is_no_file_is_a_persons(kind: str, tree: Path, git: Git) -> None:
+    """Also where the commit has an empty file, whose content nothing else differs from."""
+    git("checkout", "--quiet", "newer")
+    (tree / "empty").touch()
+    git("add", "empty")
+    git("commit", "--quiet", "--message=empty")
+    git("checkout", "--quiet", "main")
+    if kind == "pipe":
+        os.mkfifo(tree / "empty")
+    else:
+        (tree / "empty").mkdir()
+        (tree / "empty/mine").write_text("mine")
+    forward = moved(tree, git)
+    assert not (tree / "empty").is_file()
+    assert (tree / "a").read_text() == "2"
+    assert forward.pending() is None
+
+
 def test_what_a_person_has_changed_is_listed(tree: Path, git: Git) -> None:
     """In the tree, staged, or not known to Git; of another branch nothing."""
     forward = Forward(Branch.of(tree, "main"))
@@ -127,6 +211,49 @@ def test_a_tree_without_an_index_gets_one(tree: Path, git: Git) -> None:
     (tree / ".git/index").unlink()
     moved(tree, git)
     assert git("status", "--porcelain") == ""
+
+
+def test_an_index_that_cannot_be_made_is_not_put_in_place(tree: Path, git: Git) -> None:
+    """Git may be ended while it makes one; with half of it, other files would count as removed."""
+    broken = tree.parent / "git"
+    program = Branch.of(tree, "main").program
+    broken.write_text(
+        f'#!/bin/sh\ncase " $* " in *" read-tree "*) exit 128;; esac\nexec {program} "$@"\n'
+    )
+    broken.chmod(0o755)
+    (tree / ".git/index").unlink()
+    forward = Forward(replace(Branch.of(tree, "main"), program=str(broken)))
+    old, new = git("rev-parse", "main"), git("rev-parse", "newer")
+    forward.begin(old, new)
+    forward.move(old, new)
+    assert not (tree / ".git/index").exists()
+    assert forward.pending() == Move("main", old, new)
+    assert Forward(Branch.of(tree, "main")).finish()
+    assert git("status", "--porcelain") == ""
+
+
+def test_a_lock_that_comes_and_goes_is_waited_for(tree: Path, git: Git) -> None:
+    """Git may let go of it between any two looks."""
+    new = git("rev-parse", "newer")
+    lock = str(tree / ".git/index.lock")
+    text = f"import os\nprint('on', flush=True)\nlock = {lock!r}\nwhile True:\n"
+    text += "  try: os.close(os.open(lock, os.O_CREAT | os.O_EXCL)); os.unlink(lock)\n"
+    text += "  except FileExistsError: pass\n"
+    forward = Forward(Branch.of(tree, "main"))
+    forward.begin(git("rev-parse", "main"), new)
+    git("update-ref", "refs/heads/main", new)
+    with subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE) as other:
+        try:
+            assert other.stdout is not None
+            other.stdout.readline()
+            ends = time.monotonic() + 2
+            while time.monotonic() < ends:
+                with forward._index():
+                    pass
+        finally:
+            other.kill()
+    Path(lock).unlink(missing_ok=True)
+    assert forward.finish()
 
 
 def test_a_tree_that_git_is_changing_waits(
