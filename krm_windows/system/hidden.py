@@ -5,16 +5,16 @@ lists, and deletes the rest (Kustomization API, spec.prune). So none is written 
 that are somebody else's.
 """
 
-import re
 from collections.abc import Callable
 
+from krm_windows.krm import InputError, documents
+from krm_windows.krm.nodes import value
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
 
 # Of this group is what no cluster applies: a policy may lie beside what is rendered of it.
-_OWN = b"krm-windows.dev/"
-_API_VERSION = re.compile(rb"^[\"']?apiVersion[\"']?: *[\"']?([^\s\"']*)", re.MULTILINE)
+_OWN = "krm-windows.dev/"
 
 
 def check(folder: Directory, name: str, is_ours: Callable[[str], bool]) -> None:
@@ -40,5 +40,19 @@ def check(folder: Directory, name: str, is_ours: Callable[[str], bool]) -> None:
 def _is_manifest(folder: Directory, name: str) -> bool:
     if not name.endswith(SUFFIXES):
         return False
-    versions = _API_VERSION.findall(folder.read(name) or b"")
-    return any(not version.startswith(_OWN) for version in versions)
+    content = folder.read(name) or b""
+    # Most files that are no manifest, such as values, need not be parsed.
+    if b"apiVersion" not in content:
+        return False
+    try:
+        return any(_is_applied(value(item.node)) for item in documents(content))
+    except InputError:
+        # What cannot be read here may be what Flux can.
+        return True
+
+
+def _is_applied(fields: object) -> bool:
+    """Whether a cluster applies a document, however its YAML is written."""
+    if not isinstance(fields, dict) or "apiVersion" not in fields:
+        return False
+    return not str(fields["apiVersion"]).startswith(_OWN)

@@ -30,6 +30,14 @@ def lay(folder: Path, name: str, text: str) -> Path:
         ("apps/kustomization.yml", "resources: []\n"),
         ("both.yaml", f"apiVersion: krm-windows.dev/v1alpha1\n---\n{CONFIG}"),
         ("quoted.yaml", '"apiVersion": "v1"\n'),
+        ("flow.yaml", "{apiVersion: v1, kind: ConfigMap}\n"),
+        ("json.yaml", '{"apiVersion":"v1","kind":"ConfigMap"}'),
+        ("begun.yaml", "--- {apiVersion: v1, kind: ConfigMap}\n"),
+        ("indented.yaml", "  apiVersion: v1\n  kind: ConfigMap\n"),
+        ("spaced.yaml", "apiVersion : v1\nkind: ConfigMap\n"),
+        ("marked.yaml", "\ufeffapiVersion: v1\nkind: ConfigMap\n"),
+        ("below.yaml", "kind: ConfigMap\napiVersion:\n  v1\n"),
+        ("broken.yaml", "apiVersion: v1\nkind: {\n"),
     ],
 )
 def test_nothing_is_written_where_it_would_hide_a_manifest(
@@ -51,7 +59,9 @@ def test_nothing_is_written_where_it_would_hide_a_manifest(
     [
         ("policy.yaml", "apiVersion: krm-windows.dev/v1alpha1\nkind: WindowPolicy\n"),
         ("README.md", CONFIG),
+        ("policy.yaml", '{"apiVersion": "krm-windows.dev/v1alpha1", "a": {"apiVersion": "v1"}}'),
         ("values.yaml", "replicas: 1\n"),
+        ("values.yaml", "ingress:\n  apiVersion: networking.k8s.io/v1\n"),
         ("old.yaml", OURS.decode()),
     ],
 )
