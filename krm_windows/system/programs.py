@@ -68,7 +68,9 @@ def find(name: str) -> str | None:
     # Not `shutil.which`, which takes relative entries of PATH.
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         place = Path(folder, name)
-        if place.is_absolute() and place.is_file() and os.access(place, os.X_OK):
+        # Not `Path.is_file`, which raises where a folder may not be searched, as one of
+        # root's after `su`.
+        if place.is_absolute() and os.path.isfile(place) and os.access(place, os.X_OK):  # noqa: PTH113
             return str(place)
     return None
 

@@ -7,7 +7,7 @@ import threading
 import weakref
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Overdue
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
@@ -242,28 +242,27 @@ class Launcher:
 
     def __init__(self, folder: Path) -> None:
         """Start it in a directory."""
-        # Three pipes: requests, outcomes, and one that says by its end that we are gone.
-        theirs, self._requests = os.pipe()
-        self._outcomes, ours = os.pipe()
-        living, self._life = os.pipe()
-        try:
+        with ExitStack() as theirs, ExitStack() as ours:
+            # Three pipes: requests, outcomes, and one that says by its end that we are gone.
+            requests, self._requests = _pipe(theirs, ours)
+            self._outcomes, outcomes = _pipe(ours, theirs)
+            living, self._life = _pipe(theirs, ours)
             self._process = subprocess.Popen(  # noqa: S603 - no shell
                 [sys.executable, *_options(), "-c", _program(living)],
                 # What the interpreter may need to start; a program that it starts is given none of
                 # that.
                 env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
-                stdin=theirs,
-                stdout=ours,
+                stdin=requests,
+                stdout=outcomes,
                 cwd=folder,
                 # A session of its own, so that the whole group can be killed, and no terminal
                 # reaches it.
                 start_new_session=True,
                 pass_fds=(living,),
             )
-        finally:
-            # Our copies of its ends: a pipe ends only when the last copy is closed.
-            for descriptor in (theirs, ours, living):
-                os.close(descriptor)
+            # It has started, so our ends stay open. Our copies of its ends do not: a pipe ends only
+            # when the last copy is closed.
+            ours.pop_all()
 
     def send(self, groups: Groups) -> None:
         """Write a frame to it."""
@@ -288,6 +287,14 @@ class Launcher:
         """Close the pipes to it, when nobody reads them any more."""
         os.close(self._requests)
         os.close(self._outcomes)
+
+
+def _pipe(reading: ExitStack, writing: ExitStack) -> tuple[int, int]:
+    """Return the ends of a pipe, each of which one of the stacks closes."""
+    ends = os.pipe()
+    for stack, descriptor in zip((reading, writing), ends, strict=True):
+        stack.callback(os.close, descriptor)
+    return ends
 
 
 def _options() -> list[str]:

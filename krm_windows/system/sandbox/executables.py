@@ -33,8 +33,9 @@ def find(name: str) -> Executable | None:
     # Landlock rules are for files: a link in the path would be another one.
     path = os.path.realpath(found)
     loader = _loader(path)
-    if loader is None:
-        # A statically linked program, as most of Go are, opens nothing else to start.
+    # A statically linked program, as most of Go are, opens nothing else to start. One that is
+    # damaged, or whose loader is missing, does not start, which the sandbox says.
+    if loader is None or not Path(loader).is_file():
         return Executable(path, (path,), ())
     # The loader itself lists what it would load; `ldd` is a script around this (ldd(1)).
     listed = programs.run([loader, "--list", path], environment={}, limits=_LIMITS)
@@ -59,7 +60,15 @@ def _libraries(listed: str) -> Iterator[str]:
 
 
 def _loader(path: str) -> str | None:
-    """Return the loader that a program names, None where it needs none."""
+    """Return the loader that a program names; None where it needs none, or is damaged."""
+    try:
+        return _named_loader(path)
+    except (struct.error, ValueError, OverflowError):
+        # Such as a download that was cut off: no offset in it can be relied on.
+        return None
+
+
+def _named_loader(path: str) -> str | None:
     with Path(path).open("rb") as file:
         head = file.read(64)
         if not head.startswith(_MAGIC):

@@ -6,7 +6,9 @@ They are ended when they take too much.
 import json
 import os
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -92,6 +94,38 @@ def test_it_has_so_much_memory_and_writes_nothing(tmp_path: Path) -> None:
 def test_a_program_that_reads_nothing() -> None:
     """What is meant for it is more than a pipe holds; it is not waited for."""
     assert run("print('done')", stdin=b"x" * 5_000_000).output == b"done\n"
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A directory in which every user may search, as that of the test is for one alone."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def test_a_folder_that_may_not_be_searched_is_passed_over(public: Path) -> None:
+    """Such as one of root's, which is still on the PATH of who came by `su`."""
+    locked, searched = public / "locked", public / "searched"
+    for folder in (locked, searched):
+        folder.mkdir()
+        (folder / "git").write_text("#!/bin/sh\n")
+        (folder / "git").chmod(0o755)
+    locked.chmod(0)
+    # For root nothing is locked: a process of its own becomes nobody.
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.environ["PATH"] = f"{locked}:{searched}"
+            if os.geteuid() == 0:
+                os.setuid(65534)
+            code = int(programs.find("git") != str(searched / "git"))
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    locked.chmod(0o700)
+    assert os.waitstatus_to_exitcode(status) == 0
 
 
 @pytest.mark.parametrize("entry", ["", ".", "bin", "./bin"])

@@ -14,6 +14,7 @@ from conftest import lacking
 from listening import Listener
 
 from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.kustomize import Builder
 from krm_windows.system.sandbox import calls, executables, landlock
 from krm_windows.system.sandbox.confinement import (
     Access,
@@ -399,6 +400,44 @@ def test_a_launcher_that_does_not_start_is_said(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(NotConfinedError, match="did not start"):
         Sandbox(Access())
+
+
+def test_a_launcher_that_is_missing_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pipe to what was never started."""
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    monkeypatch.setattr(sys, "executable", "/none/python")
+    with pytest.raises(FileNotFoundError):
+        Sandbox(Access())
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+@pytest.mark.parametrize("length", [6, 30, 100, 300])
+def test_a_program_that_was_cut_off_is_said(
+    length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A download that was interrupted: its header names what is not there."""
+    program = tmp_path / "kustomize"
+    program.write_bytes(Path(sys.executable).resolve().read_bytes()[:length])
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(WorkspaceError, match=f"{program} does not print its version"):
+        Builder.find()
+
+
+def test_a_program_without_its_loader_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was built on another distribution, such as for musl."""
+    loader = b"/lib64/ld-linux-x86-64.so.2"
+    content = Path(sys.executable).resolve().read_bytes()
+    if loader not in content:
+        pytest.skip("the interpreter has another loader")
+    program = tmp_path / "kustomize"
+    program.write_bytes(content.replace(loader, loader.replace(b"linux", b"nolib")))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(WorkspaceError, match=f"{program} does not print its version"):
+        Builder.find()
 
 
 HEADERS = {
