@@ -27,7 +27,7 @@ _ANYWHERE, _BELOW = (
     "--load-restrictor=LoadRestrictionsRootOnly",
 )
 # Raised when what is kept in the cache changes its meaning: older entries are not found then.
-_FORMAT = "2"
+_FORMAT = "3"
 # As Go's os/exec words the end of a program: `exit status 128`, `signal: killed`.
 _STATUS = re.compile(r"(?:exit status|signal:) .*")
 # As kustomize complains of a resource that it could take for neither a file nor a directory.
@@ -77,7 +77,8 @@ class Inputs:
     def digest(self, version: str) -> str:
         """Return a name for what a program of this version makes of them."""
         found = hashlib.sha256()
-        parts = [_FORMAT, version, self.directory, str(self.anywhere)]
+        # With the number of links: else a file and its content could pass for one more of them.
+        parts = [_FORMAT, version, self.directory, str(self.anywhere), str(len(self.links))]
         for link in sorted(self.links.items()):
             parts.extend(link)
         contents: list[bytes] = []

@@ -4,6 +4,7 @@ These are the files that the build was given.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -320,3 +321,18 @@ def test_a_policy_of_a_directory_of_plugins_may_be_local_config(
     assert "local-config" in files["windows/policy.yaml"]
     [(file, _)] = built(write(files), builder).policies
     assert file == "windows/policy.yaml"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Inputs(".", {"b": b""}, {"a": "b"}), Inputs(".", {"a": b"b", "b": b""})),
+        (Inputs(".", {}, {"a": "b", "c": "d"}), Inputs(".", {"c": b"d"}, {"a": "b"})),
+        (Inputs(".", {"a": b"b"}), Inputs(".", {"ab": b""})),
+        (Inputs(".", {}), Inputs(".", {}, anywhere=False)),
+    ],
+)
+def test_what_differs_has_another_name_in_the_cache(one: Inputs, other: Inputs) -> None:
+    """A link is no file that has its path as content: nobody gets what another tree was built."""
+    assert one.digest("v5") != other.digest("v5")
+    assert one.digest("v5") == replace(one).digest("v5")
