@@ -135,7 +135,7 @@ class History:
     def blobs(self, places: Iterable[tuple[str, str]]) -> list[str | None]:
         """Return the objects of files at commits (commit, path from the top), None for no file."""
         # `COMMIT:PATH` is a path from the top, whatever the directory (gitrevisions(7)).
-        asked = [f"{commit}:{path}\n" for commit, path in places]
+        asked = [f"{commit}:{path}" for commit, path in places]
         found = self._described(asked)
         return [name if kind == "blob" else None for name, kind, _ in found]
 
@@ -143,7 +143,7 @@ class History:
         """Return contents by their objects, but of those that are too large for a manifest."""
         # Sorted, so that two runs ask alike; a content that is asked for twice is read once.
         wanted = sorted(set(blobs))
-        described = self._described(f"{blob}\n" for blob in wanted)
+        described = self._described(wanted)
         entries = []
         for name, kind, size in described:
             if kind == "blob" and size <= _LARGEST:
@@ -164,11 +164,14 @@ class History:
 
     def _described(self, asked: Iterable[str]) -> list[tuple[str, str, int]]:
         """Return name, type and size of objects; the type is `missing` where there is none."""
-        request = os.fsencode("".join(asked))
+        # What has a line end would be two requests, and no answer would belong to its request.
+        lines = ["" if "\n" in each else each for each in asked]
+        request = os.fsencode("".join(f"{line}\n" for line in lines))
         # Such as `8baef1b… blob 12`, or what was asked for and `missing` (git-cat-file(1)).
         ended = self.git.run("cat-file", "--batch-check", stdin=request, output=_LOG)
         found = []
-        for line in _output(ended, self.directory).decode(errors="replace").splitlines():
+        # Not `splitlines`, which also ends a line at U+2028 and its like: a path may have them.
+        for line in _output(ended, self.directory).decode(errors="replace").split("\n")[:-1]:
             words = line.rsplit(" ", 2)
             # `missing` has two words, and `ambiguous` other ones: only a size ends in a number.
             if len(words) == len(("name", "type", "size")) and words[2].isdecimal():

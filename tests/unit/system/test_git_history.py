@@ -61,6 +61,16 @@ def test_what_a_commit_changed(past: Past) -> None:
         assert history.contents([blob, "0" * 40]) == {blob: b"1"}
 
 
+@pytest.mark.parametrize("sign", ["\n", "\r", "\v", "\f", "\x1c", "\x85", "\u2028", "\udcff"])
+def test_a_path_with_any_sign_is_one_path(sign: str, past: Past) -> None:
+    """An answer belongs to its request, whatever Python or Git takes for the end of a line."""
+    commit = past.commit("2026-01-05T10:00Z", {"a": "1"})
+    blob = past("rev-parse", "HEAD:a")
+    with git_history.opened(past.top) as history:
+        places = [(commit, f"none{sign}none"), (commit, "a"), (commit, f"{sign}a"), (commit, "a")]
+        assert history.blobs(places) == [None, blob, None, blob]
+
+
 def test_a_path_is_followed(past: Past) -> None:
     """By the commits that touched it, and to the name that it had before."""
     text = "a\nb\nc\nd\ne\nf\n"
