@@ -4,7 +4,8 @@ Facts, judged by `checks`. Files are read and builds asked for through `system`;
 fetched, and nothing is decided here.
 """
 
-from krm_windows.flux.follow import Survey, names, survey
+from krm_windows.flux.clusters import Survey, survey
+from krm_windows.flux.follow import names
 from krm_windows.flux.model import Cluster, Gate, Kustomization, Notice, Object
 from krm_windows.flux.sources import Given, Hints
 

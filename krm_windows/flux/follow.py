@@ -4,17 +4,15 @@ They are followed as far as they lead into this repository.
 """
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from posixpath import basename, dirname
+from posixpath import basename
 
 from krm_windows import rules
-from krm_windows.flux import artifacts, entrances, policies, resourcesets, substitution
+from krm_windows.flux import artifacts, entrances, resourcesets, substitution
 from krm_windows.flux.builds import Build, Builds, Request
-from krm_windows.flux.closure import GROUP, joined, kustomization_file, window_policies
+from krm_windows.flux.closure import joined
 from krm_windows.flux.model import (
-    Cluster,
-    Gate,
     Identity,
     Kustomization,
     Notice,
@@ -22,7 +20,6 @@ from krm_windows.flux.model import (
     ObjectIdentity,
 )
 from krm_windows.flux.objects import substituted
-from krm_windows.flux.policies import WrittenPolicy
 from krm_windows.flux.sources import NAME, Hints, Sources, below
 from krm_windows.flux.substitution import Variables
 from krm_windows.gateable import KUSTOMIZE
@@ -38,18 +35,8 @@ ROOT = f"{NAME}/{NAME}"
 Shared = dict[tuple[Request, Variables, bool], tuple[Object, ...]]
 
 
-@dataclass(frozen=True)
-class Survey:
-    """All that a repository comes to; `notices` are what could not be followed or built."""
-
-    tree: Checkout
-    clusters: tuple[Cluster, ...]
-    notices: tuple[Notice, ...]
-    builds: int
-
-
 @dataclass
-class _State:
+class State:
     """A cluster while it is followed.
 
     What is known, and the requests that are due, each with who made it. `waiting` are the
@@ -70,36 +57,35 @@ class _State:
     by_hand: tuple[Object, ...] = ()
 
 
-def survey(
+def follow(
     tree: Checkout,
     clusters: Sequence[str],
     builds: Builds,
-    hints: Hints | None = None,
-) -> Survey:
+    hints: Hints,
+) -> list[State]:
     """Follow the clusters whose directories are given; what they share is built once.
 
     `hints` say which sources are this repository, where nothing in it does.
     """
-    known = hints or Hints()
-    addresses = set(known.addresses)
+    addresses = set(hints.addresses)
     named = names(clusters)
     # The addresses are one set for all clusters: what one learns, the others know.
-    states = [_started(tree, each, named[each], known, addresses) for each in clusters]
+    states = [_started(tree, each, named[each], hints, addresses) for each in clusters]
     shared: Shared = {}
-    _follow(tree, states, builds, shared)
+    _build_due(tree, states, builds, shared)
     # Only where something leads nowhere yet: every file is looked at for it.
     if _learn_instances(tree, states):
         for state in states:
             _decide(tree, state)
-        _follow(tree, states, builds, shared)
+        _build_due(tree, states, builds, shared)
     for state in states:
         _give_up(tree, state)
-    return _survey(tree, states, builds, {*clusters, *known.clusters})
+    return states
 
 
-def _follow(
+def _build_due(
     tree: Checkout,
-    states: Sequence[_State],
+    states: Sequence[State],
     builds: Builds,
     shared: Shared,
 ) -> None:
@@ -111,7 +97,7 @@ def _follow(
             _decide(tree, state)
 
 
-def _learn_instances(tree: Checkout, states: Sequence[_State]) -> bool:
+def _learn_instances(tree: Checkout, states: Sequence[State]) -> bool:
     """Read what syncs a cluster from files to which nothing led; say whether one is known by it.
 
     An instance of the Flux Operator may be applied by the very Kustomization whose source is to be
@@ -139,7 +125,7 @@ def names(clusters: Sequence[str]) -> dict[str, str]:
 
 
 def _round(
-    states: Sequence[_State],
+    states: Sequence[State],
     builds: Builds,
     shared: Shared,
 ) -> None:
@@ -160,11 +146,11 @@ def _started(
     name: str,
     hints: Hints,
     addresses: set[str],
-) -> _State:
+) -> State:
     known: dict[Identity, Object] = {}
     sources = Sources(directory, known, hints.given, addresses)
     root = Kustomization(ROOT, None, None, directory)
-    return _State(
+    return State(
         name,
         directory,
         sources,
@@ -174,7 +160,7 @@ def _started(
     )
 
 
-def _ready(state: _State) -> list[tuple[Kustomization, Request]]:
+def _ready(state: State) -> list[tuple[Kustomization, Request]]:
     """Take what is due, but first what does not wait for a ConfigMap that another may yet bring."""
     ready = [pair for pair in state.due if not _waits(state, pair[0])]
     # All of them wait: what they wait for comes from nowhere in Git.
@@ -184,7 +170,7 @@ def _ready(state: _State) -> list[tuple[Kustomization, Request]]:
     return ready
 
 
-def _waits(state: _State, kustomization: Kustomization) -> bool:
+def _waits(state: State, kustomization: Kustomization) -> bool:
     """Whether a ConfigMap with variables of a Kustomization is not known yet."""
     if kustomization.own is None:
         return False
@@ -195,7 +181,7 @@ def _waits(state: _State, kustomization: Kustomization) -> bool:
 
 
 def _data(
-    state: _State,
+    state: State,
     kustomization: Kustomization,
     name: str,
 ) -> Mapping[str, str] | None:
@@ -211,7 +197,7 @@ def _data(
 
 
 def _applying(
-    state: _State,
+    state: State,
     kustomization: Kustomization,
     request: Request,
     build: Build,
@@ -228,7 +214,7 @@ def _applying(
 
 
 def _receive(
-    state: _State,
+    state: State,
     kustomization: Kustomization,
     request: Request,
     builds: Builds,
@@ -253,7 +239,7 @@ def _receive(
     _record(state, arrived)
 
 
-def _record(state: _State, kustomization: Kustomization) -> None:
+def _record(state: State, kustomization: Kustomization) -> None:
     """Note what a Kustomization applies, and what that leads to."""
     kustomization = _expanded(state, kustomization)
     state.found[kustomization.key] = kustomization
@@ -268,7 +254,7 @@ def _record(state: _State, kustomization: Kustomization) -> None:
             _discover(state, own, kustomization)
 
 
-def _expanded(state: _State, kustomization: Kustomization) -> Kustomization:
+def _expanded(state: State, kustomization: Kustomization) -> Kustomization:
     """Add what the ResourceSets that a Kustomization applies make in the cluster."""
     objects = list(kustomization.objects)
     complete = kustomization.complete
@@ -303,7 +289,7 @@ def _rooted(
 
 
 def _substituted(
-    state: _State,
+    state: State,
     kustomization: Kustomization,
     request: Request,
     build: Build,
@@ -327,7 +313,7 @@ def _substituted(
     return shared[key]
 
 
-def _discover(state: _State, own: Object, parent: Kustomization) -> None:
+def _discover(state: State, own: Object, parent: Kustomization) -> None:
     """Take in a Kustomization, unless it was discovered before."""
     # Without a namespace it is put into that of its parent (`spec.targetNamespace` aside).
     key = f"{own.namespace or parent.namespace}/{own.name}"
@@ -338,7 +324,7 @@ def _discover(state: _State, own: Object, parent: Kustomization) -> None:
     state.waiting.append(Kustomization(key, own, parent.key, path))
 
 
-def _decide(tree: Checkout, state: _State) -> None:
+def _decide(tree: Checkout, state: State) -> None:
     """Ask for the builds of those Kustomizations of which it is known by now where they lead."""
     waiting = state.waiting
     state.waiting = []
@@ -366,7 +352,7 @@ def _present(
     return [each for each in named if tree.is_directory(joined(directory, each))]
 
 
-def _give_up(tree: Checkout, state: _State) -> None:
+def _give_up(tree: Checkout, state: State) -> None:
     """Say of each Kustomization that led nowhere why."""
     for kustomization in state.waiting:
         state.found[kustomization.key] = replace(kustomization, complete=False)
@@ -375,7 +361,7 @@ def _give_up(tree: Checkout, state: _State) -> None:
 
 def _directory(
     tree: Checkout,
-    state: _State,
+    state: State,
     kustomization: Kustomization,
 ) -> str | None:
     """Return the directory of this repository that a Kustomization applies.
@@ -400,7 +386,7 @@ def _directory(
 
 def _placed(
     tree: Checkout,
-    state: _State,
+    state: State,
     source: ObjectIdentity,
     directory: str,
 ) -> str:
@@ -416,7 +402,7 @@ def _placed(
 
 def _not_followed(
     tree: Checkout,
-    state: _State,
+    state: State,
     kustomization: Kustomization,
 ) -> Notice:
     """Say why a Kustomization is not followed.
@@ -461,7 +447,7 @@ _CHANGING = {
 }
 
 
-def _reason(state: _State, source: ObjectIdentity) -> str:
+def _reason(state: State, source: ObjectIdentity) -> str:
     if source.kind != artifacts.KIND:
         return state.sources.why_foreign(source)
     return f"no directory of this repository is known for {source}"
@@ -480,183 +466,3 @@ def _changes(own: Object | None) -> dict[str, Value]:
         if entry:
             found[name] = entry
     return found
-
-
-def _survey(
-    tree: Checkout,
-    states: Sequence[_State],
-    builds: Builds,
-    roots: Collection[str],
-) -> Survey:
-    """Put together what is known of all clusters; `roots` are the directories of all there are."""
-    read: dict[tuple[str, bytes], WrittenPolicy] = {}
-    within = [list(_within(state, read)) for state in states]
-    loose = _unreferenced(tree, states, within, roots)
-    clusters = []
-    for state, own in zip(states, within, strict=True):
-        clusters.append(_cluster(state, own, loose))
-    notices = list(_assumed(tree, states))
-    for state in states:
-        notices += state.notices
-    for each in (*read.values(), *loose):
-        if each.loaded.policy is None:
-            notices.append(each.faulty())
-    notices += _of_builds(states)
-    # A dict keeps their order, and each once: clusters share most of what is said.
-    distinct = tuple(dict.fromkeys(notices))
-    return Survey(tree, tuple(clusters), distinct, len(builds.done))
-
-
-def _of_builds(states: Sequence[_State]) -> Iterator[Notice]:
-    """Yield what is said of the builds of all clusters, those that they share once."""
-    instead: dict[Notice, Notice] = {}
-    # By identity: clusters that share a directory have the very same build.
-    builds: dict[int, Build] = {}
-    for state in states:
-        instead.update(_unbuilt(state))
-        for build in state.built.values():
-            builds[id(build)] = build
-    for build in builds.values():
-        for notice in build.notices:
-            yield instead.get(notice, notice)
-
-
-def _unbuilt(state: _State) -> Iterator[tuple[Notice, Notice]]:
-    """Yield what is said in place of a notice.
-
-    It is said where the cluster's own directory is what could not be built.
-    """
-    # The root was built first, and a dict keeps that order.
-    root = next(iter(state.built.values()))
-    if root.unbuilt is not None:
-        message = f"{state.root} {root.unbuilt.message}; so this cluster was not checked"
-        yield root.unbuilt, replace(root.unbuilt, rule=rules.CLUSTER_UNBUILT, message=message)
-
-
-def _assumed(tree: Checkout, states: Sequence[_State]) -> Iterator[Notice]:
-    """Say once where nothing but a name says which source this directory is."""
-    # Where something syncs the cluster, that says it.
-    found = [state for state in states if state.sources.assumed and state.sources.sync is None]
-    if not found:
-        return
-    clusters = ""
-    if len(found) > 1:
-        clusters = f" (in {len(found)} clusters)"
-    message = (
-        f"the Flux source of this directory is unknown{clusters}: {ROOT} is assumed, as created "
-        f"by `flux bootstrap` and the Flux Operator; confirm it with `--source {ROOT}=.`"
-    )
-    yield Notice(rules.SOURCE_ASSUMED, message, _entrance(tree, found[0].root))
-
-
-def _entrance(tree: Checkout, root: str) -> str:
-    """Return a file of a cluster's directory to speak of.
-
-    It is the directory itself where it has none.
-    """
-    file = kustomization_file(tree, root)
-    if file is not None:
-        return file
-    inside = (path for path in tree.manifests() if path.startswith(f"{root}/"))
-    return next(inside, root)
-
-
-def _within(
-    state: _State, read: dict[tuple[str, bytes], WrittenPolicy]
-) -> Iterator[tuple[WrittenPolicy, Kustomization]]:
-    """Yield the policies in what a cluster builds.
-
-    Each comes with the Kustomization that delivers it.
-    """
-    for key, build in state.built.items():
-        for file, item in build.policies:
-            # A policy that many clusters share is read once, if it is the same in each.
-            known = (file, item.span)
-            if known not in read:
-                read[known] = WrittenPolicy.of(file, item)
-            yield read[known], state.found[key]
-
-
-def _unreferenced(
-    tree: Checkout,
-    states: Sequence[_State],
-    within: Sequence[Sequence[tuple[WrittenPolicy, Kustomization]]],
-    roots: Collection[str],
-) -> list[WrittenPolicy]:
-    """Return the policies in files that lead to no cluster, neither as they are nor rendered.
-
-    One beside a kustomization is a part of that, and one in the directory of another cluster is
-    that cluster's.
-    """
-    # A policy that some build leads to is no loose one.
-    named: set[str] = set()
-    for own, state in zip(within, states, strict=True):
-        named.update(each.name for each, _ in own)
-        named.update(gate.policy for gate in _rendered(state))
-    return [each for each in _in_files(tree, roots) if each.name not in named]
-
-
-def _in_files(tree: Checkout, roots: Collection[str]) -> Iterator[WrittenPolicy]:
-    """Yield the policies in files that no kustomization, and no other cluster, may have."""
-    for path in tree.manifests():
-        content = tree.read(path) or b""
-        if GROUP.encode() not in content or _is_taken(tree, path, roots):
-            continue
-        for item in window_policies(content):
-            yield WrittenPolicy.of(path, item)
-
-
-def _rendered(state: _State) -> Iterator[Gate]:
-    """Yield the policies whose output a cluster's Kustomizations apply."""
-    for each in state.found.values():
-        yield from policies.rendered(each)
-
-
-def _is_taken(tree: Checkout, path: str, roots: Collection[str]) -> bool:
-    above = dirname(path)
-    if kustomization_file(tree, above) is not None:
-        return True
-    for root in roots:
-        # Clusters are side by side, so whatever is beside one is another's. A policy above them all
-        # is for each of them.
-        parent = dirname(root)
-        is_beside = bool(parent) and above.startswith(f"{parent}/")
-        if above == root or is_beside or above.startswith(f"{root}/"):
-            return True
-    return False
-
-
-def _cluster(
-    state: _State,
-    own: Sequence[tuple[WrittenPolicy, Kustomization]],
-    loose: Sequence[WrittenPolicy],
-) -> Cluster:
-    """Return a cluster with its policies.
-
-    Rendered ones come first, then those among plugins, then those in files.
-    """
-    gates: list[Gate | None] = [*_rendered(state)]
-    named = {gate.policy for gate in gates if gate}
-    for each, kustomization in own:
-        # What was rendered from a policy is nearer to the cluster than the policy itself.
-        if each.name in named:
-            continue
-        named.add(each.name)
-        build_for = each.loaded.build_for
-        gates.append(each.gate(build_for, kustomization.objects, kustomization.key))
-    every = list(state.known.values())
-    for each in loose:
-        name = _named(state.root, each.loaded.clusters)
-        # One that names no clusters is for all.
-        if name is not None or not each.loaded.clusters:
-            gates.append(each.gate(name, every, None))
-    # Those that are wrong gate nothing that could be known.
-    return Cluster(state.name, state.root, state.found, tuple(filter(None, gates)))
-
-
-def _named(root: str, clusters: Container[str]) -> str | None:
-    """Return the innermost part of a cluster's directory that names one of some clusters."""
-    for part in reversed(root.split("/")):
-        if part in clusters:
-            return part
-    return None

@@ -1,0 +1,215 @@
+"""The clusters of a repository, each with its policies.
+
+They are put together from what `follow` found of each, with what there is to say of all.
+"""
+
+from collections.abc import Collection, Container, Iterator, Sequence
+from dataclasses import dataclass, replace
+from posixpath import dirname
+
+from krm_windows import rules
+from krm_windows.flux import policies
+from krm_windows.flux.builds import Build, Builds
+from krm_windows.flux.closure import GROUP, kustomization_file, window_policies
+from krm_windows.flux.follow import ROOT, State, follow
+from krm_windows.flux.model import Cluster, Gate, Kustomization, Notice
+from krm_windows.flux.policies import WrittenPolicy
+from krm_windows.flux.sources import Hints
+from krm_windows.system.checkout import Checkout
+
+
+@dataclass(frozen=True)
+class Survey:
+    """All that a repository comes to; `notices` are what could not be followed or built."""
+
+    tree: Checkout
+    clusters: tuple[Cluster, ...]
+    notices: tuple[Notice, ...]
+    builds: int
+
+
+def survey(
+    tree: Checkout,
+    clusters: Sequence[str],
+    builds: Builds,
+    hints: Hints | None = None,
+) -> Survey:
+    """Follow the clusters whose directories are given, and put together what is known of all.
+
+    `hints` say which sources are this repository, where nothing in it does.
+    """
+    known = hints or Hints()
+    states = follow(tree, clusters, builds, known)
+    read: dict[tuple[str, bytes], WrittenPolicy] = {}
+    within = [list(_within(state, read)) for state in states]
+    # The directories of all clusters there are, not only of those that are followed.
+    roots = {*clusters, *known.clusters}
+    loose = _unreferenced(tree, states, within, roots)
+    found = []
+    for state, own in zip(states, within, strict=True):
+        found.append(_cluster(state, own, loose))
+    notices = list(_assumed(tree, states))
+    for state in states:
+        notices += state.notices
+    for each in (*read.values(), *loose):
+        if each.loaded.policy is None:
+            notices.append(each.faulty())
+    notices += _of_builds(states)
+    # A dict keeps their order, and each once: clusters share most of what is said.
+    distinct = tuple(dict.fromkeys(notices))
+    return Survey(tree, tuple(found), distinct, len(builds.done))
+
+
+def _of_builds(states: Sequence[State]) -> Iterator[Notice]:
+    """Yield what is said of the builds of all clusters, those that they share once."""
+    instead: dict[Notice, Notice] = {}
+    # By identity: clusters that share a directory have the very same build.
+    builds: dict[int, Build] = {}
+    for state in states:
+        instead.update(_unbuilt(state))
+        for build in state.built.values():
+            builds[id(build)] = build
+    for build in builds.values():
+        for notice in build.notices:
+            yield instead.get(notice, notice)
+
+
+def _unbuilt(state: State) -> Iterator[tuple[Notice, Notice]]:
+    """Yield what is said in place of a notice.
+
+    It is said where the cluster's own directory is what could not be built.
+    """
+    # The root was built first, and a dict keeps that order.
+    root = next(iter(state.built.values()))
+    if root.unbuilt is not None:
+        message = f"{state.root} {root.unbuilt.message}; so this cluster was not checked"
+        yield root.unbuilt, replace(root.unbuilt, rule=rules.CLUSTER_UNBUILT, message=message)
+
+
+def _assumed(tree: Checkout, states: Sequence[State]) -> Iterator[Notice]:
+    """Say once where nothing but a name says which source this directory is."""
+    # Where something syncs the cluster, that says it.
+    found = [state for state in states if state.sources.assumed and state.sources.sync is None]
+    if not found:
+        return
+    clusters = ""
+    if len(found) > 1:
+        clusters = f" (in {len(found)} clusters)"
+    message = (
+        f"the Flux source of this directory is unknown{clusters}: {ROOT} is assumed, as created "
+        f"by `flux bootstrap` and the Flux Operator; confirm it with `--source {ROOT}=.`"
+    )
+    yield Notice(rules.SOURCE_ASSUMED, message, _entrance(tree, found[0].root))
+
+
+def _entrance(tree: Checkout, root: str) -> str:
+    """Return a file of a cluster's directory to speak of.
+
+    It is the directory itself where it has none.
+    """
+    file = kustomization_file(tree, root)
+    if file is not None:
+        return file
+    inside = (path for path in tree.manifests() if path.startswith(f"{root}/"))
+    return next(inside, root)
+
+
+def _within(
+    state: State, read: dict[tuple[str, bytes], WrittenPolicy]
+) -> Iterator[tuple[WrittenPolicy, Kustomization]]:
+    """Yield the policies in what a cluster builds.
+
+    Each comes with the Kustomization that delivers it.
+    """
+    for key, build in state.built.items():
+        for file, item in build.policies:
+            # A policy that many clusters share is read once, if it is the same in each.
+            known = (file, item.span)
+            if known not in read:
+                read[known] = WrittenPolicy.of(file, item)
+            yield read[known], state.found[key]
+
+
+def _unreferenced(
+    tree: Checkout,
+    states: Sequence[State],
+    within: Sequence[Sequence[tuple[WrittenPolicy, Kustomization]]],
+    roots: Collection[str],
+) -> list[WrittenPolicy]:
+    """Return the policies in files that lead to no cluster, neither as they are nor rendered.
+
+    One beside a kustomization is a part of that, and one in the directory of another cluster is
+    that cluster's.
+    """
+    # A policy that some build leads to is no loose one.
+    named: set[str] = set()
+    for own, state in zip(within, states, strict=True):
+        named.update(each.name for each, _ in own)
+        named.update(gate.policy for gate in _rendered(state))
+    return [each for each in _in_files(tree, roots) if each.name not in named]
+
+
+def _in_files(tree: Checkout, roots: Collection[str]) -> Iterator[WrittenPolicy]:
+    """Yield the policies in files that no kustomization, and no other cluster, may have."""
+    for path in tree.manifests():
+        content = tree.read(path) or b""
+        if GROUP.encode() not in content or _is_taken(tree, path, roots):
+            continue
+        for item in window_policies(content):
+            yield WrittenPolicy.of(path, item)
+
+
+def _rendered(state: State) -> Iterator[Gate]:
+    """Yield the policies whose output a cluster's Kustomizations apply."""
+    for each in state.found.values():
+        yield from policies.rendered(each)
+
+
+def _is_taken(tree: Checkout, path: str, roots: Collection[str]) -> bool:
+    above = dirname(path)
+    if kustomization_file(tree, above) is not None:
+        return True
+    for root in roots:
+        # Clusters are side by side, so whatever is beside one is another's. A policy above them all
+        # is for each of them.
+        parent = dirname(root)
+        is_beside = bool(parent) and above.startswith(f"{parent}/")
+        if above == root or is_beside or above.startswith(f"{root}/"):
+            return True
+    return False
+
+
+def _cluster(
+    state: State,
+    own: Sequence[tuple[WrittenPolicy, Kustomization]],
+    loose: Sequence[WrittenPolicy],
+) -> Cluster:
+    """Return a cluster with its policies.
+
+    Rendered ones come first, then those among plugins, then those in files.
+    """
+    gates: list[Gate | None] = [*_rendered(state)]
+    named = {gate.policy for gate in gates if gate}
+    for each, kustomization in own:
+        # What was rendered from a policy is nearer to the cluster than the policy itself.
+        if each.name in named:
+            continue
+        named.add(each.name)
+        build_for = each.loaded.build_for
+        gates.append(each.gate(build_for, kustomization.objects, kustomization.key))
+    every = list(state.known.values())
+    for each in loose:
+        name = _named(state.root, each.loaded.clusters)
+        # One that names no clusters is for all.
+        if name is not None or not each.loaded.clusters:
+            gates.append(each.gate(name, every, None))
+    # Those that are wrong gate nothing that could be known.
+    return Cluster(state.name, state.root, state.found, tuple(filter(None, gates)))
+
+
+def _named(root: str, clusters: Container[str]) -> str | None:
+    """Return the innermost part of a cluster's directory that names one of some clusters."""
+    for part in reversed(root.split("/")):
+        if part in clusters:
+            return part
+    return None
