@@ -1,5 +1,6 @@
 """The cron grammar against the answers of robfig/cron v3, and the corners that its source shows."""
 
+import calendar
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -37,6 +38,13 @@ def runs(recurrence: Recurrence, start: datetime, count: int) -> list[str]:
 def test_every_answer_is_there() -> None:
     """The file is not cut short."""
     assert len(VECTORS) == 572
+
+
+def test_the_longest_months_are_those_of_a_leap_year() -> None:
+    """From January, as cron counts them."""
+    assert list(cron.LONGEST_MONTHS) == list(range(1, 13))
+    for month, length in cron.LONGEST_MONTHS.items():
+        assert length == calendar.monthrange(2028, month)[1]
 
 
 @pytest.mark.parametrize(

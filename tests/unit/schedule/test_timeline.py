@@ -1,5 +1,6 @@
 """The segments of a span of time: where it begins and ends within a day, and nothing beyond."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -95,3 +96,12 @@ def test_rules_are_those_of_the_span() -> None:
 def test_the_instant_of_a_minute(minute: int, want: datetime) -> None:
     """The end of a day is the midnight of the next one."""
     assert timeline.instant(FIRST.toordinal(), minute) == want
+
+
+def test_segments_that_say_the_same_of_other_times_belong_together() -> None:
+    """Whether it is open, and each rule, tells segments apart; when it is does not."""
+    first = timeline.Segment(FIRST, FIRST + HOUR, open=True, rules=("daily",))
+    later = replace(first, begins=FIRST + DAY, ends=FIRST + DAY + HOUR)
+    assert later.grouping_key == first.grouping_key
+    assert replace(first, open=False).grouping_key != first.grouping_key
+    assert replace(first, rules=("daily", "weekly")).grouping_key != first.grouping_key
