@@ -27,7 +27,8 @@ _ALLOW, _KILL_PROCESS, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
 
 # A thread; or a process that shares the memory of its parent, which stands still until it is
 # another program (vfork): what there is to be started is for Landlock to say.
-_CLONE_THREAD, _CLONE_VM_AND_VFORK = 0x00010000, 0x00004100
+_CLONE_THREAD, _CLONE_VM, _CLONE_VFORK = 0x00010000, 0x00000100, 0x00004000
+_CLONE_VM_AND_VFORK = _CLONE_VM | _CLONE_VFORK
 _SIGURG = 23
 # Duplicate, flags, locks: not F_SETOWN and what follows it, which have signals sent to others.
 _FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
@@ -71,7 +72,7 @@ def _filter(known: Architecture) -> Iterator[bytes]:
         yield _instruction(_EQUAL, number, if_false=1)
         yield _instruction(_RETURN, _ALLOW)
     flags = _CLONE_THREAD | _CLONE_VM_AND_VFORK
-    starts = (_CLONE_THREAD, _CLONE_VM_AND_VFORK, flags, _CLONE_THREAD | 0x100)
+    starts = (_CLONE_THREAD, _CLONE_VM_AND_VFORK, flags, _CLONE_THREAD | _CLONE_VM)
     yield from _only_with(known.clone, argument=0, values=starts, mask=flags)
     # The signal with which Go's scheduler interrupts a thread; whoever does not expect it ignores
     # it.
