@@ -161,7 +161,7 @@ def place(item: KubeObject, path: str) -> Place:
             break
         found, node = step
     # Lines of the node count from the beginning of its document.
-    return Place(item.source.count(b"\n", 0, item.start) + found.line, found.column)
+    return Place(item.lines_above + found.line, found.column)
 
 
 def _element(node: object, index: int) -> tuple[Place, object] | None:

@@ -85,8 +85,7 @@ def _at(item: KubeObject, message: str, key: str = "") -> InputError:
     for name, _ in node.entries:
         if name.text == key:
             place = name
-    above = item.source.count(b"\n", 0, item.start)
-    return InputError(message, above + place.line, place.column)
+    return InputError(message, item.lines_above + place.line, place.column)
 
 
 def resources(path: str, *, without: Callable[[Path], bool] = lambda _: False) -> list[KubeObject]:

@@ -83,7 +83,7 @@ class FleetPolicy:
         if config is None or self.shared is None:
             return []
         # A node counts its lines from the beginning of its own document.
-        above = config.source.count(b"\n", 0, config.start)
+        above = config.lines_above
         place = config.annotations.get(PATH, "")
         found = []
         for path, line in clusters.dropped(config.node):

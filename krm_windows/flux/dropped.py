@@ -51,7 +51,7 @@ def check(
 
 def _notices(item: KubeObject, place: str, above: int) -> Iterator[Notice]:
     """Yield what one patch would remove and does not; `above` are the lines of the file before."""
-    first = above + item.source.count(b"\n", 0, item.start)
+    first = above + item.lines_above
     for path, line in clusters.dropped(item.node):
         message = f"{path} {clusters.why_dropped(path)}"
         yield Notice(rules.CLUSTER_NULL_DROPPED, message, place, first + line)

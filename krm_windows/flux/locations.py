@@ -30,8 +30,7 @@ def _distance(document: KubeObject, item: Object) -> int:
     kustomize may have changed the name, mostly by putting something before or behind it.
     """
     # The very line of the file, where the object was taken from it as it is.
-    line = document.source.count(b"\n", 0, document.start)
-    if item.file and line == item.lines_above:
+    if item.file and document.lines_above == item.lines_above:
         return 0
     if document.name == item.name:
         return 1

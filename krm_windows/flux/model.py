@@ -87,8 +87,7 @@ class Object:
     @classmethod
     def in_file(cls, item: KubeObject, file: str) -> "Object":
         """Read the identity of an object of a file; raises InputError where it cannot be read."""
-        above = item.source.count(b"\n", 0, item.start)
-        return replace(cls.of(item), file=file, lines_above=above)
+        return replace(cls.of(item), file=file, lines_above=item.lines_above)
 
     @property
     def group(self) -> str:

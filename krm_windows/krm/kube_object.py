@@ -75,6 +75,11 @@ class KubeObject:
         """Whether the text is another than the one that was read."""
         return self._text is not None
 
+    @property
+    def lines_above(self) -> int:
+        """How many lines of the whole input are above the object."""
+        return self.source.count(b"\n", 0, self.start)
+
     def as_read(self) -> "KubeObject":
         """Give the object as it was read, before any edit."""
         return KubeObject(
@@ -104,8 +109,8 @@ class KubeObject:
         """Count the lines above the object too, where the place of an error is known."""
         if not error.line:
             return error
-        above = self.source.count(b"\n", 0, self.start)
-        return InputError(error.message, error.line + above, error.column, self.file)
+        line = error.line + self.lines_above
+        return InputError(error.message, line, error.column, self.file)
 
     def _read(self) -> Mapping:
         root = layout.node(layout.read(self._decoded()))

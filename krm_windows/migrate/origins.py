@@ -85,7 +85,7 @@ class Origins:
         file, found = locate(self.tree, item)
         if found is None:
             return file, None
-        first = found.source.count(b"\n", 0, found.start)
+        first = found.lines_above
         last = found.source.count(b"\n", 0, found.end)
         for each in self.repository.documents(file):
             # Lines of a location are counted from 1, those before the document's bytes from 0.

@@ -87,7 +87,7 @@ def read(path: str, content: bytes) -> tuple[Document, ...]:
     found = []
     for index, item in enumerate(documents(content)):
         # Lines are counted within a document, so those of the documents before it are added.
-        above = item.source.count(b"\n", 0, item.start)
+        above = item.lines_above
         # Only the first document of a file may have a byte order mark.
         source = item.source[item.start : item.end]
         root = parse(source.decode("utf-8-sig"))

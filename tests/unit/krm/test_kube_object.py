@@ -345,3 +345,15 @@ def test_an_input_is_searched_once() -> None:
         assert len(list(krm.mentioning(items, "web", "absent"))) == count
 
     assert growth(search, 100) < 2.2
+
+
+def test_the_lines_above_an_object_are_those_of_the_whole_input() -> None:
+    """None above the first one; an edit does not change them."""
+    text = f"items:\n{TEXT}{TEXT}".encode()
+    first = krm.KubeObject(text, text.index(b"# head"), text.rindex(b"# head"), column=0)
+    second = krm.KubeObject(text, text.rindex(b"# head"), len(text), column=0)
+    assert krm.KubeObject.parse(text).lines_above == 0
+    assert first.lines_above == 1
+    assert second.lines_above == 1 + len(TEXT.splitlines())
+    second.set_annotation("a", "b")
+    assert second.lines_above == 1 + len(TEXT.splitlines())
