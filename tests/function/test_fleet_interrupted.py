@@ -163,7 +163,8 @@ def test_a_full_disk(
     if room < CLUSTERS:
         assert done.code == 1
         assert re.fullmatch(
-            rf"krm-windows: {re.escape(str(disk / 'tree'))}/\S+: No space left on device\n",
+            rf"krm-windows: {re.escape(str(disk / 'tree'))}/\S+: cannot be written: "
+            "No space left on device; free some space there, or name another directory\n",
             done.err,
         )
     mixed(contents(disk / "tree"), old, new)
