@@ -56,6 +56,19 @@ def rules(draw: st.DrawFn) -> Rule:
     )
 
 
+@pytest.mark.parametrize(
+    ("begins", "length"), [(22 * 60, 120), (0, 120), (0, 1440), (22 * 60, 1440 + 120)]
+)
+def test_an_occurrence_from_or_to_midnight(begins: int, length: int) -> None:
+    """It does not reach into a day on which nothing is covered."""
+    begin = FIRST + begins * MINUTE
+    window = Rule(Kind.WINDOW, "w", begin.replace(tzinfo=None), length * MINUTE)
+    found = Occurrences.of([window], FIRST - timedelta(days=3), FIRST + timedelta(days=5))
+    want = (coverage.minute(begin), coverage.minute(begin) + length)
+    assert list(found) == [want]
+    assert found.around(want[0]) == found.around(want[1] - 1) == want
+
+
 @settings(max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(rules(), min_size=1, max_size=4), st.integers(0, 2000), st.integers(1, 400 * 1440))
 def test_occurrences_are_those_of_the_evaluator(
