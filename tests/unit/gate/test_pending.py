@@ -472,8 +472,8 @@ def test_a_failure_aborts(flux: Flux) -> None:
     )
 
 
-def test_a_note_of_left_out_hooks_that_nobody_is_recorded_for(flux: Flux) -> None:
-    """It is believed where the policy leaves hooks out, and where it does not the hook runs."""
+def test_a_note_of_left_out_hooks(flux: Flux) -> None:
+    """It counts where the policy leaves hooks out, and where it does not the hook runs."""
     note = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": "Passed"}
     text = json.dumps({**note, "skipped": True})
     flux.target(**{NOTE: text})
@@ -482,6 +482,20 @@ def test_a_note_of_left_out_hooks_that_nobody_is_recorded_for(flux: Flux) -> Non
     flux.target(**{NOTE: text})
     assert flux.run(kind=hooks.Hooks)
     assert (flux.open(), flux.kinds()) == (True, ["before-open"])
+
+
+def test_a_note_of_left_out_hooks_that_nobody_is_recorded_for(flux: Flux) -> None:
+    """On an open target it is believed where the policy leaves hooks out, and not where it doesn't.
+
+    A closed target without any record of who wrote it may have been changed: there the hook runs.
+    """
+    note = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": "Passed"}
+    text = json.dumps({**note, "skipped": True})
+    for kind, stage in ((None, "Passed"), (hooks.Hooks, "Open")):
+        flux.target(spec={"suspend": False}, **{NOTE: text})
+        del flux.api.objects[path_of("apps")]["metadata"]["managedFields"]
+        assert flux.run(kind=kind)
+        assert (flux.open(), flux.kinds(), flux.stage()) == (True, [], stage)
 
 
 def test_a_note_with_anything_for_left_out(flux: Flux) -> None:
