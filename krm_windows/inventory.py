@@ -4,7 +4,6 @@ Only items of the kinds that are asked for are looked into; all others stay the 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -77,12 +76,12 @@ class Resource(NamedTuple):
         return value
 
 
-@dataclass(frozen=True)
 class Inventory:
     """The items of a stream that matter; `visible` is false where there are none (a generator)."""
 
-    resources: tuple[Resource, ...]
-    visible: bool
+    def __init__(self, resources: tuple[Resource, ...], *, visible: bool) -> None:
+        self.resources = resources
+        self.visible = visible
 
     @cached_property
     def _named(self) -> dict[tuple[str, str, str], list[Resource]]:
@@ -135,7 +134,7 @@ def file_of(item: KubeObject) -> File | None:
     for path, index in ((PATH, INDEX), _OLDER):
         # A person who writes the older path alone wants to narrow what kustomize hands over.
         if annotations.get(path) and (path == PATH or index in annotations):
-            return File(path=annotations[path], index=_number(annotations.get(index, "")))
+            return File(annotations[path], _number(annotations.get(index, "")))
     origin = origin_file(annotations.get(ORIGIN, ""))
     if origin:
         return File(path=origin)
@@ -179,7 +178,7 @@ def about(config: KubeObject, results: Sequence[Result]) -> list[Result]:
         if result.resource_ref:
             found.append(result)
         else:
-            found.append(replace(result, resource_ref=ref, file=file))
+            found.append(result._replace(resource_ref=ref, file=file))
     return found
 
 

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from dataclasses import field as attribute
+from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -22,8 +21,7 @@ def named(namespace: str, name: str) -> str:
     return f"{namespace}/{name}" if namespace else name
 
 
-@dataclass(frozen=True, kw_only=True)
-class ResourceRef:
+class ResourceRef(NamedTuple):
     """The object a result is about."""
 
     api_version: str
@@ -54,8 +52,7 @@ class ResourceRef:
         return found
 
 
-@dataclass(frozen=True, kw_only=True)
-class Field:
+class Field(NamedTuple):
     """The field a result is about, as a path from the object's root: `spec.targets[0].kind`."""
 
     path: str
@@ -72,16 +69,15 @@ class Field:
         return {name: value for name, value in values.items() if value is not None}
 
 
-@dataclass(frozen=True, kw_only=True)
-class File:
-    """The file an object came from, and its index among the documents of that file."""
+class File(NamedTuple):
+    """The file an object came from, and its index among the documents of that file, from 0."""
 
     path: str
-    index: int = 0
+    document: int = 0
 
     def value(self) -> dict[str, object]:
         """Give the mapping under the specification's names."""
-        return {"path": self.path, "index": self.index}
+        return {"path": self.path, "index": self.document}
 
 
 class Place(NamedTuple):
@@ -91,12 +87,12 @@ class Place(NamedTuple):
     column: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Result:
+class Result(NamedTuple):
     """One of `ResourceList.results` (functions-spec).
 
-    `tags["rule"]` is the id of its rule; `tags["line"]` and `tags["column"]` say where in `file` it
-    is, from 1, as far as they are known.
+    `rule` is the id of its rule. `line` and `column` say where in `file` it is, from 1, as far as
+    they are known. `on` is the day that it is about, `clusters` and `objects` are those that share
+    it, as a person calls them.
     """
 
     message: str
@@ -104,7 +100,12 @@ class Result:
     resource_ref: ResourceRef | None = None
     field: Field | None = None
     file: File | None = None
-    tags: dict[str, str] = attribute(default_factory=dict)
+    rule: str = ""
+    line: int | None = None
+    column: int | None = None
+    on: date | None = None
+    clusters: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
@@ -116,14 +117,13 @@ class Result:
     @property
     def place(self) -> Place | None:
         """Where in `file` it is, None where that is not known."""
-        if "line" not in self.tags:
+        if self.line is None:
             return None
-        return Place(int(self.tags["line"]), int(self.tags.get("column", "1")))
+        return Place(self.line, 1 if self.column is None else self.column)
 
     def at(self, place: Place) -> "Result":
         """Return the same result with its place in `file`."""
-        line, column = map(str, place)
-        return replace(self, tags={**self.tags, "line": line, "column": column})
+        return self._replace(line=place.line, column=place.column)
 
     @property
     def location(self) -> str:
@@ -133,8 +133,8 @@ class Result:
         """
         if self.file is None:
             return ""
-        numbers = [self.tags[name] for name in ("line", "column") if name in self.tags]
-        return ":".join([self.file.path, *numbers])
+        known = [str(number) for number in (self.line, self.column) if number is not None]
+        return ":".join([self.file.path, *known])
 
     def __str__(self) -> str:
         """Give the line for a person: location, severity, object, field, message, rule id."""
@@ -143,8 +143,8 @@ class Result:
         if about:
             text += f"{about}: "
         text += self.message
-        if "rule" in self.tags:
-            text += f" ({self.tags['rule']})"
+        if self.rule:
+            text += f" ({self.rule})"
         location = self.location
         # First on the line, as editors and CI look for `path:line:` there.
         if location:
@@ -166,9 +166,24 @@ class Result:
         for name, part in parts.items():
             if part is not None:
                 found[name] = part.value()
-        if self.tags:
-            found["tags"] = dict(self.tags)
+        tags = self.tags
+        if tags:
+            found["tags"] = tags
         return found
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """What it says to programs alone, as the specification has it: texts by name."""
+        values = {
+            "rule": self.rule,
+            "date": self.on,
+            "line": self.line,
+            "column": self.column,
+            "clusters": ", ".join(self.clusters),
+            "count": len(self.objects) or None,
+            "objects": ", ".join(self.objects),
+        }
+        return {name: str(value) for name, value in values.items() if value not in (None, "")}
 
 
 def fails(results: Iterable[Result], *, strict: bool = False) -> bool:
@@ -212,9 +227,7 @@ _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 def sort(results: Iterable[Result]) -> list[Result]:
     """Order results: errors first, then by object, field, rule and message; equal ones once."""
-    # Two results that read alike are one to whoever reads them.
-    unique = {str(result): result for result in results}
-    return sorted(unique.values(), key=_key)
+    return sorted(dict.fromkeys(results), key=_key)
 
 
 def _key(result: Result) -> tuple[object, ...]:
@@ -224,7 +237,7 @@ def _key(result: Result) -> tuple[object, ...]:
         _RANK[result.severity],
         str(result.resource_ref or ""),
         place,
-        result.tags.get("rule", ""),
+        result.rule,
         result.message,
     )
 

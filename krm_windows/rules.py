@@ -42,7 +42,7 @@ class Rule(NamedTuple):
             resource_ref=ref,
             field=field,
             file=file,
-            tags={"rule": self.id},
+            rule=self.id,
         )
 
 

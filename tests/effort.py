@@ -7,13 +7,14 @@ from collections.abc import Iterable
 
 import pytest
 from _pytest.mark import ParameterSet
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 QUICK, FULL = "quick", "full"
 
-# How long an example takes says nothing on a busy machine; `make bench` measures.
-settings.register_profile(QUICK, deadline=None, max_examples=25)
-settings.register_profile(FULL, deadline=None, max_examples=100)
+# How long an example takes, or is made, says nothing on a busy machine; `make bench` measures.
+_UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(QUICK, _UNTIMED, max_examples=25)
+settings.register_profile(FULL, _UNTIMED, max_examples=100)
 
 
 def examples(count: int) -> int:

@@ -1,6 +1,5 @@
 """What an audit has to say: a result at a field of the policy, with the date it is about."""
 
-from dataclasses import replace
 from datetime import date, datetime
 
 from krm_windows.results import Result
@@ -13,9 +12,9 @@ def at(
     message: str,
     on: date,
 ) -> Result:
-    """Report a rule at `path` below `spec`; the date goes into the tags, for machines to sort."""
+    """Report a rule at `path` below `spec`; the day of `on` is among the tags, for sorting."""
     result = rule.result(message, path=f"spec.{path}")
-    return replace(result, tags={**result.tags, "date": f"{on:%Y-%m-%d}"})
+    return result._replace(on=date(on.year, on.month, on.day))
 
 
 def moment(at: datetime) -> str:

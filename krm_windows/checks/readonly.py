@@ -23,7 +23,7 @@ def check(results: Iterable[Result], adopted: Iterable[Resource]) -> list[Result
 
 def _edits(result: Result) -> Result:
     # All other results only report something, and change nothing.
-    if result.tags.get("rule") != rules.SUSPEND_FALSE.id:
+    if result.rule != rules.SUSPEND_FALSE.id:
         return result
     where = _in(result.file)
     return rules.RENDER_READ_ONLY.result(

@@ -59,7 +59,7 @@ def log(reports: Sequence[Findings]) -> dict[str, object]:
     """Return a log of one run; only rules that fired are described."""
     fired: set[str] = set()
     for report in reports:
-        fired.update(result.tags["rule"] for result in report.results)
+        fired.update(result.rule for result in report.results)
     rules = [rule for rule in RULES if rule.id in fired]
     # A result refers to its rule by the index in this list, too (3.27.6).
     order = {rule.id: index for index, rule in enumerate(rules)}
@@ -99,7 +99,7 @@ def _result(
     result: Result,
     order: dict[str, int],
 ) -> dict[str, object]:
-    name = result.tags["rule"]
+    name = result.rule
     about = f"{report.subject(result)} {result.path}".rstrip()
     # By this a code scanner knows a finding again after lines have moved.
     # A path may hold bytes that are no UTF-8, which Python has as surrogates.

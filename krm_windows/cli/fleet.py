@@ -5,7 +5,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from operator import methodcaller
@@ -228,7 +227,7 @@ class Findings:
         found = list(self._base.values())
         for result, names in self._clusters.values():
             message = result.message + _in(names)
-            found.append(replace(result, message=message))
+            found.append(result._replace(message=message))
         return found
 
 

@@ -1,7 +1,6 @@
 """Where a finding is: the file, line and column that a person looks at next."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from krm_windows.checks import report
@@ -37,7 +36,7 @@ def _located(
     policies: Mapping[tuple[str, ...], tuple[str, KubeObject]],
     files: "_Files",
 ) -> Result:
-    if "line" in result.tags:
+    if result.line is not None:
         return result
     # A result has no object, only its reference; as text that is a key for both.
     file, config = policies.get(_key(result.resource_ref), (inputs.STDIN, None))
@@ -52,7 +51,7 @@ def _located(
 
 
 def _at(result: Result, file: File, item: KubeObject) -> Result:
-    return replace(result, file=file).at(report.place(item, result.path))
+    return result._replace(file=file).at(report.place(item, result.path))
 
 
 class _Files:
@@ -76,6 +75,6 @@ class _Files:
             except InputError:
                 self._items[file.path] = []
         items = self._items[file.path]
-        if file.index >= len(items):
+        if file.document >= len(items):
             return None
-        return items[file.index]
+        return items[file.document]

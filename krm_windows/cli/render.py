@@ -136,9 +136,7 @@ def _plan(
     # Items are only read here: what a transformer would edit in them has to be edited by hand.
     results = readonly.check(compiled.results, compiled.adopted)
     if arguments.uninstall:  # whoever cleans up names the targets, seen or not
-        results = [
-            result for result in results if result.tags.get("rule") != rules.TARGET_UNSEEN.id
-        ]
+        results = [result for result in results if result.rule != rules.TARGET_UNSEEN.id]
     if compiled.application is None or fails(results):
         return None, results
     plan = compiled.application.plan

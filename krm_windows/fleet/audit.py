@@ -143,7 +143,7 @@ def _version(
         return _Version(None, timedelta(), found)
     # No cluster: its name changes nothing of when the policy is open.
     plan, planned = compile_policy(policy, None, inventory.take(items, kinds(policy)))
-    kept = [result for result in planned if result.tags["rule"] in _TIMELY]
+    kept = [result for result in planned if result.rule in _TIMELY]
     timely = about(config, kept)
     results = (*found, *timely)
     if fails(timely):

@@ -259,7 +259,7 @@ class Fleet:
         """Whether what was found without the resources of any cluster can be true of all."""
         if not self.apart:
             return True
-        return result.tags["rule"] != rules.TARGET_UNSEEN.id
+        return result.rule != rules.TARGET_UNSEEN.id
 
     def _compiled(
         self,
@@ -300,7 +300,7 @@ class Fleet:
         Or everything is cleaned up.
         """
         for result in results:
-            is_unseen = result.tags.get("rule") == rules.TARGET_UNSEEN.id
+            is_unseen = result.rule == rules.TARGET_UNSEEN.id
             if is_unseen and (self.uninstalls or not self.sees):
                 continue
             yield result
@@ -312,7 +312,7 @@ def _said(result: Result) -> Said:
     if result.field:
         path = result.field.path
     about = result.resource_ref or result.file
-    return (result.severity, about, path, result.message, result.tags.get("rule"))
+    return (result.severity, about, path, result.message, result.rule)
 
 
 def _changed(older: Files, files: Files) -> Iterator[bytes]:

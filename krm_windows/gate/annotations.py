@@ -9,10 +9,19 @@ whose name its key is a digest of, and nobody but the gate wrote it.
 from datetime import datetime, timedelta
 from enum import Enum, auto
 from functools import lru_cache
-from hashlib import sha256
 from typing import NamedTuple
 
 from krm_windows.gate.objects import MANAGER, dig, parse
+
+# hashlib loads OpenSSL, a sixth of the memory of a build. Python's own SHA-256 is without it, as
+# its module `random` takes it; a Python that was built without one has hashlib.
+try:
+    from _sha2 import sha256  # type: ignore[import-not-found]  # from Python 3.12 on
+except ImportError:
+    try:
+        from _sha256 import sha256  # type: ignore[import-not-found]
+    except ImportError:
+        from hashlib import sha256
 
 HOLD = "krm-windows.dev/hold"
 CLOSED_BY, HOOKS = "closed-by.krm-windows.dev/", "hooks.krm-windows.dev/"
@@ -43,7 +52,8 @@ class Writer(Enum):
 
 def digest(text: str) -> str:
     """Return the digits that stand for a text in a name."""
-    return sha256(text.encode()).hexdigest()[:DIGITS]
+    digits: str = sha256(text.encode()).hexdigest()
+    return digits[:DIGITS]
 
 
 @lru_cache(256)

@@ -7,12 +7,11 @@ Saturdays, and Sundays until 04:00.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from functools import reduce
 from itertools import chain
 from operator import or_
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from krm_windows.gate import bits
 from krm_windows.gate.bits import DAY, FULL, LAST_DAY
@@ -224,20 +223,19 @@ def _ending(begins: Recurrence, ends: Recurrence, years: Calendar) -> list[Cover
     ]
 
 
-@dataclass
-class Dated:
+class Dated(NamedTuple):
     """Intervals in UTC minutes, in order and apart from each other.
 
     `begins` and `ends` of each, half open.
     """
 
-    begins: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
+    begins: list[int]
+    ends: list[int]
 
     @classmethod
     def of(cls, intervals: Iterable[tuple[int, int]]) -> "Dated":
         """Join intervals that overlap or touch; leave out what ends before it begins."""
-        joined = cls()
+        joined = cls([], [])
         for begin, end in sorted(intervals):
             if begin >= end:
                 continue

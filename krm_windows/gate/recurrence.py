@@ -1,7 +1,6 @@
 """Recurring moments, compiled to sets of numbers: the cluster parses no grammar."""
 
 from calendar import monthrange
-from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -18,8 +17,7 @@ _WEEK = 7
 _LAST_WEEK = -1  # of a month, as `nth`
 
 
-@dataclass(frozen=True)
-class Recurrence:
+class Recurrence(NamedTuple):
     """The wall-clock minutes that all fields allow; a field left out allows everything.
 
     `days` are 1 to 31, `weekdays` 0 (Sunday) to 6. `either`: the day of the month or the weekday is

@@ -1,7 +1,6 @@
 """The outline of a ResourceList: its fields, and the entries of its lists, as regions of bytes."""
 
 import re
-from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from krm_windows.krm.errors import InputError
@@ -35,8 +34,7 @@ class Field(NamedTuple):
         return self.is_empty(data) and data.find(b"[", self.start, self.end) < 0
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(NamedTuple):
     """The entries of a list as spans of bytes; `column` is that of the dashes, None in flow style.
 
     In block style the spans touch each other: comments above an entry are part of its span, and so
@@ -48,7 +46,7 @@ class Listing:
     spans: tuple[Span, ...] = ()
     column: int | None = None
     reaching: frozenset[int] = frozenset()
-    json: bool = field(default=False, compare=False)
+    json: bool = False
 
 
 class Outline(NamedTuple):

@@ -9,7 +9,6 @@ characters of the text.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol, cast
 
 import yaml
@@ -29,10 +28,7 @@ _MERGE = "tag:yaml.org,2002:merge"
 _CONFLICT = re.compile(rb"^(?:<{7}|>{7})(?= )", re.MULTILINE)
 
 
-# Spots are never changed. They are not frozen, as a frozen dataclass takes twice as long to be made
-# and to be defined, and a large input has millions.
-@dataclass(slots=True, eq=False)
-class Spot:
+class Extent(NamedTuple):
     """Where a node is: from its tag or anchor to the last character of its content.
 
     `line` counts from 1, `column` from 0.
@@ -42,38 +38,60 @@ class Spot:
     end: int
     line: int
     column: int
-    flow: bool
-    anchor: str | None
+    flow: bool = False
+    anchor: str | None = None
 
 
-@dataclass(slots=True, eq=False)
+# Each has the extent's fields for its own, as a large input has millions that are asked for them.
+class Spot:
+    """A node with its extent; it is never changed, and equal to no other."""
+
+    __slots__ = ("anchor", "column", "end", "flow", "line", "start")
+
+    def __init__(self, extent: Extent) -> None:
+        self.start, self.end, self.line, self.column, self.flow, self.anchor = extent
+
+
 class Leaf(Spot):
     """A scalar; `style` is one of `"`, `'`, `|`, `>` or empty for a plain one."""
 
-    text: str
-    style: str
-    tag: str | None
+    __slots__ = ("style", "tag", "text")
+
+    def __init__(self, extent: Extent, text: str, style: str, tag: str | None) -> None:
+        super().__init__(extent)
+        self.text = text
+        self.style = style
+        self.tag = tag
 
 
-@dataclass(slots=True, eq=False)
 class Pairs(Spot):
     """A mapping; a merge key is still an entry like others."""
 
-    entries: tuple[tuple[Spot, Spot], ...]
+    __slots__ = ("entries",)
+
+    def __init__(self, extent: Extent, entries: tuple[tuple[Spot, Spot], ...]) -> None:
+        super().__init__(extent)
+        self.entries = entries
 
 
-@dataclass(slots=True, eq=False)
 class Row(Spot):
     """A sequence."""
 
-    items: tuple[Spot, ...]
+    __slots__ = ("items",)
+
+    def __init__(self, extent: Extent, items: tuple[Spot, ...]) -> None:
+        super().__init__(extent)
+        self.items = items
 
 
-@dataclass(slots=True, eq=False)
 class Alias(Spot):
     """`*name`, and the node that it stands for."""
 
-    target: Spot
+    __slots__ = ("target",)
+
+    def __init__(self, extent: Extent, target: Spot) -> None:
+        super().__init__(extent)
+        self.target = target
 
 
 _NOTHING_BEGINS = "found character that cannot start any token"
@@ -285,15 +303,8 @@ class _Reader:
         self.deepest = max(self.deepest, self.depth + target.height)
         self._check_growth(event)
         start = starts(event)
-        return Alias(
-            start=start.index,
-            end=ends(event).index,
-            line=start.line + 1,
-            column=start.column,
-            flow=False,
-            anchor=None,
-            target=target.spot,
-        )
+        extent = Extent(start.index, ends(event).index, start.line + 1, start.column)
+        return Alias(extent, target.spot)
 
     def _target(self, event: yaml.AliasEvent) -> _Anchored:
         name = event.anchor or ""
@@ -329,17 +340,8 @@ class _Reader:
         if tag == "!":
             tag = _STR
         self.length += len(event.value)
-        return Leaf(
-            start=start.index,
-            end=end,
-            line=start.line + 1,
-            column=start.column,
-            flow=False,
-            anchor=event.anchor,
-            text=event.value,
-            style=style,
-            tag=tag,
-        )
+        extent = Extent(start.index, end, start.line + 1, start.column, anchor=event.anchor)
+        return Leaf(extent, event.value, style, tag)
 
     def _block_end(self, start: int, end: int) -> int:
         """Leave out the blank lines behind a block scalar, but for one that keeps them (`|+`)."""
@@ -358,29 +360,29 @@ class _Reader:
             name = self.spot(key)
             entries.append((name, self.spot(next(self.stream))))
         last = entries[-1][1] if entries else None
-        return Pairs(*_extent(event, key, last), tuple(entries))
+        return Pairs(_extent(event, key, last), tuple(entries))
 
     def _row(self, event: yaml.SequenceStartEvent) -> Spot:
         items: list[Spot] = []
         while not isinstance(item := next(self.stream), yaml.SequenceEndEvent):
             items.append(self.spot(item))
         last = items[-1] if items else None
-        return Row(*_extent(event, item, last), tuple(items))
+        return Row(_extent(event, item, last), tuple(items))
 
 
 def _extent(
     begin: yaml.CollectionStartEvent,
     end: yaml.Event,
     last: Spot | None,
-) -> tuple[int, int, int, int, bool, str | None]:
-    """Return the fields of the Spot of a collection, in their order."""
+) -> Extent:
+    """Return where a collection is, of which `last` is the last entry."""
     start = starts(begin)
     flow = bool(begin.flow_style)
     until = ends(end).index
     # A block collection ends with its last entry: libyaml sees its end only further below.
     if last is not None and not flow:
         until = last.end
-    return start.index, until, start.line + 1, start.column, flow, begin.anchor
+    return Extent(start.index, until, start.line + 1, start.column, flow, begin.anchor)
 
 
 def node(spot: Spot) -> Node:

@@ -5,7 +5,6 @@ The items, the configuration and the results, as the KRM functions specification
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import BinaryIO, NamedTuple, Protocol
 
 from krm_windows.krm import endings, layout, listings
@@ -111,7 +110,6 @@ class Envelope(NamedTuple):
         return place.start, place.end, chunks
 
 
-@dataclass
 class ResourceList:
     """What a function is given, and what it changes in place.
 
@@ -119,11 +117,19 @@ class ResourceList:
     behind them. A list that is `silent` writes nothing at all, as a validator of kustomize must.
     """
 
-    items: list[KubeObject] = field(default_factory=list)
-    function_config: KubeObject | None = None
-    results: list[Result] = field(default_factory=list)
-    silent: bool = False
-    frame: Frame = field(default_factory=lambda: Envelope(EMPTY, trace(EMPTY)), repr=False)
+    def __init__(
+        self,
+        items: list[KubeObject] | None = None,
+        function_config: KubeObject | None = None,
+        *,
+        frame: Frame | None = None,
+    ) -> None:
+        """Take items, configuration, and what is around them; without it the list is a new one."""
+        self.items = [] if items is None else items
+        self.function_config = function_config
+        self.results: list[Result] = []
+        self.silent = False
+        self.frame = Envelope(EMPTY, trace(EMPTY)) if frame is None else frame
 
     @classmethod
     def read(cls, data: bytes) -> "ResourceList":

@@ -1,7 +1,6 @@
 """What is found in a repository: a result with its file and, in its tags, the line."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from krm_windows.migrate.trees import Location
 from krm_windows.results import File, Result, Severity
@@ -14,8 +13,7 @@ _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 def found_at(rule: Rule, location: Location, message: str) -> Result:
     """Report a rule at a line of a file."""
     result = rule.result(message, file=File(path=location.file))
-    tags = {**result.tags, "line": str(location.line)}
-    return replace(result, tags=tags)
+    return result._replace(line=location.line)
 
 
 def location_of(result: Result) -> Location:
@@ -23,21 +21,18 @@ def location_of(result: Result) -> Location:
     path = ""
     if result.file:
         path = result.file.path
-    return Location(path, int(result.tags.get("line", "0")))
+    return Location(path, result.line or 0)
 
 
 def line(result: Result) -> str:
     """Write a result as compilers do: location, severity, message, rule."""
-    rule = result.tags["rule"]
     # `apps/windows.yaml:12: [warning] …`, so that editors find it.
-    return f"{location_of(result)}: [{result.severity}] {result.message} ({rule})"
+    return f"{location_of(result)}: [{result.severity}] {result.message} ({result.rule})"
 
 
 def sort(results: Iterable[Result]) -> list[Result]:
     """Order results: errors first, then by file, line and rule; equal ones once."""
-    # By all that is read of them; a dict keeps one of each.
-    unique = {line(result): result for result in results}
-    return sorted(unique.values(), key=_order)
+    return sorted(dict.fromkeys(results), key=_order)
 
 
 def _order(result: Result) -> tuple[int, Location, str]:

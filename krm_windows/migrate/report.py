@@ -31,7 +31,7 @@ def _lines(migration: Migration) -> Iterator[str]:
 
 def _why_nothing(migration: Migration) -> str:
     """Say why there is no policy."""
-    found = {result.tags["rule"] for result in migration.results}
+    found = {result.rule for result in migration.results}
     if fails(migration.results):
         # The most important first: an error may be the reason for all that follows.
         return "fix the errors above first"

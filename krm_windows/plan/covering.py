@@ -6,7 +6,6 @@ fires more often is right; of two that cover, the one with fewer runs is taken.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import date, time, timedelta
 from functools import lru_cache, reduce
 from operator import or_
@@ -132,7 +131,7 @@ def cover_days(recurrence: Recurrence, shifts: frozenset[int]) -> DayFields:
     if recurrence.either and (recurrence.days == EVERY_DAY or recurrence.weekdays == EVERY_WEEKDAY):
         # Either of them is every day; written out, the full field would be a star, and the other
         # one would decide.
-        recurrence = replace(recurrence, days=EVERY_DAY, weekdays=EVERY_WEEKDAY, either=False)
+        recurrence = recurrence._replace(days=EVERY_DAY, weekdays=EVERY_WEEKDAY, either=False)
     # Fridays moved by a day are Saturdays in any month, so no cycle has to be searched.
     if _plain(recurrence):
         return DayFields(EVERY_DAY, EVERY_MONTH, _moved(recurrence.weekdays, shifts))

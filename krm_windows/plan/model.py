@@ -1,6 +1,5 @@
 """The plan: what is emitted for one policy and one cluster, before it becomes objects."""
 
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal, NamedTuple
 
@@ -30,8 +29,7 @@ class Rights(NamedTuple):
     grants: tuple[Grant, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Runtime:
+class Runtime(NamedTuple):
     """What runs in a Job, its image and how that is pulled, and its resources.
 
     `patience`: with `Kubectl`, how long a Job may take to start, and then again to end.
@@ -42,7 +40,7 @@ class Runtime:
     pull_secrets: tuple[str, ...] = ()
     actuator: Literal["Gate", "Kubectl"] = "Gate"
     patience: timedelta = timedelta()
-    resources: Resources = field(default_factory=Resources)
+    resources: Resources = Resources()
 
 
 class Plan(NamedTuple):

@@ -4,8 +4,7 @@ Not in the gate, for the cluster never writes one.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING, fields
+from collections.abc import Iterable, Mapping
 from datetime import datetime, time, timedelta
 from functools import cache
 from typing import TypeAlias
@@ -54,9 +53,9 @@ def _kind(kind: Target, names: Mapping[str, list[str]]) -> dict[str, object]:
 
 def _record(item: _Part) -> dict[str, object]:
     record: dict[str, object] = {}
-    for name, default in _attributes(item):
-        value = getattr(item, name)
-        if value != default:
+    defaults = item._field_defaults
+    for name, value in zip(item._fields, item, strict=True):
+        if name not in defaults or value != defaults[name]:
             record[_camel_case(name)] = _plain(value)
     # Named by its path, as it is everywhere else that people read.
     if isinstance(item, Rule):
@@ -66,19 +65,9 @@ def _record(item: _Part) -> dict[str, object]:
     return record
 
 
-def _attributes(item: _Part) -> Iterator[tuple[str, object]]:
-    """Yield the name of each attribute with its default, `MISSING` where it has none."""
-    if isinstance(item, Recurrence):
-        for field in fields(item):
-            yield field.name, field.default
-        return
-    for name in item._fields:
-        yield name, item._field_defaults.get(name, MISSING)
-
-
 def _plain(value: object) -> object:
     match value:
-        # Before tuples, as all but a Recurrence are tuples with names.
+        # Before tuples, as these are tuples with names.
         case Recurrence() | Rule() | Target() | ZoneRules():
             return _record(value)
         case datetime() | time():

@@ -7,13 +7,13 @@ the controller may know other zone rules than the gate. Closing edges are moved 
 `closesEarly`, on the wall clock here and in real time there.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import time, timedelta
 from enum import Enum
+from types import MappingProxyType
 from typing import NamedTuple
 
+from krm_windows.gate.annotations import digest
 from krm_windows.gate.bits import DAY
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import End, Rule, Timetable
@@ -60,16 +60,15 @@ class Given(NamedTuple):
     close: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(NamedTuple):
     """What the policy says of each rule.
 
     Its own cron schedules to keep, given names, and sentences.
     """
 
-    schedules: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    given: Mapping[str, Given] = field(default_factory=dict)
-    words: Mapping[str, str] = field(default_factory=dict)
+    schedules: Mapping[tuple[str, str], str] = MappingProxyType({})
+    given: Mapping[str, Given] = MappingProxyType({})
+    words: Mapping[str, str] = MappingProxyType({})
 
 
 def triggers(
@@ -179,9 +178,8 @@ def _resync(timetable: Timetable, interval: timedelta) -> Trigger:
     # Two clusters with one policy do not run in the same second either.
     who = f"{timetable.policy}@{timetable.cluster or ''}"
     # Not at random: the same policy has the same schedule in each build.
-    digest = hashlib.sha256(who.encode()).digest()
-    # The first 64 bits are enough to spread evenly over the at most 1440 minutes of a period.
-    offset = int.from_bytes(digest[:8]) % every
+    # 64 bits are enough to spread evenly over the at most 1440 minutes of a period.
+    offset = int(digest(who), 16) % every
     return Trigger("resync", _every(every, offset), UTC, f"runs every {_text(interval)}")
 
 

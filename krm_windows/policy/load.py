@@ -4,7 +4,7 @@ Everything that is wrong is said in the user's words.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_windows import rules
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from krm_windows.krm.excerpt import Excerpt
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(NamedTuple):
     """A policy as written.
 
     For no cluster in particular, for each of its clusters, and all that was found.
@@ -41,8 +40,8 @@ class Loaded:
     ref: ResourceRef
     file: File | None = None
     build_for: str | None = None
-    clusters: Mapping[str, WindowPolicy | None] = field(default_factory=dict)
-    cured: Mapping[str, tuple[Result, ...]] = field(default_factory=dict)
+    clusters: Mapping[str, WindowPolicy | None] = MappingProxyType({})
+    cured: Mapping[str, tuple[Result, ...]] = MappingProxyType({})
 
     def for_cluster(self, name: str | None) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
         """Return the policy for a cluster, and all findings but those that its patch puts right.

@@ -6,7 +6,6 @@ take, is refused with what must hold and, where it can be guessed, the text that
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum
 from functools import cache, lru_cache
@@ -47,8 +46,7 @@ class Role(Enum):
         return self in (Role.END, Role.ONCE_END)
 
 
-@dataclass(frozen=True, slots=True)
-class Moment(Generic[V_co]):
+class Moment(NamedTuple, Generic[V_co]):
     """A moment as it was written, and what it means to the gate."""
 
     text: str

@@ -9,7 +9,6 @@ order of the fields and with its path, in the words of whoever refused it. A fie
 - a part, and `X | None`: what may be absent.
 """
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import UnionType
 from typing import (
@@ -621,6 +620,9 @@ _READERS: Mapping[object, Callable[..., Reader]] = {
 
 def schema(part: type[Part]) -> dict[str, Schema]:
     """Return the JSON schema of a part in a file, in which nothing is null."""
+    # No build writes a schema, and it takes long to load.
+    from inspect import cleandoc  # noqa: PLC0415
+
     properties: dict[str, Schema] = {}
     required: list[Schema] = []
     for entry in entries(part):
@@ -628,7 +630,7 @@ def schema(part: type[Part]) -> dict[str, Schema]:
         if entry.required:
             required.append(entry.key)
     found: dict[str, Schema] = {
-        "description": inspect.cleandoc(part.__doc__ or ""),
+        "description": cleandoc(part.__doc__ or ""),
         "properties": properties,
         "type": "object",
         **part.more_schema,

@@ -112,7 +112,7 @@ class Source:
             timetable, results = compile_timetable(policy, cluster, items)
             return Version(policy, timetable), results
         plan, results = compile_policy(policy, cluster, items)
-        timely = [result for result in results if result.tags["rule"] in _TIMELY]
+        timely = [result for result in results if result.rule in _TIMELY]
         return Version(policy, plan.timetable, plan), timely
 
 

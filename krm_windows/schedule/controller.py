@@ -8,7 +8,6 @@ put right here, for the cluster does the same.
 """
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import islice
 from typing import NamedTuple
@@ -189,7 +188,7 @@ def _month(recurrence: Recurrence, clock: _Clock) -> _Unit:
 
 def _day(recurrence: Recurrence, clock: _Clock) -> _Unit:
     # The month has been checked before, with steps of its own.
-    in_any_month = replace(recurrence, months=EVERY_MONTH)
+    in_any_month = recurrence._replace(months=EVERY_MONTH)
 
     def step(time: _Time) -> _Time:
         following = clock.date(time.local + _DAY)

@@ -331,7 +331,7 @@ def _wrong(version: Version, stored: Stored) -> Problem:
     # Warnings do not keep anybody from knowing the hours.
     errors = [result for result in version.results if fails([result])]
     detail = f"{stored.title} has errors in {stored.file}, so its hours are not known"
-    if any(result.tags["rule"] == rules.TIMEOUT_UNKNOWN.id for result in errors):
+    if any(result.rule == rules.TIMEOUT_UNKNOWN.id for result in errors):
         # An answer without them would call open what is about to close.
         detail += (
             "; `closesEarly: auto` needs the resources of its targets, which the service reads "

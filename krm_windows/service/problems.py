@@ -58,7 +58,7 @@ def findings(
 
 def _finding(result: Result, policy: KubeObject | None, file: str | None) -> Record:
     record: Record = {
-        "rule": result.tags.get("rule", ""),
+        "rule": result.rule,
         "severity": str(result.severity),
         "message": result.message,
     }

@@ -1,7 +1,7 @@
 """A report on a repository: what several clusters share is reported once, with file and line."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from krm_windows.checks import report
@@ -67,13 +67,12 @@ class RepositoryReport:
 
 def _on(result: Result) -> str:
     """Return the first few clusters that a result is about, in brackets."""
-    clusters = result.tags.get("clusters")
-    if not clusters:
+    if not result.clusters:
         return ""
-    names = clusters.split(", ")
-    if len(names) > _FEW:
-        more = len(names) - _FEW
-        names = [*names[:_FEW], f"{more} more"]
+    names = list(result.clusters[:_FEW])
+    more = len(result.clusters) - _FEW
+    if more > 0:
+        names.append(f"{more} more")
     return f" [{', '.join(names)}]"
 
 
@@ -90,15 +89,12 @@ def compose(
     found: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
         found.setdefault(finding.grouping_key, []).append(finding)
-    # What reads the same at the same location is reported once, whatever cluster it was built for.
-    placed: dict[tuple[object, ...], tuple[Result, list[Finding]]] = {}
+    # One result at one location is reported once, whatever cluster it was built for.
+    placed: dict[Result, list[Finding]] = {}
     for same in found.values():
         result = _result(directory, survey, same[0])
-        # The text of a result names no document of the file, so that is a part of the key.
-        key = (str(result), result.file, tuple(result.tags.items()))
-        _, alike = placed.setdefault(key, (result, []))
-        alike.extend(same)
-    results = [_named(result, alike) for result, alike in placed.values()]
+        placed.setdefault(result, []).extend(same)
+    results = [_named(result, alike) for result, alike in placed.items()]
     results.sort(key=_order)
     heading = _heading(directory, survey)
     return RepositoryReport(directory, heading, tuple(results))
@@ -114,7 +110,7 @@ def _order(result: Result) -> tuple[object, ...]:
         file,
         # As numbers: as a text, line 10 would come before line 9.
         _place_of(result),
-        result.tags["rule"],
+        result.rule,
         result.message,
     )
 
@@ -129,19 +125,13 @@ def _named(result: Result, findings: Sequence[Finding]) -> Result:
     objects = _each_once(str(finding.of or "") for finding in findings)
     count = len(objects)
     message = result.message
-    tags = dict(result.tags)
-    if clusters:
-        tags["clusters"] = ", ".join(clusters)
-    if objects:
-        tags["count"] = str(count)
-        tags["objects"] = ", ".join(objects)
     # One object is what the result is about anyway.
     if count > 1:
         some = ", ".join(objects[:_FEW])
         if count > _FEW:
             some += f" and {count - _FEW} more"
         message += f" ({count} objects: {some})"
-    return replace(result, message=message, tags=tags)
+    return result._replace(message=message, clusters=tuple(clusters), objects=tuple(objects))
 
 
 def _each_once(names: Iterable[str]) -> list[str]:
@@ -165,7 +155,7 @@ def _result(directory: str, survey: Survey, first: Finding) -> Result:
         current=first.current,
         proposed=first.proposed,
         ref=ref,
-        file=File(path=str(path), index=index),
+        file=File(str(path), index),
     )
     return result.at(place)
 

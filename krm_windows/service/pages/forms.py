@@ -64,7 +64,7 @@ class Form:
     def place(self, results: Iterable[Result], paths: Mapping[str, str]) -> None:
         """Put results beside the fields that they are about; `paths` has the fields' names."""
         for result in results:
-            found = Found(result.message, result.severity, result.tags.get("rule", ""))
+            found = Found(result.message, result.severity, result.rule)
             # `spec.windows.week.closes` stands beside the field `closes`.
             name = paths.get(result.path)
             if name is not None:

@@ -437,8 +437,7 @@ def test_a_directory_instead_of_a_file_is_said_to_be_one(
 def finding(severity: Severity, number: int = 0) -> Result:
     """Return a finding with a rule and a location."""
     file = File(path="policy.yaml")
-    tags = {"rule": "field-type", "line": str(number)}
-    return Result(message="must be a map", severity=severity, file=file, tags=tags)
+    return Result("must be a map", severity, file=file, rule="field-type", line=number)
 
 
 def test_errors_come_last_too_where_the_list_is_long() -> None:

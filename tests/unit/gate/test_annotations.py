@@ -3,6 +3,7 @@
 By what it says, whose key it has, and whom the API server recorded as its writer.
 """
 
+import hashlib
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -377,6 +378,12 @@ def test_digests_have_64_bits() -> None:
     """Fewer were made to collide within seconds."""
     assert DIGITS >= 16
     assert len(digest("flux-system/p")) == len(OURS.rpartition("/")[2]) == DIGITS
+
+
+def test_digests_are_those_of_sha256() -> None:
+    """Whichever module of Python computes them."""
+    for text in ("", "flux-system/p", "p" * 1000, "ä€😀"):
+        assert digest(text) == hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
 def test_an_annotation_is_read_as_it_was_written(api: Api, run_once: RunOnce) -> None:

@@ -1,7 +1,6 @@
 """The evaluator: occurrences, precedence, the shortened edge, what changes next."""
 
 import random
-from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta, timezone
 
 import pytest
@@ -546,7 +545,7 @@ def test_rules_that_are_all_different_are_one_sum(*, lasting: bool) -> None:
         chosen = random.Random(number)  # noqa: S311 - nobody guesses
         half = frozenset(chosen.sample(range(1, 32), 15))
         for name, days in (("a", half), ("b", EVERY_DAY - half)):
-            begins = replace(at(number * 3 // 60, number * 3 % 60), days=days)
+            begins = at(number * 3 // 60, number * 3 % 60)._replace(days=days)
             rules.append(Rule(Kind.WINDOW, f"{name}{number}", begins, ends))
     always = BERLIN._replace(windows=tuple(rules))
     assert decide(always, DEC_22).until is None

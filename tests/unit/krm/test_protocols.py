@@ -220,8 +220,8 @@ def test_R01_results_have_the_types_of_the_specification() -> None:
         message="m",
         severity=Severity.INFO,
         resource_ref=ResourceRef(api_version="v1", kind="K", name="n"),
-        file=File(path="a.yaml", index=2),
-        tags={"rule": "on"},
+        file=File(path="a.yaml", document=2),
+        rule="on",
     )
     answer = call(HEAD + "items: []\n", lambda resources: resources.results.append(result))
     assert answer.value["results"] == [

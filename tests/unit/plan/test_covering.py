@@ -1,7 +1,6 @@
 """A covering schedule fires at every moment asked for, and is the smaller of the two that could."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime, time, timedelta
 
 import pytest
@@ -160,7 +159,7 @@ def test_the_days_that_are_rarer(first: int, last: int, months: set[int], want: 
 def test_a_shift_of_weekdays(shift: int) -> None:
     """A Monday so many days later is another weekday, in any month."""
     want = f"0 8 * * {(1 + shift) % 7}"
-    assert covering.cover(replace(MONDAY, shift=shift), Moments(480, 1)) == want
+    assert covering.cover(MONDAY._replace(shift=shift), Moments(480, 1)) == want
 
 
 @pytest.mark.parametrize(
@@ -239,8 +238,8 @@ def test_a_date_that_is_moved(day: int, months: set[int], shift: int, want: str)
             "0 8 * 3 *",
         ),
         # A weekday of a month, or a week later: the weekday is rarer than seven days each.
-        (replace(PATCH_TUESDAY, shift=1), "0 8 * * 3"),
-        (replace(PATCH_TUESDAY, nth=-1, shift=7), "0 8 * * 2"),
+        (PATCH_TUESDAY._replace(shift=1), "0 8 * * 3"),
+        (PATCH_TUESDAY._replace(nth=-1, shift=7), "0 8 * * 2"),
     ],
 )
 def test_days_as_they_stand(recurrence: Recurrence, want: str) -> None:

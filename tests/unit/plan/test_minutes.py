@@ -32,6 +32,8 @@ RECURRENCES = st.builds(
     st.one_of(st.just(EVERY_MONTH), some([1, 2, 3, 12])),
     st.one_of(st.just(EVERY_WEEKDAY), some([0, 1, 5])),
     either=st.booleans(),
+    nth=st.none(),
+    shift=st.just(0),
 )
 LENGTHS = st.sampled_from([1, 5, 59, 300, 1440, 5000]).map(lambda length: timedelta(minutes=length))
 ENDS = st.one_of(

@@ -478,6 +478,6 @@ def test_any_document_gives_results(document: str) -> None:
 
 def test_results_name_the_file() -> None:
     """The file and the index that the orchestrator wrote down are in every result."""
-    file = File(path="clusters/a/policy.yaml", index=1)
+    file = File(path="clusters/a/policy.yaml", document=1)
     found = load(KubeObject.parse((HEAD + SPEC + "  interval: 7m\n").encode()).node, file=file)
     assert [result.file for result in found.results] == [file]

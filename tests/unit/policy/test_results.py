@@ -1,7 +1,5 @@
 """Results: the specification's value, the line on stderr, the order."""
 
-from dataclasses import replace
-
 import pytest
 
 from krm_windows import rules
@@ -38,7 +36,7 @@ def test_value() -> None:
     result = rules.INTERVAL.result(
         "m", path="p", current="7m", ref=ResourceRef(api_version="v1", kind="K", name="n")
     )
-    placed = replace(result, file=File(path="a.yaml"))
+    placed = result._replace(file=File("a.yaml"))
     assert placed.value() == {
         "message": "m",
         "severity": "error",
