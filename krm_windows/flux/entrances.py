@@ -433,17 +433,40 @@ def _habitual(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
 
 
 def _tops(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
-    """Yield the directories with Flux Kustomizations that nothing leads to.
-
-    No Kustomization applies them, and no kustomization includes them.
-    """
+    """Yield the directories with Flux Kustomizations that nothing leads to."""
     flux = [item for item in found if item.kind == "Kustomization"]
+    taken = _taken(tree, flux)
+    for directory in sorted({dirname(item.file) or "." for item in flux}):
+        if not taken.has(directory):
+            yield Entrance(directory)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What something in a repository leads to, so that it is nobody's beginning."""
+
+    included: frozenset[str]
+    """What kustomizations include: directories, and files right beside a kustomization."""
+
+    applied: frozenset[str]
+    """The directories that Flux Kustomizations apply, with all below them."""
+
+    def has(self, directory: str) -> bool:
+        """Whether a kustomization includes a directory, or a Flux Kustomization applies it."""
+        if directory in self.included:
+            return True
+        return any(_is_within(directory, each) for each in self.applied)
+
+
+def taken(tree: Checkout) -> Taken:
+    """Return what the kustomizations and Flux Kustomizations of a repository lead to."""
+    return _taken(tree, (item for item in _read(tree) if item.kind == "Kustomization"))
+
+
+def _taken(tree: Checkout, flux: Iterable[Object]) -> Taken:
     # One that applies everything leads to each directory, and so says nothing.
     applied = {below("", item.text("spec", "path")) for item in flux} - {"."}
-    directories = {dirname(item.file) or "." for item in flux}
-    for directory in sorted(directories.difference(_included(tree))):
-        if not any(_is_within(directory, each) for each in applied):
-            yield Entrance(directory)
+    return Taken(frozenset(_included(tree)), frozenset(applied))
 
 
 def _included(tree: Checkout) -> Iterator[str]:

@@ -6,15 +6,13 @@ where the others are.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from krm_windows.flux import entrances
-from krm_windows.flux.fields import BASES
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.migrate import heuristics
-from krm_windows.migrate.repository import Repository, entries, parents, resolve
-from krm_windows.migrate.trees import Document, text
+from krm_windows.migrate.repository import Repository, parents
 from krm_windows.system.checkout import Checkout
 
 # Directories whose subdirectories are clusters, by the habits of Flux repositories.
@@ -56,7 +54,7 @@ def find(tree: Checkout, repository: Repository) -> ClusterDirectories:
     if not found:
         found = frozenset(_below(repository, _OVERLAYS))
     if not found:
-        return ClusterDirectories(tuple(_tops(repository)), named=False)
+        return ClusterDirectories(tuple(_tops(tree, repository)), named=False)
     # The one directory of a repository with one cluster, such as `kubernetes/flux`, has no name of
     # a cluster.
     named = len(found) > 1 or any(map(_is_below, found))
@@ -130,13 +128,15 @@ def _is_below(directory: str) -> bool:
     return not (_CLUSTERS | _OVERLAYS).isdisjoint(above)
 
 
-def _tops(repository: Repository) -> Iterator[str]:
+def _tops(tree: Checkout, repository: Repository) -> Iterator[str]:
     """Yield the directories that nothing includes or applies.
 
     One of them may be a cluster without a name.
     """
-    included = _included(repository)
-    for path in sorted(repository.directories - included):
+    taken = entrances.taken(tree)
+    for path in sorted(repository.directories):
+        if taken.has(path or "."):
+            continue
         kustomization = repository.kustomizations.get(path)
         if kustomization:
             # A Component is nothing without what includes it.
@@ -144,23 +144,8 @@ def _tops(repository: Repository) -> Iterator[str]:
                 yield path
         elif _is_in_kustomization(repository, path):
             continue
-        elif _is_loose(repository, path, included):
+        elif _is_loose(repository, path, taken.included):
             yield path
-
-
-def _included(repository: Repository) -> set[str]:
-    """Return what kustomizations list, and what Flux Kustomizations apply."""
-    found = {_applied(document) for document in repository.mentioning(KUSTOMIZE)}
-    for path, kustomization in repository.kustomizations.items():
-        for each in entries(kustomization.tree, *BASES):
-            found.add(resolve(path, each.text))
-    return found
-
-
-def _applied(document: Document) -> str:
-    """Return the `path` of a Flux Kustomization: `./` and nothing are the repository."""
-    path = text(document.tree, "spec", "path").lstrip("/")
-    return resolve("", path or ".")
 
 
 def _is_in_kustomization(repository: Repository, path: str) -> bool:
@@ -168,11 +153,7 @@ def _is_in_kustomization(repository: Repository, path: str) -> bool:
     return any(above and above in repository.kustomizations for above in parents(path))
 
 
-def _is_loose(
-    repository: Repository,
-    path: str,
-    included: set[str],
-) -> bool:
+def _is_loose(repository: Repository, path: str, included: Container[str]) -> bool:
     """Whether a directory has windows, or Flux Kustomizations, in files that nothing includes."""
     for each in repository.files_in(path):
         if each in included:

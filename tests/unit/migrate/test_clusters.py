@@ -130,6 +130,37 @@ def test_the_only_cluster_of_a_repository_needs_no_name() -> None:
         assert clusters(run(at(folder, {**WINDOW, **sync}))) == {name}
 
 
+# A patch of a Flux Kustomization has no path, and applies nothing.
+PATCHED = {
+    **WINDOW,
+    "other.yaml": flux("other", "./other"),
+    "other/settings.yaml": SETTINGS,
+    "patch.yaml": (
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
+        "metadata: {name: other, namespace: flux-system}\nspec: {prune: true}\n"
+    ),
+    "kustomization.yaml": kustomization(
+        "other.yaml", *WINDOW, rest="patches: [{path: patch.yaml}]\n"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        # A part of what a Flux Kustomization applies is no second cluster.
+        {"flux/apps.yaml": flux("apps", "./apps"), **at("apps/shop", WINDOW)},
+        # One that applies everything says nothing of any directory.
+        {"all.yaml": flux("all", "./"), **WINDOW},
+        PATCHED,
+    ],
+    ids=["part", "all", "patch"],
+)
+def test_what_flux_applies_from_a_repository_is_one_cluster(files: dict[str, str]) -> None:
+    """As `check --repo` finds it, where nothing names the cluster."""
+    assert clusters(run(files)) == {None}
+
+
 def test_windows_of_which_no_cluster_is_known_make_no_policy() -> None:
     """They are named, and the last line says that there is no policy, and why."""
     files = {"clusters/north/settings.yaml": SETTINGS, **at("elsewhere", WINDOW)}
