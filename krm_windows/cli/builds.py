@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from krm_windows.cli import times
 from krm_windows.cli.inputs import UsageError
 from krm_windows.krm import InputError
+from krm_windows.system import tops
 from krm_windows.system.cache import Cache
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ CLUSTERS_HELP = (
     f"the directories of the clusters in it (default: {CLUSTERS}, or else what Flux syncs)"
 )
 
-_GIT = ".git"
 _NAME = "krm-windows"
 
 
@@ -150,18 +150,9 @@ def _builds(text: str) -> int:
 
 
 def repository(directory: Path) -> Path:
-    """Return the top of the repository that a directory is in, itself where it is in none.
-
-    It is known by what is in the directories above; git is not asked, as a repository may
-    configure it to run commands.
-    """
+    """Return the top of the repository that a directory is in, itself where it is in none."""
     directory = directory.resolve()
-    # From the inside out, as git looks for it: a repository inside another one is its own.
-    for above in (directory, *directory.parents):
-        # Also a file (of a worktree or submodule), and a link that leads nowhere.
-        if os.path.lexists(above / _GIT):
-            return above
-    return directory
+    return tops.top(directory) or directory
 
 
 def cache(checked: Path, given: Path | None) -> Cache | None:

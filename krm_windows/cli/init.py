@@ -25,7 +25,7 @@ from krm_windows.krm import InputError, KubeObject
 from krm_windows.policy.load import load
 from krm_windows.results import Result, Severity, fails
 from krm_windows.schedule import zones
-from krm_windows.system import files
+from krm_windows.system import files, tops
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.kustomize import Builder
 
@@ -270,11 +270,11 @@ def _check_top(tree: Checkout, cluster: Cluster) -> None:
 
 def _above(here: Path) -> Iterator[Path]:
     """Yield where the top of the repository may be, of which a directory is a part."""
-    top = next((each for each in here.parents if (each / ".git").exists()), None)
+    top = tops.top(here.parent)
     if top is not None:
         yield top
     # A copy without Git has nothing that shows it. What is far above is no repository.
-    elif not (here / ".git").exists():
+    elif not tops.is_top(here):
         yield from here.parents[:_NEAR]
 
 

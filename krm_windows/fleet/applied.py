@@ -11,8 +11,7 @@ from krm_windows.inventory import about
 from krm_windows.krm import KubeObject
 from krm_windows.results import Result
 from krm_windows.system.reading import KUSTOMIZATIONS
-
-_GIT = ".git"
+from krm_windows.system.tops import is_top
 
 
 def check(config: KubeObject, file: str) -> list[Result]:
@@ -42,7 +41,7 @@ def is_applied(file: Path) -> bool:
         # `flux bootstrap` puts its own objects there, below the directory that it applies.
         if (folder / NAME).is_dir():
             return True
-        if (folder / _GIT).exists():
+        if is_top(folder):
             return False
     return False
 

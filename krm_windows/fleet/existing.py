@@ -16,12 +16,12 @@ from krm_windows.flux.fields import bases
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.render.claims import claims
 from krm_windows.results import Result
+from krm_windows.system import tops
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.files import first_line
 from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
 from krm_windows.system.walk import walk
 
-_GIT = ".git"
 # Where there is no repository, what is beside the output is read, if that is not half a
 # machine.
 _MOST_AROUND = 20_000
@@ -44,12 +44,9 @@ class ExistingOutput:
     without: Callable[[str], bool] = _nothing
 
     @cached_property
-    def _repository(self) -> Path | None:
+    def repository(self) -> Path | None:
         """The top of the repository that the output is in."""
-        here = Path(os.path.realpath(self.output))
-        # `.git` is a directory, or in a worktree or a submodule a file.
-        tops = (above for above in (here, *here.parents) if (above / _GIT).exists())
-        return next(tops, None)
+        return tops.top(Path(os.path.realpath(self.output)))
 
     @cached_property
     def _folders(self) -> dict[str, list[str]]:
@@ -57,8 +54,8 @@ class ExistingOutput:
         here = Path(os.path.realpath(self.output))
         top = here.parent
         most = _MOST_AROUND
-        if self._repository:
-            top = self._repository
+        if self.repository:
+            top = self.repository
             most = _MOST_IN_REPOSITORY
         try:
             return dict(walk(top, hidden=False, most=most))
@@ -111,7 +108,7 @@ class ExistingOutput:
         # leads to the directory above. Refused, it takes a word of the user; let through, the
         # target is open only where both are.
         rule = rules.TWO_POLICIES_UNCLEAR
-        if self._repository:
+        if self.repository:
             rule = rules.TWO_POLICIES
         return [
             *overlap.check(own, same),

@@ -20,6 +20,7 @@ from pathlib import Path, PurePath
 
 from krm_windows.system.closing import Closing
 from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.tops import is_top
 
 SUFFIX = ".krm-windows"
 MOST = 256 * 1024 * 1024
@@ -388,7 +389,7 @@ def _base(whole: PurePath) -> PurePath:
         # in it.
         if above == here and here != here.parent:
             return above
-        if os.path.lexists(above / ".git"):
+        if is_top(above):
             return above
     if whole == here:
         return whole

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.tops import is_top
 
 _MOST = 4096
 """So many bytes of a file that only names a directory are read."""
@@ -58,7 +59,7 @@ def find(directory: Path) -> Layout:
     for top in (start, *start.parents):
         if top.stat().st_dev != device:  # as Git, which stops at the end of a filesystem
             break
-        if os.path.lexists(top / ".git"):
+        if is_top(top):
             return _layout(top)
     if all((start / name).exists() for name in _BARE):
         raise WorkspaceError(
