@@ -8,7 +8,7 @@ from pathlib import Path
 
 from krm_windows.cli import inputs
 from krm_windows.krm import KubeObject
-from krm_windows.system.reading import KUSTOMIZATIONS
+from krm_windows.system.reading import is_kustomization
 
 
 def read(path: str | None, without: Callable[[Path], bool] | None = None) -> list[KubeObject]:
@@ -27,7 +27,7 @@ def read(path: str | None, without: Callable[[Path], bool] | None = None) -> lis
         )
     # Standard input can be read only once, so it is never a kustomization.
     files = inputs.resources(path, without=without or _nothing)
-    if path == inputs.STDIN or not any(Path(path, name).is_file() for name in KUSTOMIZATIONS):
+    if path == inputs.STDIN or not is_kustomization(Path(path)):
         return files
     # Most calls need no reader of repositories.
     from krm_windows.cli import overlays  # noqa: PLC0415

@@ -24,8 +24,8 @@ from krm_windows.render import KUSTOMIZATION, split
 from krm_windows.results import Result, fails
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.files import Folder
-from krm_windows.system.kustomize import NAMES, Builder, is_kustomization
-from krm_windows.system.reading import kustomizations
+from krm_windows.system.kustomize import NAMES, Builder
+from krm_windows.system.reading import is_kustomization, kustomizations
 
 _FORMATS = {"text": placements.text, "json": placements.as_json}
 MOVED = {"--json": "--output json"}

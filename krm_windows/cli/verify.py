@@ -11,7 +11,8 @@ from krm_windows.function import window_policy
 from krm_windows.krm import InputError, KubeObject, documents
 from krm_windows.results import Result
 from krm_windows.system.checkout import Checkout
-from krm_windows.system.kustomize import Builder, is_kustomization
+from krm_windows.system.kustomize import Builder
+from krm_windows.system.reading import is_kustomization
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ from krm_windows.render import layout as paths
 from krm_windows.render import stamp
 from krm_windows.results import Result, fails
 from krm_windows.system.files import Changes, folders
-from krm_windows.system.kustomize import is_kustomization
+from krm_windows.system.reading import is_kustomization
 from krm_windows.system.trees import Tree
 
 _NONE = Changes()

@@ -16,7 +16,6 @@ from pathlib import Path
 from krm_windows.system.cache import Cache
 from krm_windows.system.closing import Closing
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.reading import KUSTOMIZATIONS
 from krm_windows.system.sandbox import executables
 from krm_windows.system.sandbox.confinement import Access, Finished, Limits, Sandbox
 from krm_windows.system.sandbox.executables import Executable
@@ -215,11 +214,6 @@ class Builder(Closing):
             sandbox.close()
             raise
         return sandbox, f"{self._name} {said.decode(errors='replace')}"
-
-
-def is_kustomization(path: Path) -> bool:
-    """Whether a directory is to be built."""
-    return any((path / name).is_file() for name in KUSTOMIZATIONS)
 
 
 def _checked(done: Finished) -> bytes:

@@ -14,6 +14,11 @@ SUFFIXES = (".yaml", ".yml")
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
+def is_kustomization(path: Path) -> bool:
+    """Whether a directory is to be built."""
+    return any((path / name).is_file() for name in KUSTOMIZATIONS)
+
+
 def manifests(path: Path) -> Iterator[Path]:
     """Yield the YAML files below a directory in order of their paths, or the file itself.
 
