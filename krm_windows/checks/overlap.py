@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from krm_windows import rules
 from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.plan.targets import address
 from krm_windows.plurals import counted
 from krm_windows.results import Result
 from krm_windows.rules import Rule
@@ -115,8 +116,3 @@ def _result(
     if other.file:
         gated += f" ({other.file})"
     return rule.result(f"{named} {verb} {gated}; {must}", path=_PATH)
-
-
-def address(target: Target) -> tuple[str, str, str, str]:
-    """Return what makes it one object: the version of an API makes no other."""
-    return target.group, target.resource, target.namespace, target.name

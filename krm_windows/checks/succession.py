@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from krm_windows import rules
 from krm_windows.checks import timetables
-from krm_windows.checks.overlap import address
 from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import KubeObject
+from krm_windows.plan.targets import address
 from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.results import ResourceRef, Result
 

@@ -80,13 +80,13 @@ class Cutover:
     @cached_property
     def removed(self) -> frozenset[Identity]:
         """What goes, as the clusters know it."""
-        return frozenset(map(_identity, self._removed))
+        return frozenset(each.identity for each in self._removed)
 
     @cached_property
     def by_hand(self) -> frozenset[Identity]:
         """What of it stays until somebody takes it out, as its file holds other objects too."""
         mixed = (each for each in self._removed if each.location.file not in self._removed_files)
-        return frozenset(map(_identity, mixed))
+        return frozenset(each.identity for each in mixed)
 
     @cached_property
     def _removed(self) -> tuple[Document, ...]:
@@ -352,10 +352,6 @@ class Cutover:
         if not inside:
             return False
         return all(path in self.obsolete for path in inside)
-
-
-def _identity(found: Document) -> Identity:
-    return (found.group, found.kind, found.namespace, found.name)
 
 
 def _paths(key: str, going: Sequence[bool]) -> list[_Path]:

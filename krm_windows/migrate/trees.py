@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from krm_windows.flux.model import ObjectIdentity
 from krm_windows.gateable import group_of
 from krm_windows.krm import InputError, Mapping, Node, Scalar, documents, parse, value
 
@@ -75,11 +76,14 @@ class Document:
         """`metadata.namespace`, or empty."""
         return text(self.tree, "metadata", "namespace")
 
+    @property
+    def identity(self) -> ObjectIdentity:
+        """Which object it is in a cluster."""
+        return ObjectIdentity(self.group, self.kind, self.namespace, self.name)
+
     def __str__(self) -> str:
         """Name the object."""
-        if self.namespace:
-            return f"{self.kind} {self.namespace}/{self.name}"
-        return f"{self.kind} {self.name}"
+        return str(self.identity)
 
 
 def read(path: str, content: bytes) -> tuple[Document, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from krm_windows.flux import Cluster, Kustomization, Object, Survey
-from krm_windows.flux.model import Identity
+from krm_windows.flux.model import Identity, ObjectIdentity
 from krm_windows.gate.timetable import Target
 from krm_windows.gateable import KUSTOMIZE, SOURCE
 from krm_windows.krm import InputError
@@ -188,7 +188,7 @@ def _image_gaps(before: Applied, after: Applied, fresh: Iterable[str]) -> Iterat
 
 def is_in(cluster: Cluster, target: Target) -> bool:
     """Whether a cluster has a target, or applies anything from it."""
-    if _identity(target) in cluster.objects:
+    if ObjectIdentity.of_target(target) in cluster.objects:
         return True
     # What is made in the cluster by hand is in no file, and may still apply some.
     applying = _kustomizations(cluster, target)
@@ -295,14 +295,14 @@ def _kustomizations(cluster: Cluster, target: Target) -> Iterator[Kustomization]
     # A source lets all through that take their files from it.
     elif target.group == SOURCE:
         for each in cluster.kustomizations.values():
-            if each.source == _identity(target):
+            if each.source == ObjectIdentity.of_target(target):
                 yield each
 
 
 def _object(cluster: Cluster, target: Target) -> Applied:
     """Return a target that applies no files, such as a HelmRelease: what changes is itself."""
     # A HelmRelease is an object of the Kustomization that delivers it.
-    found = cluster.objects.get(_identity(target))
+    found = cluster.objects.get(ObjectIdentity.of_target(target))
     if found is None:
         return Applied()
     kustomization, item = found
@@ -311,7 +311,3 @@ def _object(cluster: Cluster, target: Target) -> Applied:
     if item.file:
         files = frozenset({item.file})
     return Applied({item.identity: item}, files)
-
-
-def _identity(target: Target) -> Identity:
-    return target.group, target.kind, target.namespace, target.name

@@ -11,7 +11,7 @@ from krm_windows.plan import sources, targets, timeouts, zone_rules
 from krm_windows.plan.edges import Edges, edges
 from krm_windows.plan.model import Plan, Rights, Runtime
 from krm_windows.plan.rights import rights
-from krm_windows.plan.targets import Selection
+from krm_windows.plan.targets import Address, Selection, address
 from krm_windows.plan.triggers import Given, Wording, triggers
 from krm_windows.policy import moments
 from krm_windows.policy.hooks import Hooks
@@ -21,8 +21,6 @@ from krm_windows.results import Result
 # What the checks of a plan look at beside the targets themselves: consumers of sources, and their
 # timeouts; and where those that a HelmRelease names come from.
 ALWAYS_READ = frozenset({"Kustomization", "HelmRelease", "HelmChart"})
-Address = tuple[str, str, str, str]
-"""Group, resource, namespace and name."""
 
 
 def kinds(policy: WindowPolicy) -> frozenset[str]:
@@ -197,7 +195,7 @@ def _check_released(
     for selection in released:
         yield from targets.check_released(selection, inventory)
         for target in selection.targets():
-            if _address(target) in gated:
+            if address(target) in gated:
                 message = (
                     f"must not list {target}, which `targets` gates: list it in only one of the two"
                 )
@@ -228,12 +226,8 @@ def _by_address(selections: Iterable[Selection]) -> dict[Address, Target]:
     found: dict[Address, Target] = {}
     for selection in selections:
         for target in selection.targets():
-            found[_address(target)] = target
+            found[address(target)] = target
     return found
-
-
-def _address(target: Target) -> Address:
-    return target.group, target.resource, target.namespace, target.name
 
 
 def _timetable(

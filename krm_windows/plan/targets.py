@@ -10,6 +10,14 @@ from krm_windows.inventory import Inventory, Resource
 from krm_windows.policy.model import TargetSelector
 from krm_windows.results import Result
 
+Address = tuple[str, str, str, str]
+"""Group, resource, namespace and name."""
+
+
+def address(target: Target) -> Address:
+    """Return what makes it one object: the version of an API makes no other."""
+    return target.group, target.resource, target.namespace, target.name
+
 
 class Selection(NamedTuple):
     """One entry of `targets`: its path in the policy, its kind's row, and its names."""
