@@ -12,8 +12,7 @@ from pathlib import Path
 from krm_windows import render, rules
 from krm_windows.checks import overlap
 from krm_windows.checks.overlap import Claim
-from krm_windows.flux.fields import bases
-from krm_windows.krm import InputError, KubeObject
+from krm_windows.flux.fields import bases, leading, read
 from krm_windows.render.claims import claims
 from krm_windows.results import Result
 from krm_windows.system import tops
@@ -157,15 +156,7 @@ class ExistingOutput:
 
     def _above(self, folder: Path) -> set[str]:
         """Return a directory and all whose kustomizations lead to it."""
-        found = set[str]()
-        # Kustomizations may include each other, so each is read once.
-        waiting = [os.path.realpath(folder)]
-        while waiting:
-            place = waiting.pop()
-            if place not in found:
-                found.add(place)
-                waiting += self._users.get(place, ())
-        return found
+        return leading([os.path.realpath(folder)], self._users)
 
     @cached_property
     def _users(self) -> dict[str, list[str]]:
@@ -200,12 +191,10 @@ def included(file: Path) -> Iterator[str]:
     Of one that cannot be read there is nothing.
     """
     try:
-        fields = KubeObject.parse(file.read_bytes()).get()
-    except (InputError, OSError):
+        content = file.read_bytes()
+    except OSError:
         return
-    if not isinstance(fields, dict):
-        return
-    for entry in bases(fields):
+    for entry in bases(read(content)):
         # `://` is an address; a path with a zero byte makes the operating system raise.
         if "://" not in entry and "\0" not in entry:
             yield entry

@@ -8,7 +8,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from posixpath import basename, dirname, join, normpath
 
-from krm_windows.flux import objects
+from krm_windows.flux import fields, objects
 from krm_windows.flux.closure import joined, kustomization_file, window_policies
 from krm_windows.flux.fields import bases
 from krm_windows.flux.model import Object
@@ -323,7 +323,7 @@ def _leads(tree: Checkout, directory: str, file: str, seen: set[str]) -> bool:
     kustomization = kustomization_file(tree, directory)
     if kustomization is None:
         return _scans(tree, directory, file, seen)
-    for entry in _entries(tree.read(kustomization) or b""):
+    for entry in bases(fields.read(tree.read(kustomization) or b"")):
         place = normpath(join(directory, entry))
         if place == file:
             return True
@@ -478,24 +478,13 @@ def _included(tree: Checkout) -> Iterator[str]:
         if basename(path) not in KUSTOMIZATIONS:
             continue
         own = dirname(path)
-        for entry in _entries(tree.read(path) or b""):
+        for entry in bases(fields.read(tree.read(path) or b"")):
             place = normpath(join(own, entry))
             # A directory, or a manifest right beside: the entry itself. Else the file's directory.
             if kustomization_file(tree, place) is not None or dirname(place) == own:
                 yield place
             else:
                 yield dirname(place)
-
-
-def _entries(content: bytes) -> Iterator[str]:
-    """Yield the entries of a kustomization's lists of bases; none of one that cannot be read."""
-    documents = objects.readable(content)
-    # kustomize takes one document, and refuses more.
-    if len(documents) != 1:
-        return
-    fields = documents[0].get()
-    if isinstance(fields, dict):
-        yield from bases(fields)
 
 
 def _is_within(directory: str, other: str) -> bool:

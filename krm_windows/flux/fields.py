@@ -3,8 +3,9 @@
 They are those of a kustomization, or of a plugin that kustomize has built in.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from krm_windows.flux.objects import readable
 from krm_windows.krm import Value
 
 # A path, or a list of paths, under these names anywhere; `files` may have a key before each:
@@ -111,12 +112,46 @@ def paths(
         yield from spellings(name, part)[-1:]
 
 
+def read(content: bytes) -> dict[str, Value]:
+    """Return the fields of a kustomization.
+
+    There are none of one that cannot be read: that is reported where it is built.
+    """
+    # kustomize reads the first document alone, whatever is behind `---`.
+    for document in readable(content)[:1]:
+        fields = document.get()
+        if isinstance(fields, dict):
+            return fields
+    return {}
+
+
 def bases(fields: Mapping[str, Value]) -> Iterator[str]:
     """Yield the entries of a kustomization's lists of bases: files, directories, addresses."""
-    for name in BASES:
+    yield from listed(fields, BASES)
+
+
+def listed(fields: Mapping[str, Value], names: Iterable[str]) -> Iterator[str]:
+    """Yield the texts in the lists of some fields of a kustomization."""
+    for name in names:
         entries = fields.get(name)
         if isinstance(entries, list):
             yield from (entry for entry in entries if isinstance(entry, str))
+
+
+def leading(places: Iterable[str], users: Mapping[str, Collection[str]]) -> set[str]:
+    """Return some places and all directories whose kustomizations lead there, by others or not.
+
+    `users` are the directories whose kustomizations name a place themselves.
+    """
+    found: set[str] = set()
+    # Kustomizations may include each other, so each is looked at once.
+    waiting = list(places)
+    while waiting:
+        place = waiting.pop()
+        if place not in found:
+            found.add(place)
+            waiting += users.get(place, ())
+    return found
 
 
 def unknown(fields: dict[str, Value]) -> Iterator[str]:

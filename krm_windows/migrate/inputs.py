@@ -9,12 +9,12 @@ from krm_windows import rules
 from krm_windows.flux import Notice, Survey
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.closure import Closure, close
-from krm_windows.flux.fields import BASES
+from krm_windows.flux.fields import bases, leading, read
 from krm_windows.flux.locations import locate
 from krm_windows.migrate import faults, heuristics
 from krm_windows.migrate.cutover import Cutover
 from krm_windows.migrate.findings import found_at
-from krm_windows.migrate.repository import Repository, entries, parents, resolve
+from krm_windows.migrate.repository import Repository, parents, resolve
 from krm_windows.migrate.trees import Location
 from krm_windows.results import Result
 from krm_windows.rules import Rule
@@ -137,22 +137,14 @@ def _has_job(content: bytes) -> bool:
 
 def _including(repository: Repository, touched: set[str]) -> set[str]:
     """Return the directories whose kustomizations lead to some files, through others or not."""
-    entries_of = {}
+    users: dict[str, list[str]] = {}
     for directory, kustomization in repository.kustomizations.items():
+        file = kustomization.location.file
         # The kustomization's own file counts too: it may be what is written anew.
-        named = {resolve(directory, each.text) for each in entries(kustomization.tree, *BASES)}
-        entries_of[directory] = named | {kustomization.location.file}
-    found: set[str] = set()
-    reached = set(touched)
-    while True:
-        more = set()
-        for directory, named in entries_of.items():
-            if directory not in found and not named.isdisjoint(reached):
-                more.add(directory)
-        if not more:
-            return found
-        found |= more
-        reached |= more
+        users.setdefault(file, []).append(directory)
+        for entry in bases(read(repository.contents[file])):
+            users.setdefault(resolve(directory, entry), []).append(directory)
+    return leading(touched, users) - touched
 
 
 def _line(notice: Notice) -> int:

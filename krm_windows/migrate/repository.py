@@ -9,7 +9,7 @@ from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import InputError
 from krm_windows.migrate import heuristics, trees
 from krm_windows.migrate.selectors import Selectors
-from krm_windows.migrate.trees import Document, Leaf, Location, Map
+from krm_windows.migrate.trees import Document, Location
 from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
 
 
@@ -129,11 +129,3 @@ def resolve(directory: str, entry: str) -> str:
     if found == ".":
         return ""
     return found
-
-
-def entries(kustomization: Map, *names: str) -> Iterator[Leaf]:
-    """Yield the entries of some fields of a kustomization that are plain paths."""
-    for name in names:
-        for entry in trees.items(kustomization, name):
-            if isinstance(entry, Leaf):
-                yield entry

@@ -11,8 +11,8 @@ from posixpath import normpath
 
 from krm_windows.edit.patches import AbsentError
 from krm_windows.edit.proposal import Proposal, View, introduce, propose
-from krm_windows.krm import EditError, InputError, KubeObject, documents
-from krm_windows.krm.nodes import value
+from krm_windows.flux.fields import listed, read
+from krm_windows.krm import EditError, InputError, KubeObject
 from krm_windows.preview import records
 from krm_windows.preview.calendar import Period
 from krm_windows.results import fails
@@ -135,17 +135,8 @@ def _listed(kustomization: bytes) -> set[str]:
 
     One that cannot be read builds nothing anyhow.
     """
-    try:
-        values = [value(item.node) for item in documents(kustomization)]
-    except InputError:
-        return set()
-    named: set[str] = set()
-    for fields in values:
-        lists = fields.values() if isinstance(fields, dict) else ()
-        for entries in lists:
-            if isinstance(entries, list):
-                named |= {normpath(each) for each in entries if isinstance(each, str)}
-    return named
+    fields = read(kustomization)
+    return set(map(normpath, listed(fields, fields)))
 
 
 def entity_tag(stored: Stored, *, json: bool) -> str:

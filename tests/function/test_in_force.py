@@ -178,7 +178,7 @@ def _is_found(policy: str, said: str) -> bool:
 
 
 @pytest.mark.parametrize("name", ["fires", "nearly"])
-@pytest.mark.parametrize("where", ["bootstrapped", "listed"])
+@pytest.mark.parametrize("where", ["bootstrapped", "listed", "listed before ---"])
 def test_render_and_verify_look_where_the_policy_lies(
     where: str, name: str, repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -192,7 +192,8 @@ def test_render_and_verify_look_where_the_policy_lies(
         (repository / CLUSTER / "flux-system").mkdir()
     else:
         listing = (RULES / WINDOWS_UNAPPLIED.id / "fires.yaml").read_text()
-        (repository / CLUSTER / "kustomization.yaml").write_text(f"{listing}- policy.yaml\n")
+        end = where.removeprefix("listed").removeprefix(" before ")
+        (repository / CLUSTER / "kustomization.yaml").write_text(f"{listing}- policy.yaml\n{end}\n")
     policy = f"{CLUSTER}/policy.yaml"
     code = main(["render", policy, "--output-dir", "windows"])
     said = capsys.readouterr().err

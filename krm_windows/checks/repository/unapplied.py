@@ -15,7 +15,7 @@ from krm_windows.emit.header import is_rendered
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux import Cluster, Gate, Object, Survey
 from krm_windows.flux.closure import close
-from krm_windows.flux.fields import PLUGINS
+from krm_windows.flux.fields import PLUGINS, listed, read
 from krm_windows.flux.objects import readable
 from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import InputError, KubeObject
@@ -83,23 +83,12 @@ def _plugins(survey: Survey) -> set[str]:
 
 
 def _named(path: str, content: bytes) -> Iterator[str]:
-    try:
-        item = KubeObject.parse(content)
-        fields = [item.get(field) for field in PLUGINS]
-    except InputError:
-        # A build of it says so.
-        return
-    for entries in fields:
-        if not isinstance(entries, list):
-            continue
-        for entry in entries:
-            if not isinstance(entry, str):
-                continue
-            # Several lines are the plugin's configuration itself.
-            if "\n" in entry:
-                yield path
-            else:
-                yield normpath(join(dirname(path), entry))
+    for entry in listed(read(content), PLUGINS):
+        # Several lines are the plugin's configuration itself.
+        if "\n" in entry:
+            yield path
+        else:
+            yield normpath(join(dirname(path), entry))
 
 
 def _applied_itself(gated: GatedCluster) -> Iterator[Finding]:
