@@ -310,6 +310,19 @@ class Directory(Closing):
         check_name(name)
         os.symlink(target, name, dir_fd=self.descriptor)
 
+    def put(self, path: str, content: bytes, *, lasting: bool = True) -> None:
+        """Put content at a path below, as `replace` does, in directories that are made for it."""
+        *steps, name = path.split("/")
+        with self.making(steps) as folder:
+            folder.replace(name, content, lasting=lasting)
+
+    def clear(self, path: str) -> None:
+        """Remove the file at a path below, and the directories that it leaves empty."""
+        *steps, name = path.split("/")
+        with self.below(steps) as folder:
+            folder.remove(name)
+        self.prune(steps)
+
     def remove(self, name: str) -> None:
         """Remove a file."""
         os.unlink(name, dir_fd=self.descriptor)

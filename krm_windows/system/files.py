@@ -71,10 +71,10 @@ class Folder:
             # What is right already keeps its time of change, which make and the like go by.
             changed = [name for name in sorted(wanted) if there.get(name) != wanted[name]]
             for name in changed:
-                _put(directory, name, wanted[name])
+                directory.put(name, wanted[name])
             gone = [name for name in there if name not in wanted]
             for name in gone:
-                _remove(directory, name)
+                directory.clear(name)
             _remove_leftovers(directory)
         return Changes(len(changed), len(gone))
 
@@ -127,20 +127,6 @@ class Folder:
             if content is not None:
                 found[f"{prefix}{name}"] = content
         return found
-
-
-def _put(directory: Directory, path: str, content: bytes) -> None:
-    *folders, name = path.split("/")
-    with directory.making(folders) as inner:
-        inner.replace(name, content)
-
-
-def _remove(directory: Directory, path: str) -> None:
-    """Remove a file, and the sub-directory that it leaves empty."""
-    *folders, name = path.split("/")
-    with directory.below(folders) as inner:
-        inner.remove(name)
-    directory.prune(folders)
 
 
 def _remove_leftovers(directory: Directory) -> None:
@@ -200,7 +186,7 @@ def put(folder: Path, wanted: Mapping[str, bytes]) -> None:
     """Put files at paths below a directory, each in one step and none through a link."""
     with locks.alone(folder) as directory:
         for path, content in wanted.items():
-            _put(directory, path, content)
+            directory.put(path, content)
 
 
 def put_program(folder: Path, path: PurePath, content: bytes) -> None:

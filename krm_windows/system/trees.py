@@ -72,7 +72,7 @@ class Tree:
                 for path in changed:
                     self._claim(root, path, there)
                 for path, content in changed.items():
-                    _put(root, path, content)
+                    root.put(path, content, lasting=False)
         self._remove(gone)
         self.tidy()
         return Changes(len(changed), len(gone))
@@ -139,13 +139,4 @@ class Tree:
             return
         with root:
             for path in paths:
-                *steps, name = path.split("/")
-                with root.below(steps) as folder:
-                    folder.remove(name)
-                root.prune(steps)
-
-
-def _put(root: Directory, path: str, content: bytes) -> None:
-    *steps, name = path.split("/")
-    with root.making(steps) as folder:
-        folder.replace(name, content, lasting=False)
+                root.clear(path)
