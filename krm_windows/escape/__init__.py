@@ -9,10 +9,11 @@ Whoever writes for a medium takes the function of that medium; what a command pr
 
 from krm_windows.escape.records import json_line, json_page, json_text, sarif_text
 from krm_windows.escape.signs import Escaped, visible
-from krm_windows.escape.terminal import line, page, word
+from krm_windows.escape.terminal import cut, line, page, word
 
 __all__ = [
     "Escaped",
+    "cut",
     "json_line",
     "json_page",
     "json_text",

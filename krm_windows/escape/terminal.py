@@ -34,6 +34,13 @@ def line(text: str) -> str:
     return page(word(_cut(text.rstrip("\n"))))
 
 
+def cut(shown: str, width: int) -> str:
+    """Return what fits into a width of a text as it is shown: what is escaped is longer."""
+    if len(shown) <= width:
+        return shown
+    return f"{shown[: width - 1]}…"
+
+
 def word(text: str) -> str:
     """Return a text as a part of one line, whole."""
     return re.sub(r"[\n\t]", lambda found: _WHITE[found[0]], visible(text))

@@ -231,7 +231,7 @@ class MergeGate:
         """Set a status, unless it is there already; return whether it is new."""
         if verdict.stale:
             return False
-        words = _cut(escape.line(verdict.words))
+        words = escape.cut(escape.line(verdict.words), _MOST)
         status = Status(self.context, verdict.state, words, self.link)
         before = self._said.get(sha)
         if before is None:
@@ -258,9 +258,3 @@ def _gated(policies: Sequence[Policy], files: frozenset[str]) -> Iterator[str]:
     for file in files:
         if any(policy.reach.has(file) for policy in policies):
             yield file
-
-
-def _cut(text: str) -> str:
-    if len(text) <= _MOST:
-        return text
-    return f"{text[: _MOST - 1]}…"

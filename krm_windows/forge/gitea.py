@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from krm_windows.forge import http
 from krm_windows.forge.http import Record
-from krm_windows.forge.model import Change, Method, Progress, Readiness, Status, present
+from krm_windows.forge.model import Change, Method, Progress, Readiness, Status
 from krm_windows.forge.pulls import Pulls
 
 
@@ -27,15 +27,14 @@ class Gitea(Pulls):
 
     def label_setters(self, change: Change, label: str) -> frozenset[str]:
         """Return who has set a label last (GET …/issues/{index}/timeline)."""
-        found = ""
-        for each in self.listed(f"issues/{change.number}/timeline"):
-            if http.text(each, "type") != "label":
-                continue
-            is_it = http.text(each, "label", "name") == label
-            # The body of such an entry is 1 where a label was set, and empty where it was removed.
-            if is_it and http.text(each, "body") == "1":
-                found = http.text(each, "user", "login")
-        return present([found])
+        events = self.listed(f"issues/{change.number}/timeline")
+        # The body of such an entry is 1 where a label was set, and empty where it was removed.
+        added = (
+            each
+            for each in events
+            if (http.text(each, "type"), http.text(each, "body")) == ("label", "1")
+        )
+        return http.last_setter(added, label, "user", "login")
 
     def mergeable(self, entry: Record, checks: Readiness) -> Readiness:
         """Say whether it can be merged; a review that is missing is said by the merge itself."""

@@ -47,14 +47,9 @@ class GitHub(Pulls):
 
     def label_setters(self, change: Change, label: str) -> frozenset[str]:
         """Return who has set a label last (GET …/issues/{number}/events)."""
-        found = ""
-        for each in self.listed(f"issues/{change.number}/events"):
-            # In order of time, so the last one counts.
-            if http.text(each, "event") != "labeled":
-                continue
-            if http.text(each, "label", "name") == label:
-                found = http.text(each, "actor", "login")
-        return present([found])
+        events = self.listed(f"issues/{change.number}/events")
+        added = (each for each in events if http.text(each, "event") == "labeled")
+        return http.last_setter(added, label, "actor", "login")
 
     def queued(self) -> Iterator[Group]:
         """Yield what is in the merge queues (GET …/git/matching-refs/{ref})."""

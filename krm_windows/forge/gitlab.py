@@ -117,14 +117,9 @@ class GitLab:
 
     def label_setters(self, change: Change, label: str) -> frozenset[str]:
         """Return who has set a label last (GET …/resource_label_events)."""
-        found = ""
-        for each in self._listed(f"merge_requests/{change.number}/resource_label_events"):
-            if http.text(each, "action") != "add":
-                continue
-            # In order of time, so the last one counts.
-            if http.text(each, "label", "name") == label:
-                found = http.text(each, "user", "username")
-        return present([found])
+        events = self._listed(f"merge_requests/{change.number}/resource_label_events")
+        added = (each for each in events if http.text(each, "action") == "add")
+        return http.last_setter(added, label, "user", "username")
 
     def statuses(self, sha: str) -> dict[str, Status]:
         """Return what is said of a commit last, by name."""

@@ -9,7 +9,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -295,6 +295,20 @@ def text(value: Record, *path: str) -> str:
     if isinstance(found, str):
         return found
     return ""
+
+
+def last_setter(additions: Iterable[Record], label: str, *path: str) -> frozenset[str]:
+    """Return who has added a label last, of additions of labels in order of time.
+
+    The name is at a path in each; nobody where none is of that label, or names somebody.
+    """
+    found = ""
+    for each in additions:
+        if text(each, "label", "name") == label:
+            found = text(each, *path)
+    if not found:
+        return frozenset()
+    return frozenset({found})
 
 
 def content(value: Record) -> bytes:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, time, timedelta
 from typing import TypeAlias
 
-from krm_windows.escape import word
+from krm_windows.escape import cut, word
 from krm_windows.history.simulation import Part, Simulation, Wait
 from krm_windows.preview.clock import shown
 from krm_windows.preview.text import span
@@ -81,7 +81,7 @@ def _moment(local: datetime) -> str:
 
 def _lines(every: Sequence[Simulation], width: int) -> Iterator[str]:
     for simulation in every:
-        yield _cut(simulation.name, width)
+        yield cut(simulation.name, width)
     # One period for all, by the clock of the first.
     yield period(every[0])
     yield ""
@@ -96,7 +96,7 @@ def _lines(every: Sequence[Simulation], width: int) -> Iterator[str]:
     for simulation in every:
         yield ""
         if len(every) > 1:
-            yield _cut(f"{simulation.name}:", width)
+            yield cut(f"{simulation.name}:", width)
         yield from _classes(simulation)
         yield from _parts(simulation, width)
         yield ""
@@ -203,7 +203,7 @@ def _classes(simulation: Simulation) -> Iterator[str]:
     heading = "class".ljust(_LABEL)
     yield f"{heading}changes  waited   together for"
     for part in simulation.classes:
-        name = _cut(part.title, _LABEL - 2).ljust(_LABEL)
+        name = cut(part.title, _LABEL - 2).ljust(_LABEL)
         total = span(part.total)
         yield f"{name}{part.changes:<9}{part.waited:<9}{total}"
     yield ""
@@ -257,7 +257,7 @@ def _longest(simulation: Simulation, width: int) -> Iterator[str]:
     yield ""
     yield "longest waits"
     for wait in simulation.longest[:_FEW]:
-        yield _cut(_row(simulation, wait), width)
+        yield cut(_row(simulation, wait), width)
 
 
 def _row(simulation: Simulation, wait: Wait) -> str:
@@ -267,13 +267,6 @@ def _row(simulation: Simulation, wait: Wait) -> str:
     offered = shown(change.at, simulation.zone).ljust(22)
     subject = word(change.subject)
     return f"{waited}{offered}{change.commit[:COMMIT]}  {subject}"
-
-
-def _cut(text: str, width: int) -> str:
-    """Return what fits."""
-    if len(text) <= width:
-        return text
-    return f"{text[: width - 1]}…"
 
 
 def _end(text: str, width: int) -> str:

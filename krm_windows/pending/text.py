@@ -62,19 +62,13 @@ def _between(between: Between) -> Iterator[str]:
     for section in words.sections(between):
         yield f"  {section.title}"
         for line in section.lines:
-            yield _cut(f"    {escape.line(line)}")
+            # Where the terminal ends.
+            yield escape.cut(f"    {escape.line(line)}", _WIDTH)
     for image in between.images:
         # An image is for a program, too: it is never cut.
         yield escape.line(f"  new image {image}")
     for gap in between.gaps:
         yield from _note(gap)
-
-
-def _cut(shown: str) -> str:
-    """Cut a line where the terminal ends: as it is shown, as what is escaped is longer."""
-    if len(shown) <= _WIDTH:
-        return shown
-    return f"{shown[: _WIDTH - 1]}…"
 
 
 def _note(note: str) -> Iterator[str]:
