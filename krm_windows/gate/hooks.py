@@ -9,12 +9,22 @@ from enum import Enum, auto
 from functools import partial
 from http import HTTPStatus
 from time import monotonic, sleep
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from krm_windows.gate.annotations import AHEAD, APART, DIGITS, digest
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.kubernetes import REFUSED, ApiError, Cluster
-from krm_windows.gate.notes import ENDING, Found, Note, Notes, Stage, Transition, When
+from krm_windows.gate.notes import (
+    ENDING,
+    UNENDED,
+    Found,
+    HookName,
+    Note,
+    Notes,
+    Stage,
+    Transition,
+    When,
+)
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import FILES, Gate, shut, words_of
 from krm_windows.gate.target import Change, Observed, due_change, true_of
@@ -31,12 +41,10 @@ _AT_REST = (None, "ProgressingWithRetry")  # what has failed stays so while it i
 _DUE = "hooks.beforeOpen is due"
 _UNNOTED = "hooks: no target accepts the annotation, or another run has removed it"
 _FAILURES = (Stage.FAILING, Stage.FAILED)  # of the hook that checks
-# What is begun in these has to be ended, whichever occurrence it is of.
-_UNENDED = (Stage.BREAKING, Stage.CHECKING, Stage.FAILING, Stage.CLOSING)
 # These say how far the hook before opening is.
 _OF_A_JOB = (Stage.OPENING, Stage.PASSED, Stage.BREAKING, Stage.ABORTED)
 # They are about one set of revisions each, and run in an occurrence without hooks, too.
-_OF_CHANGES = ("afterApply", "afterApply.rollback")
+_OF_CHANGES = (HookName.AFTER_APPLY, HookName.AFTER_APPLY_ROLLBACK)
 
 
 class End(Enum):
@@ -147,7 +155,8 @@ def run(
     """
     try:
         data = json.loads(text or (FILES / "hooks.json").read_text(encoding="utf-8"))
-        hooks = {name: Hook(**hook) for name, hook in data["hooks"].items()}
+        # One of an unknown name would never run, so nothing is opened without it.
+        hooks = {HookName(name): Hook(**hook) for name, hook in data["hooks"].items()}
         make: Callable[..., Hooks] = kind or Hooks
         around = make(gate, cluster, data["namespace"], hooks, **pace)
     except Exception as error:  # noqa: BLE001 - what cannot be read must not open
@@ -160,16 +169,18 @@ def run(
 
 @dataclass(frozen=True)
 class Hooks:
-    """The hooks of a policy, by their fields' names, around the runs of its gate.
+    """The hooks of a policy, by their names, around the runs of its gate.
 
     Their Jobs are in `namespace`. With `pending` they are left out where no target has something to
-    apply.
+    apply. `ending` says how a cycle comes to its end, from any stage.
     """
+
+    ending: ClassVar[dict[Stage, Transition]] = ENDING
 
     gate: Gate
     cluster: Cluster
     namespace: str
-    hooks: dict[str, Hook]
+    hooks: dict[HookName, Hook]
     pending: Pending | None = None
     pause: float = 5  # in seconds, between two questions
     grace: float = 60  # that the Job controller has to end what is late
@@ -254,7 +265,7 @@ class Hooks:
             return Permission(May.KEEP, "hooks: a target cannot be read")
         if is_this and self._has_failed(note):
             return self._failed(note)
-        if is_this and note.stage is Stage.OPENING and "beforeOpen" in self.hooks:
+        if is_this and note.stage is Stage.OPENING and HookName.BEFORE_OPEN in self.hooks:
             return self._open(note, decision)
         return self._begin_if_due(found, note, decision, is_this=is_this)
 
@@ -268,16 +279,16 @@ class Hooks:
     def _has_failed(self, note: Note) -> bool:
         """Say whether a hook has that keeps all closed; one that was mended since is another."""
         if note.stage is Stage.ABORTED:
-            return note.job == self._name("beforeOpen", note)
+            return note.job == self._job_name(HookName.BEFORE_OPEN, note)
         if note.stage in _FAILURES:
-            return note.check == self._name("afterApply", note)
+            return note.check == self._job_name(HookName.AFTER_APPLY, note)
         return note.stage is Stage.BREAKING
 
     def _failed(self, note: Note) -> Permission:
-        hook, job = "beforeOpen", note.job
+        name, job = HookName.BEFORE_OPEN, note.job
         if note.stage in _FAILURES:
-            hook, job = "afterApply", note.check
-        return Permission(May.SHUT, f"hooks.{hook} failed: Job {self.namespace}/{job}")
+            name, job = HookName.AFTER_APPLY, note.check
+        return Permission(May.SHUT, f"hooks.{name} failed: Job {self.namespace}/{job}")
 
     def _begin_if_due(
         self,
@@ -348,7 +359,7 @@ class Hooks:
         was_closed: bool,
     ) -> bool:
         """Say whether the hook after closing, or the rollback, is due before anything is opened."""
-        if note.stage in _UNENDED:
+        if note.stage in UNENDED:
             return True
         if is_this:
             return False
@@ -371,7 +382,7 @@ class Hooks:
         """
         due = Stage.OPENING
         has_run = last.stage is Stage.PASSED and not last.skipped
-        if has_run or skipped or "beforeOpen" not in self.hooks:
+        if has_run or skipped or HookName.BEFORE_OPEN not in self.hooks:
             due = Stage.PASSED  # there is no hook that is yet to run
         if waits or (is_open and due is last.stage):
             return due
@@ -395,7 +406,7 @@ class Hooks:
         cycle = max(last.cycle + 1, int(now.timestamp()))
         note = Note(occurrence(decision), cycle, stage, at=now.isoformat(), skipped=skipped)
         if stage is Stage.OPENING:
-            note = replace(note, job=self._name("beforeOpen", note))
+            note = replace(note, job=self._job_name(HookName.BEFORE_OPEN, note))
         elif stage is Stage.PASSED and last.stage is Stage.PASSED:
             # The last one goes on, with another beginning of its occurrence.
             note = replace(note, job=last.job)
@@ -429,10 +440,10 @@ class Hooks:
             return self._lasts(decision)
 
         age = self.gate.now() - datetime.fromisoformat(note.at)
-        end = self._run("beforeOpen", note.job, lasts, begins=age < KEPT)
+        end = self._run(HookName.BEFORE_OPEN, note.job, lasts, begins=age < KEPT)
         if end is End.BROKEN_OFF:
             return Permission(May.KEEP, "hooks.beforeOpen did not end before the window did")
-        passed = end is End.WELL or not self.hooks["beforeOpen"].aborts
+        passed = end is End.WELL or not self.hooks[HookName.BEFORE_OPEN].aborts
         if not self.notes.write(self._after_hook(note, end, passed=passed), note):
             return Permission(May.KEEP, _UNNOTED)
         if passed:
@@ -467,25 +478,21 @@ class Hooks:
             return False
 
     def _end(self, began: Decision) -> bool:
-        """Follow the table of `notes.ENDING` as far as that goes; say whether that is the end."""
+        """Follow the table `ending` as far as that goes; say whether that is the end."""
         note = self.notes.latest(self._find())
         if self._is_about_to_begin(note) or not self._lasts(began):
             return not began.open  # another run is opening it
         is_over = _is_over(note, began)
-        while transition := self._transition(note):
+        while transition := self.ending.get(note.stage):
             if transition.when is When.OVER and not is_over:
                 break
-            if transition.when is When.ALL_CLOSED and not self._all_closed(note):
+            if transition.when is When.ALL_CLOSED and not self._all_closed(note, transition):
                 return False
             later = self._follow(note, transition)
             if later is note:
                 break
             note = later
         return note.stage is Stage.CLOSED or self._is_past(note)
-
-    def _transition(self, note: Note) -> Transition | None:
-        """Say how a cycle comes to its end from where it is; None if that is the end."""
-        return ENDING.get(note.stage)
 
     def _is_about_to_begin(self, note: Note) -> bool:
         """Say whether an occurrence begins in a moment: by another node's clock it has begun."""
@@ -494,10 +501,11 @@ class Hooks:
         left = datetime.fromisoformat(note.occurrence) - self.gate.now()
         return timedelta(0) < left < AHEAD
 
-    def _all_closed(self, note: Note) -> bool:
-        hook = ENDING[note.stage].hook
-        if note.stage in (Stage.CHECKING, Stage.CLOSING) and self._runs(hook, note):
-            self._calm(self.hooks[hook].seconds)
+    def _all_closed(self, note: Note, transition: Transition) -> bool:
+        """Say whether a run would close no target, once nothing reconciles if the hook wants it."""
+        name = self._hook_before(transition, note)
+        if name is not None and transition.calms:
+            self._calm(self.hooks[name].seconds)
         return not self._any_closes(self.notes.find())
 
     def _calm(self, seconds: float) -> None:
@@ -519,36 +527,43 @@ class Hooks:
 
         Where that cannot begin, the note stays, and the next run tries again.
         """
-        if note.stage is Stage.BREAKING and "beforeOpen" in self.hooks:
-            self._run("beforeOpen", note.job, begins=False)  # it may not have ended
-        hook = transition.hook
-        if self._runs(hook, note) and self._run(hook, self._name(hook, note)) is End.NEVER_BEGAN:
-            return note
+        if transition.finishes in self.hooks:
+            self._run(transition.finishes, note.job, begins=False)
+        name = self._hook_before(transition, note)
+        if name is not None:
+            end = self._run(name, self._job_name(name, note))
+            if end is End.NEVER_BEGAN:
+                return note
         later = replace(note, stage=transition.to)
         if self.notes.write(later, note):
             return later
         return note
 
-    def _runs(self, hook: str, note: Note) -> bool:
-        """Say whether there is such a hook, and a cycle is one that hooks run in."""
-        return hook in self.hooks and (not note.skipped or hook in _OF_CHANGES)
+    def _hook_before(self, transition: Transition, note: Note) -> HookName | None:
+        """Name the hook that runs before a transition; None if policy or cycle are without it."""
+        name = transition.hook
+        if name not in self.hooks:
+            return None
+        if note.skipped and name not in _OF_CHANGES:
+            return None
+        return name
 
     # Jobs.
 
-    def _name(self, kind: str, note: Note) -> str:
+    def _job_name(self, name: HookName, note: Note) -> str:
         """Name a hook's Job by policy, hook and cycle, what it does and where.
 
         So one that was mended is another.
         """
-        if kind not in self.hooks:
+        if name not in self.hooks:
             return ""
-        hook = self.hooks[kind]
+        hook = self.hooks[name]
         since = "always"
         if note.occurrence:  # 2026-11-20T08:00:00+00:00, to the minute
             since = re.sub("[^0-9]", "", note.occurrence)[:12]
         policy = self.gate.timetable.policy
-        whole = [policy, kind, note.occurrence, note.cycle, self.namespace, asdict(hook)]
-        if kind in _OF_CHANGES:
+        whole = [policy, name, note.occurrence, note.cycle, self.namespace, asdict(hook)]
+        if name in _OF_CHANGES:
             whole.append(note.changed)
         return f"{hook.name}-{since}-{digest(json.dumps(whole))}"
 
@@ -558,21 +573,21 @@ class Hooks:
         One that is to be run is that of the hook as it is; one that has run may be of a hook that
         was mended since.
         """
-        hook = self.hooks.get("beforeOpen")
+        hook = self.hooks.get(HookName.BEFORE_OPEN)
         if hook is None or note.stage not in _OF_A_JOB:
             return True  # it need not name any
         if note.skipped:
             return self.pending is not None
         if note.stage is Stage.OPENING:
-            return note.job == self._name("beforeOpen", note)
+            return note.job == self._job_name(HookName.BEFORE_OPEN, note)
         if not note.job.startswith(hook.name):
             return False
         return _RUN_OF_JOB.fullmatch(note.job, len(hook.name)) is not None
 
     def _run(
         self,
-        kind: str,
-        name: str,
+        name: HookName,
+        job_name: str,
         lasts: Callable[[], bool] = lambda: True,
         *,
         begins: bool = True,
@@ -581,8 +596,8 @@ class Hooks:
 
         Log how it ended.
         """
-        hook = self.hooks[kind]
-        job = _Job(self.cluster, self.namespace, name, hook, begins)
+        hook = self.hooks[name]
+        job = _Job(self.cluster, self.namespace, job_name, hook, begins)
         over = monotonic() + hook.seconds + self.grace
         failure = None
         while failure is None:
@@ -595,10 +610,10 @@ class Hooks:
             sleep(self.pause)
             if monotonic() > over:
                 failure = f"not finished within {hook.seconds} s"
-        self.gate.log(hook=kind, job=f"{self.namespace}/{name}", failure=failure)
+        self.gate.log(hook=name, job=f"{self.namespace}/{job_name}", failure=failure)
         if not failure:
             return End.WELL
-        self.gate.warns(f"hooks.{kind} failed: Job {self.namespace}/{name}: {failure}")
+        self.gate.warns(f"hooks.{name} failed: Job {self.namespace}/{job_name}: {failure}")
         if job.begins:
             return End.NEVER_BEGAN
         return End.BAD

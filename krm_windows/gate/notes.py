@@ -38,6 +38,16 @@ class Stage(StrEnum):
     CLOSED = "Closed"
 
 
+class HookName(StrEnum):
+    """The fields of a policy that have a hook: its name in `hooks.json` and in the log."""
+
+    BEFORE_OPEN = "beforeOpen"
+    ROLLBACK = "rollback"
+    AFTER_APPLY = "afterApply"
+    AFTER_APPLY_ROLLBACK = "afterApply.rollback"
+    AFTER_CLOSE = "afterClose"
+
+
 class When(Enum):
     """What has to be so before a cycle goes on to its end."""
 
@@ -51,7 +61,10 @@ class Transition:
 
     to: Stage
     when: When
-    hook: str = ""
+    hook: HookName | None = None
+    failed: Stage | None = None  # where a failure of the hook leads, if elsewhere
+    calms: bool = False  # the hook waits until nothing reconciles any more
+    finishes: HookName | None = None  # one that may not have ended yet: it ends before the hook
 
 
 # How a cycle comes to its end, from any stage. How it begins is more than a table can say, as it
@@ -60,13 +73,26 @@ ENDING = {
     Stage.OPEN: Transition(Stage.CLOSING, When.OVER),
     Stage.OPENING: Transition(Stage.BREAKING, When.OVER),
     Stage.PASSED: Transition(Stage.CLOSING, When.OVER),
-    Stage.BREAKING: Transition(Stage.ABORTED, When.ALL_CLOSED, "rollback"),
+    Stage.BREAKING: Transition(
+        Stage.ABORTED,
+        When.ALL_CLOSED,
+        HookName.ROLLBACK,
+        finishes=HookName.BEFORE_OPEN,
+    ),
     Stage.ABORTED: Transition(Stage.CLOSED, When.OVER),
-    Stage.CHECKING: Transition(Stage.CLOSING, When.ALL_CLOSED, "afterApply"),
-    Stage.FAILING: Transition(Stage.FAILED, When.ALL_CLOSED, "afterApply.rollback"),
+    Stage.CHECKING: Transition(
+        Stage.CLOSING,
+        When.ALL_CLOSED,
+        HookName.AFTER_APPLY,
+        failed=Stage.FAILING,
+        calms=True,
+    ),
+    Stage.FAILING: Transition(Stage.FAILED, When.ALL_CLOSED, HookName.AFTER_APPLY_ROLLBACK),
     Stage.FAILED: Transition(Stage.CLOSING, When.OVER),
-    Stage.CLOSING: Transition(Stage.CLOSED, When.ALL_CLOSED, "afterClose"),
+    Stage.CLOSING: Transition(Stage.CLOSED, When.ALL_CLOSED, HookName.AFTER_CLOSE, calms=True),
 }
+# What is begun in these has to be ended, whichever occurrence it is of.
+UNENDED = frozenset(stage for stage, then in ENDING.items() if then.when is When.ALL_CLOSED)
 
 _ORDER = list(Stage)
 _JOB = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?|")  # a name of Kubernetes, or none

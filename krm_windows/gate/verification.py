@@ -10,20 +10,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from http import HTTPStatus
+from typing import ClassVar
 
 from krm_windows.gate import revisions
 from krm_windows.gate.annotations import digest
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.hooks import KEPT, End, Hooks, May, Permission, occurrence
 from krm_windows.gate.kubernetes import REFUSED, ApiError, Cluster
-from krm_windows.gate.notes import Note, Stage, Transition, When
+from krm_windows.gate.notes import ENDING, HookName, Note, Stage, Transition, When
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import words_of
 from krm_windows.gate.target import true_of
 from krm_windows.gate.timetable import Target
 
-_HOOK = "afterApply"
+_HOOK = HookName.AFTER_APPLY
 _OPEN = (Stage.OPEN, Stage.PASSED)
+_CHECK = Transition(Stage.CHECKING, When.OVER)
+CHECKED_ENDING = ENDING | dict.fromkeys(_OPEN, _CHECK)
 _TICK = timedelta(microseconds=1)
 
 
@@ -43,10 +46,7 @@ class _Applied:
 class VerifiedHooks(Hooks):
     """Hooks, of which one checks what was applied."""
 
-    def _transition(self, note: Note) -> Transition | None:
-        if note.stage in _OPEN:
-            return Transition(Stage.CHECKING, When.OVER)
-        return super()._transition(note)
+    ending: ClassVar[dict[Stage, Transition]] = CHECKED_ENDING
 
     def _begun(self, note: Note, last: Note) -> Note:
         """Note what is applied before anything is opened, unless there is more to be checked."""
@@ -90,17 +90,17 @@ class VerifiedHooks(Hooks):
 
     def _follow(self, note: Note, transition: Transition) -> Note:
         """Check once more when all is closed, before anything else runs then."""
-        if note.stage is not Stage.CHECKING:
+        if transition.hook is not _HOOK:
             return super()._follow(note, transition)
         due = self._due_check(note)
         if due is None:
-            return super()._follow(note, replace(transition, hook=""))
+            return super()._follow(note, replace(transition, hook=None))
         end = self._run_check(due, lambda: True)
         if end is End.NEVER_BEGAN:  # the next run tries again, and nothing else runs before
             raise ApiError(REFUSED, f"hooks.{_HOOK} could not be started")
         later = replace(self._well(due), stage=transition.to)
-        if end is End.BAD:
-            later = self._at_now(replace(due, stage=Stage.FAILING))
+        if end is End.BAD and transition.failed is not None:
+            later = self._at_now(replace(due, stage=transition.failed))
         if self.notes.write(later, due):
             return later
         return note
@@ -119,7 +119,7 @@ class VerifiedHooks(Hooks):
             self.gate.log(left=f"hooks.{_HOOK} waits: {waits}")
             return None
         due = replace(note, changed=applied)
-        due = replace(due, check=self._name(_HOOK, due))
+        due = replace(due, check=self._job_name(_HOOK, due))
         if due == note:
             return note  # another run has begun it
         due = self._at_now(due)

@@ -222,10 +222,11 @@ def test_no_target_takes_a_note(lab: Lab) -> None:
     assert (lab.open(), lab.posts()) == (False, 0)
 
 
-def test_a_file_that_cannot_be_read(lab: Lab) -> None:
-    """It closes, as whatever else cannot be decided."""
+@pytest.mark.parametrize("text", ["{}", ALL.replace("beforeOpen", "beforeOpens")])
+def test_a_file_that_cannot_be_read(lab: Lab, text: str) -> None:
+    """It closes, as whatever else cannot be decided: without a hook that has another name, too."""
     lab.api.add("apps", {}, status=APPLIED)
-    assert not lab.run(text="{}")
+    assert not lab.run(text=text)
     assert (lab.open(), lab.posts()) == (False, 0)
 
 
