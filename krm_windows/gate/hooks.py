@@ -202,7 +202,9 @@ class Hooks:
             checked = self._checked(began, permission)
             if checked is End.BAD:
                 continue  # another round closes
-            ended = permission.may is May.SHUT and self._ends(began)
+            ended = False
+            if permission.may is May.SHUT:
+                ended = self._ends(began)
             if not self._lasts(began):
                 continue  # the calendar has changed meanwhile
             if not began.open:
