@@ -99,7 +99,15 @@ _JOB = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?|")  # a name of Kuberne
 _TRIES = 5
 _PROGRESS = attrgetter("progress")
 Found = dict[Target, Observed | None]
-Written = Enum("Written", ["YES", "NO", "UNKNOWN"])
+
+
+class Written(Enum):
+    """What came of writing a note on a target."""
+
+    YES = auto()  # it has the note, or the same of another instant
+    NO = auto()  # another run has written a different or a later one
+    CONFLICT = auto()  # somebody has changed the target meanwhile, so it is to be read again
+    UNKNOWN = auto()  # it cannot be read or written, or was changed again and again
 
 
 @dataclass(frozen=True)
@@ -188,7 +196,12 @@ class Notes:
         return self.names_its_job(note)
 
     def write(self, note: Note, after: Note) -> bool:
-        """Write a note where none is later than `after`; say whether the first target has it."""
+        """Write a note where none is later than `after`; say whether a run may go on by it.
+
+        It may where the first target has the note, and no other target has a different one that is
+        later than `after`. A target that cannot be read or written does not count, unless it is the
+        first.
+        """
         found = self.find()
         if not found:
             return False
@@ -206,12 +219,12 @@ class Notes:
 
     def _logged(self, written: Iterable[tuple[Target, tuple[Written, str]]]) -> list[Written]:
         """Log what went wrong, and give what came of each."""
-        found = []
-        for target, (is_written, error) in written:
+        outcomes = []
+        for target, (outcome, error) in written:
             if error:
                 self.gate.log(target=str(target), error=error)
-            found.append(is_written)
-        return found
+            outcomes.append(outcome)
+        return outcomes
 
     def _write(
         self,
@@ -221,22 +234,38 @@ class Notes:
         note: Note,
         after: Note,
     ) -> tuple[Written, str]:
-        """Write a note on a target; say whether it has it, and not another one, or why not."""
+        """Write a note on a target, which was read as `observed` (None: it is yet to be read).
+
+        Gives what came of it, and what went wrong.
+        """
         for _ in range(_TRIES):
-            try:
-                if observed is None:
-                    observed = cluster.get(target, observe)
-                found = self._read(observed)
-                if found == note or found.progress > after.progress:
-                    return _is_same(found, note), ""
-                cluster.patch(target, self._patch(observed, note), observe)
-            except Exception as error:  # noqa: BLE001 - as in `_observed`
-                observed = None
-                if not isinstance(error, ApiError) or error.status != HTTPStatus.CONFLICT:
-                    return Written.UNKNOWN, words_of(error)
-            else:
-                return Written.YES, ""
+            outcome, error = self._try_write(cluster, target, observed, note, after)
+            if outcome is not Written.CONFLICT:
+                return outcome, error
+            observed = None
         return Written.UNKNOWN, ""
+
+    def _try_write(
+        self,
+        cluster: Cluster,
+        target: Target,
+        observed: Observed | None,
+        note: Note,
+        after: Note,
+    ) -> tuple[Written, str]:
+        """Write a note on a target once, unless it has that or a later one."""
+        try:
+            if observed is None:
+                observed = cluster.get(target, observe)
+            found = self._read(observed)
+            if found == note or found.progress > after.progress:
+                return _outcome(found, note), ""
+            cluster.patch(target, self._patch(observed, note), observe)
+        except Exception as error:  # noqa: BLE001 - as in `_observed`
+            if isinstance(error, ApiError) and error.status == HTTPStatus.CONFLICT:
+                return Written.CONFLICT, ""
+            return Written.UNKNOWN, words_of(error)
+        return Written.YES, ""
 
     def _patch(self, observed: Observed, note: Note) -> dict[str, object]:
         """Write a note in place of what is there under all names."""
@@ -248,8 +277,11 @@ class Notes:
         return {"metadata": {"resourceVersion": observed.version, "annotations": annotations}}
 
 
-def _is_same(found: Note, note: Note) -> Written:
-    """Say whether another run has written the same, if at another instant."""
+def _outcome(found: Note, note: Note) -> Written:
+    """Give what came of a note where there is one: another run may have written the same.
+
+    The two may differ in their instant.
+    """
     if replace(found, at=note.at) == note:
         return Written.YES
     return Written.NO
