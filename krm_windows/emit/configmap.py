@@ -30,7 +30,7 @@ _EMPTY = {"package.__init__.py": ""}
 # What is shipped beside the core only where the policy uses it.
 _PARTS = {
     "events": ("events",),
-    "hooks": ("hooks", "notes"),
+    "hooks": ("hooks", "jobs", "notes"),
     "pending": ("pending", "revisions"),
     "verification": ("verification", "revisions"),
 }

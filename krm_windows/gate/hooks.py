@@ -5,14 +5,14 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from enum import Enum, auto
+from enum import Enum
 from functools import partial
-from http import HTTPStatus
 from time import monotonic, sleep
 from typing import ClassVar, Protocol
 
 from krm_windows.gate.annotations import AHEAD, APART, DIGITS, digest
 from krm_windows.gate.decide import Decision
+from krm_windows.gate.jobs import Hook, Job, JobEnd
 from krm_windows.gate.kubernetes import REFUSED, ApiError, Cluster
 from krm_windows.gate.notes import (
     ENDING,
@@ -25,9 +25,8 @@ from krm_windows.gate.notes import (
     Transition,
     When,
 )
-from krm_windows.gate.objects import dig
 from krm_windows.gate.run import FILES, Gate, shut, words_of
-from krm_windows.gate.target import Change, Observed, due_change, true_of
+from krm_windows.gate.target import Change, Observed, due_change
 from krm_windows.gate.timetable import Target, Timetable
 
 KEPT = timedelta(days=1)  # a Job that ended; one that began before that is never started again
@@ -35,8 +34,6 @@ KEPT = timedelta(days=1)  # a Job that ended; one that began before that is neve
 _RUN_OF_JOB = re.compile(rf"-([0-9]{{12}}|always)-[0-9a-f]{{{DIGITS}}}")
 _ROUNDS = 5  # that a run goes on where others, or a server that lies, change what it has found
 _CALM = 2  # times in a row that nothing reconciles
-# To the same question the API server will say the same again.
-_FINAL = {400, 401, 403, 404, 413, 422}
 _AT_REST = (None, "ProgressingWithRetry")  # what has failed stays so while it is suspended
 _DUE = "hooks.beforeOpen is due"
 _UNNOTED = "hooks: no target accepts the annotation, or another run has removed it"
@@ -45,15 +42,6 @@ _FAILURES = (Stage.FAILING, Stage.FAILED)  # of the hook that checks
 _OF_A_JOB = (Stage.OPENING, Stage.PASSED, Stage.BREAKING, Stage.ABORTED)
 # They are about one set of revisions each, and run in an occurrence without hooks, too.
 _OF_CHANGES = (HookName.AFTER_APPLY, HookName.AFTER_APPLY_ROLLBACK)
-
-
-class End(Enum):
-    """How a hook's Job ended."""
-
-    WELL = auto()
-    BAD = auto()
-    NEVER_BEGAN = auto()
-    BROKEN_OFF = auto()  # nobody waits for it any more, as its window has closed
 
 
 class Pending(Protocol):
@@ -125,20 +113,6 @@ class WithinPermission:
         return self.permission.may is May.OPEN and self.began.since != decision.since
 
 
-@dataclass(frozen=True)
-class Hook:
-    """A Job: what its name begins with, the seconds it may take, metadata and spec.
-
-    `aborts`: where it fails, nothing is opened, or all is closed.
-    """
-
-    name: str
-    seconds: int
-    metadata: dict[str, object]
-    spec: dict[str, object]
-    aborts: bool = False
-
-
 def run(
     gate: Gate,
     cluster: Cluster,
@@ -200,7 +174,7 @@ class Hooks:
             permission = self._permission(began)
             well = self._update(began, permission, allow_missing=allow_missing)
             checked = self._checked(began, permission)
-            if checked is End.BAD:
+            if checked is JobEnd.BAD:
                 continue  # another round closes
             ended = False
             if permission.may is May.SHUT:
@@ -210,7 +184,7 @@ class Hooks:
             if not began.open:
                 return well and ended
             if not ended:
-                return well and checked is not End.NEVER_BEGAN
+                return well and checked is not JobEnd.NEVER_BEGAN
             # What the window found there has come to its end, so another round may open.
         return False
 
@@ -225,10 +199,10 @@ class Hooks:
         updated = gate.run(self.cluster, allow_missing=allow_missing)
         return updated and not permission.problem
 
-    def _checked(self, began: Decision, permission: Permission) -> End:
+    def _checked(self, began: Decision, permission: Permission) -> JobEnd:
         """Check what was applied while it is open: these hooks check nothing."""
         del began, permission
-        return End.WELL
+        return JobEnd.WELL
 
     def _decision(self) -> Decision:
         return self.gate.decides(self.gate.now())
@@ -443,9 +417,9 @@ class Hooks:
 
         age = self.gate.now() - datetime.fromisoformat(note.at)
         end = self._run(HookName.BEFORE_OPEN, note.job, lasts, begins=age < KEPT)
-        if end is End.BROKEN_OFF:
+        if end is JobEnd.BROKEN_OFF:
             return Permission(May.KEEP, "hooks.beforeOpen did not end before the window did")
-        passed = end is End.WELL or not self.hooks[HookName.BEFORE_OPEN].aborts
+        passed = end is JobEnd.WELL or not self.hooks[HookName.BEFORE_OPEN].aborts
         if not self.notes.write(self._after_hook(note, end, passed=passed), note):
             return Permission(May.KEEP, _UNNOTED)
         if passed:
@@ -455,7 +429,7 @@ class Hooks:
     def _after_hook(
         self,
         note: Note,
-        end: End,
+        end: JobEnd,
         *,
         passed: bool,
     ) -> Note:
@@ -465,7 +439,7 @@ class Hooks:
         """
         if passed:
             return replace(note, stage=Stage.PASSED)
-        if end is End.NEVER_BEGAN:
+        if end is JobEnd.NEVER_BEGAN:
             return replace(note, at=self.gate.now().isoformat())
         return replace(note, stage=Stage.BREAKING)
 
@@ -534,7 +508,7 @@ class Hooks:
         name = self._hook_before(transition, note)
         if name is not None:
             end = self._run(name, self._job_name(name, note))
-            if end is End.NEVER_BEGAN:
+            if end is JobEnd.NEVER_BEGAN:
                 return note
         later = replace(note, stage=transition.to)
         if self.notes.write(later, note):
@@ -593,71 +567,23 @@ class Hooks:
         lasts: Callable[[], bool] = lambda: True,
         *,
         begins: bool = True,
-    ) -> End:
-        """Start a Job unless it is there, and wait for its end while it `lasts`.
+    ) -> JobEnd:
+        """Run a hook's Job, which is created unless it is there; wait for its end while it `lasts`.
 
-        Log how it ended.
+        Logs how it ended.
         """
         hook = self.hooks[name]
-        job = _Job(self.cluster, self.namespace, job_name, hook, begins)
-        over = monotonic() + hook.seconds + self.grace
-        failure = None
-        while failure is None:
-            if not lasts():
-                return End.BROKEN_OFF
-            self.cluster.renew(0)  # a hook may take longer than a run has
-            failure = job.ask()
-            if failure is not None:
-                break
-            sleep(self.pause)
-            if monotonic() > over:
-                failure = f"not finished within {hook.seconds} s"
+        job = Job(self.cluster, self.namespace, job_name, hook, begins)
+        failure = job.wait(lasts, pause=self.pause, grace=self.grace)
+        if failure is None:
+            return JobEnd.BROKEN_OFF
         self.gate.log(hook=name, job=f"{self.namespace}/{job_name}", failure=failure)
         if not failure:
-            return End.WELL
+            return JobEnd.WELL
         self.gate.warns(f"hooks.{name} failed: Job {self.namespace}/{job_name}: {failure}")
         if job.begins:
-            return End.NEVER_BEGAN
-        return End.BAD
-
-
-@dataclass
-class _Job:
-    """A Job of a hook; `begins`: it is yet to be created."""
-
-    cluster: Cluster
-    namespace: str
-    name: str
-    hook: Hook
-    begins: bool
-
-    def ask(self) -> str | None:
-        """Create it if it is yet to be, and ask for its end.
-
-        Says what went wrong, nothing if all was well; None where it has not ended, or another
-        question may say more.
-        """
-        path = f"/apis/batch/v1/namespaces/{self.namespace}/jobs"
-        try:
-            if self.begins:
-                self.cluster.ask("POST", path, self._manifest())
-                self.begins = False
-            return _end_of(self.cluster.ask("GET", f"{path}/{self.name}"), self.name)
-        except ApiError as error:
-            if error.status == HTTPStatus.CONFLICT:  # AlreadyExists: another run has created it
-                self.begins = False
-            final = _FINAL if self.begins else {HTTPStatus.NOT_FOUND}
-            if error.status in final:
-                return str(error)
-            return None
-
-    def _manifest(self) -> dict[str, object]:
-        return {
-            "apiVersion": "batch/v1",
-            "kind": "Job",
-            "metadata": {**self.hook.metadata, "name": self.name},
-            "spec": self.hook.spec,
-        }
+            return JobEnd.NEVER_BEGAN
+        return JobEnd.BAD
 
 
 def _any_reconciles(found: Found) -> bool:
@@ -676,17 +602,3 @@ def occurrence(decision: Decision) -> str | None:
     if decision.since is None:
         return None
     return decision.since.isoformat()
-
-
-def _end_of(job: object, name: str) -> str | None:
-    """Say what went wrong with a Job, nothing if all was well; None if it has not ended."""
-    # A proxy may mix up answers, and a Job that ended well would open.
-    if dig(job, "metadata", "name") not in (None, name):
-        raise ApiError(REFUSED, f"another Job than {name}")
-    conditions = true_of(job)
-    if "Failed" in conditions:
-        failed = conditions["Failed"]
-        return f"{dig(failed, 'reason')}: {dig(failed, 'message')}"
-    if "Complete" in conditions:
-        return ""
-    return None

@@ -15,7 +15,8 @@ from typing import ClassVar
 from krm_windows.gate import revisions
 from krm_windows.gate.annotations import digest
 from krm_windows.gate.decide import Decision
-from krm_windows.gate.hooks import KEPT, End, Hooks, May, Permission, occurrence
+from krm_windows.gate.hooks import KEPT, Hooks, May, Permission, occurrence
+from krm_windows.gate.jobs import JobEnd
 from krm_windows.gate.kubernetes import REFUSED, ApiError, Cluster
 from krm_windows.gate.notes import ENDING, HookName, Note, Stage, Transition, When
 from krm_windows.gate.objects import dig
@@ -57,34 +58,34 @@ class VerifiedHooks(Hooks):
             return replace(note, applied=last.applied)
         return replace(note, applied=_digest(self._all_applied()))
 
-    def _checked(self, began: Decision, permission: Permission) -> End:
-        """Check what was applied since; `End.BAD`: it was noted that all is to be closed.
+    def _checked(self, began: Decision, permission: Permission) -> JobEnd:
+        """Check what was applied since; `JobEnd.BAD`: it was noted that all is to be closed.
 
         A fault on the way leaves it to the next run.
         """
         if permission.may is May.SHUT:
-            return End.WELL
+            return JobEnd.WELL
         try:
             note = self.notes.latest(self._find())
             if note.stage not in _OPEN or note.occurrence != occurrence(began):
-                return End.WELL
+                return JobEnd.WELL
             return self._check(note, lambda: self._lasts(began))
         except Exception as error:  # noqa: BLE001 - whatever it is
             self.gate.log(left=f"hooks.{_HOOK}: {words_of(error)}")
-            return End.NEVER_BEGAN
+            return JobEnd.NEVER_BEGAN
 
-    def _check(self, note: Note, lasts: Callable[[], bool]) -> End:
+    def _check(self, note: Note, lasts: Callable[[], bool]) -> JobEnd:
         due = self._due_check(note)
         if due is None:
-            return End.WELL
+            return JobEnd.WELL
         end = self._run_check(due, lasts)
-        if end is End.WELL:
+        if end is JobEnd.WELL:
             self.notes.write(self._well(due), due)
-        elif end is End.BAD:
+        elif end is JobEnd.BAD:
             # Another run may have found a newer revision: then that is what counts.
             if not self.notes.write(self._at_now(replace(due, stage=Stage.FAILING)), due):
-                return End.WELL
-        elif end is End.NEVER_BEGAN:
+                return JobEnd.WELL
+        elif end is JobEnd.NEVER_BEGAN:
             self.notes.write(self._at_now(due), due)  # so that it is never too old to begin
         return end
 
@@ -96,10 +97,10 @@ class VerifiedHooks(Hooks):
         if due is None:
             return super()._follow(note, replace(transition, hook=None))
         end = self._run_check(due, lambda: True)
-        if end is End.NEVER_BEGAN:  # the next run tries again, and nothing else runs before
+        if end is JobEnd.NEVER_BEGAN:  # the next run tries again, and nothing else runs before
             raise ApiError(REFUSED, f"hooks.{_HOOK} could not be started")
         later = replace(self._well(due), stage=transition.to)
-        if end is End.BAD and transition.failed is not None:
+        if end is JobEnd.BAD and transition.failed is not None:
             later = self._at_now(replace(due, stage=transition.failed))
         if self.notes.write(later, due):
             return later
@@ -127,12 +128,12 @@ class VerifiedHooks(Hooks):
             return due
         return None
 
-    def _run_check(self, due: Note, lasts: Callable[[], bool]) -> End:
+    def _run_check(self, due: Note, lasts: Callable[[], bool]) -> JobEnd:
         """Run the Job of a check, and say how it ended; a failure that is passed over is well."""
         age = self.gate.now() - datetime.fromisoformat(due.at)
         end = self._run(_HOOK, due.check, lasts, begins=age < KEPT)
-        if end is End.BAD and not self.hooks[_HOOK].aborts:
-            return End.WELL
+        if end is JobEnd.BAD and not self.hooks[_HOOK].aborts:
+            return JobEnd.WELL
         return end
 
     def _well(self, due: Note) -> Note:

@@ -70,17 +70,17 @@ def config_map(more: str) -> dict[str, str]:
     [
         ("", set()),
         (EVENTS, {"events"}),
-        (HOOKS, {"hooks", "notes"}),
-        (HOOKS + "    onlyIf: Always\n", {"hooks", "notes"}),
-        (PENDING, {"hooks", "notes", "pending", "revisions"}),
-        (APPLY, {"hooks", "notes", "revisions", "verification"}),
+        (HOOKS, {"hooks", "jobs", "notes"}),
+        (HOOKS + "    onlyIf: Always\n", {"hooks", "jobs", "notes"}),
+        (PENDING, {"hooks", "jobs", "notes", "pending", "revisions"}),
+        (APPLY, {"hooks", "jobs", "notes", "revisions", "verification"}),
         (
             APPLY + "    onlyIf: Pending\n",
-            {"hooks", "notes", "pending", "revisions", "verification"},
+            {"hooks", "jobs", "notes", "pending", "revisions", "verification"},
         ),
-        (APPLY + EVENTS, {"events", "hooks", "notes", "revisions", "verification"}),
-        (HOOKS + EVENTS, {"events", "hooks", "notes"}),
-        (PENDING + EVENTS, {"events", "hooks", "notes", "pending", "revisions"}),
+        (APPLY + EVENTS, {"events", "hooks", "jobs", "notes", "revisions", "verification"}),
+        (HOOKS + EVENTS, {"events", "hooks", "jobs", "notes"}),
+        (PENDING + EVENTS, {"events", "hooks", "jobs", "notes", "pending", "revisions"}),
     ],
 )
 def test_what_is_not_used_is_not_shipped(more: str, parts: set[str]) -> None:
