@@ -37,9 +37,9 @@ _CALM = 2  # times in a row that nothing reconciles
 _AT_REST = (None, "ProgressingWithRetry")  # what has failed stays so while it is suspended
 _DUE = "hooks.beforeOpen is due"
 _UNNOTED = "hooks: no target accepts the annotation, or another run has removed it"
-_FAILURES = (Stage.FAILING, Stage.FAILED)  # of the hook that checks
+_FAILURES = (Stage.CLOSING_AFTER_FAILURE, Stage.FAILED)  # of the hook that checks
 # These say how far the hook before opening is.
-_OF_A_JOB = (Stage.OPENING, Stage.PASSED, Stage.BREAKING, Stage.ABORTED)
+_OF_A_JOB = (Stage.OPENING, Stage.MAY_OPEN, Stage.ROLLING_BACK, Stage.ABORTED)
 # They are about one set of revisions each, and run in an occurrence without hooks, too.
 _OF_CHANGES = (HookName.AFTER_APPLY, HookName.AFTER_APPLY_ROLLBACK)
 
@@ -234,7 +234,7 @@ class Hooks:
         found = self._find()
         note = self.notes.latest(found)
         is_this = note.occurrence == occurrence(decision)
-        if is_this and note.stage is Stage.PASSED and not note.skipped:
+        if is_this and note.stage is Stage.MAY_OPEN and not note.skipped:
             return Permission(May.OPEN)
         # It may have a later note.
         if None in found.values():
@@ -258,7 +258,7 @@ class Hooks:
             return note.job == self._job_name(HookName.BEFORE_OPEN, note)
         if note.stage in _FAILURES:
             return note.check == self._job_name(HookName.AFTER_APPLY, note)
-        return note.stage is Stage.BREAKING
+        return note.stage is Stage.ROLLING_BACK
 
     def _failed(self, note: Note) -> Permission:
         name, job = HookName.BEFORE_OPEN, note.job
@@ -285,7 +285,7 @@ class Hooks:
         if due is None:
             return Permission(May.KEEP)
         if is_this and due is last.stage and skipped is last.skipped:  # it has begun
-            if waiting and due is Stage.PASSED:
+            if waiting and due is Stage.MAY_OPEN:
                 return Permission(May.OPEN)
             return Permission(May.KEEP)
         return self._begin(last, due, decision, skipped=skipped)
@@ -301,7 +301,7 @@ class Hooks:
 
     def _is_skipped(self, last: Note, waiting: Sequence[Target]) -> bool:
         """Say whether hooks are left out, as what waits to be opened has nothing to apply."""
-        has_passed = last.stage is Stage.PASSED
+        has_passed = last.stage is Stage.MAY_OPEN
         if self.pending is None or (has_passed and not last.skipped):
             return False
         if not waiting:
@@ -342,7 +342,7 @@ class Hooks:
         # Of an occurrence before: its hook may have begun something.
         if note.stage in (Stage.OPENING, Stage.FAILED):
             return True
-        return was_closed and note.stage in (Stage.OPEN, Stage.PASSED)
+        return was_closed and note.stage in (Stage.OPEN, Stage.MAY_OPEN)
 
     def _due(
         self,
@@ -357,9 +357,9 @@ class Hooks:
         `waits`: some targets wait to be opened; `is_open`: some are open; `skipped`: without hooks.
         """
         due = Stage.OPENING
-        has_run = last.stage is Stage.PASSED and not last.skipped
+        has_run = last.stage is Stage.MAY_OPEN and not last.skipped
         if has_run or skipped or HookName.BEFORE_OPEN not in self.hooks:
-            due = Stage.PASSED  # there is no hook that is yet to run
+            due = Stage.MAY_OPEN  # there is no hook that is yet to run
         if waits or (is_open and due is last.stage):
             return due
         if is_open:
@@ -383,7 +383,7 @@ class Hooks:
         note = Note(occurrence(decision), cycle, stage, at=now.isoformat(), skipped=skipped)
         if stage is Stage.OPENING:
             note = replace(note, job=self._job_name(HookName.BEFORE_OPEN, note))
-        elif stage is Stage.PASSED and last.stage is Stage.PASSED:
+        elif stage is Stage.MAY_OPEN and last.stage is Stage.MAY_OPEN:
             # The last one goes on, with another beginning of its occurrence.
             note = replace(note, job=last.job)
         note = self._begun(note, last)
@@ -393,7 +393,7 @@ class Hooks:
             return Permission(May.KEEP, _UNNOTED)
         if stage is Stage.OPENING:
             return self._open(note, decision)
-        if stage is Stage.PASSED:
+        if stage is Stage.MAY_OPEN:
             if skipped:
                 self.gate.log(hooks="skipped: nothing to apply")
             return Permission(May.OPEN)
@@ -438,10 +438,10 @@ class Hooks:
         One that never began is tried again.
         """
         if passed:
-            return replace(note, stage=Stage.PASSED)
+            return replace(note, stage=Stage.MAY_OPEN)
         if end is JobEnd.NEVER_BEGAN:
             return replace(note, at=self.gate.now().isoformat())
-        return replace(note, stage=Stage.BREAKING)
+        return replace(note, stage=Stage.ROLLING_BACK)
 
     # While all is closed: to the end of what is over, or has failed.
 

@@ -28,11 +28,12 @@ class Stage(StrEnum):
 
     OPEN = "Open"  # targets were found open, and no hook was due
     OPENING = "Opening"  # the hook before opening is due, its Job named
-    PASSED = "Passed"  # targets may be opened
-    BREAKING = "Breaking"  # what was begun is to be taken back
+    MAY_OPEN = "MayOpen"  # targets may be opened
+    ROLLING_BACK = "RollingBack"  # what was begun is to be taken back
     ABORTED = "Aborted"  # it was
     CHECKING = "Checking"  # the targets were closed: what was applied last is to be checked
-    FAILING = "Failing"  # what was applied is not well: all is closed, and taken back
+    # What was applied is not well: all is closed, and what the hook did is taken back.
+    CLOSING_AFTER_FAILURE = "ClosingAfterFailure"
     FAILED = "Failed"  # it was
     CLOSING = "Closing"  # the hook after closing is due
     CLOSED = "Closed"
@@ -71,9 +72,9 @@ class Transition:
 # depends on the targets: `Hooks._before`.
 ENDING = {
     Stage.OPEN: Transition(Stage.CLOSING, When.OVER),
-    Stage.OPENING: Transition(Stage.BREAKING, When.OVER),
-    Stage.PASSED: Transition(Stage.CLOSING, When.OVER),
-    Stage.BREAKING: Transition(
+    Stage.OPENING: Transition(Stage.ROLLING_BACK, When.OVER),
+    Stage.MAY_OPEN: Transition(Stage.CLOSING, When.OVER),
+    Stage.ROLLING_BACK: Transition(
         Stage.ABORTED,
         When.ALL_CLOSED,
         HookName.ROLLBACK,
@@ -84,10 +85,12 @@ ENDING = {
         Stage.CLOSING,
         When.ALL_CLOSED,
         HookName.AFTER_APPLY,
-        failed=Stage.FAILING,
+        failed=Stage.CLOSING_AFTER_FAILURE,
         calms=True,
     ),
-    Stage.FAILING: Transition(Stage.FAILED, When.ALL_CLOSED, HookName.AFTER_APPLY_ROLLBACK),
+    Stage.CLOSING_AFTER_FAILURE: Transition(
+        Stage.FAILED, When.ALL_CLOSED, HookName.AFTER_APPLY_ROLLBACK
+    ),
     Stage.FAILED: Transition(Stage.CLOSING, When.OVER),
     Stage.CLOSING: Transition(Stage.CLOSED, When.ALL_CLOSED, HookName.AFTER_CLOSE, calms=True),
 }

@@ -25,7 +25,7 @@ from krm_windows.gate.target import true_of
 from krm_windows.gate.timetable import Target
 
 _HOOK = HookName.AFTER_APPLY
-_OPEN = (Stage.OPEN, Stage.PASSED)
+_OPEN = (Stage.OPEN, Stage.MAY_OPEN)
 _CHECK = Transition(Stage.CHECKING, When.OVER)
 CHECKED_ENDING = ENDING | dict.fromkeys(_OPEN, _CHECK)
 _TICK = timedelta(microseconds=1)
@@ -83,7 +83,9 @@ class VerifiedHooks(Hooks):
             self.notes.write(self._well(due), due)
         elif end is JobEnd.BAD:
             # Another run may have found a newer revision: then that is what counts.
-            if not self.notes.write(self._at_now(replace(due, stage=Stage.FAILING)), due):
+            if not self.notes.write(
+                self._at_now(replace(due, stage=Stage.CLOSING_AFTER_FAILURE)), due
+            ):
                 return JobEnd.WELL
         elif end is JobEnd.NEVER_BEGAN:
             self.notes.write(self._at_now(due), due)  # so that it is never too old to begin

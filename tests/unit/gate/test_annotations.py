@@ -309,21 +309,21 @@ JOB = "p-before-open-202611200800-0123456789abcdef"
 @pytest.mark.parametrize(
     ("note", "by"),
     [
-        ({"occurrence": SINCE, "cycle": 5, "stage": "Passed", "job": JOB}, FLUX),
-        ({"occurrence": SINCE, "cycle": 5, "stage": "Passed", "job": JOB}, "kubectl-annotate"),
-        ({"occurrence": SINCE, "cycle": 5, "stage": "Passed", "job": ""}, None),
-        ({"occurrence": SINCE, "cycle": 5, "stage": "Passed", "job": "another-job"}, None),
-        ({"occurrence": SINCE, "cycle": 5, "stage": "Passed", "job": JOB[:-6]}, None),
-        ({"occurrence": SINCE, "cycle": 10**12, "stage": "Passed", "job": JOB}, None),
-        ({"occurrence": AHEAD, "cycle": 5, "stage": "Passed", "job": JOB}, None),
+        ({"occurrence": SINCE, "cycle": 5, "stage": "MayOpen", "job": JOB}, FLUX),
+        ({"occurrence": SINCE, "cycle": 5, "stage": "MayOpen", "job": JOB}, "kubectl-annotate"),
+        ({"occurrence": SINCE, "cycle": 5, "stage": "MayOpen", "job": ""}, None),
+        ({"occurrence": SINCE, "cycle": 5, "stage": "MayOpen", "job": "another-job"}, None),
+        ({"occurrence": SINCE, "cycle": 5, "stage": "MayOpen", "job": JOB[:-6]}, None),
+        ({"occurrence": SINCE, "cycle": 10**12, "stage": "MayOpen", "job": JOB}, None),
+        ({"occurrence": AHEAD, "cycle": 5, "stage": "MayOpen", "job": JOB}, None),
         ({"occurrence": SINCE, "cycle": 5, "stage": "Opening", "job": "there-already"}, None),
-        ({"occurrence": SINCE, "cycle": True, "stage": "Passed", "job": JOB}, GATE),
-        ({"occurrence": SINCE, "cycle": "5", "stage": "Passed", "job": JOB}, GATE),
-        ({"occurrence": SINCE, "cycle": 0, "stage": "Passed", "job": JOB}, GATE),
-        ({"occurrence": SINCE, "cycle": 5, "stage": "Passed", "job": "../../secrets/a"}, GATE),
-        ({"occurrence": SINCE, "cycle": 5, "stage": "Passed", "job": JOB, "at": None}, GATE),
-        ({"occurrence": "", "cycle": 5, "stage": "Passed", "job": JOB}, GATE),
-        ({"occurrence": SINCE, "cycle": 5, "stage": ["Passed"], "job": JOB}, GATE),
+        ({"occurrence": SINCE, "cycle": True, "stage": "MayOpen", "job": JOB}, GATE),
+        ({"occurrence": SINCE, "cycle": "5", "stage": "MayOpen", "job": JOB}, GATE),
+        ({"occurrence": SINCE, "cycle": 0, "stage": "MayOpen", "job": JOB}, GATE),
+        ({"occurrence": SINCE, "cycle": 5, "stage": "MayOpen", "job": "../../secrets/a"}, GATE),
+        ({"occurrence": SINCE, "cycle": 5, "stage": "MayOpen", "job": JOB, "at": None}, GATE),
+        ({"occurrence": "", "cycle": 5, "stage": "MayOpen", "job": JOB}, GATE),
+        ({"occurrence": SINCE, "cycle": 5, "stage": ["MayOpen"], "job": JOB}, GATE),
     ],
 )
 def test_a_forged_note_opens_nothing(
@@ -345,7 +345,7 @@ def test_a_forged_note_opens_nothing(
 
 def test_a_note_by_the_gate_is_believed(api: Api, run_once: RunOnce) -> None:
     """The hook has run, maybe as it was before somebody mended it: it does not run again."""
-    note = {"occurrence": SINCE, "cycle": 5, "stage": "Passed", "job": JOB}
+    note = {"occurrence": SINCE, "cycle": 5, "stage": "MayOpen", "job": JOB}
     put(
         api,
         {OURS: closed_by("flux-system/p"), NOTE: json.dumps(note)},

@@ -91,7 +91,7 @@ def test_it_runs_before_the_first_target_is_opened(lab: Lab) -> None:
         {"does": "this"},
         {"a": "b"},
     )
-    assert (lab.open("apps"), lab.open("infra"), lab.stage("infra")) == (True, True, "Passed")
+    assert (lab.open("apps"), lab.open("infra"), lab.stage("infra")) == (True, True, "MayOpen")
 
 
 def test_runs_after_it_start_nothing(lab: Lab) -> None:
@@ -152,7 +152,7 @@ def test_a_failure_continues(lab: Lab) -> None:
     """Where the policy says so, and there is nothing to roll back."""
     lab.api.ends["before-open"] = "Failed"
     assert lab.run(text=file("beforeOpen", aborts=False))
-    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
+    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "MayOpen", ["before-open"])
 
 
 @pytest.mark.parametrize(("aborts", "opens"), [(True, False), (False, True)])
@@ -419,7 +419,7 @@ def test_a_close_that_no_run_saw(lab: Lab) -> None:
     lab.run()
     lab.clock.time = NOON + 2 * HOUR
     assert lab.run()
-    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
+    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "MayOpen", ["before-open"])
     lab.clock.time = NOON + 5 * HOUR
     assert lab.run()
     assert lab.kinds() == ["before-open", "after-close"]
@@ -521,7 +521,7 @@ def test_a_run_by_a_slow_clock_takes_nothing_back(lab: Lab) -> None:
         assert lab.run(clock=Clock(opens - 3 * SECOND))
         lab.api.end(lab.api.jobs()[0], "Complete")
         assert opening.result()
-    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
+    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "MayOpen", ["before-open"])
 
 
 def test_a_run_across_the_edge_takes_nothing_back(lab: Lab) -> None:
@@ -545,7 +545,7 @@ def test_a_run_across_the_edge_takes_nothing_back(lab: Lab) -> None:
         lab.api.end(lab.api.jobs()[0], "Complete")
         until(lambda: len(runs) > 1)
         assert all(run.result() for run in runs)
-    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
+    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "MayOpen", ["before-open"])
 
 
 @pytest.mark.parametrize("text", [ALL, file("afterClose")])
@@ -585,7 +585,7 @@ def test_opened_again_while_the_hook_after_it_runs(lab: Lab) -> None:
         assert opening.result()
     assert (lab.open(), lab.stage(), lab.kinds()) == (
         True,
-        "Passed",
+        "MayOpen",
         ["before-open", "after-close", "before-open"],
     )
 
@@ -617,7 +617,7 @@ def test_an_old_timetable_opens_nothing_that_an_edit_closed(lab: Lab) -> None:
         old = pool.submit(lab.run)
         until(lab.api.jobs)
         new = pool.submit(lab.run, BY_HAND)
-        until(lambda: lab.stage() == "Breaking")
+        until(lambda: lab.stage() == "RollingBack")
         lab.api.end(lab.api.jobs()[0], "Complete")
         assert (old.result(), new.result()) == (False, True)
     assert (lab.open(), lab.writes_open(), lab.kinds()) == (
@@ -720,7 +720,7 @@ def test_what_cannot_be_noted_is_not_opened(lab: Lab) -> None:
     assert not lab.run()
     assert (lab.open(), lab.stage()) == (False, "Opening")
     assert lab.run()
-    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
+    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "MayOpen", ["before-open"])
 
 
 def test_a_run_that_is_cut_off_takes_nothing_back(lab: Lab) -> None:
@@ -740,7 +740,7 @@ def test_a_run_that_is_cut_off_takes_nothing_back(lab: Lab) -> None:
         until(lab.api.jobs)
         assert lab.run(text=text)
         run.result()
-    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
+    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "MayOpen", ["before-open"])
 
 
 @pytest.mark.parametrize("code", [401, 403])
@@ -873,14 +873,14 @@ def metadata(lab: Lab, annotations: dict[str, object]) -> dict[str, object]:
             '"job": "", "at": ""}'
         ),
         (
-            '{"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 3, "stage": "Passed", '
+            '{"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 3, "stage": "MayOpen", '
             '"mood": "good"}'
         ),
-        '{"occurrence": "2026-11-20T08:00:00", "cycle": 3, "stage": "Passed"}',
-        '{"occurrence": "today", "cycle": "3", "stage": "Passed"}',
-        '{"occurrence": "0001-01-01T00:00:00+00:00", "cycle": 3, "stage": "Passed"}',
+        '{"occurrence": "2026-11-20T08:00:00", "cycle": 3, "stage": "MayOpen"}',
+        '{"occurrence": "today", "cycle": "3", "stage": "MayOpen"}',
+        '{"occurrence": "0001-01-01T00:00:00+00:00", "cycle": 3, "stage": "MayOpen"}',
         "[]",
-        "Passed",
+        "MayOpen",
     ],
 )
 def test_a_note_that_cannot_be_read(lab: Lab, text: str) -> None:
@@ -890,12 +890,12 @@ def test_a_note_that_cannot_be_read(lab: Lab, text: str) -> None:
     """
     lab.api.add("apps", SHUT, annotations={OURS: ANNOTATION, NOTE: text}, status=APPLIED)
     assert lab.run()
-    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
+    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "MayOpen", ["before-open"])
 
 
 @pytest.mark.parametrize(
     ("stage", "well", "kinds"),
-    [("Breaking", False, ["rollback"]), ("Closing", True, ["after-close", "before-open"])],
+    [("RollingBack", False, ["rollback"]), ("Closing", True, ["after-close", "before-open"])],
 )
 def test_a_gate_that_died_at_the_end(
     lab: Lab,
@@ -916,7 +916,7 @@ def test_a_gate_that_died_at_the_end(
     assert (lab.open(), lab.kinds()) == (well, kinds)
 
 
-@pytest.mark.parametrize("stage", ["Opening", "Breaking", "Passed", "Closing"])
+@pytest.mark.parametrize("stage", ["Opening", "RollingBack", "MayOpen", "Closing"])
 def test_a_gate_that_died_in_the_last_occurrence(lab: Lab, stage: str) -> None:
     """What belongs to that one is ended first; then this one begins, all in one run."""
     note = {"occurrence": "2026-11-19T08:00:00+00:00", "cycle": 1, "stage": stage, "job": "gone"}
@@ -928,7 +928,7 @@ def test_a_gate_that_died_in_the_last_occurrence(lab: Lab, stage: str) -> None:
         status=APPLIED,
     )
     assert lab.run()
-    ends = "rollback" if stage in ("Opening", "Breaking") else "after-close"
+    ends = "rollback" if stage in ("Opening", "RollingBack") else "after-close"
     assert (lab.open(), lab.kinds()) == (True, [ends, "before-open"])
 
 
@@ -973,7 +973,7 @@ def test_a_target_that_does_not_exist(lab: Lab) -> None:
     """The hooks are about the others."""
     del lab.api.objects[path_of("infra")]
     assert not lab.run(BOTH)  # as it fails for what is missing
-    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
+    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "MayOpen", ["before-open"])
 
 
 def test_all_targets_go_while_a_note_is_written(lab: Lab) -> None:

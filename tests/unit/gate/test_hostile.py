@@ -642,7 +642,7 @@ def test_nothing_around_a_run_keeps_it_from_closing(
     api: Api, run_once: RunOnce, around: RunOnce, fault: Fault, where: tuple[str, str]
 ) -> None:
     """Whatever is answered to hooks and Events, and for the other target."""
-    before = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": "Passed", "job": ""}
+    before = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": "MayOpen", "job": ""}
     api.add(
         "apps",
         {},

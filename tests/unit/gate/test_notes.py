@@ -34,7 +34,7 @@ def notes(port: int, account: Path) -> Notes:
         (OURS, True),
         (replace(OURS, at=LATER), True),
         (replace(OURS, at=LATER, job="p-before-open-2"), False),
-        (replace(OURS, stage=Stage.PASSED), False),
+        (replace(OURS, stage=Stage.MAY_OPEN), False),
         (replace(OURS, cycle=3), False),
     ],
 )

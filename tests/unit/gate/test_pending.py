@@ -163,7 +163,7 @@ def flux(api: Api, port: int, account: Path) -> Flux:
 def test_nothing_new(flux: Flux) -> None:
     """It is opened and closed without a Job; the log says why there is none."""
     assert flux.run()
-    assert (flux.open(), flux.stage(), flux.kinds()) == (True, "Passed", [])
+    assert (flux.open(), flux.stage(), flux.kinds()) == (True, "MayOpen", [])
     assert {"hooks": "skipped: nothing to apply"} in flux.log
     assert flux.run()
     flux.clock.time = NOON
@@ -206,7 +206,7 @@ def test_a_close_that_no_run_saw(flux: Flux) -> None:
     flux.clock.time = NOON + 2 * HOUR
     assert flux.run()
     assert flux.run()
-    assert (flux.open(), flux.stage(), flux.kinds()) == (True, "Passed", [])
+    assert (flux.open(), flux.stage(), flux.kinds()) == (True, "MayOpen", [])
     flux.clock.time = NOON + 5 * HOUR
     assert flux.run()
     assert (flux.stage(), flux.kinds()) == ("Closed", [])
@@ -474,7 +474,7 @@ def test_a_failure_aborts(flux: Flux) -> None:
 
 def test_a_note_of_left_out_hooks(flux: Flux) -> None:
     """It counts where the policy leaves hooks out, and where it does not the hook runs."""
-    note = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": "Passed"}
+    note = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": "MayOpen"}
     text = json.dumps({**note, "skipped": True})
     flux.target(**{NOTE: text})
     assert flux.run()
@@ -489,9 +489,9 @@ def test_a_note_of_left_out_hooks_that_nobody_is_recorded_for(flux: Flux) -> Non
 
     A closed target without any record of who wrote it may have been changed: there the hook runs.
     """
-    note = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": "Passed"}
+    note = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": "MayOpen"}
     text = json.dumps({**note, "skipped": True})
-    for kind, stage in ((None, "Passed"), (hooks.Hooks, "Open")):
+    for kind, stage in ((None, "MayOpen"), (hooks.Hooks, "Open")):
         flux.target(spec={"suspend": False}, **{NOTE: text})
         del flux.api.objects[path_of("apps")]["metadata"]["managedFields"]
         assert flux.run(kind=kind)
@@ -500,7 +500,7 @@ def test_a_note_of_left_out_hooks_that_nobody_is_recorded_for(flux: Flux) -> Non
 
 def test_a_note_with_anything_for_left_out(flux: Flux) -> None:
     """It cannot be read, so it does not count."""
-    note = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": "Passed"}
+    note = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": "MayOpen"}
     flux.source(revision=SECOND)
     flux.target(**{NOTE: json.dumps({**note, "skipped": "no"})})
     assert flux.run()
