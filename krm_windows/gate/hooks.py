@@ -124,8 +124,8 @@ def run(
 ) -> bool:
     """Run as the gate does, with hooks around it.
 
-    They are those of the JSON `text`, else of the file beside the timetable; `kind` makes what runs
-    them.
+    They are those of the JSON `text`, else of the file beside the timetable. `kind` is the class
+    that runs them, and `pace` its fields `pause` and `grace`, in seconds.
     """
     try:
         data = json.loads(text or (FILES / "hooks.json").read_text(encoding="utf-8"))
@@ -146,7 +146,8 @@ class Hooks:
     """The hooks of a policy, by their names, around the runs of its gate.
 
     Their Jobs are in `namespace`. With `pending` they are left out where no target has something to
-    apply. `ending` says how a cycle comes to its end, from any stage.
+    apply. `pause` is in seconds, between two questions; `grace` is how many the Job controller has
+    to end what is late. `ending` says how a cycle comes to its end, from any stage.
     """
 
     ending: ClassVar[dict[Stage, Transition]] = ENDING
@@ -161,7 +162,7 @@ class Hooks:
 
     @property
     def notes(self) -> Notes:
-        """How far they are, by the notes on the targets."""
+        """The notes on the targets, which say how far the hooks are."""
         return Notes(self.gate, self.cluster, self._names_its_job)
 
     def run(self, *, allow_missing: bool) -> bool:
@@ -212,7 +213,10 @@ class Hooks:
         return now.open == decision.open and now.since == decision.since
 
     def _permission(self, began: Decision) -> Permission:
-        """Say what a run may do. A fault on the way opens nothing, and keeps nothing open."""
+        """Say what a run may do.
+
+        A fault on the way opens nothing, and keeps nothing open.
+        """
         if not began.open:
             return Permission(May.SHUT)
         try:
@@ -229,7 +233,7 @@ class Hooks:
     def _before(self, decision: Decision) -> Permission | None:
         """Bring an occurrence to where targets may be opened, as far as that goes.
 
-        None if another run was faster.
+        Gives None if another run was faster.
         """
         found = self._find()
         note = self.notes.latest(found)
@@ -253,7 +257,10 @@ class Hooks:
         return found
 
     def _has_failed(self, note: Note) -> bool:
-        """Say whether a hook has that keeps all closed; one that was mended since is another."""
+        """Say whether a hook has failed that keeps all closed.
+
+        A hook that was mended since is another one, which has not failed.
+        """
         if note.stage is Stage.ABORTED:
             return note.job == self._job_name(HookName.BEFORE_OPEN, note)
         if note.stage in _FAILURES:
@@ -301,11 +308,11 @@ class Hooks:
 
     def _is_skipped(self, last: Note, waiting: Sequence[Target]) -> bool:
         """Say whether hooks are left out, as what waits to be opened has nothing to apply."""
-        has_passed = last.stage is Stage.MAY_OPEN
-        if self.pending is None or (has_passed and not last.skipped):
+        may_open = last.stage is Stage.MAY_OPEN
+        if self.pending is None or (may_open and not last.skipped):
             return False
         if not waiting:
-            return has_passed
+            return may_open
         found = False
         names = self.gate.timetable.own_names
         for target, reason in self.pending.reasons(names, self.cluster, waiting):
@@ -405,7 +412,7 @@ class Hooks:
         return note
 
     def _is_past(self, note: Note) -> bool:
-        """Whether another run has gone on from there."""
+        """Say whether another run has gone on from there."""
         latest = self.notes.latest(self.notes.find())
         return latest.progress > note.progress
 
@@ -435,7 +442,7 @@ class Hooks:
     ) -> Note:
         """Give the note of how the hook before opening ended.
 
-        One that never began is tried again.
+        A hook that never began is tried again.
         """
         if passed:
             return replace(note, stage=Stage.MAY_OPEN)
@@ -485,9 +492,9 @@ class Hooks:
         return not self._any_closes(self.notes.find())
 
     def _calm(self, seconds: float) -> None:
-        """Wait until nothing reconciles, twice in a row as a status may lag.
+        """Wait until nothing reconciles, but for `seconds` at most.
 
-        But so long at most.
+        It has to be found twice in a row, as a status may lag.
         """
         end = monotonic() + seconds
         calm = 0
@@ -501,7 +508,7 @@ class Hooks:
     def _follow(self, note: Note, transition: Transition) -> Note:
         """Note the next stage, once its hook has run, if it has one.
 
-        Where that cannot begin, the note stays, and the next run tries again.
+        Where the hook cannot begin, the note stays, and the next run tries again.
         """
         if transition.finishes in self.hooks:
             self._run(transition.finishes, note.job, begins=False)
@@ -529,7 +536,7 @@ class Hooks:
     def _job_name(self, name: HookName, note: Note) -> str:
         """Name a hook's Job by policy, hook and cycle, what it does and where.
 
-        So one that was mended is another.
+        So a hook that was mended has another Job.
         """
         if name not in self.hooks:
             return ""
@@ -546,8 +553,8 @@ class Hooks:
     def _names_its_job(self, note: Note) -> bool:
         """Say whether a note names a Job of the hook before opening, if it is of a stage with one.
 
-        One that is to be run is that of the hook as it is; one that has run may be of a hook that
-        was mended since.
+        A Job that is yet to run is that of the hook as it is. One that has run may be of a hook
+        that was mended since.
         """
         hook = self.hooks.get(HookName.BEFORE_OPEN)
         if hook is None or note.stage not in _OF_A_JOB:
