@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from enum import Enum
+from enum import Enum, StrEnum
 from functools import partial
 from time import monotonic, sleep
 from typing import ClassVar, Protocol
@@ -65,6 +65,15 @@ class May(Enum):
     OPEN = "open what waits"
     KEEP = "leave what is open as it is"
     SHUT = "close all"
+
+
+class LogAction(StrEnum):
+    """What a run does about hooks, as the log has it; the end of a Job is logged by itself."""
+
+    NOT_OPENED = "NotOpened"  # nothing is opened, or all is closed
+    SKIPPED = "HooksSkipped"
+    WAITING = "HookWaiting"  # until the targets have reconciled
+    LEFT_TO_NEXT_RUN = "LeftToNextRun"
 
 
 @dataclass(frozen=True)
@@ -165,6 +174,10 @@ class Hooks:
         """The notes on the targets, which say how far the hooks are."""
         return Notes(self.gate, self.cluster, self._names_its_job)
 
+    def _log(self, action: LogAction, message: str) -> None:
+        """Log what is done about the hooks, and why, in the words of `message`."""
+        self.gate.log(action=action, message=message)
+
     def run(self, *, allow_missing: bool) -> bool:
         """Make every target what it should be, again if that changed while a hook ran.
 
@@ -192,7 +205,7 @@ class Hooks:
     def _update(self, began: Decision, permission: Permission, *, allow_missing: bool) -> bool:
         """Make every target what it should be within a permission; say whether all is well."""
         if permission.problem:
-            self.gate.log(left=permission.problem)
+            self._log(LogAction.NOT_OPENED, permission.problem)
         gate = replace(self.gate, due_change=WithinPermission(began, permission))
         if self.pending:
             names = gate.timetable.own_names
@@ -402,7 +415,7 @@ class Hooks:
             return self._open(note, decision)
         if stage is Stage.MAY_OPEN:
             if skipped:
-                self.gate.log(hooks="skipped: nothing to apply")
+                self._log(LogAction.SKIPPED, "no target has anything to apply")
             return Permission(May.OPEN)
         return Permission(May.KEEP)
 
@@ -457,7 +470,7 @@ class Hooks:
         try:
             return self._end(began)
         except Exception as error:  # noqa: BLE001 - whatever it is
-            self.gate.log(left=f"hooks: {words_of(error)}")
+            self._log(LogAction.LEFT_TO_NEXT_RUN, f"hooks could not go on: {words_of(error)}")
             return False
 
     def _end(self, began: Decision) -> bool:

@@ -15,7 +15,7 @@ from typing import ClassVar
 from krm_windows.gate import revisions
 from krm_windows.gate.annotations import digest
 from krm_windows.gate.decide import Decision
-from krm_windows.gate.hooks import KEPT, Hooks, May, Permission, occurrence
+from krm_windows.gate.hooks import KEPT, Hooks, LogAction, May, Permission, occurrence
 from krm_windows.gate.jobs import JobEnd
 from krm_windows.gate.kubernetes import REFUSED, ApiError, Cluster
 from krm_windows.gate.notes import ENDING, HookName, Note, Stage, Transition, When
@@ -71,7 +71,10 @@ class VerifiedHooks(Hooks):
                 return JobEnd.WELL
             return self._check(note, lambda: self._lasts(began))
         except Exception as error:  # noqa: BLE001 - whatever it is
-            self.gate.log(left=f"hooks.{_HOOK}: {words_of(error)}")
+            self._log(
+                LogAction.LEFT_TO_NEXT_RUN,
+                f"hooks.{_HOOK} could not go on: {words_of(error)}",
+            )
             return JobEnd.NEVER_BEGAN
 
     def _check(self, note: Note, lasts: Callable[[], bool]) -> JobEnd:
@@ -119,7 +122,7 @@ class VerifiedHooks(Hooks):
             return None
         waits = _waits(found)
         if waits:
-            self.gate.log(left=f"hooks.{_HOOK} waits: {waits}")
+            self._log(LogAction.WAITING, f"hooks.{_HOOK} waits: {waits}")
             return None
         due = replace(note, changed=applied)
         due = replace(due, check=self._job_name(_HOOK, due))

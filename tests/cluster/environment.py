@@ -457,10 +457,8 @@ class Environment:
 
     def says(self, words: str) -> bool:
         """Say whether a Job logged these words about a target."""
-        return any(
-            words in str(line.get("done") or line.get("left") or line.get("error"))
-            for line in self.log()
-        )
+        keys = ("done", "left", "message", "error")
+        return any(words in str(line.get(key)) for line in self.log() for key in keys)
 
     def eventually_says(self, words: str) -> float:
         """Wait until a Job has logged these words about a target.

@@ -945,7 +945,7 @@ def test_others_are_always_faster(lab: Lab) -> None:
     """After five rounds it leaves that to the next run, and opens nothing."""
     lab.api.fault("PATCH", "apps", *[noted(5 + number) for number in range(5)])
     assert not lab.run()
-    assert {"left": UNNOTED} in lab.log
+    assert {"action": "NotOpened", "message": UNNOTED} in lab.log
     assert (lab.open(), lab.posts()) == (False, 0)
     lab.log.clear()
     assert lab.run()
@@ -956,7 +956,7 @@ def test_a_note_that_is_refused(lab: Lab) -> None:
     """No hook is begun of which the next run would not know."""
     lab.api.fault("PATCH", "apps", status(500))
     assert not lab.run()
-    assert {"left": UNNOTED} in lab.log
+    assert {"action": "NotOpened", "message": UNNOTED} in lab.log
     assert (lab.open(), lab.posts()) == (False, 0)
 
 
@@ -965,7 +965,7 @@ def test_a_target_that_somebody_changes_all_the_time(lab: Lab) -> None:
     changed = [edited("apps", {"metadata": {"labels": {"n": str(n)}}}) for n in range(5)]
     lab.api.fault("PATCH", "apps", *changed)
     assert not lab.run()
-    assert {"left": UNNOTED} in lab.log
+    assert {"action": "NotOpened", "message": UNNOTED} in lab.log
     assert (lab.open(), lab.posts()) == (False, 0)
 
 

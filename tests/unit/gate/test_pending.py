@@ -30,6 +30,7 @@ from krm_windows.gate.timetable import Target
 
 SOURCE = "source.toolkit.fluxcd.io"
 FIRST, SECOND = "main@sha1:1", "main@sha1:2"
+SKIPPED = {"action": "HooksSkipped", "message": "no target has anything to apply"}
 READY: Json = {"type": "Ready", "status": "True", "reason": "Succeeded"}
 RELEASE = Target(
     "helm.toolkit.fluxcd.io",
@@ -164,7 +165,7 @@ def test_nothing_new(flux: Flux) -> None:
     """It is opened and closed without a Job; the log says why there is none."""
     assert flux.run()
     assert (flux.open(), flux.stage(), flux.kinds()) == (True, "MayOpen", [])
-    assert {"hooks": "skipped: nothing to apply"} in flux.log
+    assert SKIPPED in flux.log
     assert flux.run()
     flux.clock.time = NOON
     assert flux.run()

@@ -80,9 +80,10 @@ class Plant(Lab):
         found: Json = json.loads(str(self.notes()[NOTE]))
         return found
 
-    def left(self) -> str:
-        """What was left undone, by the log."""
-        return " ".join(str(line.get("left")) for line in self.log)
+    def waits(self) -> str:
+        """What the check waits for, by the log."""
+        found = [line for line in self.log if line.get("action") == "HookWaiting"]
+        return " ".join(str(line["message"]) for line in found)
 
 
 @pytest.fixture
@@ -117,7 +118,7 @@ def test_it_waits_until_flux_is_done(plant: Plant, name: str) -> None:
     plant.applies(**{name: 0})  # type: ignore[arg-type]
     assert plant.run()
     assert plant.kinds() == []
-    assert "hooks.afterApply waits: Kustomization flux-system/apps" in plant.left()
+    assert "hooks.afterApply waits: Kustomization flux-system/apps" in plant.waits()
     plant.applies()
     assert plant.run()
     assert plant.kinds() == ["after-apply"]
@@ -131,7 +132,7 @@ def test_it_waits_for_all_targets(plant: Plant) -> None:
     plant.applies()
     assert plant.run(BOTH)
     assert plant.kinds() == []
-    assert "infra has main@sha1:1, Kustomization flux-system/apps main@sha1:2" in plant.left()
+    assert "infra has main@sha1:1, Kustomization flux-system/apps main@sha1:2" in plant.waits()
     plant.applies(name="infra")
     assert plant.run(BOTH)
     assert plant.kinds() == ["after-apply"]
