@@ -80,9 +80,9 @@ class Plant(Lab):
         found: Json = json.loads(str(self.notes()[NOTE]))
         return found
 
-    def waits(self) -> str:
-        """What the check waits for, by the log."""
-        found = [line for line in self.log if line.get("action") == "HookWaiting"]
+    def messages(self, action: str) -> str:
+        """What the log says of an action."""
+        found = [line for line in self.log if line.get("action") == action]
         return " ".join(str(line["message"]) for line in found)
 
 
@@ -118,7 +118,7 @@ def test_it_waits_until_flux_is_done(plant: Plant, name: str) -> None:
     plant.applies(**{name: 0})  # type: ignore[arg-type]
     assert plant.run()
     assert plant.kinds() == []
-    assert "hooks.afterApply waits: Kustomization flux-system/apps" in plant.waits()
+    assert "hooks.afterApply waits: Kustomization flux-system/apps" in plant.messages("HookWaiting")
     plant.applies()
     assert plant.run()
     assert plant.kinds() == ["after-apply"]
@@ -132,7 +132,9 @@ def test_it_waits_for_all_targets(plant: Plant) -> None:
     plant.applies()
     assert plant.run(BOTH)
     assert plant.kinds() == []
-    assert "infra has main@sha1:1, Kustomization flux-system/apps main@sha1:2" in plant.waits()
+    assert "infra has main@sha1:1, Kustomization flux-system/apps main@sha1:2" in plant.messages(
+        "HookWaiting"
+    )
     plant.applies(name="infra")
     assert plant.run(BOTH)
     assert plant.kinds() == ["after-apply"]
@@ -404,6 +406,7 @@ def test_it_is_tried_again_after_the_close(plant: Plant) -> None:
     plant.api.fault("POST", "jobs", status(403))
     assert not plant.run(text=WHOLE)
     assert (plant.open(), plant.kinds()) == (False, ["before-open"])
+    assert plant.messages("LeftToNextRun").endswith("hooks.afterApply could not be started")
     assert plant.run(text=WHOLE)
     assert plant.kinds() == ["before-open", "after-apply", "after-close"]
 
@@ -425,6 +428,7 @@ def test_a_fault_leaves_it_to_the_next_run(plant: Plant) -> None:
     plant.api.fault("GET", "apps", *[lambda _: False] * 3, *[status(500)] * 9)
     assert not plant.run()
     assert plant.open()
+    assert plant.messages("LeftToNextRun").startswith("hooks.afterApply could not go on: ")
     plant.api.faults.clear()
     assert plant.run()
     assert plant.kinds() == ["after-apply"]
