@@ -468,18 +468,19 @@ class Hooks:
     def _ends(self, began: Decision) -> bool:
         """Say whether a cycle has come to its end; a fault on the way leaves it to the next run."""
         try:
-            return self._end(began)
+            return self._follow_table(began)
         except Exception as error:  # noqa: BLE001 - whatever it is
             self._log(LogAction.LEFT_TO_NEXT_RUN, f"hooks could not go on: {words_of(error)}")
             return False
 
-    def _end(self, began: Decision) -> bool:
+    def _follow_table(self, began: Decision) -> bool:
         """Follow the table `ending` as far as that goes; say whether that is the end."""
         note = self.notes.latest(self._find())
         if self._is_about_to_begin(note) or not self._lasts(began):
             return not began.open  # another run is opening it
         is_over = _is_over(note, began)
-        while transition := self.ending.get(note.stage):
+        while note.stage in self.ending:
+            transition = self.ending[note.stage]
             if transition.when is When.OVER and not is_over:
                 break
             if transition.when is When.ALL_CLOSED and not self._all_closed(note, transition):

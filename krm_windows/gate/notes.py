@@ -40,7 +40,7 @@ class Stage(StrEnum):
 
 
 class HookName(StrEnum):
-    """The fields of a policy that have a hook: its name in `hooks.json` and in the log."""
+    """A hook of a policy: its key in `hooks.json`, and its name in the log."""
 
     BEFORE_OPEN = "beforeOpen"
     ROLLBACK = "rollback"

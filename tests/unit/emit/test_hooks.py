@@ -6,6 +6,7 @@ import pytest
 from calls import POLICY, call, spec, wire
 
 from krm_windows.function import window_policy
+from krm_windows.gate.notes import HookName
 from krm_windows.krm import KubeObject
 
 HOOKS = """\
@@ -281,13 +282,7 @@ def test_a_job_has_time_for_its_hooks() -> None:
 def test_what_checks_a_change() -> None:
     """It closes unless its failure is passed over, and its rollback is one of its own."""
     data = json.loads(config_map(APPLY)["hooks.json"])["hooks"]
-    assert set(data) == {
-        "beforeOpen",
-        "rollback",
-        "afterApply",
-        "afterApply.rollback",
-        "afterClose",
-    }
+    assert set(data) == set(HookName)  # the gate knows each by this name
     check, undo = data["afterApply"], data["afterApply.rollback"]
     assert (check["aborts"], undo["aborts"], check["seconds"]) == (True, False, 240)
     assert [each["name"].partition("-after-apply")[2] for each in (check, undo)] == [
