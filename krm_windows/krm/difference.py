@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
-from krm_windows.krm import flow_difference, layout, lines, writer
+from krm_windows.krm import layout, lines, writer
 from krm_windows.krm.layout import Leaf, Pairs, Row, Spot
 from krm_windows.krm.nodes import Value
 from krm_windows.krm.patches import NotMinimalError, Patch, meaning, name_of, same
@@ -83,6 +83,9 @@ class Difference(NamedTuple):
     ) -> Iterable[Patch]:
         """Give the patches inside of a collection that stays one."""
         if spot.flow:
+            # Few documents have such nodes where something is edited.
+            from krm_windows.krm import flow_difference  # noqa: PLC0415
+
             return flow_difference.patches(self.text, spot, wanted)
         if not wanted:
             # An empty collection has no block style.

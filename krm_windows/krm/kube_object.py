@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as MappingOf
 from functools import lru_cache
 
-from krm_windows.krm import json_outline, layout, writer
+from krm_windows.krm import layout, writer
 from krm_windows.krm.errors import EditError, InputError
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, Value, value
 
@@ -272,6 +272,9 @@ class KubeObject:
     def _word(self, key: str) -> str | None:
         """Read a field from its line, or as JSON; None where only the node has it."""
         if self.json and self._node is None:
+            # Loaded when its places were found.
+            from krm_windows.krm import json_outline  # noqa: PLC0415
+
             word = json_outline.word(self.source[self.start : self.end], key)
             if word is not None:
                 return word

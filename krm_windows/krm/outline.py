@@ -11,9 +11,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 
-from krm_windows.krm import boundaries, json_outline
+from krm_windows.krm import boundaries
 from krm_windows.krm.errors import InputError
 from krm_windows.krm.fields import Field, Listing, Outline, Span
 
@@ -59,7 +59,17 @@ def trace(data: bytes) -> Outline:
     Raises InputError unless it is one mapping.
     """
     # From the fastest to the slowest; each but the last may give up.
-    return scan(data) or json_outline.find(data) or parse(data)
+    return scan(data) or _decoded(data) or parse(data)
+
+
+def _decoded(data: bytes) -> Outline | None:
+    """Find them with Python's decoder, if the document may be JSON."""
+    # Orchestrators write YAML.
+    if not data.lstrip().startswith(b"{"):
+        return None
+    from krm_windows.krm import json_outline  # noqa: PLC0415
+
+    return json_outline.find(data)
 
 
 def listing(data: bytes, field: Field) -> Listing | None:
@@ -73,9 +83,9 @@ def listing(data: bytes, field: Field) -> Listing | None:
     if shape.flow:
         return Listing(tuple(spans))
     # Comments above an entry belong to it, which libyaml does not say.
-    dashes = [start for start, _ in spans]
+    begins = [start - shape.column for start, _ in spans]
     ends = {index: end for index, (_, end) in enumerate(spans)}
-    touching = tuple(_spans(data, field, dashes, shape.column, ends))
+    touching = tuple(_spans(data, field, begins, shape.column, ends))
     return Listing(touching, shape.column, frozenset(ends))
 
 
@@ -254,13 +264,12 @@ def _scanned_list(
     column = len(first.group(1))
     # Entries begin at the column of the first dash; deeper ones are inside of them.
     found = _dash(column).finditer(data, first.start() - 1, field.end)
-    dashes = [match.end() - 1 for match in found]
-    bounds = [start - column for start in dashes]
-    bounds.append(field.end)
-    ends = _ends(data, bounds, reaching)
+    # Behind the line break that each match begins with.
+    begins = [match.start() + 1 for match in found]
+    ends = _ends(data, [*begins, field.end], reaching)
     if ends is None:
         return None
-    spans = tuple(_spans(data, field, dashes, column, ends))
+    spans = tuple(_spans(data, field, begins, column, ends))
     return Listing(spans, column, frozenset(ends))
 
 
@@ -291,33 +300,42 @@ def _ends(
 def _spans(
     data: bytes,
     field: Field,
-    dashes: list[int],
+    begins: list[int],
     column: int,
     ends: dict[int, int],
 ) -> Iterator[Span]:
     """Give the span of each entry, from the comments above its dash to those above the next one.
 
-    `ends` are the ends of entries whose lines cannot be distinguished from comments by looking at
-    them.
+    `begins` are the starts of the lines with a dash, which is at `column`. `ends` are the ends of
+    entries whose lines cannot be distinguished from comments by looking at them.
     """
-    heads = [_head(data, dashes[0] - column, field.start, column)]
-    if _has_comments(data, dashes, column):
-        for index, dash in enumerate(dashes[1:]):
-            floor = ends.get(index, dashes[index])
-            heads.append(_head(data, dash - column, floor, column))
-    else:
-        # Without comments there is nothing to climb over.
-        heads += [dash - column for dash in dashes[1:]]
+    first = _head(data, begins[0], field.start, column)
     # Behind the last entry follows a field, at column 0.
-    last = ends.get(len(dashes) - 1, dashes[-1])
-    heads.append(_head(data, field.end, last, 0))
-    return pairwise(heads)
+    floor = ends.get(len(begins) - 1, begins[-1] + column)
+    last = _head(data, field.end, floor, 0)
+    # Without comments there is nothing to climb over.
+    heads: Iterable[int] = islice(begins, 1, None)
+    if _has_comments(data, begins, column):
+        heads = _heads(data, begins, column, ends)
+    return pairwise(chain([first], heads, [last]))
 
 
-def _has_comments(data: bytes, dashes: list[int], column: int) -> bool:
+def _heads(
+    data: bytes,
+    begins: list[int],
+    column: int,
+    ends: dict[int, int],
+) -> Iterator[int]:
+    """Give where each entry but the first begins, with the comments above it."""
+    for index, (above, begin) in enumerate(pairwise(begins)):
+        floor = ends.get(index, above + column)
+        yield _head(data, begin, floor, column)
+
+
+def _has_comments(data: bytes, begins: list[int], column: int) -> bool:
     """Say whether there may be a comment above an entry but the first, so far to the left."""
-    begin = dashes[0]
-    end = dashes[-1]
+    begin = begins[0]
+    end = begins[-1]
     # Most inputs have no such sign at all.
     if data.find(b"#", begin, end) < 0:
         return False

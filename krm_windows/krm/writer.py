@@ -10,10 +10,13 @@ too.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
+from typing import TypeAlias, TypeGuard
 
 from krm_windows.escape.signs import ALWAYS as HIDDEN
 from krm_windows.krm.errors import InputError
 from krm_windows.krm.nodes import number
+
+_Collection: TypeAlias = Mapping[object, object] | list[object] | tuple[object, ...]
 
 # Letters first, so never a number, a date or a sexagesimal; then only what means nothing to YAML in
 # block style.
@@ -56,59 +59,88 @@ _SHORT = {
     "\r": "\\r",
 }
 _BOOLEANS = {True: "true", False: "false"}
+_STEP = "  "
 # libyaml reads a key without `?` up to 1024 characters.
 _KEY_LENGTH = 1000
 
 
 def render(value: object, indent: int = 0) -> str:
     """Write a value as lines of block YAML, indented by `indent` columns, with line feeds."""
-    pad = " " * indent
-    written = []
-    for line in lines(value):
-        # An empty line of a literal block has no blanks.
-        if line:
-            written.append(pad)
-        written.append(f"{line}\n")
-    return "".join(written)
+    written = _lines(value, " " * indent)
+    # Behind the last line, too.
+    written.append("")
+    return "\n".join(written)
 
 
 def lines(value: object) -> list[str]:
     """Write a value as lines without line feeds, the first at column 0."""
-    if isinstance(value, Mapping) and value:
-        entries = ((f"{_key(str(key))}:", entry) for key, entry in value.items())
-    elif isinstance(value, list | tuple) and value:
-        entries = (("-", item) for item in value)
-    else:
-        return [inline(value)]
-    written: list[str] = []
-    for head, entry in entries:
-        written += entry_lines(head, entry)
-    return written
+    return _lines(value, "")
 
 
 def entry_lines(head: str, value: object) -> list[str]:
     """Write `head` (`key:` or `-`) and the value behind or below it."""
-    if isinstance(value, Mapping | list | tuple) and value:
-        return _collection_lines(head, value)
-    if isinstance(value, str) and _is_literal(value):
+    written: list[str] = []
+    _add_entry(written, "", head, value)
+    return written
+
+
+def _lines(value: object, pad: str) -> list[str]:
+    """Write a value as lines, each behind the blanks `pad`."""
+    if _is_filled(value):
+        written: list[str] = []
+        _add_collection(written, pad, value)
+        return written
+    return [pad + inline(value)]
+
+
+def _is_filled(value: object) -> TypeGuard[_Collection]:
+    """Say whether a value is a mapping or a list with something in it."""
+    # The usual types first: to ask for `Mapping` takes much longer, and most values are texts.
+    if isinstance(value, str):
+        return False
+    return isinstance(value, dict | list | tuple | Mapping) and bool(value)
+
+
+# The lines of all levels are added to one list, each with its blanks at once: a text of the gate's
+# program is many lines deep in a ConfigMap, which is itself an entry of a list.
+def _add_collection(written: list[str], pad: str, value: _Collection) -> None:
+    if isinstance(value, Mapping):
+        for key, entry in value.items():
+            _add_entry(written, pad, f"{_key(str(key))}:", entry)
+        return
+    for entry in value:
+        _add_entry(written, pad, "-", entry)
+
+
+def _add_entry(written: list[str], pad: str, head: str, value: object) -> None:
+    """Add the lines of an entry of a mapping (`key:`) or of a list (`-`)."""
+    if _is_filled(value):
+        _add_nested(written, pad, head, value)
+    elif isinstance(value, str) and _is_literal(value):
         # `|` keeps the one line break at its end, `|-` has none.
         chomp = "-"
         if value.endswith("\n"):
             chomp = ""
+        written.append(f"{pad}{head} |{chomp}")
         text = value.removesuffix("\n")
-        return [f"{head} |{chomp}", *_indented(text.split("\n"))]
-    return [f"{head} {inline(value)}"]
+        written.extend(_indented(text.split("\n"), pad + _STEP))
+    else:
+        written.append(f"{pad}{head} {inline(value)}")
 
 
-def _collection_lines(head: str, value: object) -> list[str]:
-    nested = lines(value)
+def _add_nested(written: list[str], pad: str, head: str, value: _Collection) -> None:
+    inner = pad + _STEP
     if head == "-":
+        first = len(written)
+        _add_collection(written, inner, value)
         # The first entry of a mapping is behind the dash.
-        return [f"- {nested[0]}", *_indented(nested[1:])]
-    if isinstance(value, Mapping):
-        return [head, *_indented(nested)]
+        written[first] = f"{pad}- {written[first][len(inner) :]}"
+        return
+    written.append(pad + head)
     # As kustomize writes it: the dashes of a list are at the column of its key.
-    return [head, *nested]
+    if not isinstance(value, Mapping):
+        inner = pad
+    _add_collection(written, inner, value)
 
 
 def inline(value: object) -> str:
@@ -199,5 +231,6 @@ def _is_literal(text: str) -> bool:
     return True
 
 
-def _indented(block: Iterable[str]) -> Iterator[str]:
-    return (f"  {line}" if line else "" for line in block)
+def _indented(block: Iterable[str], pad: str) -> Iterator[str]:
+    """Put blanks before each line; an empty line of a literal block has none."""
+    return (pad + line if line else line for line in block)
