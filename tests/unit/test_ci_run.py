@@ -43,8 +43,9 @@ def start(clone: Path, **targets: str) -> subprocess.Popen[str]:
     for name, text in targets.items():
         (clone / f"{name.replace('_', '-')}.sh").write_text(text)
     path = f"{clone / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    # A shell cannot trap what was ignored when it began, as nohup has it.
     return subprocess.Popen(
-        ["bash", ".ci/run"],
+        ["env", "--default-signal", "bash", ".ci/run"],
         cwd=clone,
         env={**os.environ, "PATH": path},
         stdout=subprocess.PIPE,
