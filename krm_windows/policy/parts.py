@@ -27,7 +27,6 @@ from typing import (
     dataclass_transform,
     get_args,
     get_origin,
-    get_type_hints,
 )
 
 from krm_windows import rules
@@ -339,9 +338,13 @@ def entries(part: type[Part]) -> tuple[Entry, ...]:
 
 
 def _entries(part: type[Part]) -> Iterator[Entry]:
-    for name, annotation in get_type_hints(part, include_extras=True).items():
+    # No annotation of a part is a text, which `get_type_hints` would be for: it takes long, as it
+    # looks into those of `Part` itself as well.
+    annotations: dict[str, object] = {}
+    for each in reversed(part.__mro__[: part.__mro__.index(Part)]):
+        annotations.update(each.__annotations__)
+    for name, annotation in annotations.items():
         described = getattr(part, name, None)
-        # Not those of `Part` itself.
         if isinstance(described, Field):
             key = described.key or _camel_case(name)
             required = described.default is _REQUIRED and described.factory is None
