@@ -268,7 +268,7 @@ class _Walk:
         content = self.tree.read(file) or b""
         self.closure.files[file] = content
         try:
-            fields = _one(content)
+            fields = _first(content)
         except InputError as error:
             self.closure.notices.append(_unread(error, file))
             self.closure.broken = True
@@ -722,11 +722,11 @@ def window_policies(content: bytes) -> list[KubeObject]:
     ]
 
 
-def _one(content: bytes) -> Fields:
-    """Return what the one document of a file means."""
+def _first(content: bytes) -> Fields:
+    """Return what the first document of a kustomization means, which kustomize reads alone."""
     items = parsed(content)
-    if len(items) != 1:
-        raise InputError("a kustomization must be one document")
+    if not items:
+        raise InputError("the kustomization is empty")
     found = value(items[0].node)
     if isinstance(found, dict):
         return found

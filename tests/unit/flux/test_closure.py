@@ -102,6 +102,16 @@ def test_links_inside_are_followed(write: Write) -> None:
     assert closure.resources == ["base/a.yaml"]
 
 
+def test_of_a_kustomization_the_first_document_counts(write: Write) -> None:
+    """As kustomize builds it; an empty one it refuses."""
+    second = "resources: [a.yaml]\n---\nresources: [missing.yaml]\n"
+    closure = close(write(BASE | {"base/kustomization.yaml": second}), "base", {})
+    assert closure.resources == ["base/a.yaml"]
+    assert not closure.notices
+    closure = close(write(BASE | {"base/kustomization.yaml": "# nothing\n"}), "base", {})
+    assert ["is empty" in notice.message for notice in closure.notices] == [True]
+
+
 def test_a_cycle_ends(write: Write) -> None:
     """kustomize is left to say so."""
     tree = write(
