@@ -3,10 +3,11 @@
 That is the header `Date` (RFC 9110, 6.6.1).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
+from threading import Lock
 
 _read = lru_cache(16)(parsedate_to_datetime)  # for a second all answers say the same
 
@@ -24,10 +25,12 @@ def now() -> datetime:
 class Clocks:
     """How far our clock is ahead of the API server's, at worst.
 
-    Less than nothing if it is behind, None if the server never said.
+    Less than nothing if it is behind, None if the server never said. Threads share it, and what it
+    holds only grows.
     """
 
     skew: timedelta | None = None
+    _storing: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     @property
     def are_apart(self) -> bool:
@@ -45,8 +48,12 @@ class Clocks:
         One that cannot be read says nothing.
         """
         found = skew(date, asked, answered)
-        if found is not None and (self.skew is None or abs(found) > abs(self.skew)):
-            self.skew = found
+        if found is None:
+            return
+        # Else a smaller one could replace a larger one that another thread stores meanwhile.
+        with self._storing:
+            if self.skew is None or abs(found) > abs(self.skew):
+                self.skew = found
 
     def words(self) -> str:
         """Say how far they are apart."""

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
 from typing import NamedTuple
@@ -215,9 +215,10 @@ class Gate:
         What either of them says is closed; what only one of them says is not opened.
         """
         mine = self._due_at(self.now(), target, observed)
-        skew = cluster.clocks.skew
-        if skew is None or not cluster.clocks.are_apart:
+        if not cluster.clocks.are_apart:
             return mine
+        # Read after that: another thread may have stored a larger one, never a smaller one.
+        skew = cluster.clocks.skew or timedelta()
         theirs = self._due_at(mine.at - skew, target, observed)
         both = (mine, theirs)
         for each in both:

@@ -5,11 +5,13 @@ It closes what either clock says is closed.
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import format_datetime
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 import pytest
 import zoned
@@ -17,7 +19,7 @@ from api_server import Api, closed_by, kustomization
 
 from krm_windows.gate import events, hooks
 from krm_windows.gate.annotations import APART, annotation, read
-from krm_windows.gate.clocks import MOST, skew
+from krm_windows.gate.clocks import MOST, Clocks, skew
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
@@ -226,3 +228,38 @@ def test_a_date_of_another_zone() -> None:
     date = format_datetime(NOON.astimezone(timezone(HOUR)))
     assert skew(date, NOON, NOON) == timedelta(0)
     assert MOST == MINUTE
+
+
+class Compared(timedelta):
+    """A skew that tells when it is compared first, and has that wait for the other thread."""
+
+    begun = Event()
+    other_is_done = Event()
+
+    def __abs__(self) -> timedelta:
+        """Its amount."""
+        if not self.begun.is_set():
+            self.begun.set()
+            self.other_is_done.wait(0.5)
+        return timedelta(seconds=self.total_seconds())
+
+
+def test_the_largest_skew_is_kept_whichever_thread_stores_it() -> None:
+    """One has compared 30 s with what is known while another compares and stores 70 s."""
+    clocks = Clocks(Compared(seconds=1))
+
+    def compare(seconds: int) -> None:
+        clocks.compare(format_datetime(NOON, usegmt=True), *[NOON + seconds * SECOND] * 2)
+
+    def compare_meanwhile() -> None:
+        assert Compared.begun.wait(20)
+        compare(71)
+        Compared.other_is_done.set()
+
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(compare, 31)
+        second = pool.submit(compare_meanwhile)
+        first.result()
+        second.result()
+    assert clocks.skew == 70 * SECOND
+    assert clocks.are_apart
