@@ -343,11 +343,13 @@ class Days:
         Days that were open throughout when it was last asked are passed over.
         """
         last = day + self._early // DAY + 1
+        # Read once, and not again: another thread may set it for other days meanwhile.
+        clear = self._clear
         each = day
         closed = 0
         while each <= last:
-            if each in self._clear:  # days are asked for in order, mostly
-                each = self._clear.stop
+            if each in clear:  # days are asked for in order, mostly
+                each = clear.stop
                 continue
             opened, _ = self._opened_by_rules(each)
             closed = FULL & ~opened

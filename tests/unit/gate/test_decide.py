@@ -1,6 +1,7 @@
 """The evaluator: occurrences, precedence, the shortened edge, what changes next."""
 
 import random
+from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, timezone
 
 import pytest
@@ -321,6 +322,41 @@ def test_closes_early(reason: str, timetable: Timetable, want: list[tuple[str, s
     assert (
         open_intervals(timetable._replace(closes_early=timedelta(minutes=30)), NOV_16, 6) == want
     ), reason
+
+
+@dataclass
+class Replaced:
+    """Days that are found open throughout; as soon as one was looked for, `later` are instead."""
+
+    days: Days
+    found: range
+    later: range
+
+    def __contains__(self, day: int) -> bool:
+        """Whether a day is one of those, for the last time."""
+        self.days._clear = self.later
+        return day in self.found
+
+    @property
+    def stop(self) -> int:
+        """The day after them."""
+        return self.found.stop
+
+
+def test_another_thread_may_ask_for_later_days_meanwhile() -> None:
+    """No day is passed over that nobody has looked at."""
+    begin = datetime(2026, 11, 10, tzinfo=UTC)
+    end = datetime(2026, 11, 20, tzinfo=UTC)
+    rule = Rule(Kind.WINDOW, "ten-days", begin, end)
+    early = BERLIN._replace(windows=(rule,), closes_early=timedelta(days=2))
+    days = Days(early, early.zone)
+    shortened = end.toordinal() - 2
+    days._clear = Replaced(  # type: ignore[assignment]  # as another thread stores it
+        days,
+        found=range(shortened + 1, shortened + 2),
+        later=range(shortened + 20, shortened + 30),
+    )
+    assert days.open(shortened) == 0
 
 
 def test_closes_early_is_real_time() -> None:
