@@ -13,7 +13,7 @@ from krm_windows.emit import gate, names, state_metrics
 from krm_windows.emit.labels import metadata
 from krm_windows.emit.manifest import Manifest
 from krm_windows.escape.prometheus import pattern, template, text
-from krm_windows.gate.annotations import APART, ZONE_DATA
+from krm_windows.gate.annotations import APART, CAUSE, ZONE_DATA, Cause
 from krm_windows.plan.model import Plan
 from krm_windows.plan.triggers import Edge, Trigger
 
@@ -172,13 +172,10 @@ def _apart(plan: Plan) -> Rule:
 
     The run has failed, besides.
     """
-    reason = text(f".*{pattern(APART)}.*")
-    labels = f"policy={text(plan.policy)},closed_by=~{reason}"
-    annotated = f"{state_metrics.CLOSED_BY}{{{labels}}}"
     return _alert(
         plan,
         "KrmWindowsClocksApart",
-        f"max by ({_KINDS}) ({annotated})",
+        f"max by ({_KINDS}) ({_annotated(plan, _member(CAUSE, Cause.CLOCK_SKEW))})",
         0,
         f"{{policy}} does not open a target: {APART}",
     )
@@ -186,12 +183,10 @@ def _apart(plan: Plan) -> Rule:
 
 def _hook_failed(plan: Plan) -> Rule:
     """Alert where a target's annotation says that a hook's failure keeps it closed."""
-    reason = text(f'.*"reason": "{pattern("hooks.")}(beforeOpen|afterApply) failed: .*')
-    annotated = f"{state_metrics.CLOSED_BY}{{policy={text(plan.policy)},closed_by=~{reason}}}"
     return _alert(
         plan,
         "KrmWindowsHookFailed",
-        f"max by (policy) ({annotated})",
+        f"max by (policy) ({_annotated(plan, _member(CAUSE, Cause.HOOK_FAILED))})",
         0,
         "a hook of {policy} failed and keeps the targets closed although their window is open: "
         "their closed-by annotation names its Job",
@@ -199,22 +194,32 @@ def _hook_failed(plan: Plan) -> Rule:
 
 
 def _zone_data(plan: Plan) -> Rule:
-    """Alert once where an annotation says that the image has other zone rules than the timetable.
-
-    In the JSON of the annotation a reason's quotes are escaped, so that no reason looks like that
-    key.
-    """
-    # In the annotation the key follows another one: `, "zoneData": `.
-    key = text(f".*{pattern(f', {json.dumps(ZONE_DATA)}: ')}.*")
-    annotated = f"{state_metrics.CLOSED_BY}{{policy={text(plan.policy)},closed_by=~{key}}}"
+    """Alert once where an annotation says that the image has other zone rules."""
     return _alert(
         plan,
         "KrmWindowsZoneDataDiffers",
-        f"max by (policy) ({annotated})",
+        f"max by (policy) ({_annotated(plan, _member(ZONE_DATA))})",
         0,
         "the image of {policy} has different zone data for the coming year than its timetable, "
         "which is used",
     )
+
+
+def _annotated(plan: Plan, part: str) -> str:
+    """Return the series of the targets whose closed-by annotation of the policy has a part."""
+    labels = f"policy={text(plan.policy)},closed_by=~{text(f'.*{pattern(part)}.*')}"
+    return f"{state_metrics.CLOSED_BY}{{{labels}}}"
+
+
+def _member(key: str, value: str | None = None) -> str:
+    """Return how a key, perhaps with its value, is written in the JSON of the annotation.
+
+    It follows another one. A reason's quotes are escaped there, so that no reason looks like it.
+    """
+    member = f", {json.dumps(key)}: "
+    if value is not None:
+        member += json.dumps(value)
+    return member
 
 
 def _alert(

@@ -7,7 +7,7 @@ whose name its key is a digest of, and nobody but the gate wrote it.
 """
 
 from datetime import datetime, timedelta
-from enum import Enum, auto
+from enum import Enum, StrEnum, auto
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ except ImportError:
 HOLD = "krm-windows.dev/hold"
 CLOSED_BY, HOOKS = "closed-by.krm-windows.dev/", "hooks.krm-windows.dev/"
 ZONE_DATA = "zoneData"
+CAUSE = "cause"
 GENERATION = "generation"
 DIGITS = 16  # 64 bits: fewer were made to collide within seconds
 AHEAD = timedelta(minutes=10)  # the clock of another node, at most
@@ -38,8 +39,15 @@ _JOINED = ("ancient-changes", "before-first-apply")
 # What reading a text from the cluster raises where it is no JSON, or another thing than expected.
 UNREADABLE = (LookupError, TypeError, ValueError, OverflowError, RecursionError)
 
-# The reason in the annotation while `clocks.Clocks.are_apart`; an alert searches for it.
+# The reason in the annotation while `clocks.Clocks.are_apart`, in words.
 APART = "the clocks of a node and the API server differ by more than 60 s"
+
+
+class Cause(StrEnum):
+    """What else than the calendar keeps a target closed; `status` and alerts search for it."""
+
+    HOOK_FAILED = "HookFailed"
+    CLOCK_SKEW = "ClockSkew"
 
 
 class Writer(Enum):
@@ -67,7 +75,7 @@ class ClosedBy(NamedTuple):
 
     `adopted`: the target had been suspended by somebody else, which the policy has taken for
     its own. `zone_data`: how the image's zone data differs from the timetable's, in words; empty
-    where it does not.
+    where it does not. `cause`: what else than the calendar has closed, None where it was that.
     """
 
     policy: str
@@ -76,6 +84,7 @@ class ClosedBy(NamedTuple):
     until: datetime | None
     adopted: bool = False
     zone_data: str = ""
+    cause: Cause | None = None
 
 
 @lru_cache(8)  # a run writes the same on all targets, and another one finds it there
@@ -95,6 +104,7 @@ def read(text: str) -> ClosedBy | None:
             instant(said["until"]),
             said.get("adopted", False) is True,
             _remark(said.get(ZONE_DATA)),
+            _cause(said.get(CAUSE)),
         )
     except UNREADABLE:
         return None
@@ -115,6 +125,14 @@ def _remark(value: object) -> str:
     if isinstance(value, str) and value.isprintable():
         return value
     return ""
+
+
+def _cause(value: object) -> Cause | None:
+    """Read a cause; one that a later version may add is passed over."""
+    try:
+        return Cause(_text(value))
+    except (TypeError, ValueError):
+        return None
 
 
 def instant(value: object) -> datetime | None:

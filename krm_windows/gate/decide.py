@@ -7,6 +7,7 @@ from enum import Enum, auto
 from functools import cached_property
 
 from krm_windows.gate import bits, coverage
+from krm_windows.gate.annotations import Cause
 from krm_windows.gate.bits import DAY, FIRST_DAY, FULL, LAST_DAY
 from krm_windows.gate.coverage import NEVER
 from krm_windows.gate.recurrence import Recurrence
@@ -24,7 +25,8 @@ _SEARCHED_DAYS = _FAR.days + 2  # the first and the last of them in part
 class Decision:
     """What holds at an instant, and by which rules.
 
-    `since` and `until` are UTC, None if they are 400 days away or more.
+    `since` and `until` are UTC, None if they are 400 days away or more. `cause`: what else than the
+    calendar keeps closed, None if nothing does.
     """
 
     open: bool
@@ -32,6 +34,7 @@ class Decision:
     reason: str
     since: datetime | None
     until: datetime | None
+    cause: Cause | None = None
 
 
 def decide(timetable: Timetable, at: datetime) -> Decision:

@@ -10,7 +10,7 @@ from functools import partial
 from time import monotonic, sleep
 from typing import ClassVar, Protocol
 
-from krm_windows.gate.annotations import AHEAD, APART, DIGITS, digest
+from krm_windows.gate.annotations import AHEAD, APART, DIGITS, Cause, digest
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.jobs import Hook, Job, JobEnd
 from krm_windows.gate.kubernetes import REFUSED, ApiError, Cluster
@@ -78,10 +78,11 @@ class LogAction(StrEnum):
 
 @dataclass(frozen=True)
 class Permission:
-    """What a run may do, and what is wrong, if anything is."""
+    """What a run may do, and what is wrong, if anything is: in words, and for programs."""
 
     may: May
     problem: str = ""
+    cause: Cause | None = None
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,8 @@ class WithinPermission:
         """Say what to change, as `due_change` does; raise `ApiError` for what opens too early."""
         if self._shuts(decision):
             reason = self.permission.problem or _DUE
-            decision = replace(decision, open=False, reason=reason)
+            cause = self.permission.cause
+            decision = replace(decision, open=False, reason=reason, cause=cause)
         change = due_change(timetable, target, observed, decision, now)
         if not decision.open or target in timetable.released:
             return change  # hooks are for what a window opens
@@ -284,7 +286,8 @@ class Hooks:
         name, job = HookName.BEFORE_OPEN, note.job
         if note.stage in _FAILURES:
             name, job = HookName.AFTER_APPLY, note.check
-        return Permission(May.SHUT, f"hooks.{name} failed: Job {self.namespace}/{job}")
+        problem = f"hooks.{name} failed: Job {self.namespace}/{job}"
+        return Permission(May.SHUT, problem, Cause.HOOK_FAILED)
 
     def _begin_if_due(
         self,

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
 from typing import NamedTuple
 
 from krm_windows.gate import clocks
-from krm_windows.gate.annotations import APART
+from krm_windows.gate.annotations import APART, Cause
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.image import difference
 from krm_windows.gate.kubernetes import REFUSED, UNANSWERED, ApiError, Cluster
@@ -91,7 +91,11 @@ class Gate:
             time=now,
             policy=self.timetable.policy,
             cluster=self.timetable.cluster,
-            **asdict(decision),
+            open=decision.open,
+            rules=decision.rules,
+            reason=decision.reason,
+            since=decision.since,
+            until=decision.until,
         )
         return decision
 
@@ -251,7 +255,8 @@ class Gate:
         decided: here it is annotated as any other target is.
         """
         gated = self.timetable._replace(released=(), first_apply="Wait")
-        change = due_change(gated, target, observed, shut(APART), now)
+        decision = replace(shut(APART), cause=Cause.CLOCK_SKEW)
+        change = due_change(gated, target, observed, decision, now)
         # Of what is closed that changes the annotation, and no more.
         return Change(change.patch, Action.NOT_OPENED, f"not opened: {APART}")
 

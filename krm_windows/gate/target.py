@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeVar
 
 from krm_windows.gate.annotations import (
+    CAUSE,
     CLOSED_BY,
     GENERATION,
     HOLD,
@@ -358,7 +359,8 @@ def _closed_by(policy: str, decision: Decision, *more: tuple[str, object]) -> st
         "since": decision.since,
         "until": decision.until,
     }
-    said |= {key: value for key, value in more if value}
+    # For `status` and the alerts, which must not read it out of the reason.
+    said |= {key: value for key, value in ((CAUSE, decision.cause), *more) if value}
     return json.dumps(said, default=datetime.isoformat)
 
 

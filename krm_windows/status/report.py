@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from krm_windows.emit import names
-from krm_windows.gate.annotations import APART, HOLD, ClosedBy
+from krm_windows.gate.annotations import HOLD, Cause, ClosedBy
 from krm_windows.gate.decide import Decision, decide
 from krm_windows.gate.objects import dig
 from krm_windows.gate.target import Observed, believed_annotations, due_change, observe
@@ -248,7 +248,7 @@ class _Judge:
             by,
             since=first.since,
             until=first.until,
-            clocks_apart=first.reason == APART,
+            clocks_apart=first.cause is Cause.CLOCK_SKEW,
             zone_data=zone_data,
             lifted=not others,
         )
@@ -260,7 +260,7 @@ class _Judge:
         """
         edges = (self.decision.since, self.decision.until)
         is_of_now = self.decision.open and (said.since, said.until) == edges
-        return is_of_now or said.reason == APART
+        return is_of_now or said.cause is Cause.CLOCK_SKEW
 
 
 def _state(*, shut: bool) -> Wanted:

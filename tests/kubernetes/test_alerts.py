@@ -15,7 +15,7 @@ import pytest
 import yaml
 from calls import POLICY, call, wire
 
-from krm_windows.gate.annotations import APART
+from krm_windows.gate.annotations import APART, Cause
 
 RESYNC, OPENS, CLOSES, EDGE = (
     "week-resync",
@@ -79,14 +79,19 @@ def failed(name: str, start: int) -> Series:
 
 SUCCESS = cron_job("status_last_successful_time")
 MARK = target("closed_by_info", f',policy="{NAMESPACE}/week",closed_by="…"')
-MARK_APART = MARK.replace("…", f'{{\\"reason\\": \\"{APART}\\"}}')
-MARK_ZONES = MARK.replace("…", '{\\"reason\\": \\"closed\\", \\"zoneData\\": \\"other data\\"}')
-MARK_REASON = MARK.replace(
-    "…", json.dumps(json.dumps({"reason": 'it says: , "zoneData": nothing'}))[1:-1]
+
+
+def marked(**said: str) -> str:
+    """Return the series of a target whose closed-by annotation says this."""
+    return MARK.replace("…", json.dumps(json.dumps(said))[1:-1])
+
+
+MARK_APART = marked(reason="closed", cause=Cause.CLOCK_SKEW)
+MARK_ZONES = marked(reason="closed", zoneData="other data")
+MARK_REASON = marked(
+    reason=f'hooks.afterApply failed: {APART}, "zoneData": nothing, "cause": "HookFailed"'
 )
-MARK_HOOK = MARK.replace(
-    "…", json.dumps(json.dumps({"policy": "a", "reason": "hooks.afterApply failed: Job a/b"}))[1:-1]
-)
+MARK_HOOK = marked(policy="a", reason="closed", cause=Cause.HOOK_FAILED)
 EVERY_QUARTER = " ".join(f"{minute * 60}x14" for minute in range(0, 150, 15))
 
 
@@ -255,7 +260,7 @@ CASES = {
             50: set(),
         },
     ),
-    "a reason speaks of zone data": Case(
+    "a reason speaks of what only a key says": Case(
         {SUCCESS: EVERY_QUARTER, target("suspended"): "1x200", MARK_REASON: "1x200"},
         {10: set(), 50: set()},
     ),

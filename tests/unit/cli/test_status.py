@@ -275,6 +275,7 @@ def test_clocks_that_are_apart(status: Status, at: str, policy: str) -> None:
     It is reported, and no good state, whatever should hold.
     """
     said = {"policy": "flux-system/week", "reason": APART, "since": None, "until": None}
+    said["cause"] = "ClockSkew"
     shut = thing(suspend=True, notes={annotation("flux-system/week"): json.dumps(said)})
     code, printed = status(at, shut, policy=policy)
     assert (code, row(printed)[3]) == (1, f"this policy: {APART}")

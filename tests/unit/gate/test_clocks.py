@@ -18,7 +18,7 @@ import zoned
 from api_server import Api, closed_by, kustomization
 
 from krm_windows.gate import events, hooks
-from krm_windows.gate.annotations import APART, annotation, read
+from krm_windows.gate.annotations import APART, Cause, annotation, read
 from krm_windows.gate.clocks import MOST, Clocks, skew
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster
@@ -170,7 +170,7 @@ def test_the_annotation_and_an_event_say_why(
     assert node.suspended()
     said = read(str(dig(node.api.object("apps"), "metadata", "annotations", OURS)))
     assert said is not None
-    assert said.reason == APART
+    assert (said.reason, said.cause) == (APART, Cause.CLOCK_SKEW)
     assert len(node.api.bodies) == 1
     written = [thing for path, thing in node.api.objects.items() if "/events/" in path]
     assert [(each["type"], each["reason"]) for each in written] == [("Warning", "WindowNotOpened")]

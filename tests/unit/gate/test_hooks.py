@@ -120,6 +120,7 @@ def test_a_failure_aborts(lab: Lab) -> None:
     [name, _] = lab.api.jobs()
     said = json.loads(str(dig(lab.api.object("apps"), "metadata", "annotations", OURS)))
     assert said["reason"] == f"hooks.beforeOpen failed: Job maintenance/{name}"
+    assert said["cause"] == "HookFailed"
     assert (said["since"], said["until"]) == (
         "2026-11-20T08:00:00+00:00",
         "2026-11-20T12:00:00+00:00",

@@ -176,6 +176,7 @@ def test_a_failure_closes(plant: Plant) -> None:
     said = json.loads(str(plant.notes()[OURS]))
     job = plant.api.jobs()[1]
     assert said["reason"] == f"hooks.afterApply failed: Job maintenance/{job}"
+    assert said["cause"] == "HookFailed"
     for _ in range(2):
         assert not plant.run(text=WHOLE)
     plant.forget_jobs()
