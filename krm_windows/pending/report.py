@@ -158,7 +158,7 @@ def _opening(decision: Decision, row: Row) -> Opening:
         return Opening(is_open=True)
     # A hold, a person, or another policy that is closed as well.
     if row.suspension is not None and not row.suspension.lifted:
-        return Opening(kept_by=row.suspension.by)
+        return Opening(kept_by=row.suspension.words)
     # The next run of the gate opens it.
     if decision.open:
         return Opening(is_open=True)

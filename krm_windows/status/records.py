@@ -49,8 +49,11 @@ def _failure(failure: Failure | None, tz: tzinfo) -> Record | None:
 
 def _target(row: Row, tz: tzinfo) -> Record:
     target = row.target
-    # Nobody, since and until no instant, keeps shut what is open.
-    by = row.suspension or Suspension("")
+    # Nobody, since and until no instant, keeps closed what is open.
+    since = until = None
+    if row.suspension:
+        since = row.suspension.since
+        until = row.suspension.until
     return {
         "group": target.group,
         "kind": target.kind,
@@ -59,7 +62,20 @@ def _target(row: Row, tz: tzinfo) -> Record:
         "state": row.state,
         "wanted": row.wanted,
         "asWanted": row.as_wanted,
-        "suspendedBy": by.by or None,
-        "since": stamp_or_none(by.since, tz),
-        "until": stamp_or_none(by.until, tz),
+        "suspendedBy": _suspender(row.suspension),
+        "since": stamp_or_none(since, tz),
+        "until": stamp_or_none(until, tz),
     }
+
+
+def _suspender(suspension: Suspension | None) -> Record | None:
+    """Return who keeps a target closed, without the keys that say nothing of it."""
+    if suspension is None:
+        return None
+    said = {
+        "policy": suspension.policy,
+        "reason": suspension.reason,
+        "cause": suspension.cause,
+        "adopted": suspension.adopted,
+    }
+    return {"kind": suspension.kind} | {key: value for key, value in said.items() if value}

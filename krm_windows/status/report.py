@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Literal
 
 from krm_windows.emit import names
@@ -20,25 +21,68 @@ Wanted = Literal["open", "closed"]
 State = Literal[Wanted, "missing"]
 
 
+class Suspender(StrEnum):
+    """What keeps a target closed."""
+
+    PERSON = "Person"
+    HOLD = "Hold"
+    POLICY = "Policy"
+    EDGE = "Edge"
+    """A CronJob of the actuator `Kubectl`, or a person: it writes no annotation."""
+    UNREADABLE = "Unreadable"
+    """Nothing is known: the object cannot be read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Suspension:
-    """Who keeps a target shut, in words.
+    """Who keeps a target closed.
 
     `since` and `until` are UTC, from the closed-by annotation, None without one.
     """
 
-    by: str
+    kind: Suspender
+    policy: str = ""
+    """As `namespace/name`, perhaps a former name of the policy that is judged; empty for others."""
+    reason: str = ""
+    """Why, as far as that says more than the calendar; of a hold, what the person wrote."""
+    cause: Cause | None = None
+    """What else than the calendar a policy keeps it closed for.
+
+    With `CLOCK_SKEW` no run can say what it should be.
+    """
+    is_own: bool = False
+    """Whether the policy is the one that is judged."""
+    adopted: bool = False
+    """Whether somebody else suspended it, and the policy takes that for its own."""
     since: datetime | None = None
     until: datetime | None = None
-    clocks_apart: bool = False
-    """Whether a run kept it shut, as one of two clocks is wrong.
-
-    No run can say what it should be.
-    """
     zone_data: str = ""
     """How the zone data of this policy's image differs from the timetable's, by the annotation."""
     lifted: bool = False
-    """Whether the policy lifts it when it opens: nobody else keeps the target shut, too."""
+    """Whether the policy lifts it when it opens: nobody else keeps the target closed, too."""
+
+    @property
+    def words(self) -> str:
+        """Say it to a person; a reason may have several lines."""
+        if self.kind is Suspender.POLICY:
+            return self._words_of_policy()
+        if self.kind is Suspender.HOLD:
+            return f"held: {self.reason}"
+        if self.kind is Suspender.UNREADABLE:
+            return f"cannot be read: {self.reason}"
+        if self.kind is Suspender.EDGE:
+            return "an edge, or a person"
+        return "a person"
+
+    def _words_of_policy(self) -> str:
+        words = f"policy {self.policy}"
+        if self.is_own:
+            words = "this policy"
+        if self.adopted:
+            words += ", adopted"
+        if self.reason:
+            words += f": {self.reason}"
+        return words
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +226,7 @@ class _Judge:
             observed = observe(target, thing)
         except ValueError as error:
             # What the gate refuses to read it leaves as it is: its field is taken for unset.
-            unread = Suspension(f"cannot be read: {error}")
+            unread = Suspension(Suspender.UNREADABLE, reason=str(error))
             return Row(target, "open", self._wanted(target), as_wanted=False, suspension=unread)
         turned = self._turned(target, observed)
         if not observed.suspended:
@@ -193,8 +237,8 @@ class _Judge:
         if turned is not None:
             wanted = _state(shut=turned)
         by = self._suspension(target, observed)
-        # One of two clocks is wrong: that it stays shut is no sign of health.
-        as_wanted = turned is None and not by.clocks_apart
+        # One of two clocks is wrong: that it stays closed is no sign of health.
+        as_wanted = turned is None and by.cause is not Cause.CLOCK_SKEW
         return Row(target, "closed", wanted, as_wanted, by)
 
     def _turned(self, target: Target, observed: Observed) -> bool | None:
@@ -214,10 +258,10 @@ class _Judge:
         """Say whose a suspension is: a hold's, else that of the policy that closes it now."""
         if not self.runs_gate:
             # An edge lifts whatever it finds.
-            return Suspension("an edge, or a person", lifted=True)
+            return Suspension(Suspender.EDGE, lifted=True)
         # A hold is of a person, and comes before all policies.
         if HOLD in observed.annotations:
-            return Suspension(f"held: {observed.annotations[HOLD]}")
+            return Suspension(Suspender.HOLD, reason=observed.annotations[HOLD])
         said = believed_annotations(observed, self.at)
         if said:
             return self._by_annotations(said)
@@ -225,30 +269,34 @@ class _Judge:
         # same.
         change = due_change(self.timetable, target, observed, self.decision, self.at)
         if change.patch:
-            return Suspension("this policy, adopted", lifted=True)
-        return Suspension("a person")
+            policy = self.timetable.policy
+            return Suspension(Suspender.POLICY, policy, is_own=True, adopted=True, lifted=True)
+        return Suspension(Suspender.PERSON)
 
     def _by_annotations(self, said: Sequence[ClosedBy]) -> Suspension:
-        """Say which policy keeps it shut now: this one while it is closed, else another."""
+        """Say which policy keeps it closed now: this one while it is closed, else another."""
         own = self.timetable.own_names
         mine = [each for each in said if each.policy in own]
         others = [each for each in said if each.policy not in own]
         ranked = [*mine, *others]
-        # While this policy is open, it is another that keeps it shut.
+        # While this policy is open, it is another that keeps it closed.
         if self.decision.open:
             ranked = [*others, *mine]
         first = ranked[0]
-        by = "this policy"
-        if first.policy not in own:
-            by = f"policy {first.policy}"
+        reason = ""
+        cause = None
         if self._is_worth_reporting(first):
-            by += f": {first.reason}"
+            reason = first.reason
+            cause = first.cause
         zone_data = next((each.zone_data for each in mine if each.zone_data), "")
         return Suspension(
-            by,
+            Suspender.POLICY,
+            first.policy,
+            reason,
+            cause,
+            is_own=first.policy in own,
             since=first.since,
             until=first.until,
-            clocks_apart=first.cause is Cause.CLOCK_SKEW,
             zone_data=zone_data,
             lifted=not others,
         )

@@ -81,7 +81,7 @@ def _cells(report: Report, row: Row, at: datetime) -> tuple[str, ...]:
     who = since = until = ""
     if row.suspension:
         # A person may have written a reason over several lines.
-        who = " ".join(row.suspension.by.split())
+        who = " ".join(row.suspension.words.split())
         since = _edge(row.suspension.since, tz)
         until = _edge(row.suspension.until, tz)
     # Nobody notes when a target was opened: it was with the policy.

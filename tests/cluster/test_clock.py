@@ -47,7 +47,9 @@ def test_a_clock_that_is_ahead_opens_nothing(env: Environment) -> None:
     assert "WindowNotOpened" in reasons(env)
     code, found, _ = status(env)
     [target] = found["targets"]
-    assert (code, target["suspendedBy"]) == (1, f"this policy: {APART}")
+    policy = {"kind": "Policy", "policy": f"{env.name}/windows"}
+    by = policy | {"reason": APART, "cause": "ClockSkew"}
+    assert (code, target["suspendedBy"]) == (1, by)
     env.eventually_open()
     assert since(opens) > 0
     # An Event is written after the target is patched.

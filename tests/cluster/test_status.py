@@ -21,8 +21,8 @@ def status(
     return env.ask("status", *options, config=config)
 
 
-def row(found: Object) -> tuple[str, str, str | None]:
-    """Return what the only target is, what it should be, and who keeps it shut."""
+def row(found: Object) -> tuple[str, str, object]:
+    """Return what the only target is, what it should be, and who keeps it closed."""
     [target] = found["targets"]
     return target["state"], target["wanted"], target["suspendedBy"]
 
@@ -36,10 +36,14 @@ def test_it_says_whose_suspension_it_is(env: Environment) -> None:
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()
     code, found, said = status(env)
-    assert (code, row(found), said) == (0, ("closed", "closed", "this policy"), "")
+    by = {"kind": "Policy", "policy": f"{env.name}/windows"}
+    assert (code, row(found), said) == (0, ("closed", "closed", by), "")
     assert found["targets"][0]["until"] == found["wanted"]["until"]
     env.api.patch("kustomizations", env.name, APPS, HOLD)
-    assert row(status(env)[1])[2] == "held: anna: the press is being repaired"
+    assert row(status(env)[1])[2] == {
+        "kind": "Hold",
+        "reason": "anna: the press is being repaired",
+    }
     env.api.patch("kustomizations", env.name, APPS, {"spec": {"suspend": False}}, manager="flux")
     code, found, _ = status(env)
     assert (code, row(found)) == (1, ("open", "closed", None))

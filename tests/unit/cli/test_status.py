@@ -38,6 +38,7 @@ OTHERS = {
 }
 HOLD = {"krm-windows.dev/hold": "anna: the press is being repaired"}
 LABEL = {"krm-windows.dev/policy": "flux-system.week"}
+THIS_POLICY: dict[str, object] = {"kind": "Policy", "policy": "flux-system/week"}
 Thing = dict[str, object]
 Status = Callable[..., tuple[int, str]]
 
@@ -198,7 +199,7 @@ def test_other_zone_data_in_the_image(status: Status) -> None:
         }
         code, printed = status(CLOSED, thing(suspend=True, notes=notes), options=("-o", "json"))
         assert (code, json.loads(printed)["zoneData"]) == (0, None)
-        assert json.loads(printed)["targets"][0]["suspendedBy"] == "this policy"
+        assert json.loads(printed)["targets"][0]["suspendedBy"] == THIS_POLICY
 
 
 def test_json(status: Status) -> None:
@@ -232,6 +233,28 @@ def test_json(status: Status) -> None:
             "until": None,
         }
     ]
+
+
+ADOPTING = POLICY + "  adoptUntil: 2027-01-01\n"
+
+
+@pytest.mark.parametrize(
+    ("at", "notes", "by", "policy"),
+    [
+        (CLOSED, OURS, THIS_POLICY, POLICY),
+        (OPEN, OTHERS, {"kind": "Policy", "policy": "shop/nights"}, POLICY),
+        (OPEN, HOLD, {"kind": "Hold", "reason": HOLD["krm-windows.dev/hold"]}, POLICY),
+        (OPEN, None, {"kind": "Person"}, POLICY),
+        (OPEN, None, THIS_POLICY | {"adopted": True}, ADOPTING),
+    ],
+)
+def test_who_keeps_it_closed_is_a_value(
+    status: Status, at: str, notes: object, by: dict[str, object], policy: str
+) -> None:
+    """No program has to read a sentence; what is absent has no key."""
+    found = thing(suspend=True, notes=notes)
+    _, printed = status(at, found, options=("-o", "json"), policy=policy)
+    assert json.loads(printed)["targets"][0]["suspendedBy"] == by
 
 
 def test_the_last_run_is_the_newest(status: Status) -> None:
@@ -281,7 +304,8 @@ def test_clocks_that_are_apart(status: Status, at: str, policy: str) -> None:
     assert (code, row(printed)[3]) == (1, f"this policy: {APART}")
     _, printed = status(at, shut, options=("-o", "json"), policy=policy)
     found = json.loads(printed)["targets"][-1]
-    assert (found["asWanted"], found["suspendedBy"]) == (False, f"this policy: {APART}")
+    by = THIS_POLICY | {"reason": APART, "cause": "ClockSkew"}
+    assert (found["asWanted"], found["suspendedBy"]) == (False, by)
 
 
 def test_a_hook_that_failed(status: Status) -> None:
@@ -292,8 +316,9 @@ def test_a_hook_that_failed(status: Status) -> None:
     why = "hooks.afterApply failed: Job line/week-after-apply-1"
     edges = {"since": "2026-11-23T07:00:00+00:00", "until": "2026-11-26T16:00:00+00:00"}
     before = {"since": "2026-11-19T16:00:00+00:00", "until": "2026-11-23T07:00:00+00:00"}
-    for known, by in ((edges, f"this policy: {why}"), (before, "this policy")):
-        said = {"policy": "flux-system/week", "reason": why, **known}
+    failed = THIS_POLICY | {"reason": why, "cause": "HookFailed"}
+    for known, by in ((edges, failed), (before, THIS_POLICY)):
+        said = {"policy": "flux-system/week", "reason": why, "cause": "HookFailed", **known}
         shut = thing(suspend=True, notes={annotation("flux-system/week"): json.dumps(said)})
         code, printed = status(OPEN, shut, options=("-o", "json"))
         found = json.loads(printed)
