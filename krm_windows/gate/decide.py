@@ -110,8 +110,10 @@ class Rank(Enum):
     FREEZES = auto()
     WINDOWS = auto()
 
-
-_OPENING = (Rank.OPENING_OVERRIDES, Rank.WINDOWS)
+    @property
+    def opens(self) -> bool:
+        """Whether its rules open what they cover; else they close it."""
+        return self in (Rank.OPENING_OVERRIDES, Rank.WINDOWS)
 
 
 def _ranked(timetable: Timetable) -> Iterator[tuple[Rank, tuple[Rule, ...]]]:
@@ -140,7 +142,6 @@ class _RulesOfRank:
         tz: Zone,
     ) -> None:
         self.rank = rank
-        self.opens = rank in _OPENING
         self._tz = tz
         self._recurring: list[Rule] = []
         self._once: list[Rule] = []
@@ -256,7 +257,7 @@ class Days:
                 break  # the ranks below have no say on this day
             covered = rules.on_day(day) & left
             left &= ~covered
-            if rules.opens:
+            if rules.rank.opens:
                 opened |= covered
             if rules.rank is Rank.OPENING_OVERRIDES:
                 overridden = covered
