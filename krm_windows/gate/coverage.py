@@ -308,9 +308,9 @@ def _end(ends: End, begin: datetime, tz: Zone) -> datetime | None:
     if not isinstance(ends, time):
         raise TypeError(f"no end is of type {type(ends).__name__}")
     same_day = datetime.combine(shown, ends)
-    if same_day > shown:  # 22:00 to 04:00 ends on the next day
+    if same_day > shown:
         return same_day
-    return _later(same_day, timedelta(days=1))
+    return _later(same_day, timedelta(days=1))  # 22:00 to 04:00 ends on the next day
 
 
 def _later(moment: datetime, span: timedelta) -> datetime | None:
