@@ -36,7 +36,7 @@ def main(
     `run` is what updates the targets, `clock` gives the time. With `--leave-to-next` it tries again
     after each of the `pauses`, in seconds; what cannot be done then is logged, and no failure: the
     next run does it, or fails (docs/decisions/0028-the-apply-job-does-not-fail.md). With `--digest`
-    it waits so many seconds, at most `patience`, for the files that it is to decide by.
+    it first waits until its files are those of that digest, for at most `patience` seconds.
     """
     options = _options()
     if options.at:
@@ -60,7 +60,7 @@ def main(
         gate.announce()
         done = once()
     if options.leave_to_next and not done:
-        gate.log(left="to the next run")
+        gate.log(action="Retry", message="retrying in the next run")
         done = True
     return _exit_code(well=done and is_sound)
 
@@ -81,11 +81,12 @@ def _await_files(digest: str, patience: float) -> None:
     """
     if _digest() == digest:
         return
-    log(waits="for the ConfigMap that this Job was created with")
+    log(action="Wait", message="waiting for the ConfigMap that this Job was created with")
     end = monotonic() + patience
     while _digest() != digest:
         if monotonic() >= end:
-            log(runs="with another ConfigMap than the one this Job was created with")
+            message = "continuing with another ConfigMap than the one this Job was created with"
+            log(action="Continue", message=message)
             return
         sleep(_POLL)
     # The program may be another one, too: nothing of the old one stays in memory.

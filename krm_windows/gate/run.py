@@ -153,7 +153,7 @@ class Gate:
         for target, outcome in cluster.each(targets, self._update):
             for report in outcome.reports:
                 change = report.change
-                self.log(target=str(target), **{change.action.log_key: change.words})
+                self.log(target=str(target), action=change.action, message=change.words)
                 self.reports(report)
             if outcome.error:
                 self.log(target=str(target), error=outcome.error)

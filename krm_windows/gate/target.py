@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import Enum, auto
+from enum import StrEnum
 from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeVar
 
@@ -34,24 +34,17 @@ _ANNOTATIONS = ("metadata", "annotations")
 T = TypeVar("T")
 
 
-class Action(Enum):
-    """What is done to a target, or why it is left as it is."""
+class Action(StrEnum):
+    """What is done to a target, or why it is left as it is, by its word in the log."""
 
-    NONE = auto()
-    CLOSED = auto()
-    OPENED = auto()
-    ANNOTATED = auto()
-    HELD = auto()  # by the annotation `hold`
-    LEFT_TO_PERSON = auto()  # who has suspended it
-    LEFT_TO_POLICY = auto()  # another one, which keeps it closed
-    NOT_OPENED = auto()  # as clocks are apart
-
-    @property
-    def log_key(self) -> str:
-        """The key under which the log has it."""
-        if self in _WORDS:
-            return "done"
-        return "left"
+    NONE = "None"
+    CLOSED = "Closed"
+    OPENED = "Opened"
+    ANNOTATED = "Annotated"
+    HELD = "Held"  # by the annotation `hold`
+    LEFT_TO_PERSON = "LeftToPerson"  # who has suspended it
+    LEFT_TO_POLICY = "LeftToPolicy"  # another one, which keeps it closed
+    NOT_OPENED = "NotOpened"  # as clocks are apart
 
 
 _WORDS = {
@@ -308,7 +301,9 @@ class _Case:
         words = _WORDS[action]
         # Our annotation on what is not suspended: somebody lifted the suspension alone.
         if self._is_ours and not self.observed.suspended:
-            words = f"a person resumed it: {words}"
+            if action is Action.CLOSED:
+                words = "closed again"
+            words += ": a person had resumed it"
         if action is Action.ANNOTATED:
             return Change({"metadata": metadata}, action, words)
         patch = {"metadata": metadata, **_nested(self.target.field, suspend)}

@@ -457,7 +457,7 @@ class Environment:
 
     def says(self, words: str) -> bool:
         """Say whether a Job logged these words about a target."""
-        keys = ("done", "left", "message", "error")
+        keys = ("message", "error")
         return any(words in str(line.get(key)) for line in self.log() for key in keys)
 
     def eventually_says(self, words: str) -> float:

@@ -49,7 +49,8 @@ def latencies(env: Environment, begin: datetime) -> list[float]:
     for log in (LOGS / "jobs").glob(f"{env.name}_p*"):
         for line in log.read_text().splitlines():
             when = datetime.fromisoformat(line[:26] + "+00:00")
-            if '"done"' in line and when > begin:
+            is_written = '"action": "Closed"' in line or '"action": "Opened"' in line
+            if is_written and when > begin:
                 found.append(when.second + when.microsecond / 1e6)
     return found
 
@@ -100,9 +101,9 @@ def close_many(env: Environment) -> None:
     env.kubectl("apply", "--server-side", "--kustomize", str(env.tree / "all"))
     assert since(closing.closes) < 0, "the edge was over before the policy was applied"
     sleep_until(closing.closes)
-    eventually("all are closed", lambda: len(logged(env, '"done": "closed')) >= TARGETS)
+    eventually("all are closed", lambda: len(logged(env, '"action": "Closed"')) >= TARGETS)
     first = min(logged(env, '"open": false'))
-    last = max(logged(env, '"done": "closed'))
+    last = max(logged(env, '"action": "Closed"'))
     starts, ends = (when - closing.closes.timestamp() for when in (first, last))
     print(
         f"{TARGETS} targets, one edge   decided after {starts:.1f} s, "

@@ -113,7 +113,7 @@ def test_a_slow_run_does_not_open_after_the_close(env: Environment) -> None:
         os.kill(pid, signal.SIGCONT)
     eventually("they all end", lambda: not any(Path(f"/proc/{pid}").exists() for pid in caught))
     assert env.closed()
-    assert not logged(env, opening, '"done": "opened"')
+    assert not logged(env, opening, '"action": "Opened"')
 
 
 def catch_runs(env: Environment, opening: Window) -> list[int]:

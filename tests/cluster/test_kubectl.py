@@ -57,7 +57,7 @@ def test_from_gate_to_kubectl_while_closed(env: Environment) -> None:
     eventually("apps is resumed", lambda: not env.suspended())
     assert env.annotated()
     env.policy(windows)
-    env.eventually_says("a person resumed it: closed")
+    env.eventually_says("closed again: a person had resumed it")
     env.policy({**windows, "state": "Open"})
     env.eventually_open()
 

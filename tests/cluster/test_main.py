@@ -68,7 +68,7 @@ def test_the_log_of_a_run_says_what_it_did(env: Environment) -> None:
     shown = env.kubectl("logs", selector, "--tail=-1")
     assert '"reason": "freezes.audit: Audit"' in shown
     assert f'"policy": "{env.name}/windows"' in shown
-    assert '"done": "closed"' in shown
+    assert '"action": "Closed"' in shown
 
 
 @pytest.mark.long

@@ -54,7 +54,7 @@ def test_a_resume_while_closed_is_closed_again(env: Environment) -> None:
     env.eventually_closed()
     env.api.patch("kustomizations", env.name, APPS, {"spec": {"suspend": False}}, manager="flux")
     note("open where closed was wanted: resumed by a person, interval 1m", env.eventually_closed())
-    env.eventually_says("a person resumed it: closed")
+    env.eventually_says("closed again: a person had resumed it")
 
 
 def test_suspending_the_parent_changes_nothing(env: Environment) -> None:

@@ -88,7 +88,7 @@ def test_they_are_logged_in_their_order(api: Api, run_once: RunOnce) -> None:
             api.fault("GET", target.name, slow(0.05))
     log: list[dict[str, object]] = []
     assert run_once(SHUT._replace(targets=MANY), log)
-    assert [line["target"] for line in log if "done" in line] == [str(target) for target in MANY]
+    assert [line["target"] for line in log if "action" in line] == [str(target) for target in MANY]
 
 
 def test_what_the_server_has_closed_costs_nothing(api: Api, cluster: Cluster) -> None:

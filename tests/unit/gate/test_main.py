@@ -128,7 +128,7 @@ def test_what_is_left_to_the_next_run(
     api.fault("PATCH", "infra", *[status(403)] * faults)
     code, log = gate("--leave-to-next")
     assert (code, len(failures(log))) == (0, runs)
-    assert ({"left": "to the next run"} in log) == left
+    assert ({"action": "Retry", "message": "retrying in the next run"} in log) == left
 
 
 @pytest.mark.parametrize(
@@ -235,8 +235,11 @@ def test_files_that_never_come(gate: Program, found: str | None) -> None:
     code, log = gate("--digest", "mine")
     assert code == 0
     assert log[:2] == [
-        {"waits": "for the ConfigMap that this Job was created with"},
-        {"runs": "with another ConfigMap than the one this Job was created with"},
+        {"action": "Wait", "message": "waiting for the ConfigMap that this Job was created with"},
+        {
+            "action": "Continue",
+            "message": "continuing with another ConfigMap than the one this Job was created with",
+        },
     ]
 
 

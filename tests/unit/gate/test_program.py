@@ -279,7 +279,11 @@ def test_a_person_who_resumes_is_in_the_log(
     api.add("apps", {"suspend": False}, annotations={OURS: ANNOTATION})
     assert run_once(SHUT)
     assert state(api, "apps") == (True, {OURS})
-    done = {"target": "Kustomization flux-system/apps", "done": "a person resumed it: closed"}
+    done = {
+        "target": "Kustomization flux-system/apps",
+        "action": "Closed",
+        "message": "closed again: a person had resumed it",
+    }
     assert done in [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
@@ -463,8 +467,8 @@ def test_run_closes(api: Api, run: Run) -> None:
     assert [state(api, name)[0] for name in ("infra", "apps")] == [True, True]
     assert [list(line) for line in log] == [
         ["time", "policy", "cluster", "open", "rules", "reason", "since", "until"],
-        ["target", "done"],
-        ["target", "done"],
+        ["target", "action", "message"],
+        ["target", "action", "message"],
         ["failed", "skewSeconds"],
     ]
     skew = log[-1]["skewSeconds"]
@@ -524,7 +528,7 @@ def test_run_and_leave_to_the_next(api: Api, run: Run) -> None:
     """What runs at once tries three times, says what it could not do, and is no failure."""
     api.fault("PATCH", "infra", *[status(403)] * 3)
     code, log = run(text(SHUT), "--leave-to-next")
-    assert (code, log[-1]) == (0, {"left": "to the next run"})
+    assert (code, log[-1]) == (0, {"action": "Retry", "message": "retrying in the next run"})
     assert [line["failed"] for line in log if "failed" in line] == [
         ["Kustomization flux-system/infra"]
     ] * 3
@@ -584,13 +588,16 @@ def test_it_waits_for_the_files_that_it_is_to_decide_by(api: Api, run: Run, tmp_
     (folder / "digest").write_text("old")
 
     def come(line: dict[str, object]) -> None:
-        if "waits" in line:
+        if line.get("action") == "Wait":
             (folder / "timetable.json").write_text(text(SHUT))
             (folder / "digest").write_text("new")
 
     code, log = run(text(ALWAYS), "--digest", "new", said=come)
     assert code == 0
-    assert log[0] == {"waits": "for the ConfigMap that this Job was created with"}
+    assert log[0] == {
+        "action": "Wait",
+        "message": "waiting for the ConfigMap that this Job was created with",
+    }
     assert log[1]["open"] is False
     assert state(api, "infra") == (True, {OURS})
 
@@ -604,7 +611,10 @@ def test_it_does_not_wait_for_ever_for_its_files(
         (tmp_path / "gate" / "digest").write_text(there)
     code, log = run(text(SHUT), "--digest", "mine")
     assert code == 0
-    assert log[1] == {"runs": "with another ConfigMap than the one this Job was created with"}
+    assert log[1] == {
+        "action": "Continue",
+        "message": "continuing with another ConfigMap than the one this Job was created with",
+    }
     assert state(api, "infra") == (True, {OURS})
 
 

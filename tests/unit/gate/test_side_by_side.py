@@ -59,7 +59,7 @@ def test_six_runs_do_what_one_does(
         assert (
             annotation("flux-system/p") in api.object(name)["metadata"].get("annotations", {})
         ) is (timetable is SHUT)
-    assert len([line for line in log if "done" in line]) == len(TARGETS)
+    assert len([line for line in log if "action" in line]) == len(TARGETS)
 
 
 def test_two_runs_share_the_targets_of_an_edge(api: Api, port: int, account: Path) -> None:

@@ -11,7 +11,7 @@ from api_server import closed_by
 from krm_windows.gate.annotations import HOLD, annotation
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.objects import dig
-from krm_windows.gate.target import Action, due_change, observe
+from krm_windows.gate.target import due_change, observe
 from krm_windows.gate.timetable import Target, Timetable
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -107,8 +107,20 @@ def patch(
     [
         (CLOSED, None, {}, patch({**ANNOTATED}, suspend=True), "closed"),
         (CLOSED, False, {}, patch({**ANNOTATED}, suspend=True), "closed"),
-        (CLOSED, False, ANNOTATED, patch({}, suspend=True), "a person resumed it: closed"),
-        (CLOSED, False, STALE, patch({**ANNOTATED}, suspend=True), "a person resumed it: closed"),
+        (
+            CLOSED,
+            False,
+            ANNOTATED,
+            patch({}, suspend=True),
+            "closed again: a person had resumed it",
+        ),
+        (
+            CLOSED,
+            False,
+            STALE,
+            patch({**ANNOTATED}, suspend=True),
+            "closed again: a person had resumed it",
+        ),
         (CLOSED, False, HELD, patch({**ANNOTATED}, suspend=True), "closed"),
         (CLOSED, False, THEIRS, patch({**ANNOTATED, OTHER: None}, suspend=True), "closed"),
         (CLOSED, True, ANNOTATED, {}, ""),
@@ -120,8 +132,14 @@ def patch(
         (CLOSED, True, HELD, {}, "left closed by a person"),
         (OPEN, None, {}, {}, ""),
         (OPEN, False, {}, {}, ""),
-        (OPEN, False, ANNOTATED, patch({OURS: None}), "a person resumed it: annotation updated"),
-        (OPEN, False, OLD, patch({FORMER: None}), "a person resumed it: annotation updated"),
+        (
+            OPEN,
+            False,
+            ANNOTATED,
+            patch({OURS: None}),
+            "annotation updated: a person had resumed it",
+        ),
+        (OPEN, False, OLD, patch({FORMER: None}), "annotation updated: a person had resumed it"),
         (OPEN, False, THEIRS, {}, ""),
         (OPEN, True, ANNOTATED, patch({OURS: None}, suspend=False), "opened"),
         (OPEN, True, OLD, patch({FORMER: None}, suspend=False), "opened"),
@@ -327,10 +345,3 @@ def test_a_long_reason_is_cut(reason: str) -> None:
     assert said == (reason if len(reason) <= 1024 else f"{reason[:1023]}…")
     shut = found({OURS: text}, suspended=True)
     assert due(POLICY, APPS, shut, replace(CLOSED, reason=reason), NOW) == ({}, "")
-
-
-@pytest.mark.parametrize("action", Action)
-def test_the_log_says_what_was_done_and_what_was_left(action: Action) -> None:
-    """Whoever searches it for what a policy did finds writes under one key, and no more."""
-    wrote = action in {Action.CLOSED, Action.OPENED, Action.ANNOTATED}
-    assert action.log_key == {True: "done", False: "left"}[wrote]
