@@ -7,7 +7,7 @@ from datetime import datetime, time, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from itertools import chain
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.zones import Zone, ZoneRules, zone
@@ -25,6 +25,10 @@ Begin: TypeAlias = Recurrence | datetime | None  # None: since always
 # A `time` is the next such time after the beginning; a `timedelta` is wall-clock time, after an
 # instant real time.
 End: TypeAlias = Recurrence | datetime | time | timedelta
+# What fields of the policy may hold, as they are written there.
+Openness: TypeAlias = Literal["Open", "Closed"]
+State: TypeAlias = Literal["Scheduled", "Open", "Closed"]
+FirstApply: TypeAlias = Literal["Allow", "Wait", ""]  # none where only targets were salvaged
 
 
 class Kind(StrEnum):
@@ -38,7 +42,7 @@ class Kind(StrEnum):
 class Rule(NamedTuple):
     """A window, freeze or override, with its `key` in the spec, such as `working-week`.
 
-    `state` ("Open", "Closed"): overrides only.
+    `state`: overrides only.
     """
 
     kind: Kind
@@ -46,7 +50,7 @@ class Rule(NamedTuple):
     begins: Begin
     ends: End
     reason: str = ""
-    state: str | None = None
+    state: Openness | None = None
 
     @property
     def name(self) -> str:
@@ -85,10 +89,10 @@ class Timetable(NamedTuple):
     time_zone: str
     zone_rules: ZoneRules | None = None
     cluster: str | None = None
-    outside_windows: str = "Closed"
-    state: str = "Scheduled"
+    outside_windows: Openness = "Closed"
+    state: State = "Scheduled"
     closes_early: timedelta = timedelta(0)
-    first_apply: str = "Allow"
+    first_apply: FirstApply = "Allow"
     adopt_until: datetime | None = None
     former_names: tuple[str, ...] = ()
     windows: tuple[Rule, ...] = ()
