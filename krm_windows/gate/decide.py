@@ -232,7 +232,7 @@ class Days:
         self._clear = range(0)
 
     def open(self, day: int) -> int:
-        """Return when it is open."""
+        """Return the minutes of a UTC day at which it is open, as bits."""
         if self._state == "Open":
             return FULL
         if self._state != "Scheduled":
@@ -246,7 +246,10 @@ class Days:
         return self._open[day]
 
     def _opened_by_rules(self, day: int) -> tuple[int, int]:
-        """Return when rules open, `closesEarly` left out, and when overrides alone do."""
+        """Return when on a UTC day rules open, `closesEarly` left out; and when overrides alone do.
+
+        Both in minutes, as bits.
+        """
         if day in self._by_rules:
             return self._by_rules[day]
         left = FULL  # each minute is that of the first rank that is in force in it
@@ -267,9 +270,9 @@ class Days:
         return opened, overridden
 
     def deciding(self, day: int, part: int) -> tuple[str, ...]:
-        """Name what decides in a part of a day, first what does so first.
+        """Name what decides in a `part` of a UTC day, such as `windows.week`, in order of time.
 
-        The part, as bits, is open or closed throughout.
+        The part, minutes as bits, is open or closed throughout.
         """
         if self._state != "Scheduled":
             return ("state",)
@@ -304,7 +307,10 @@ class Days:
         yield left & opened, "outsideWindows"
 
     def since(self, now: int) -> datetime | None:
-        """Find the last change up to a UTC minute."""
+        """Find the last change up to a UTC minute, numbered as by `coverage.minute`.
+
+        The instant is in UTC, None where it is 400 days away or more.
+        """
         for day, other in self._otherwise(now, -1):
             before = other & bits.below(now - day * DAY)  # what is later today does not count
             if before:
@@ -313,7 +319,7 @@ class Days:
         return None
 
     def until(self, now: int) -> datetime | None:
-        """Find the first change after a UTC minute."""
+        """Find the first change after a UTC minute; both are as those of `since`."""
         for day, other in self._otherwise(now, 1):
             after = other & ~bits.below(now - day * DAY)  # what is over does not count
             if after:
@@ -333,7 +339,10 @@ class Days:
                 yield day, other
 
     def _shortened(self, day: int, opened: int) -> int:
-        """Close early: open is only what stays so for all of the margin, and a minute more."""
+        """Close early: open is only what stays so for all of the margin, and a minute more.
+
+        What is open of a UTC day, before and after, in minutes as bits.
+        """
         # What is closed on this day, with the margin before it; and what is closed on a later one.
         margin = min(self._early, DAY)
         closing = bits.leading(FULL & ~opened, margin + 1)
@@ -342,7 +351,7 @@ class Days:
         return opened & still_open & ~closing
 
     def _next_closed(self, day: int) -> int:
-        """Find the first minute from a midnight on that rules close, within the margin.
+        """Find the first UTC minute that rules close, from a day on, within the margin; or `NEVER`.
 
         Days that were open throughout when it was last asked are passed over.
         """
