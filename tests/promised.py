@@ -221,7 +221,7 @@ def _metrics() -> Iterator[str]:
 def _reasons() -> Iterator[str]:
     for value in vars(events).values():
         kinds = value.values() if isinstance(value, dict) else [value]
-        yield from (f"event {kind.reason}" for kind in kinds if isinstance(kind, events.Kind))
+        yield from (f"event {kind.reason}" for kind in kinds if isinstance(kind, events.EventType))
 
 
 def _operations(document: Mapping[str, Any]) -> Iterator[str]:

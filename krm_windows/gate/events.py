@@ -15,30 +15,30 @@ from krm_windows.gate.target import Action, Observed, observe
 from krm_windows.gate.timetable import Target
 
 
-class Kind(NamedTuple):
+class EventType(NamedTuple):
     """The `reason` and the type of an Event.
 
-    What every run finds again has one Event while it lasts; an action has one each time.
+    What every run finds again has one Event while it lasts; an action has one `each_time`.
     """
 
     reason: str
     type: str
-    is_repeated: bool = False
+    each_time: bool = False
 
 
-_CLOSED = Kind("WindowClosed", "Normal", is_repeated=True)
+_CLOSED = EventType("WindowClosed", "Normal", each_time=True)
 # What only changes an annotation, or nothing, has no Event.
-_KINDS = {
+_EVENT_TYPES = {
     Action.CLOSED: _CLOSED,
-    Action.OPENED: Kind("WindowOpened", "Normal", is_repeated=True),
-    Action.HELD: Kind("WindowHeld", "Warning"),
-    Action.LEFT_TO_PERSON: Kind("WindowLeftToPerson", "Warning"),
-    Action.LEFT_TO_POLICY: Kind("WindowLeftToPolicy", "Normal"),
-    Action.NOT_OPENED: Kind("WindowNotOpened", "Warning"),
+    Action.OPENED: EventType("WindowOpened", "Normal", each_time=True),
+    Action.HELD: EventType("WindowHeld", "Warning"),
+    Action.LEFT_TO_PERSON: EventType("WindowLeftToPerson", "Warning"),
+    Action.LEFT_TO_POLICY: EventType("WindowLeftToPolicy", "Normal"),
+    Action.NOT_OPENED: EventType("WindowNotOpened", "Warning"),
 }
 # These are about all targets of a policy.
-_HOOK_FAILED = Kind("WindowHookFailed", "Warning")
-_ZONE_DATA = Kind("WindowZoneDataDiffers", "Warning")
+_HOOK_FAILED = EventType("WindowHookFailed", "Warning")
+_ZONE_DATA = EventType("WindowZoneDataDiffers", "Warning")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Record:
     """
 
     observed: Observed | None
-    kind: Kind
+    event_type: EventType
     words: str
     at: datetime
     decision: Decision
@@ -62,10 +62,10 @@ class Recorder:
         self._gate = gate
         self.records: dict[Target, list[Record]] = {target: [] for target in gate.all_targets}
 
-    def about_all(self, kind: Kind, words: str) -> None:
+    def about_all(self, event_type: EventType, words: str) -> None:
         """Record what concerns every target."""
         now = self._gate.now()
-        record = Record(None, kind, words, now, self._gate.decides(now))
+        record = Record(None, event_type, words, now, self._gate.decides(now))
         for records in self.records.values():
             records.append(record)
 
@@ -77,11 +77,12 @@ class Recorder:
     def reports(self, report: Report) -> None:
         """Record what was done to a target, or why it was left."""
         self._gate.reports(report)
-        kind = _KINDS.get(report.change.action)
-        if kind is None:
+        event_type = _EVENT_TYPES.get(report.change.action)
+        if event_type is None:
             return
         decision = self._gate.decides(report.at)
-        record = Record(report.observed, kind, report.change.words, report.at, decision)
+        words = report.change.words
+        record = Record(report.observed, event_type, words, report.at, decision)
         self.records[report.target].append(record)
 
 
@@ -157,8 +158,8 @@ def _write(
             "uid": observed.uid,
             "resourceVersion": observed.version,
         },
-        "type": record.kind.type,
-        "reason": record.kind.reason,
+        "type": record.event_type.type,
+        "reason": record.event_type.reason,
         "message": _message(gate, observed, record)[:1024],  # as long as events.k8s.io/v1 takes
         # Of core v1, which kubectl describe shows beside those of Flux.
         "source": {"component": "krm-windows"},
@@ -172,7 +173,7 @@ def _write(
 def _digits(gate: Gate, observed: Observed, record: Record) -> str:
     """Give the same digits for the same message: the API server refuses a second Event of it."""
     occasion = str(record.decision.since)  # once in each window
-    if record.kind.is_repeated:
+    if record.event_type.each_time:
         occasion = observed.version
     return digest(json.dumps([gate.timetable.policy, observed.uid, record.words, occasion]))
 
@@ -188,7 +189,7 @@ def _message(gate: Gate, observed: Observed, record: Record) -> str:
 
 def _reason(gate: Gate, observed: Observed, record: Record) -> str:
     """Say why; what hooks keep closed although the window is open says why in its annotation."""
-    if record.kind is _CLOSED and record.decision.open:
+    if record.event_type is _CLOSED and record.decision.open:
         said = read(observed.annotations.get(annotation(gate.timetable.policy), ""))
         if said:
             return said.reason
