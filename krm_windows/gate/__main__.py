@@ -56,7 +56,7 @@ def main(
     done = once()
     if options.leave_to_next and not done:
         done = _retried(once, pauses)
-    if _awaits_change(decision, gate):
+    if _slept_until_change(decision, gate):
         gate.announce()
         done = once()
     if options.leave_to_next and not done:
@@ -191,8 +191,8 @@ def _retried(run: Callable[[], bool], pauses: Sequence[float]) -> bool:
     return False
 
 
-def _awaits_change(decision: Decision, gate: Gate) -> bool:
-    """Sleep until the next change if it is near; say whether it was.
+def _slept_until_change(decision: Decision, gate: Gate) -> bool:
+    """Sleep until the next change if that is at most a minute away; say whether it was.
 
     A node whose clock is slow would otherwise miss its edge.
     """

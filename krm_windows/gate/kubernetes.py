@@ -137,7 +137,9 @@ class Cluster:
         return self.answer("PATCH", path, body, partial(read, target))
 
     def _path(self, target: Target) -> str:
-        version = target.version or self._versions.get(target.group) or self._discover(target.group)
+        version = target.version or self._versions.get(target.group)
+        if version is None:
+            version = self._discover(target.group)
         group = f"/apis/{target.group}/{version}"
         return f"{group}/namespaces/{target.namespace}/{target.resource}/{target.name}"
 

@@ -60,7 +60,10 @@ def _reason(names: Names, cluster: Cluster, target: Target) -> str:
     try:
         thing = cluster.get(target, _same)
         edited = _edited(observe(names, target, thing), thing)
-        return _unread(thing) or edited or _newer(cluster, target, thing)
+        known = _unread(thing) or edited
+        if known:
+            return known
+        return _newer(cluster, target, thing)  # asks for its source
     except _UnknownError as error:
         return f"unknown: {error}"
     except Exception as error:  # noqa: BLE001 - whatever it is, nothing is known then
