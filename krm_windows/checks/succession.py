@@ -15,7 +15,7 @@ from krm_windows.results import ResourceRef, Result
 
 
 def forgotten(rendered: Iterable[bytes], new: Sequence[Timetable]) -> list[Result]:
-    """Return what newer timetables leave shut of those among rendered manifests."""
+    """Return what newer timetables leave closed of those among rendered manifests."""
     found: list[Result] = []
     for manifest in rendered:
         old = timetables.read(KubeObject.parse(manifest))
@@ -25,7 +25,7 @@ def forgotten(rendered: Iterable[bytes], new: Sequence[Timetable]) -> list[Resul
 
 
 def abandoned(rendered: Iterable[bytes], cluster: str) -> list[Result]:
-    """Return what stays shut where a cluster's windows are removed, of rendered manifests."""
+    """Return what stays closed where a cluster's windows are removed, of rendered manifests."""
     found: list[Result] = []
     for manifest in rendered:
         old = timetables.read(KubeObject.parse(manifest))
@@ -56,7 +56,7 @@ def _successor(old: Timetable, new: Sequence[Timetable]) -> Timetable:
 
 
 def check(old: Timetable, new: Timetable) -> Iterator[Result]:
-    """Yield what a newer timetable leaves shut of an older one.
+    """Yield what a newer timetable leaves closed of an older one.
 
     Where that was held open, nothing is.
     """

@@ -215,7 +215,7 @@ class _Judge:
                 yield self._row(target, thing)
             else:
                 yield Row(target, "missing", self._wanted(target), as_wanted=False)
-        # A released one that is missing is as it should be: it is not shut.
+        # A released one that is missing is as it should be: it is not closed.
         for target in self.timetable.released:
             thing = find(things, target)
             if thing:
@@ -232,10 +232,10 @@ class _Judge:
         if not observed.suspended:
             # A target that the gate leaves open although the policy is closed is being applied for
             # the first time.
-            return Row(target, "open", _state(shut=bool(turned)), as_wanted=turned is None)
+            return Row(target, "open", _state(closed=bool(turned)), as_wanted=turned is None)
         wanted = self._wanted(target)
         if turned is not None:
-            wanted = _state(shut=turned)
+            wanted = _state(closed=turned)
         by = self._suspension(target, observed)
         # One of two clocks is wrong: that it stays closed is no sign of health.
         as_wanted = turned is None and by.cause is not Cause.CLOCK_SKEW
@@ -246,13 +246,13 @@ class _Judge:
         if self.runs_gate:
             return due_change(self.timetable, target, observed, self.decision, self.at).suspend
         # `Kubectl` writes no annotations: what an edge wrote is what should be.
-        shut = self._wanted(target) == "closed"
-        if shut == observed.suspended:
+        closed = self._wanted(target) == "closed"
+        if closed == observed.suspended:
             return None
-        return shut
+        return closed
 
     def _wanted(self, target: Target) -> Wanted:
-        return _state(shut=not self.decision.open and target not in self.timetable.released)
+        return _state(closed=not self.decision.open and target not in self.timetable.released)
 
     def _suspension(self, target: Target, observed: Observed) -> Suspension:
         """Say whose a suspension is: a hold's, else that of the policy that closes it now."""
@@ -311,5 +311,7 @@ class _Judge:
         return is_of_now or said.cause is Cause.CLOCK_SKEW
 
 
-def _state(*, shut: bool) -> Wanted:
-    return "closed" if shut else "open"
+def _state(*, closed: bool) -> Wanted:
+    if closed:
+        return "closed"
+    return "open"
