@@ -236,6 +236,7 @@ def test_json(status: Status) -> None:
 
 
 ADOPTING = POLICY + "  adoptUntil: 2027-01-01\n"
+EDGES = POLICY + "  actuator: {type: Kubectl}\n"
 
 
 @pytest.mark.parametrize(
@@ -246,6 +247,13 @@ ADOPTING = POLICY + "  adoptUntil: 2027-01-01\n"
         (OPEN, HOLD, {"kind": "Hold", "reason": HOLD["krm-windows.dev/hold"]}, POLICY),
         (OPEN, None, {"kind": "Person"}, POLICY),
         (OPEN, None, THIS_POLICY | {"adopted": True}, ADOPTING),
+        (CLOSED, None, {"kind": "Edge"}, EDGES),
+        (
+            CLOSED,
+            {"krm-windows.dev/hold": 3},
+            {"kind": "Unreadable", "reason": "has annotations that are not strings"},
+            POLICY,
+        ),
     ],
 )
 def test_who_keeps_it_closed_is_a_value(
