@@ -13,7 +13,7 @@ from time import monotonic, sleep
 from krm_windows.gate import clocks
 from krm_windows.gate.decide import Decider, Decision
 from krm_windows.gate.kubernetes import Cluster
-from krm_windows.gate.run import FILES, Gate, log, shut, words_of
+from krm_windows.gate.run import FILES, Gate, closed_by_fault, log, words_of
 from krm_windows.gate.timetable import load, salvage
 
 _AWAITED = timedelta(seconds=60)  # before a change: a run that begins so late waits for it
@@ -60,7 +60,7 @@ def main(
         gate.announce()
         done = once()
     if options.leave_to_next and not done:
-        gate.log(action="Retry", message="retrying in the next run")
+        gate.log(action="LeftToNextRun", message="retrying in the next run")
         done = True
     return _exit_code(well=done and is_sound)
 
@@ -81,12 +81,12 @@ def _await_files(digest: str, patience: float) -> None:
     """
     if _digest() == digest:
         return
-    log(action="Wait", message="waiting for the ConfigMap that this Job was created with")
+    log(action="Waiting", message="waiting for the ConfigMap that this Job was created with")
     end = monotonic() + patience
     while _digest() != digest:
         if monotonic() >= end:
             message = "continuing with another ConfigMap than the one this Job was created with"
-            log(action="Continue", message=message)
+            log(action="Continuing", message=message)
             return
         sleep(_POLL)
     # The program may be another one, too: nothing of the old one stays in memory.
@@ -131,7 +131,7 @@ def _instant(text: str) -> datetime:
         message = f"{text!r} is not an instant such as 2026-11-20T09:00:00+01:00"
         raise ArgumentTypeError(message) from error
     if found.tzinfo is None:
-        message = "has no UTC offset, such as in 2026-11-20T09:00:00+01:00 or …T08:00:00Z"
+        message = "has no UTC offset, such as in 2026-11-20T09:00:00+01:00 or 2026-11-20T08:00:00Z"
         raise ArgumentTypeError(f"{text!r} {message}")
     if found.year not in _YEARS:
         raise ArgumentTypeError(f"{text!r} must be in the years {_YEARS[0]} to {_YEARS[-1]}")
@@ -157,7 +157,7 @@ def _load(clock: Callable[[], datetime]) -> tuple[Gate, bool]:
         decider.decide(clock())  # what cannot be decided is found here, before anything is opened
         return Gate(timetable, decider.decide, clock), True
     except Exception as error:  # noqa: BLE001 - a fault of this program must close, too
-        decision = shut(f"cannot be decided: {error!r}")
+        decision = closed_by_fault(f"cannot be decided: {error!r}")
         return Gate(salvage(text), lambda _: decision, clock), False
 
 

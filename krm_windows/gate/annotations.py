@@ -100,8 +100,8 @@ def read(text: str) -> ClosedBy | None:
         found = ClosedBy(
             _text(said["policy"]),
             _text(said["reason"]),
-            instant(said["since"]),
-            instant(said["until"]),
+            read_instant(said["since"]),
+            read_instant(said["until"]),
             said.get("adopted", False) is True,
             _remark(said.get(ZONE_DATA)),
             _cause(said.get(CAUSE)),
@@ -135,7 +135,7 @@ def _cause(value: object) -> Cause | None:
         return None
 
 
-def instant(value: object) -> datetime | None:
+def read_instant(value: object) -> datetime | None:
     """Read an instant, or None for none.
 
     Raises `TypeError` or `ValueError` for anything else, so for one of no time zone.

@@ -25,7 +25,7 @@ from krm_windows.gate.notes import (
     Transition,
     When,
 )
-from krm_windows.gate.run import FILES, Gate, shut, words_of
+from krm_windows.gate.run import FILES, Gate, closed_by_fault, words_of
 from krm_windows.gate.target import Change, Observed, due_change
 from krm_windows.gate.timetable import Target, Timetable
 
@@ -64,7 +64,7 @@ class May(Enum):
 
     OPEN = "open what waits"
     KEEP = "leave what is open as it is"
-    SHUT = "close all"
+    CLOSE = "close all"
 
 
 class LogAction(StrEnum):
@@ -72,7 +72,7 @@ class LogAction(StrEnum):
 
     NOT_OPENED = "NotOpened"  # nothing is opened, or all is closed
     SKIPPED = "HooksSkipped"
-    WAITING = "HookWaiting"  # until the targets have reconciled
+    WAITING = "Waiting"  # until the targets have reconciled
     LEFT_TO_NEXT_RUN = "LeftToNextRun"
 
 
@@ -119,7 +119,7 @@ class WithinPermission:
         """Say whether what the calendar opens is closed: by its hook, or as that was another's."""
         if not decision.open or not self.began.open:
             return False
-        if self.permission.may is May.SHUT:
+        if self.permission.may is May.CLOSE:
             return True
         return self.permission.may is May.OPEN and self.began.since != decision.since
 
@@ -145,7 +145,7 @@ def run(
         make: Callable[..., Hooks] = kind or Hooks
         around = make(gate, cluster, data["namespace"], hooks, **pace)
     except Exception as error:  # noqa: BLE001 - what cannot be read must not open
-        decision = shut(f"hooks cannot be read: {error!r}")
+        decision = closed_by_fault(f"hooks cannot be read: {error!r}")
         closed = replace(gate, decides=lambda _: decision)
         closed.run(cluster, allow_missing=allow_missing)
         return False
@@ -193,7 +193,7 @@ class Hooks:
             if checked is JobEnd.BAD:
                 continue  # another round closes
             ended = False
-            if permission.may is May.SHUT:
+            if permission.may is May.CLOSE:
                 ended = self._ends(began)
             if not self._lasts(began):
                 continue  # the calendar has changed meanwhile
@@ -233,7 +233,7 @@ class Hooks:
         A fault on the way opens nothing, and keeps nothing open.
         """
         if not began.open:
-            return Permission(May.SHUT)
+            return Permission(May.CLOSE)
         try:
             for _ in range(_ROUNDS):
                 permission = self._before(began)
@@ -287,7 +287,7 @@ class Hooks:
         if note.stage in _FAILURES:
             name, job = HookName.AFTER_APPLY, note.check
         problem = f"hooks.{name} failed: Job {self.namespace}/{job}"
-        return Permission(May.SHUT, problem, Cause.HOOK_FAILED)
+        return Permission(May.CLOSE, problem, Cause.HOOK_FAILED)
 
     def _begin_if_due(
         self,
@@ -302,7 +302,7 @@ class Hooks:
         is_open = self._any_closes(found)
         was_closed = bool(waiting) and not is_open
         if self._has_to_end(last, is_this=is_this, was_closed=was_closed):
-            return Permission(May.SHUT, "hooks: the previous occurrence must be finished first")
+            return Permission(May.CLOSE, "hooks: the previous occurrence must be finished first")
         skipped = self._is_skipped(last, waiting)
         due = self._due(last, waits=bool(waiting), is_open=is_open, skipped=skipped)
         if due is None:

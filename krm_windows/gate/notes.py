@@ -15,7 +15,7 @@ from enum import Enum, StrEnum, auto
 from http import HTTPStatus
 from operator import attrgetter
 
-from krm_windows.gate.annotations import AHEAD, HOOKS, UNREADABLE, Writer, annotation, instant
+from krm_windows.gate.annotations import AHEAD, HOOKS, UNREADABLE, Writer, annotation, read_instant
 from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.objects import parse
 from krm_windows.gate.run import Gate, words_of
@@ -191,7 +191,7 @@ class Notes:
         if by is not Writer.UNKNOWN:
             return by is Writer.GATE
         latest = self.gate.now() + AHEAD
-        begun = instant(note.occurrence)
+        begun = read_instant(note.occurrence)
         if begun and begun > latest:
             return False
         if note.cycle > latest.timestamp():  # no number of a cycle is ahead of its time
@@ -323,10 +323,10 @@ def _note(said: dict[str, object]) -> Note | None:
         return None
     if not all(map(_is_name, (said["job"], said["applied"], said["changed"], said["check"]))):
         return None
-    began = instant(said["occurrence"])
+    began = read_instant(said["occurrence"])
     if began is not None and began.year == 1:  # of which no clock can be asked
         return None
-    if instant(said["at"]) is None or not isinstance(said["skipped"], bool):
+    if read_instant(said["at"]) is None or not isinstance(said["skipped"], bool):
         return None
     stage = Stage(str(said["stage"]))
     make: Callable[..., Note] = Note

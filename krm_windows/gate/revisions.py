@@ -64,8 +64,8 @@ def text(thing: object, *path: str) -> str:
 def is_same(applied: str, offered: str) -> bool:
     """Say whether two revisions name the same content.
 
-    A tag can be moved, and `latest@sha256:1…` and `v2@sha256:1…` are one artifact. Of Git the
-    branch counts (`main@sha1:…`): another one may have another commit the next moment.
+    A tag can be moved, and `latest@sha256:1...` and `v2@sha256:1...` are one artifact. Of Git the
+    branch counts (`main@sha1:...`): another one may have another commit the next moment.
     """
     digest = _digest(applied)
     if digest.startswith("sha256:") and _digest(offered):
@@ -74,7 +74,7 @@ def is_same(applied: str, offered: str) -> bool:
 
 
 def _digest(revision: str) -> str:
-    """Return the digest of `6.6.2@sha256:…`, empty where there is none."""
+    """Return the digest of `6.6.2@sha256:...`, empty where there is none."""
     _, at, digest = revision.rpartition("@")
     if at:
         return digest
@@ -129,8 +129,8 @@ def reconciled(thing: object) -> str:
 def is_installed(version: str, digest: str, offered: str) -> bool:
     """Say whether the chart of a revision is the one that is installed.
 
-    helm-controller installs `6.6.2@sha256:…` of an OCIRepository as `6.6.2+<digest>`, and notes
-    `sha256:…` as the digest; of `latest@sha256:…` all of it.
+    helm-controller installs `6.6.2@sha256:...` of an OCIRepository as `6.6.2+<digest>`, and notes
+    `sha256:...` as the digest; of `latest@sha256:...` all of it.
     """
     if digest:
         return digest == _digest(offered) or is_same(digest, offered)

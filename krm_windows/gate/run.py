@@ -255,13 +255,13 @@ class Gate:
         decided: here it is annotated as any other target is.
         """
         gated = self.timetable._replace(released=(), first_apply="Wait")
-        decision = replace(shut(APART), cause=Cause.CLOCK_SKEW)
+        decision = replace(closed_by_fault(APART), cause=Cause.CLOCK_SKEW)
         change = due_change(gated, target, observed, decision, now)
         # Of what is closed that changes the annotation, and no more.
         return Change(change.patch, Action.NOT_OPENED, f"not opened: {APART}")
 
 
-def shut(reason: str) -> Decision:
+def closed_by_fault(reason: str) -> Decision:
     """Decide against opening, whatever the calendar says."""
     return Decision(open=False, rules=(), reason=reason, since=None, until=None)
 

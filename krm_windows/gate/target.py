@@ -17,9 +17,9 @@ from krm_windows.gate.annotations import (
     ClosedBy,
     Writer,
     annotation,
-    instant,
     is_believed,
     read,
+    read_instant,
     writer,
 )
 from krm_windows.gate.decide import Decision
@@ -151,7 +151,7 @@ def _is_filled(thing: object, key: str) -> bool:
 
 def _created(thing: object) -> datetime | None:
     try:
-        return instant(dig(thing, "metadata", "creationTimestamp"))
+        return read_instant(dig(thing, "metadata", "creationTimestamp"))
     except (TypeError, ValueError, OverflowError):
         return None
 
@@ -362,7 +362,7 @@ def _closed_by(policy: str, decision: Decision, *more: tuple[str, object]) -> st
 def _cut(reason: str) -> str:
     if len(reason) <= _LONGEST_REASON:
         return reason
-    return f"{reason[: _LONGEST_REASON - 1]}…"  # as long as the longest
+    return f"{reason[: _LONGEST_REASON - 1]}\N{HORIZONTAL ELLIPSIS}"  # as long as the longest
 
 
 def _nested(path: tuple[str, ...], value: object) -> dict[str, object]:

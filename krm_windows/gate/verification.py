@@ -63,7 +63,7 @@ class VerifiedHooks(Hooks):
 
         A fault on the way leaves it to the next run.
         """
-        if permission.may is May.SHUT:
+        if permission.may is May.CLOSE:
             return JobEnd.WELL
         try:
             note = self.notes.latest(self._find())

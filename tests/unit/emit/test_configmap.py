@@ -1,11 +1,14 @@
 """What the gate is given, it may repeat: in Events, in annotations, in its log."""
 
 import json
+from pathlib import Path
 
 import pytest
 import yaml
 from calls import call, spec, wire
 from hostile import BUNDLES, raw
+
+from krm_windows import gate
 
 
 @pytest.mark.parametrize("name", BUNDLES)
@@ -24,3 +27,9 @@ def test_reasons_are_harmless_in_the_cluster(name: str) -> None:
     [rule] = json.loads(data["timetable.json"])["freezes"]
     assert "\n" not in rule["reason"]
     assert not raw(rule["reason"])
+
+
+def test_the_program_is_ascii() -> None:
+    """A ConfigMap shows it as it is, and the writer needs no table of characters for it."""
+    for module in Path(gate.__file__).parent.glob("*.py"):
+        assert module.read_text("utf-8").isascii(), module.name

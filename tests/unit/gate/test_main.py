@@ -13,7 +13,7 @@ from api_server import Api, kustomization, status
 from krm_windows.gate import __main__ as program
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
-from krm_windows.gate.run import Gate, shut
+from krm_windows.gate.run import Gate
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan.timetable import dump
 
@@ -128,7 +128,7 @@ def test_what_is_left_to_the_next_run(
     api.fault("PATCH", "infra", *[status(403)] * faults)
     code, log = gate("--leave-to-next")
     assert (code, len(failures(log))) == (0, runs)
-    assert ({"action": "Retry", "message": "retrying in the next run"} in log) == left
+    assert ({"action": "LeftToNextRun", "message": "retrying in the next run"} in log) == left
 
 
 @pytest.mark.parametrize(
@@ -235,9 +235,12 @@ def test_files_that_never_come(gate: Program, found: str | None) -> None:
     code, log = gate("--digest", "mine")
     assert code == 0
     assert log[:2] == [
-        {"action": "Wait", "message": "waiting for the ConfigMap that this Job was created with"},
         {
-            "action": "Continue",
+            "action": "Waiting",
+            "message": "waiting for the ConfigMap that this Job was created with",
+        },
+        {
+            "action": "Continuing",
             "message": "continuing with another ConfigMap than the one this Job was created with",
         },
     ]
@@ -254,6 +257,6 @@ def test_files_that_are_there(gate: Program) -> None:
 def test_no_time_is_left(api: Api, port: int, account: Path) -> None:
     """To ask for the version of a group, or for anything: that is said, and nothing is asked."""
     cluster = Cluster("127.0.0.1", str(port), account, timeout=0)
-    held = Gate(SHUT, lambda _: shut("it is a test"), lambda: NOON)
+    held = Gate(SHUT, lambda _: closed_by_fault("it is a test"), lambda: NOON)
     assert not held.run(cluster, allow_missing=False)
     assert api.asked == []

@@ -528,7 +528,10 @@ def test_run_and_leave_to_the_next(api: Api, run: Run) -> None:
     """What runs at once tries three times, says what it could not do, and is no failure."""
     api.fault("PATCH", "infra", *[status(403)] * 3)
     code, log = run(text(SHUT), "--leave-to-next")
-    assert (code, log[-1]) == (0, {"action": "Retry", "message": "retrying in the next run"})
+    assert (code, log[-1]) == (
+        0,
+        {"action": "LeftToNextRun", "message": "retrying in the next run"},
+    )
     assert [line["failed"] for line in log if "failed" in line] == [
         ["Kustomization flux-system/infra"]
     ] * 3
@@ -595,7 +598,7 @@ def test_it_waits_for_the_files_that_it_is_to_decide_by(api: Api, run: Run, tmp_
     code, log = run(text(ALWAYS), "--digest", "new", said=come)
     assert code == 0
     assert log[0] == {
-        "action": "Wait",
+        "action": "Waiting",
         "message": "waiting for the ConfigMap that this Job was created with",
     }
     assert log[1]["open"] is False
@@ -612,7 +615,7 @@ def test_it_does_not_wait_for_ever_for_its_files(
     code, log = run(text(SHUT), "--digest", "mine")
     assert code == 0
     assert log[1] == {
-        "action": "Continue",
+        "action": "Continuing",
         "message": "continuing with another ConfigMap than the one this Job was created with",
     }
     assert state(api, "infra") == (True, {OURS})

@@ -118,7 +118,7 @@ def test_it_waits_until_flux_is_done(plant: Plant, name: str) -> None:
     plant.applies(**{name: 0})  # type: ignore[arg-type]
     assert plant.run()
     assert plant.kinds() == []
-    assert "hooks.afterApply waits: Kustomization flux-system/apps" in plant.messages("HookWaiting")
+    assert "hooks.afterApply waits: Kustomization flux-system/apps" in plant.messages("Waiting")
     plant.applies()
     assert plant.run()
     assert plant.kinds() == ["after-apply"]
@@ -133,7 +133,7 @@ def test_it_waits_for_all_targets(plant: Plant) -> None:
     assert plant.run(BOTH)
     assert plant.kinds() == []
     assert "infra has main@sha1:1, Kustomization flux-system/apps main@sha1:2" in plant.messages(
-        "HookWaiting"
+        "Waiting"
     )
     plant.applies(name="infra")
     assert plant.run(BOTH)
