@@ -37,6 +37,9 @@ def set_value(text: str, path: Path, content: object) -> str:
 
 def remove(text: str, path: Path) -> str:
     """Give `text` without the entry at `path`; raises EditError where there is none."""
+    # Without steps it would be the whole text.
+    if not path:
+        raise EditError("a path of no steps leads to no entry, so nothing can be removed")
     root = layout.read(text)
     return _rewritten(text, root, _without(meaning(root), path))
 
@@ -78,7 +81,7 @@ def _without(old: Value, path: Path) -> Value:
     """Give `old` without what is at `path`."""
     step = path[0]
     rest = path[1:]
-    if isinstance(old, list) and isinstance(step, int) and step < len(old):
+    if isinstance(old, list) and isinstance(step, int) and 0 <= step < len(old):
         items = list(old)
         if rest:
             items[step] = _without(items[step], rest)
