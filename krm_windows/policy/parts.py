@@ -150,6 +150,11 @@ class Part:
                 self.__dict__[entry.name] = values[entry.name]
             else:
                 self.__dict__[entry.name] = entry.default()
+        # All fields are there now, so any other name is a mistake of whoever calls.
+        unknown = values.keys() - self.__dict__.keys()
+        if unknown:
+            names = ", ".join(sorted(unknown))
+            raise TypeError(f"{type(self).__name__} has no field {names}")
 
     @classmethod
     def read(cls, tree: object, context: Context = _NOTHING_KNOWN) -> Self:

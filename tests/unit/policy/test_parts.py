@@ -202,6 +202,14 @@ def test_a_part_is_a_value() -> None:
         Wheel()  # type: ignore[call-arg]
 
 
+def test_a_part_is_not_made_with_fields_that_it_does_not_have() -> None:
+    """A name that is mistyped in this program is no field left at its default."""
+    with pytest.raises(TypeError, match="Wheel has no field color, sise"):
+        Wheel(size=1, sise=2, color="red")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="Wheel has no field sise"):
+        Wheel(size=1).replaced(sise=2)
+
+
 def test_a_type_without_a_reader_is_refused() -> None:
     """When a part is first read, so in the first test of it."""
     with pytest.raises(TypeError, match="is not a type of a field"):
