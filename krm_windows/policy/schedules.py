@@ -76,11 +76,15 @@ def _refusal(
 
 
 def _accepted(text: str) -> bool:
+    """Whether `parse` takes a schedule; not `parse` itself, which would ask this in its turn."""
+    # Of what the grammar takes, `parse` refuses zones, `@every`, odd signs, and what never comes.
+    if text.startswith(_ZONES) or _is_odd(text):
+        return False
     try:
         recurrence = cron.parse(text).recurrence
     except cron.CronError:
         return False
-    return recurrence is not None and not _odd(text)
+    return recurrence is not None and fires(recurrence)
 
 
 def _zone(text: str) -> Finding | None:
@@ -136,6 +140,9 @@ def _as_nth(text: str) -> str | None:
     if not found:
         return None
     minute, hour, day, nth, _ = found.groups()
+    # `99` has two digits and is no hour: that grammar takes what cron takes without the extension.
+    if not _accepted(f"{minute} {hour} * * {day}"):
+        return None
     name = day
     if day.isdigit():
         name = cron.WEEKDAYS[int(day)]
@@ -246,13 +253,17 @@ _ODD: tuple[tuple[re.Pattern[str], Callable[[str], str]], ...] = (
 )
 
 
+def _is_odd(text: str) -> bool:
+    return any(pattern.search(text) for pattern, _ in _ODD)
+
+
 def _odd(text: str) -> Finding | None:
     """Find signs, empty list items and stars with a tail: accepted by Kubernetes, and not meant.
 
     A schedule may be odd in several ways: what is proposed is so in none.
     """
     # robfig/cron reads them without a word.
-    if not any(pattern.search(text) for pattern, _ in _ODD):
+    if not _is_odd(text):
         return None
     proposed = text
     for _, clean in _ODD:

@@ -217,6 +217,8 @@ def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
         ("2026-12-20 10:00", "moment-blank", "2026-12-20T10:00"),
         ("0 8 * * 5#2", "cron-extension", "2nd Fri 08:00"),
         ("30 22 * * 5L", "cron-extension", "last Fri 22:30"),
+        ("0 99 * * 5#2", "cron-extension", None),
+        ("75 8 * * 5L", "cron-extension", None),
         ("0 8 * * 5-7", "cron-seven", "0 8 * * 5-6,0"),
         ("0 8 * * 1-7/2", "cron-seven", "0 8 * * 1,3,5,0"),
         ("0 8 * * fri-mon", "cron-wrap", "0 8 * * 5-6,0-1"),
@@ -230,6 +232,9 @@ def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
         ("0 8 *-5 * *", "cron-odd", "0 8 * * *"),
         ("0 8 1,,+2 *-3 *", "cron-odd", "0 8 1,2 * *"),
         ("CRON_TZ=UTC +0 8 * * *", "cron-zone", None),
+        ("CRON_TZ=UTC TZ=UTC 0 8 * * *", "cron-zone", None),
+        ("CRON_TZ=UTC 0 8 30 2 *", "cron-zone", None),
+        ("0 0 8 30 2 *", "cron-fields", None),
     ],
 )
 def test_a_refusal_names_the_rule_and_the_likely_fix(
