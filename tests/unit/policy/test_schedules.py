@@ -1,12 +1,12 @@
 """Refused schedules: what is proposed in place of one is accepted as it stands."""
 
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.moments import Role
-from tests.effort import examples
 
 # Numbers in and beyond every field, and what other crons know, or a slip of the keyboard makes.
 NUMBERS = st.sampled_from(["0", "1", "2", "5", "6", "7", "8", "23", "24", "30", "59", "75", "99"])
