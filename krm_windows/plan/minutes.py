@@ -64,13 +64,12 @@ class Span(NamedTuple):
         """Put a pattern onto every day of a recurrence."""
         # Its days are known by their fields: what is an nth weekday or moved, no schedule says.
         if recurrence.nth is not None or recurrence.shift:
-            # Each day has the same bytes, so no sum of big numbers is needed, only their
-            # concatenation.
             raise ValueError(recurrence)
         on = pattern.to_bytes(DAY // 8, "little")
         off = bytes(DAY // 8)
         # A day is 1440 minutes, 180 whole bytes; the first day is in the lowest.
         named = _named(recurrence, _fields(self.first, self.days))
+        # Each day has the same bytes, so no sum of big numbers is needed, only their concatenation.
         every = b"".join(on if is_named else off for is_named in named)
         return int.from_bytes(every, "little")
 
@@ -90,12 +89,8 @@ class Span(NamedTuple):
 
         An end that a beginning falls on does not end it.
         """
-        # What both begins and ends at a minute goes on.
-        passable = self._cut(~(ends & ~begins))
-        # Adding carries from a beginning through every minute that no end is in, up to the
-        # first that one does.
-        carried = (passable + begins) ^ passable
-        return (carried | begins) & passable
+        # What both begins and ends at a minute goes on: it is filled from its beginning.
+        return self._cut(bits.filled(begins, self._cut(~ends)))
 
 
 @lru_cache(maxsize=4)
