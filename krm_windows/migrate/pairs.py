@@ -15,11 +15,10 @@ from itertools import takewhile
 from typing import TypeAlias
 
 from krm_windows import rules
-from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.trees import Location
 from krm_windows.plan import AUDITED
-from krm_windows.plan.union import WEEK, minutes
+from krm_windows.plan.union import WEEK, by_weekday, minutes
 from krm_windows.policy import schedules
 from krm_windows.policy.findings import RefusedError
 from krm_windows.results import Result
@@ -221,9 +220,7 @@ def _horizon(edges: Iterable[Edge]) -> datetime:
 
 def _is_weekly(edge: Edge) -> bool:
     found = cron.parse(edge.schedule).recurrence
-    if found is None:
-        return False
-    return found.months == EVERY_MONTH and found.days == EVERY_DAY
+    return found is not None and by_weekday(found)
 
 
 def _meeting(

@@ -5,8 +5,9 @@ so not every set of moments is a schedule. As the schedules only say when the ga
 fires more often is right; of two that cover, the one with fewer runs is taken.
 """
 
+from calendar import monthrange
 from collections.abc import Iterable, Mapping
-from datetime import date, time, timedelta
+from datetime import time, timedelta
 from functools import lru_cache, reduce
 from operator import or_
 from typing import NamedTuple
@@ -20,11 +21,14 @@ from krm_windows.gate.recurrence import (
     Recurrence,
     calendar,
 )
+from krm_windows.plan.union import by_weekday
 from krm_windows.policy.occurrences import CYCLE
 from krm_windows.schedule import cron
 
 HOUR = 60
 _MINUTE = timedelta(minutes=1)
+# Any year without a leap day.
+_COMMON_YEAR = 2001
 
 
 class Moments(NamedTuple):
@@ -67,9 +71,9 @@ class DayFields(NamedTuple):
 
     def fields(self) -> tuple[str, str, str]:
         """Return day of month, month and weekday as cron fields."""
-        days = field(self.days, EVERY_DAY)
-        months = field(self.months, EVERY_MONTH)
-        weekdays = field(self.weekdays, EVERY_WEEKDAY)
+        days = cron.field(self.days, EVERY_DAY)
+        months = cron.field(self.months, EVERY_MONTH)
+        weekdays = cron.field(self.weekdays, EVERY_WEEKDAY)
         return days, months, weekdays
 
 
@@ -100,8 +104,8 @@ def cover(recurrence: Recurrence, at: Moments) -> str:
     on_days = at.on_days()
     # One schedule has the same times on all days, and each minute in all of its hours.
     by_minute = hours_at(reduce(or_, on_days.values(), 0))
-    minutes = field(by_minute, range(HOUR))
-    hours = field(set().union(*by_minute.values()), range(24))
+    minutes = cron.field(by_minute, range(HOUR))
+    hours = cron.field(set().union(*by_minute.values()), range(24))
     day, month, weekday = cover_days(recurrence, frozenset(on_days)).fields()
     return f"{minutes} {hours} {day} {month} {weekday}"
 
@@ -132,8 +136,9 @@ def cover_days(recurrence: Recurrence, shifts: frozenset[int]) -> DayFields:
         # Either of them is every day; written out, the full field would be a star, and the other
         # one would decide.
         recurrence = recurrence._replace(days=EVERY_DAY, weekdays=EVERY_WEEKDAY, either=False)
-    # Fridays moved by a day are Saturdays in any month, so no cycle has to be searched.
-    if _plain(recurrence):
+    # Fridays moved by a day are Saturdays in any month, so no cycle has to be searched. On all days
+    # of the month "either of the day fields" was replaced above, so weekdays alone say it.
+    if by_weekday(recurrence):
         return DayFields(EVERY_DAY, EVERY_MONTH, _moved(recurrence.weekdays, shifts))
     # An nth weekday has no cron field, and a shifted day may be in the next month.
     if shifts == {0} and recurrence.nth is None and recurrence.shift == 0:
@@ -154,13 +159,6 @@ def _moved(weekdays: frozenset[int], shifts: frozenset[int]) -> frozenset[int]:
     for shift in shifts:
         found.update((day + shift) % 7 for day in weekdays)
     return frozenset(found)
-
-
-def _plain(recurrence: Recurrence) -> bool:
-    """Whether weekdays alone say which days are meant."""
-    if recurrence.either or recurrence.nth is not None or recurrence.shift != 0:
-        return False
-    return recurrence.days == EVERY_DAY and recurrence.months == EVERY_MONTH
 
 
 def _in_cycle(days: int, cycle: Calendar) -> int:
@@ -203,27 +201,6 @@ def _firing_days(days: DayFields) -> int:
     # Day 31 fires in seven months only, so a product of the sizes of the sets would be wrong.
     dates = 0
     for month in days.months:
-        length = _length(month)
+        _, length = monthrange(_COMMON_YEAR, month)
         dates += sum(day <= length for day in days.days)
     return dates * len(days.weekdays)
-
-
-def _length(month: int) -> int:
-    """Return how many days a month has in a year without a leap day."""
-    # The day before the first of the following month.
-    following = date(2001, month % 12 + 1, 1)
-    return (following - timedelta(days=1)).day
-
-
-def field(values: Iterable[int], full: Iterable[int]) -> str:
-    """Return a set as a cron field: a star, or numbers with runs of three and more as ranges."""
-    wanted = sorted(set(values))
-    if wanted == list(full):
-        return "*"
-    return ",".join(_run(run) for run in cron.runs(wanted))
-
-
-def _run(run: list[int]) -> str:
-    if len(run) > 2:  # noqa: PLR2004 - two read shorter
-        return f"{run[0]}-{run[-1]}"
-    return ",".join(map(str, run))

@@ -18,9 +18,11 @@ from typing import NamedTuple, TypeAlias
 from krm_windows.gate import bits, coverage
 from krm_windows.gate.bits import DAY, FULL
 from krm_windows.gate.decide import Days
-from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, Recurrence
+from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.gate.wallclock import pieces
+from krm_windows.plan.union import is_weekly
+from krm_windows.policy.occurrences import CYCLE
 from krm_windows.schedule import cron
 from krm_windows.schedule.cron import LONGEST_MONTHS
 from krm_windows.schedule.occurrences import UTC_ZONE, stretches
@@ -36,8 +38,6 @@ _Box: TypeAlias = tuple[_Minutes, Ranges, Ranges]
 _END = datetime(9999, 12, 31, tzinfo=UTC)
 FIRST_YEAR = 1970
 LAST_YEAR = 9999
-# All weekdays on all days of all months come within 28 years without a century.
-_YEARS = range(2001, 2029)
 _WEEK = range(date(2001, 1, 7).toordinal(), date(2001, 1, 14).toordinal())
 """Any week, from a Sunday on."""
 _FEBRUARY = 2
@@ -130,7 +130,7 @@ class _Whole:
 
     @cached_property
     def _found(self) -> _Cells:
-        if all(_is_weekly(rule) for rule in _rules(self._recurring)):
+        if all(map(is_weekly, _rules(self._recurring))):
             # Seven days say it all, and most policies are such.
             week = [self.on(day) for day in _WEEK]
             of_week = {
@@ -149,9 +149,10 @@ class _Whole:
     def _cells(self, *, from_end: bool) -> _Cells:
         found: dict[_Cell, _Minutes] = {}
         is_exact = True
-        first = date(_YEARS[0], 1, 1).toordinal()
-        until = date(_YEARS[-1] + 1, 1, 1).toordinal()
-        for number in range(first, until):
+        first_year, last_year = CYCLE
+        first = date(first_year, 1, 1).toordinal()
+        last = date(last_year, 12, 31).toordinal()
+        for number in range(first, last + 1):
             cell = _cell(date.fromordinal(number), from_end=from_end)
             minutes = self.on(number)
             before = found.setdefault(cell, minutes)
@@ -209,7 +210,7 @@ def _lost(timetable: Timetable, eras: Iterable[_Era]) -> tuple[str, ...]:
     """Name the rules that the grammar cannot say; of several that only together it cannot, all."""
     if all(era.whole.is_exact for era in eras):
         return ()
-    doubtful = [rule for rule in _rules(timetable) if _recurs(rule) and not _is_weekly(rule)]
+    doubtful = [rule for rule in _rules(timetable) if _recurs(rule) and not is_weekly(rule)]
     found = []
     for rule in doubtful:
         # As a window of its own: what is around it cannot excuse it.
@@ -247,19 +248,6 @@ def _with(timetable: Timetable, rule: Rule) -> Timetable:
 
 def _name(rule: Rule) -> str:
     return rule.name
-
-
-def _is_weekly(rule: Rule) -> bool:
-    """Whether a rule is the same in every week."""
-    # A duration, or a time of day, is the same in every week.
-    for moment in (rule.begins, rule.ends):
-        if isinstance(moment, Recurrence) and not _is_of_weekdays(moment):
-            return False
-    return True
-
-
-def _is_of_weekdays(moment: Recurrence) -> bool:
-    return moment.days == EVERY_DAY and moment.months == EVERY_MONTH and moment.nth is None
 
 
 def _full_years(rule: Rule, timetable: Timetable) -> range:

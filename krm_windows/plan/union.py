@@ -10,7 +10,7 @@ from typing import NamedTuple
 from krm_windows.gate.bits import DAY
 from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
 from krm_windows.gate.timetable import Rule
-from krm_windows.plan.covering import field
+from krm_windows.schedule import cron
 
 WEEK = 7 * DAY
 
@@ -33,13 +33,16 @@ class WeeklyEdges(NamedTuple):
 
 def is_weekly(rule: Rule) -> bool:
     """Whether a rule is the same every week, clock changes aside."""
-    if not isinstance(rule.begins, Recurrence) or not _by_weekday(rule.begins):
+    if not isinstance(rule.begins, Recurrence) or not by_weekday(rule.begins):
         return False
     # An end by duration or time of day follows its beginning, so it is as weekly as that.
-    return not isinstance(rule.ends, Recurrence) or _by_weekday(rule.ends)
+    return not isinstance(rule.ends, Recurrence) or by_weekday(rule.ends)
 
 
-def _by_weekday(recurrence: Recurrence) -> bool:
+def by_weekday(recurrence: Recurrence) -> bool:
+    """Whether a recurrence is every week on all of its `weekdays`, and on no other day."""
+    # Weekdays moved by a shift are weekly, too, but they are others than `weekdays` says. No policy
+    # has such a recurrence: only an nth weekday is shifted.
     every_day = recurrence.days == EVERY_DAY and recurrence.months == EVERY_MONTH
     return every_day and recurrence.nth is None and recurrence.shift == 0
 
@@ -118,7 +121,7 @@ def schedules(wanted: Iterable[int]) -> Iterator[tuple[int, str]]:
         blocks.setdefault((weekdays, frozenset(of_hour)), set()).add(hour)
     for (weekdays, past_hour), at in blocks.items():
         first = min(at) * 60 + min(past_hour)
-        minute_field = field(past_hour, range(60))
-        hour_field = field(at, range(24))
-        weekday_field = field(weekdays, range(7))
+        minute_field = cron.field(past_hour, range(60))
+        hour_field = cron.field(at, range(24))
+        weekday_field = cron.field(weekdays, range(7))
         yield first, f"{minute_field} {hour_field} * * {weekday_field}"

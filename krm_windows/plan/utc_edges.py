@@ -19,6 +19,7 @@ from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.gate.zones import Zone
 from krm_windows.plan import covering
 from krm_windows.plan.covering import ANY_DAY, HOUR, DayFields, Moments
+from krm_windows.schedule import cron
 
 _MINUTE = timedelta(minutes=1)
 # Of each sort (what recurs, what comes once) at most so many CronJobs; the last one takes what
@@ -39,8 +40,8 @@ class Schedule(NamedTuple):
 
     def __str__(self) -> str:
         """Write it as cron does."""
-        minutes = covering.field(self.minutes, range(HOUR))
-        hours = covering.field(self.hours, range(24))
+        minutes = cron.field(self.minutes, range(HOUR))
+        hours = cron.field(self.hours, range(24))
         day, month, weekday = self.days.fields()
         return f"{minutes} {hours} {day} {month} {weekday}"
 

@@ -219,13 +219,8 @@ def _wrapped(
     unique = list(dict.fromkeys(values))
     if len(unique) == size:
         return "*"
-    return ",".join([_run(run) for run in cron.runs(unique)])
-
-
-def _run(run: list[int]) -> str:
-    if len(run) == 1:
-        return str(run[0])
-    return f"{run[0]}-{run[-1]}"
+    # What was written as a range stays one, however short.
+    return cron.items(unique, minimum=2)
 
 
 def _without_signs(text: str) -> str:

@@ -110,6 +110,29 @@ def runs(numbers: Iterable[int]) -> list[list[int]]:
     return found
 
 
+def items(numbers: Iterable[int], minimum: int) -> str:
+    """Write numbers in their order as the items of a field; runs of `minimum` and more as ranges.
+
+    At least two are a range.
+    """
+    found: list[str] = []
+    for run in runs(numbers):
+        if len(run) >= minimum:
+            found.append(f"{run[0]}-{run[-1]}")
+        else:
+            found.extend(map(str, run))
+    return ",".join(found)
+
+
+def field(values: Iterable[int], full: Iterable[int]) -> str:
+    """Return a set as a cron field: a star, or numbers with runs of three and more as ranges."""
+    wanted = sorted(set(values))
+    if wanted == list(full):
+        return "*"
+    # `1,2` reads shorter than `1-2`.
+    return items(wanted, minimum=3)
+
+
 def _zone(text: str) -> tuple[str | None, str]:
     prefix = _ZONE.fullmatch(text)
     if not prefix:

@@ -1,6 +1,5 @@
 """A covering schedule fires at every moment asked for, and is the smaller of the two that could."""
 
-from collections.abc import Iterable
 from datetime import datetime, time, timedelta
 
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 from krm_windows.checks.clock_changes import at_or_before
 from krm_windows.gate import bits
 from krm_windows.gate.bits import DAY
-from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
+from krm_windows.gate.recurrence import Recurrence
 from krm_windows.plan import covering
 from krm_windows.plan.covering import Moments
 from krm_windows.schedule import cron
@@ -160,27 +159,6 @@ def test_a_shift_of_weekdays(shift: int) -> None:
     """A Monday so many days later is another weekday, in any month."""
     want = f"0 8 * * {(1 + shift) % 7}"
     assert covering.cover(MONDAY._replace(shift=shift), Moments(480, 1)) == want
-
-
-@pytest.mark.parametrize(
-    ("values", "full", "want"),
-    [
-        ({0, 1}, range(60), "0,1"),
-        ({0, 1, 2}, range(60), "0-2"),
-        ({57, 58, 59}, range(60), "57-59"),
-        ({1, 2, 3, 5, 7, 8, 9}, range(60), "1-3,5,7-9"),
-        (range(60), range(60), "*"),
-        (range(1, 60), range(60), "1-59"),
-        (range(59), range(60), "0-58"),
-        ({1, 12}, EVERY_MONTH, "1,12"),
-        (range(1, 13), EVERY_MONTH, "*"),
-        (range(1, 32), EVERY_DAY, "*"),
-        (range(7), EVERY_WEEKDAY, "*"),
-    ],
-)
-def test_a_field(values: set[int], full: Iterable[int], want: str) -> None:
-    """A star only for all values, a range from three numbers on that follow each other."""
-    assert covering.field(values, full) == want
 
 
 @pytest.mark.parametrize(

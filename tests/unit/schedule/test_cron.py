@@ -2,13 +2,14 @@
 
 import calendar
 import json
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
 from krm_windows.schedule import cron, zones
 
 Vector = dict[str, Any]
@@ -226,3 +227,39 @@ def test_zones_come_from_the_package() -> None:
     """
     assert {"Europe/Berlin", "Etc/UTC", "US/Pacific"} <= zones.names()
     assert not {"Local", "", "posixrules", "localtime"} & zones.names()
+
+
+@pytest.mark.parametrize(
+    ("numbers", "minimum", "want"),
+    [
+        ([3], 2, "3"),
+        ([5, 6, 0, 1], 2, "5-6,0-1"),
+        ([5, 6, 0, 1], 3, "5,6,0,1"),
+        ([4, 5, 6, 0], 3, "4-6,0"),
+        ([], 2, ""),
+    ],
+)
+def test_items_of_a_field(numbers: list[int], minimum: int, want: str) -> None:
+    """In their order, and only runs that are long enough as ranges."""
+    assert cron.items(numbers, minimum) == want
+
+
+@pytest.mark.parametrize(
+    ("values", "full", "want"),
+    [
+        ({0, 1}, range(60), "0,1"),
+        ({0, 1, 2}, range(60), "0-2"),
+        ({57, 58, 59}, range(60), "57-59"),
+        ({1, 2, 3, 5, 7, 8, 9}, range(60), "1-3,5,7-9"),
+        (range(60), range(60), "*"),
+        (range(1, 60), range(60), "1-59"),
+        (range(59), range(60), "0-58"),
+        ({1, 12}, EVERY_MONTH, "1,12"),
+        (range(1, 13), EVERY_MONTH, "*"),
+        (range(1, 32), EVERY_DAY, "*"),
+        (range(7), EVERY_WEEKDAY, "*"),
+    ],
+)
+def test_a_field(values: set[int], full: Iterable[int], want: str) -> None:
+    """A star only for all values, a range from three numbers on that follow each other."""
+    assert cron.field(values, full) == want
