@@ -21,6 +21,7 @@ from krm_windows.gate.decide import Days
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.gate.wallclock import pieces
+from krm_windows.plan.grouping import grouped
 from krm_windows.plan.union import is_weekly
 from krm_windows.policy.occurrences import CYCLE
 from krm_windows.schedule import cron
@@ -376,13 +377,13 @@ def _of_month(
     chosen: Callable[[_Minutes], _Minutes],
 ) -> Iterator[Interval]:
     """Write a month in which something is dated, day by day; those that are alike together."""
-    alike: dict[_Minutes, set[int]] = {}
-    for day in range(1, monthrange(first.year, first.month)[1] + 1):
+    _, length = monthrange(first.year, first.month)
+    minutes_on: dict[int, _Minutes] = {}
+    for day in range(1, length + 1):
         number = first.toordinal() + day - 1
-        minutes = chosen(dated.get(day, whole.on(number)))
-        if minutes:
-            alike.setdefault(minutes, set()).add(day)
-    for minutes, days in alike.items():
+        minutes_on[day] = chosen(dated.get(day, whole.on(number)))
+    days_of = grouped((minutes, day) for day, minutes in minutes_on.items() if minutes)
+    for minutes, days in days_of.items():
         yield Interval(
             times=_times(minutes),
             days=_ranges(days),
@@ -396,24 +397,25 @@ def _boxes(
     chosen: Callable[[_Minutes], _Minutes],
 ) -> Mapping[_Box, frozenset[int]]:
     """Put days together that are alike: those of a weekday, such weekdays, and such months."""
-    days: dict[tuple[_Minutes, int, int], set[int]] = {}
-    for (month, day, weekday), cell in cells.items():
-        minutes = chosen(cell)
-        if minutes:
-            days.setdefault((minutes, month, weekday), set()).add(day)
-    weekdays: dict[tuple[_Minutes, int, Ranges], set[int]] = {}
+    minutes_on = {cell: chosen(minutes) for cell, minutes in cells.items()}
+    days_of = grouped(
+        ((minutes, month, weekday), day)
+        for (month, day, weekday), minutes in minutes_on.items()
+        if minutes
+    )
     # `monday` and `tuesday` of the same days are `monday:tuesday`.
-    for (minutes, month, weekday), of_month in days.items():
-        key = (minutes, month, _days(of_month, month))
-        weekdays.setdefault(key, set()).add(weekday)
-    found: dict[_Box, set[int]] = {}
+    weekdays_of = grouped(
+        ((minutes, month, _days(days, month)), weekday)
+        for (minutes, month, weekday), days in days_of.items()
+    )
     # And so are months: `1:11`.
-    for (minutes, month, ranges), alike in weekdays.items():
-        found.setdefault((minutes, _but_all(alike, 7), ranges), set()).add(month)
-    return {box: frozenset(months) for box, months in found.items()}
+    return grouped(
+        ((minutes, _but_all(weekdays, 7), days), month)
+        for (minutes, month, days), weekdays in weekdays_of.items()
+    )
 
 
-def _days(days: set[int], month: int) -> Ranges:
+def _days(days: frozenset[int], month: int) -> Ranges:
     """Return days of a month as ranges; the end of a month is 31, which each of them is cut to."""
     # All days of the month: to name none is to name any.
     if len(days) == LONGEST_MONTHS[month]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from krm_windows import gateable
 from krm_windows.gate.timetable import Target
+from krm_windows.plan.grouping import grouped
 from krm_windows.plan.model import Grant, Rights
 from krm_windows.policy.hooks import Hooks
 
@@ -53,11 +54,10 @@ def _read(sources: "Collection[Source]", namespace: str) -> Iterator[Grant]:
     # Most policies read none.
     from krm_windows.gate.revisions import RESOURCES, SOURCE  # noqa: PLC0415
 
-    kinds: dict[str, set[str]] = {}
-    for source in sources:
-        if source.namespace == namespace:
-            kinds.setdefault(RESOURCES[source.kind], set()).add(source.name)
-    for resource, names in sorted(kinds.items()):
+    names_of = grouped(
+        (RESOURCES[source.kind], source.name) for source in sources if source.namespace == namespace
+    )
+    for resource, names in sorted(names_of.items()):
         known = tuple(sorted(names))
         # Where one of them cannot be known, the right is on all.
         if "" in names:
@@ -67,14 +67,14 @@ def _read(sources: "Collection[Source]", namespace: str) -> Iterator[Grant]:
 
 def _grants(targets: tuple[Target, ...], namespace: str) -> tuple[Grant, ...]:
     """Return a grant for each kind of object in a namespace, with the names of all of them."""
-    kinds: dict[tuple[str, str], set[str]] = {}
-    for target in targets:
-        if target.namespace == namespace:
-            names = kinds.setdefault((target.group, target.resource), set())
-            names.add(target.name)
+    names_of = grouped(
+        ((target.group, target.resource), target.name)
+        for target in targets
+        if target.namespace == namespace
+    )
     found = []
     # Sorted, so that the order of targets in the policy changes no byte of the Role.
-    for (group, resource), names in sorted(kinds.items()):
+    for (group, resource), names in sorted(names_of.items()):
         found.append(Grant(group, resource, tuple(sorted(names))))
     return tuple(found)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from krm_windows.gate.bits import DAY
 from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
 from krm_windows.gate.timetable import Rule
+from krm_windows.plan.grouping import grouped
 from krm_windows.schedule import cron
 
 WEEK = 7 * DAY
@@ -106,22 +107,20 @@ def schedules(wanted: Iterable[int]) -> Iterator[tuple[int, str]]:
 
     Each has its first time of day.
     """
-    # The days of each time of day, then the minutes of each hour with the same days, then the hours
-    # with the same minutes and days: what is left are schedules whose fields are products of sets.
-    days: dict[int, set[int]] = {}
-    for minute in wanted:
-        weekday, clock = divmod(minute, DAY)
-        days.setdefault(clock, set()).add(weekday)
-    hours: dict[tuple[frozenset[int], int], set[int]] = {}
-    for clock, of_week in days.items():
-        hour, past = divmod(clock, 60)
-        hours.setdefault((frozenset(of_week), hour), set()).add(past)
-    blocks: dict[tuple[frozenset[int], frozenset[int]], set[int]] = {}
-    for (weekdays, hour), of_hour in hours.items():
-        blocks.setdefault((weekdays, frozenset(of_hour)), set()).add(hour)
-    for (weekdays, past_hour), at in blocks.items():
-        first = min(at) * 60 + min(past_hour)
-        minute_field = cron.field(past_hour, range(60))
-        hour_field = cron.field(at, range(24))
+    # The weekdays of each time of day, then the minutes of each hour with the same weekdays, then
+    # the hours with the same minutes and weekdays: what is left are schedules whose fields are
+    # products of sets.
+    weekdays_at = grouped((minute % DAY, minute // DAY) for minute in wanted)
+    minutes_of = grouped(
+        ((weekdays, clock // 60), clock % 60) for clock, weekdays in weekdays_at.items()
+    )
+    hours_of = grouped(
+        ((weekdays, minutes_of_hour), hour)
+        for (weekdays, hour), minutes_of_hour in minutes_of.items()
+    )
+    for (weekdays, minutes_of_hour), hours in hours_of.items():
+        first = min(hours) * 60 + min(minutes_of_hour)
+        minute_field = cron.field(minutes_of_hour, range(60))
+        hour_field = cron.field(hours, range(24))
         weekday_field = cron.field(weekdays, range(7))
         yield first, f"{minute_field} {hour_field} * * {weekday_field}"

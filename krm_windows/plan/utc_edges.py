@@ -7,7 +7,7 @@ at one of the offsets that these rules have, or, where the clock skips it, at th
 is dated comes once.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.gate.zones import Zone
 from krm_windows.plan import covering
 from krm_windows.plan.covering import ANY_DAY, HOUR, DayFields, Moments
+from krm_windows.plan.grouping import grouped
 from krm_windows.schedule import cron
 
 _MINUTE = timedelta(minutes=1)
@@ -150,21 +151,19 @@ def _schedules(found: Mapping[DayFields, int]) -> list[Schedule]:
     Those that differ in nothing else are one, and so are those too many. `found`: the minutes
     of the UTC day that are wanted on some days, as bits.
     """
-    hours: dict[int, frozenset[int]] = {}
-    days: dict[int, set[DayFields]] = {}
+    hours_at: dict[int, frozenset[int]] = {}
+    wanted_at: list[tuple[int, DayFields]] = []
     # A CronJob has each of its minutes in all of its hours, so each minute is read alone.
-    for wanted, minutes in found.items():
-        for minute, of_day in covering.hours_at(minutes).items():
-            hours[minute] = hours.get(minute, frozenset()) | of_day
-            days.setdefault(minute, set()).add(wanted)
+    for days, minutes in found.items():
+        for minute, hours in covering.hours_at(minutes).items():
+            hours_at[minute] = hours_at.get(minute, frozenset()) | hours
+            wanted_at.append((minute, days))
+    days_at = grouped(wanted_at)
     # Then minutes with the same hours and days share a CronJob: 0,30 6-7 * * *.
-    alike: dict[tuple[frozenset[int], DayFields], set[int]] = {}
-    for minute, of_day in hours.items():
-        same = (of_day, _together(days[minute]))
-        alike.setdefault(same, set()).add(minute)
-    every = []
-    for (of_day, on_days), minutes_of_hour in alike.items():
-        every.append(Schedule(frozenset(minutes_of_hour), of_day, on_days))
+    minutes_of = grouped(
+        ((hours, _together(days_at[minute])), minute) for minute, hours in hours_at.items()
+    )
+    every = [Schedule(past, hours, days) for (hours, days), past in minutes_of.items()]
     # The rarest ones stay alone: together they would fire at each other's hours too.
     every.sort(key=_frequency)
     if len(every) > MOST:
@@ -190,7 +189,7 @@ def _joined(schedules: list[Schedule]) -> Schedule:
     return Schedule(frozenset(minutes), frozenset(hours), _together(days))
 
 
-def _together(several: set[DayFields]) -> DayFields:
+def _together(several: Collection[DayFields]) -> DayFields:
     """Return day fields that match whenever any of `several` does.
 
     A schedule with both day fields restricted fires on either; so fields of one sort are joined,
