@@ -28,8 +28,9 @@ AUDITED = (datetime(2026, 1, 1, tzinfo=UTC), datetime(2036, 1, 1, tzinfo=UTC))
 # the opposite edge.
 MOST_PATIENCE = timedelta(minutes=5)
 LEAST_PATIENCE = timedelta(minutes=1)
+_MINUTE = timedelta(minutes=1)
 # A gap of so many minutes or more leaves a Job all its patience.
-_LONG_GAP = (2 * MOST_PATIENCE + LEAST_PATIENCE) // timedelta(minutes=1)
+_LONG_GAP = (2 * MOST_PATIENCE + LEAST_PATIENCE) // _MINUTE
 # From well before the audited years on: a window that is open at their beginning opened within
 # these.
 # In nine years every date has been, 29 February too.
@@ -249,8 +250,7 @@ def _proven(timetable: Timetable, triggers: tuple[Trigger, ...]) -> Edges:
         whole |= _SPAN.open(window)
     # The minute before each: open now and not then is an opening, the other way round a closing.
     before = whole << 1
-    # Nothing is known of the minute before the audited years, so their first is not read.
-    audited = _SPAN.minute(AUDITED[0].date()) + 1
+    audited = _SPAN.minute(AUDITED[0].date())
     seen = bits.below(_SPAN.days * DAY) & ~bits.below(audited)
     opened = whole & ~before & seen
     closed = before & ~whole & seen
@@ -270,15 +270,18 @@ def _proven(timetable: Timetable, triggers: tuple[Trigger, ...]) -> Edges:
 
 
 def _fired(triggers: tuple[Trigger, ...], *, suspends: bool) -> int:
-    """Return when schedules fire on a wall clock that never changes.
+    """Return the minutes of `_SPAN` at which schedules fire, as bits.
 
-    There, when their fields say.
+    On a wall clock that never changes, a schedule fires exactly when its fields say.
     """
     fired = 0
     for trigger in triggers:
         if trigger.suspends is not suspends:
             continue
-        recurrence = cron.parse(trigger.schedule).recurrence or Recurrence()
+        recurrence = cron.parse(trigger.schedule).recurrence
+        # Only `@every` is none, which no policy may have.
+        if recurrence is None:
+            raise TypeError(trigger.schedule)
         fired |= _SPAN.fires(recurrence)
     return fired
 
@@ -346,7 +349,7 @@ def _patient(
     patience = min(MOST_PATIENCE, (gap - LEAST_PATIENCE) // 2)
     if patience < LEAST_PATIENCE:
         message = (
-            f"are within {gap // LEAST_PATIENCE} minutes of each other, so a Job that starts "
+            f"are within {gap // _MINUTE} minutes of each other, so a Job that starts "
             f"late would undo the next: {GATE}"
         )
         found = rules.KUBECTL_DEADLINE.result(f"have edges that {message}", path="spec.windows")

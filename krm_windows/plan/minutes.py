@@ -38,11 +38,11 @@ class Span(NamedTuple):
         return (day - self.first).days * DAY
 
     def fires(self, recurrence: Recurrence) -> int:
-        """Return the minutes at which a recurrence is."""
+        """Return the minutes at which a recurrence is; bit 0 is the first of `first`."""
         return self._daily(recurrence, recurrence.times)
 
     def open(self, window: Rule) -> int:
-        """Return the minutes at which a recurring window is open."""
+        """Return the minutes in which a recurring window is open; bit 0 is the first of `first`."""
         if not isinstance(window.begins, Recurrence):
             raise TypeError(window.name)
         match window.ends:

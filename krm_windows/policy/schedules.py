@@ -54,9 +54,12 @@ def parse(text: str) -> Recurrence:
         if finding:
             raise RefusedError(finding)
     try:
-        recurrence = cron.parse(text).recurrence or Recurrence()
+        recurrence = cron.parse(text).recurrence
     except cron.CronError as error:
         raise RefusedError(_refusal(rules.CRON_SYNTAX, f"{_EXAMPLE} ({error})", text)) from error
+    # Only `@every` is none, and `_descriptor` has refused it.
+    if recurrence is None:
+        raise TypeError(text)
     finding = _odd(text) or _never(text, recurrence)
     if finding:
         raise RefusedError(finding)
