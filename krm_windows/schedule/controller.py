@@ -7,10 +7,10 @@ moment that was meant: at 23:00 of the day before, at half past, or a day late. 
 put right here, for the cluster does the same.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from krm_windows.gate.recurrence import EVERY_MONTH, Recurrence
 from krm_windows.schedule import cron, zones
@@ -99,16 +99,20 @@ class _Clock(NamedTuple):
         return self.at(utc).local - utc.replace(tzinfo=None)
 
 
-class _Unit(NamedTuple):
-    """How `Next` treats one field.
+class _Unit(Protocol):
+    """How `Next` treats one field: from month to second, each has a unit of its own."""
 
-    Does it match; go to where the unit begins; go to the next one; has it come round.
-    """
+    def matches(self, local: datetime) -> bool:
+        """Whether the field allows what the clock shows."""
 
-    matches: Callable[[datetime], bool]
-    begin: Callable[[_Time], _Time]
-    step: Callable[[_Time], _Time]
-    comes_round: Callable[[datetime], bool]
+    def begin(self, time: _Time) -> _Time:
+        """Return where the unit begins: the smaller fields are set to their least values."""
+
+    def step(self, time: _Time) -> _Time:
+        """Return where the next unit begins, or a later one before which none matches."""
+
+    def comes_round(self, local: datetime) -> bool:
+        """Whether a step has led to the first unit of the next larger one."""
 
 
 def _clock(time_zone: str) -> _Clock:
@@ -167,79 +171,105 @@ def _next(units: tuple[_Unit, ...], time: _Time) -> datetime | None:
 
 def _units(recurrence: Recurrence, clock: _Clock) -> tuple[_Unit, ...]:
     """Arrange the fields as `Next` checks them, from month to second."""
-    return (
-        _month(recurrence, clock),
-        _day(recurrence, clock),
-        _hour(recurrence, clock),
-        _minute(recurrence, clock),
-        _second(clock),
-    )
-
-
-def _month(recurrence: Recurrence, clock: _Clock) -> _Unit:
-    return _Unit(
-        # Go's `time.Date` again: the first of a month may begin with a clock change.
-        matches=lambda local: local.month in recurrence.months,
-        begin=lambda time: clock.date(_midnight(time.local).replace(day=1)),
-        step=lambda time: clock.date(_next_month(time.local)),
-        comes_round=lambda local: local.month == 1,
-    )
-
-
-def _day(recurrence: Recurrence, clock: _Clock) -> _Unit:
-    # The month has been checked before, with steps of its own.
+    # The month has been checked before the day, with steps of its own.
     in_any_month = recurrence._replace(months=EVERY_MONTH)
-
-    def step(time: _Time) -> _Time:
-        following = clock.date(time.local + _DAY)
-        return _near_midnight(following, clock)
-
-    return _Unit(
-        matches=lambda local: in_any_month.on(local.toordinal()),
-        begin=lambda time: clock.date(_midnight(time.local)),
-        step=step,
-        comes_round=lambda local: local.day == 1,
+    return (
+        _Month(recurrence.months, clock),
+        _Day(in_any_month, clock),
+        _Hour(recurrence.hours, clock),
+        _Minute(recurrence.minutes, clock),
+        _Second(clock),
     )
 
 
-def _hour(recurrence: Recurrence, clock: _Clock) -> _Unit:
-    def step(time: _Time) -> _Time:
-        count = _distance(time.local.hour, recurrence.hours, 24)
-        return clock.later(time, _HOUR, count)
+class _Month(NamedTuple):
+    months: frozenset[int]
+    clock: _Clock
 
-    return _Unit(
-        matches=lambda local: local.hour in recurrence.hours,
-        begin=lambda time: clock.date(time.local.replace(minute=0, second=0)),
-        step=step,
-        comes_round=lambda local: local.hour == 0,
-    )
+    def matches(self, local: datetime) -> bool:
+        return local.month in self.months
+
+    def begin(self, time: _Time) -> _Time:
+        # Go's `time.Date` again: the first of a month may begin with a clock change.
+        return self.clock.date(_midnight(time.local).replace(day=1))
+
+    def step(self, time: _Time) -> _Time:
+        return self.clock.date(_next_month(time.local))
+
+    def comes_round(self, local: datetime) -> bool:
+        return local.month == 1
 
 
-def _minute(recurrence: Recurrence, clock: _Clock) -> _Unit:
-    def step(time: _Time) -> _Time:
-        count = _distance(time.local.minute, recurrence.minutes, 60)
-        return clock.later(time, _MINUTE, count)
+class _Day(NamedTuple):
+    recurrence: Recurrence
+    clock: _Clock
 
-    return _Unit(
-        matches=lambda local: local.minute in recurrence.minutes,
+    def matches(self, local: datetime) -> bool:
+        return self.recurrence.on(local.toordinal())
+
+    def begin(self, time: _Time) -> _Time:
+        return self.clock.date(_midnight(time.local))
+
+    def step(self, time: _Time) -> _Time:
+        following = self.clock.date(time.local + _DAY)
+        return _near_midnight(following, self.clock)
+
+    def comes_round(self, local: datetime) -> bool:
+        return local.day == 1
+
+
+class _Hour(NamedTuple):
+    hours: frozenset[int]
+    clock: _Clock
+
+    def matches(self, local: datetime) -> bool:
+        return local.hour in self.hours
+
+    def begin(self, time: _Time) -> _Time:
+        return self.clock.date(time.local.replace(minute=0, second=0))
+
+    def step(self, time: _Time) -> _Time:
+        count = _distance(time.local.hour, self.hours, 24)
+        return self.clock.later(time, _HOUR, count)
+
+    def comes_round(self, local: datetime) -> bool:
+        return local.hour == 0
+
+
+class _Minute(NamedTuple):
+    minutes: frozenset[int]
+    clock: _Clock
+
+    def matches(self, local: datetime) -> bool:
+        return local.minute in self.minutes
+
+    def begin(self, time: _Time) -> _Time:
         # Go truncates the absolute time here, and not what the clock shows.
-        begin=lambda time: clock.at(time.utc.replace(second=0)),
-        step=step,
-        comes_round=lambda local: local.minute == 0,
-    )
+        return self.clock.at(time.utc.replace(second=0))
+
+    def step(self, time: _Time) -> _Time:
+        count = _distance(time.local.minute, self.minutes, 60)
+        return self.clock.later(time, _MINUTE, count)
+
+    def comes_round(self, local: datetime) -> bool:
+        return local.minute == 0
 
 
-def _second(clock: _Clock) -> _Unit:
-    def step(time: _Time) -> _Time:
+class _Second(NamedTuple):
+    clock: _Clock
+
+    def matches(self, local: datetime) -> bool:
+        return local.second == 0
+
+    def begin(self, time: _Time) -> _Time:
+        return time
+
+    def step(self, time: _Time) -> _Time:
         count = _distance(time.local.second, {0}, 60)
-        return clock.later(time, _SECOND, count)
+        return self.clock.later(time, _SECOND, count)
 
-    return _Unit(
-        matches=lambda local: local.second == 0,
-        begin=lambda time: time,
-        step=step,
-        comes_round=lambda local: local.second == 0,
-    )
+    def comes_round(self, local: datetime) -> bool:
+        return local.second == 0
 
 
 def _midnight(local: datetime) -> datetime:
