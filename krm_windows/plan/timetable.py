@@ -13,19 +13,15 @@ from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import FORMAT_VERSION, Rule, Target, Timetable
 from krm_windows.gate.zones import ZoneRules
 
-_GROUPED = ("targets", "released")
 _Part: TypeAlias = Recurrence | Rule | Target | Timetable | ZoneRules
 
 
 def dump(timetable: Timetable) -> dict[str, object]:
     """Return the JSON form, defaults left out: `load(json.dumps(dump(timetable)))` is equal.
 
-    But for their order, where targets of one kind are not together.
+    Only the order of targets may be another one: those of one kind come back together.
     """
-    # Defaults are left out, as what is read back without a field has its default again.
-    form = {"formatVersion": FORMAT_VERSION, **_record(timetable)}
-    groups = {"targets": _kinds(timetable.targets), "released": _kinds(timetable.released)}
-    return form | {key: groups[key] for key in _GROUPED if key in form}
+    return {"formatVersion": FORMAT_VERSION, **_record(timetable)}
 
 
 def _kinds(targets: Iterable[Target]) -> list[dict[str, object]]:
@@ -55,6 +51,7 @@ def _record(item: _Part) -> dict[str, object]:
     record: dict[str, object] = {}
     defaults = item._field_defaults
     for name, value in zip(item._fields, item, strict=True):
+        # Defaults are left out, as what is read back without a field has its default again.
         if name not in defaults or value != defaults[name]:
             record[_camel_case(name)] = _plain(value)
     # Named by its path, as it is everywhere else that people read.
@@ -68,7 +65,7 @@ def _record(item: _Part) -> dict[str, object]:
 def _plain(value: object) -> object:
     match value:
         # Before tuples, as these are tuples with names.
-        case Recurrence() | Rule() | Target() | ZoneRules():
+        case Recurrence() | Rule() | ZoneRules():
             return _record(value)
         case datetime() | time():
             # Python writes +00:00, Kubernetes Z.
@@ -79,8 +76,16 @@ def _plain(value: object) -> object:
             # A set has no order, and the same policy has to give the same bytes.
             return sorted(value)
         case tuple():
-            return [_plain(item) for item in value]
+            return _list(value)
     return value
+
+
+def _list(items: tuple[object, ...]) -> list[object]:
+    targets = [item for item in items if isinstance(item, Target)]
+    # One by one, they would be most of the form.
+    if targets:
+        return [*_kinds(targets)]
+    return [_plain(item) for item in items]
 
 
 @cache
