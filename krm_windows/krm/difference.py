@@ -16,9 +16,9 @@ Entries: TypeAlias = tuple[tuple[Spot, Spot], ...]
 
 
 class Slot(NamedTuple):
-    """The place of a node in block style.
+    """The place of a node in block style: all that is behind `head`, which is `key:` or `-`.
 
-    All behind `after`, the end of `head` (`key:` or `-`) at `column`.
+    `head` begins at `column`, and ends at the place `after`.
     """
 
     after: int
@@ -146,16 +146,20 @@ class Difference(NamedTuple):
             yield self._removed_lines(slot.after - 1, item.end, slot.column)
         added = after[len(items) :]
         if added:
-            place = self._behind(spot, slots, first + len(items) - 1)
+            # How many items of the text are before what is added.
+            above = first + len(items)
+            if above:
+                place = self._behind(spot.items[above - 1], slots)
+            else:
+                place = self._above_first(slots)
             yield self._insertion(place, writer.lines(added), slots[0].column)
 
-    def _behind(self, spot: Row, slots: list[Slot], index: int) -> int:
-        """Give where lines behind an element of a sequence go.
+    def _behind(self, item: Spot, slots: list[Slot]) -> int:
+        """Give where lines behind an item of a sequence go."""
+        return lines.foot(self.text, item.end, slots[0].column + 1)
 
-        Behind index -1 is above the first one.
-        """
-        if index >= 0:
-            return lines.foot(self.text, spot.items[index].end, slots[0].column + 1)
+    def _above_first(self, slots: list[Slot]) -> int:
+        """Give where lines above the first item of a sequence go."""
         # `key: - a` or `- - a`: there is no line above that is its own.
         self._need_own_line(slots[0].after - 1)
         return lines.above(self.text, slots[0].after - 1)

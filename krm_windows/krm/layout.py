@@ -1,6 +1,4 @@
-"""The layout of a YAML text.
-
-Every node with the place where it begins and ends, aliases as they are.
+"""The layout of a YAML text: each node with where it begins and ends, and aliases as they are.
 
 Built from the events of libyaml, the parser that kustomize's own was translated from: what is a
 line break, where a scalar ends and what is refused are the same there and here. Offsets count
@@ -356,18 +354,25 @@ class _Reader:
 
     def _pairs(self, event: yaml.MappingStartEvent) -> Spot:
         entries: list[tuple[Spot, Spot]] = []
-        while not isinstance(key := next(self.stream), yaml.MappingEndEvent):
-            name = self.spot(key)
-            entries.append((name, self.spot(next(self.stream))))
-        last = entries[-1][1] if entries else None
-        return Pairs(_extent(event, key, last), tuple(entries))
+        last: Spot | None = None
+        following = next(self.stream)
+        while not isinstance(following, yaml.MappingEndEvent):
+            key = self.spot(following)
+            last = self.spot(next(self.stream))
+            entries.append((key, last))
+            following = next(self.stream)
+        # What follows the last entry is the end of the mapping.
+        return Pairs(_extent(event, following, last), tuple(entries))
 
     def _row(self, event: yaml.SequenceStartEvent) -> Spot:
         items: list[Spot] = []
-        while not isinstance(item := next(self.stream), yaml.SequenceEndEvent):
-            items.append(self.spot(item))
-        last = items[-1] if items else None
-        return Row(_extent(event, item, last), tuple(items))
+        last: Spot | None = None
+        following = next(self.stream)
+        while not isinstance(following, yaml.SequenceEndEvent):
+            last = self.spot(following)
+            items.append(last)
+            following = next(self.stream)
+        return Row(_extent(event, following, last), tuple(items))
 
 
 def _extent(

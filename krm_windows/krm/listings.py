@@ -269,7 +269,11 @@ def _dashed(text: bytes, column: int) -> bytes:
 
 def _indented(text: bytes, pad: bytes) -> bytes:
     lines = text.splitlines(keepends=True)
-    return b"".join([pad + line if line.strip(b"\r\n") else line for line in lines])
+    # An empty line gets no blanks.
+    for number, line in enumerate(lines):
+        if line.strip(b"\r\n"):
+            lines[number] = pad + line
+    return b"".join(lines)
 
 
 def _undashed(text: bytes, columns: int) -> bytes:

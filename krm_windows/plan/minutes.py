@@ -70,7 +70,8 @@ class Span(NamedTuple):
         # A day is 1440 minutes, 180 whole bytes; the first day is in the lowest.
         named = _named(recurrence, _fields(self.first, self.days))
         # Each day has the same bytes, so no sum of big numbers is needed, only their concatenation.
-        every = b"".join(on if is_named else off for is_named in named)
+        patterns = {True: on, False: off}
+        every = b"".join([patterns[is_named] for is_named in named])
         return int.from_bytes(every, "little")
 
     def _until_time(self, begins: Recurrence, clock: int) -> int:

@@ -98,7 +98,8 @@ def _matches(resource: Resource, selector: TargetSelector) -> bool:
 def check(selection: Selection, inventory: Inventory) -> Iterator[Result]:
     """Yield what speaks against gating the objects of one entry."""
     # What cannot be gated at all is not looked for in the stream, too.
-    if refused := list(_refused(selection)):
+    refused = list(_refused(selection))
+    if refused:
         yield from refused
         return
     yield from _missing(selection, inventory)
