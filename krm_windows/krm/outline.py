@@ -360,10 +360,12 @@ def _head(
 ) -> int:
     """Climb from the line at `start` over comments that belong to it, not beyond `floor`.
 
-    A comment deeper than `column` belongs to what is above, and so does one right below
-    it and is followed by a blank line.
+    A comment deeper than `column` belongs to what is above. So do comments right below the entry
+    above that a blank line parts from this one.
     """
-    head = line = start
+    # `head` is the best place so far, `line` the start of the line that was looked at last.
+    head = start
+    line = start
     blank: int | None = None
     while (above := data.rfind(b"\n", floor, max(line - 1, floor)) + 1) > floor:
         text = data[above:line].lstrip()

@@ -212,9 +212,9 @@ def _together(several: Collection[DayFields]) -> DayFields:
 def _edges(timetable: Timetable) -> Iterator[_Ahead]:
     """Yield for each rule how long before its beginning and end an edge may be.
 
-    `closesEarly` moves what closes. An override that opens ends into what
-    was closed already if it is shorter than that; and what one holds open is not closed ahead of
-    another that closes.
+    `closesEarly` moves what closes. But what is below an override that opens may be closed when it
+    ends, and then nothing closes early; nor does an override that closes, while another one holds
+    open.
     """
     # Rounded up to whole minutes, as a run must not come after the edge.
     early = -(-timetable.closes_early // _MINUTE)

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 
 class Loaded(NamedTuple):
-    """A policy as written.
-
-    For no cluster in particular, for each of its clusters, and all that was found.
+    """A policy for no cluster in particular, for each of its clusters, and all that was found.
 
     `policy` and the values of `clusters` are None where an error is in their way. `results` are
     sorted. `cured` are those findings of the policy that the patch of a cluster puts right, such as
@@ -144,7 +142,7 @@ class _Patches(Mapping[str, Tree]):
         return len(self._excerpt.names)
 
 
-def read_excerpt(excerpt: "Excerpt", *, file: File | None = None) -> Source | None:
+def read_excerpt(excerpt: "Excerpt") -> Source | None:
     """Read a policy without its `clusters`, of which each patch is read when it is asked for.
 
     None where it has to be read as a whole: its clusters may be too many. `patched` is not for it.
@@ -166,7 +164,7 @@ def read_excerpt(excerpt: "Excerpt", *, file: File | None = None) -> Source | No
         # A thousand names for each policy: nobody asks the policy itself for them.
         policy = policy.replaced(spec=policy.spec.replaced(clusters={}))
     ref = document.ref(root, API_VERSION, KIND)
-    return Source(root, _Patches(excerpt), policy, frozenset(findings), (), ref, base, file)
+    return Source(root, _Patches(excerpt), policy, frozenset(findings), (), ref, base, None)
 
 
 def _source(

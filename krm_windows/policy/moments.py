@@ -67,7 +67,7 @@ NAMED_DAYS = {
     "weekends": frozenset({0, 6}),
 }
 """Words for several days of a week: weekdays are Monday to Friday."""
-# Before 1970 nobody meant, and a year of five digits is a typo.
+# No window is meant that long ago or ahead: another year is a typo.
 _YEARS = range(1970, 3000)
 _LONGEST = timedelta(days=366)
 # No zone is further from UTC.
@@ -224,9 +224,9 @@ def _refusal(
 
 
 def _check_spelling(text: str, role: Role) -> None:
-    """Refuse seconds and blanks.
+    """Refuse seconds and blanks in front of a time.
 
-    Signs of a date that was not quoted, and so was changed on its way here.
+    They are signs of a date that was not quoted, and so was changed on its way here.
     """
     found = _SECONDS.fullmatch(text)
     if found:
@@ -378,7 +378,7 @@ _DAYS = f"(?i:(?P<days>{'|'.join(NAMED_DAYS)}|{_WEEKDAY_ITEM}(?:,{_WEEKDAY_ITEM}
 _NTH = rf"(?i:(?P<nth>{'|'.join(_ORDINALS)}) (?P<day>{_WEEKDAY})(?: \+(?P<shift>\d{{1,2}})d)?)"
 
 
-# `12-20` and `20.12.`.
+# A whole date in some order (`20.12.2026`), and one without its year: `12-20` and `20.12.`.
 _ANY_ORDER = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}", re.ASCII)
 _NO_YEAR = re.compile(r"\d{1,2}-\d{1,2}|\d{1,2}\.\d{1,2}\.?|\d{1,2}/\d{1,2}", re.ASCII)
 

@@ -1,6 +1,4 @@
-"""The cron grammar of Kubernetes.
-
-Text to recurrence, exactly what robfig/cron v3's `ParseStandard` accepts.
+"""The cron grammar of Kubernetes: what robfig/cron v3's `ParseStandard` accepts, exactly.
 
 The oddities are part of it: empty list items count for nothing, `*-5` is a star, `+8` is 8, a `?`
 is a star, and Go's idea of blanks, digits and lower case holds, not Python's.

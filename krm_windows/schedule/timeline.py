@@ -14,9 +14,9 @@ from krm_windows.gate.timetable import Timetable
 
 @dataclass(frozen=True)
 class Segment:
-    """The half-open UTC interval [`begins`, `ends`), open or not by `rules`.
+    """The half-open UTC interval [`begins`, `ends`), and whether `rules` make it open or closed.
 
-    Paths in the spec, none for no window.
+    The rules are paths in the spec; there are none where it is closed because no window is open.
     """
 
     begins: datetime
@@ -113,9 +113,9 @@ def _parts(
     start: datetime,
     until: datetime,
 ) -> Iterator[tuple[int, int, int, bool]]:
-    """Yield each day's stretches, open or closed throughout.
+    """Yield each day's stretches, which are open or closed throughout.
 
-    The day, begin and end in minutes of it (UTC), and whether it is open.
+    Of each: the day, its beginning and end in minutes of that day (UTC), and whether it is open.
     """
     for day, within in parts_of_days(start, until):
         opened = days.open(day)

@@ -18,11 +18,10 @@ _FIRST_SECOND = -(2**35)
 
 
 class ZoneData(NamedTuple):
-    """What a file of zone data says.
+    """What a file of zone data says: a clock, the listed changes of it, and a rule for after them.
 
-    What is listed from its `first` clock on, then the POSIX `rule`.
-
-    A transition may change nothing that clocks show: the last one says since when the rule applies.
+    `first` is the clock before all transitions, and `rule` is in the form of POSIX. A transition
+    may change nothing that clocks show: the last one says since when the rule applies.
     """
 
     first: Clock
