@@ -26,6 +26,7 @@ from krm_windows.plan.union import is_weekly
 from krm_windows.policy.occurrences import CYCLE
 from krm_windows.schedule import cron
 from krm_windows.schedule.cron import LONGEST_MONTHS
+from krm_windows.schedule.durations import rounded_up
 from krm_windows.schedule.occurrences import UTC_ZONE, stretches
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
@@ -274,7 +275,7 @@ def _days_of(rule: Rule, timetable: Timetable) -> Iterator[range]:
     """
     begins, ends = coverage.interval(rule, timetable.zone)
     # What closes early does so before the rule begins; clocks are within a day of UTC.
-    early = -(-timetable.closes_early // timedelta(days=1)) + 2
+    early = rounded_up(timetable.closes_early, timedelta(days=1)) + 2
     first, last = begins // DAY, ends // DAY
     full = _full_years(rule, timetable)
     # Most are shorter than a year, and are looked at day by day.

@@ -39,8 +39,7 @@ def longest(
             if not timeouts:
                 results.append(_unknown(selection, name))
     # Rounded up, as nothing may run on after the end.
-    # `//` rounds down, so the negative is divided.
-    minutes = -(-max(found, default=timedelta()) // timedelta(minutes=1))
+    minutes = durations.rounded_up(max(found, default=timedelta()), timedelta(minutes=1))
     return timedelta(minutes=minutes), results
 
 

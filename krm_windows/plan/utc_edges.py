@@ -21,6 +21,7 @@ from krm_windows.plan import covering
 from krm_windows.plan.covering import ANY_DAY, HOUR, DayFields, Moments
 from krm_windows.plan.grouping import grouped
 from krm_windows.schedule import cron
+from krm_windows.schedule.durations import rounded_up
 
 _MINUTE = timedelta(minutes=1)
 # Of each sort (what recurs, what comes once) at most so many CronJobs; the last one takes what
@@ -217,7 +218,7 @@ def _edges(timetable: Timetable) -> Iterator[_Ahead]:
     open.
     """
     # Rounded up to whole minutes, as a run must not come after the edge.
-    early = -(-timetable.closes_early // _MINUTE)
+    early = rounded_up(timetable.closes_early, _MINUTE)
     held_open = any(rule.state == "Open" for rule in timetable.overrides)
     for rule in timetable.windows:
         yield _Ahead(rule, 0, early)

@@ -12,6 +12,7 @@ from krm_windows.gate import bits, coverage
 from krm_windows.gate.recurrence import Calendar, Recurrence, calendar
 from krm_windows.gate.timetable import Rule
 from krm_windows.gate.zones import ZoneRules, zone
+from krm_windows.schedule.durations import rounded_up
 
 UTC_ZONE = zone("UTC", ZoneRules("", "+00:00 UTC", (), "UTC0"))
 """The wall clock that never changes."""
@@ -37,8 +38,8 @@ class Occurrences:
         begins = coverage.minute(first)
         ends = coverage.minute(until)
         years = calendar(max(first.year - coverage.YEARS_BEFORE, date.min.year), until.year)
-        # Rounded up: the last day counts, however little of it is asked for.
-        days = range(begins // bits.DAY, -(-ends // bits.DAY))
+        # The last day counts, however little of it is asked for.
+        days = range(begins // bits.DAY, rounded_up(ends, bits.DAY))
         found: dict[int, int] = {}
         for rule in rules:
             for day, minutes in _covered(rule, years, days):
