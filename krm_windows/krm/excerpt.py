@@ -16,16 +16,13 @@ import yaml
 
 from krm_windows.krm import layout, lines
 from krm_windows.krm.errors import InputError
-from krm_windows.krm.kube_object import KubeObject
+from krm_windows.krm.kube_object import HEADING, KubeObject
 from krm_windows.krm.nodes import Mapping, Node
 
 # `<<: *base` takes entries from another mapping, which may be anywhere above.
 _MERGE_KEY = "<<"
 # Bytes of an entry that is kept: with a thousand of them, some 20 MB at most.
 _SHORT = 1 << 10
-_HEADING = frozenset({"apiVersion", "kind", "metadata"})
-_STARTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
-_ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +174,9 @@ class _Reader:
         kind = type(event)
         if kind is yaml.ScalarEvent:
             return self._scalar(cast("yaml.ScalarEvent", event))
-        if kind in _STARTS:
+        if kind in layout.STARTS:
             return self._begin(cast("yaml.CollectionStartEvent", event))
-        if kind in _ENDS:
+        if kind in layout.ENDS:
             self.levels.pop()
             self.along = min(self.along, len(self.levels) - 1)
             self._close()
@@ -267,7 +264,7 @@ class _Reader:
         parts = [
             text[start:end]
             for key, (start, end) in zip(keys, pairwise(bounds), strict=True)
-            if key.name in _HEADING
+            if key.name in HEADING
         ]
         return KubeObject.parse("".join(parts).encode())
 

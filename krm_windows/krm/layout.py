@@ -16,8 +16,8 @@ from krm_windows.krm.errors import ExcessError, InputError
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence
 
 # Looked up by type alone, the cheapest way: a large input has millions of events.
-_STARTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
-_ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
+STARTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
+ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
 _BLOCK_STYLES = frozenset("|>")
 _STR = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
@@ -123,11 +123,11 @@ def events(text: str | bytes) -> Iterator[yaml.Event]:
         loader = yaml.CSafeLoader(text)
         while (event := loader.get_event()) is not None:
             kind = type(event)
-            if kind in _STARTS:
+            if kind in STARTS:
                 depth += 1
                 if depth > limits.DEPTH:
                     raise too_deep(event)
-            elif kind in _ENDS:
+            elif kind in ENDS:
                 depth -= 1
             yield event
     except yaml.reader.ReaderError as error:

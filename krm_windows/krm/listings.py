@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from krm_windows.krm import nodes, writer
+from krm_windows.krm.endings import Chunk
 from krm_windows.krm.fields import Field, Listing, Outline
 from krm_windows.krm.kube_object import KubeObject
 
-Chunk: TypeAlias = bytes | memoryview
 Change: TypeAlias = tuple[int, int, Iterable[Chunk]]
 
 # An empty list or null behind a colon.

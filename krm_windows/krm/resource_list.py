@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple, Protocol
 
 from krm_windows.krm import endings, layout, listings
-from krm_windows.krm.endings import Ending
+from krm_windows.krm.endings import Chunk, Ending
 from krm_windows.krm.errors import InputError
 from krm_windows.krm.fields import Field, Listing, Outline
 from krm_windows.krm.kube_object import KubeObject
-from krm_windows.krm.listings import Chunk
 from krm_windows.krm.nodes import Scalar
 from krm_windows.krm.outline import listing, trace
 from krm_windows.results import Result, sort

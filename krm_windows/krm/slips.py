@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import yaml
 
-from krm_windows.krm import limits, lines
+from krm_windows.krm import layout, limits, lines
 
 # The text is read again for each proposal; in a longer one nothing is looked for.
 _MOST = 100_000
@@ -24,8 +24,6 @@ _DASH = re.compile(r" *(?:- +)*-(?=[^\s-])")
 _ENTRY = re.compile(r" *- *(?=\S)")
 # A quote at the beginning of a value.
 _OPENED = re.compile(r"""(?:: |- |[\[{,] *)(?P<quote>["'])""")
-_STARTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
-_ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
 _TAB = "a tab cannot indent in YAML: use spaces"
 _TABS = frozenset(
     (
@@ -144,7 +142,7 @@ def _stops(text: str) -> int | None:
     loader = yaml.CSafeLoader(text)
     try:
         while (event := loader.get_event()) is not None:
-            depth += isinstance(event, _STARTS) - isinstance(event, _ENDS)
+            depth += isinstance(event, layout.STARTS) - isinstance(event, layout.ENDS)
             if depth > limits.DEPTH:
                 return 0
     except yaml.MarkedYAMLError as error:

@@ -9,10 +9,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from krm_windows.krm import boundaries, endings, layout
-from krm_windows.krm.endings import Ending
+from krm_windows.krm.endings import Chunk, Ending
 from krm_windows.krm.errors import InputError
-from krm_windows.krm.kube_object import KubeObject
-from krm_windows.krm.listings import Chunk, framed, newline
+from krm_windows.krm.kube_object import HEADING, KubeObject
+from krm_windows.krm.listings import framed, newline
 from krm_windows.krm.nodes import Node
 from krm_windows.krm.resource_list import ResourceList, check_encoding
 from krm_windows.results import Result
@@ -22,7 +22,6 @@ _MARKER = re.compile(rb"(?:^|(?<=\n))---(?=[ \t\r\n]|\Z)")
 # A comment is taken whole (`*+`): a line end of two characters could be shared in two ways, for
 # each line.
 _LINE = rb"(?:---|\.\.\.)?[ \t]*+(?:#[^\n]*+)?"
-_HEADING = frozenset({"apiVersion", "kind", "metadata"})
 _NOTHING = re.compile(rb"(?:\xef\xbb\xbf)?(?:%b\r?\n)*%b\Z" % (_LINE, _LINE))
 
 
@@ -96,7 +95,7 @@ def heading(item: KubeObject) -> KubeObject:
     if len(set(shape.names)) < len(shape.names) or "<<" in shape.names:
         return item
     named = zip(shape.names, shape.spans, strict=True)
-    fields = [text[start:end] for name, (start, end) in named if name in _HEADING]
+    fields = [text[start:end] for name, (start, end) in named if name in HEADING]
     head = KubeObject.parse(b"\n".join(fields))
     try:
         head.get()

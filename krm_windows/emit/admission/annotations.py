@@ -31,8 +31,8 @@ def believed(plan: Plan) -> list[str]:
     return closed_by + notes
 
 
-def removable(plan: Plan, key: str, before: str = "") -> list[str]:
-    """Return the conditions under which the gate may remove the annotation `key`.
+def removable(plan: Plan, before: str = "") -> list[str]:
+    """Return the conditions under which the gate may remove an annotation; CEL has it as `key`.
 
     `before` is put before the names. It may remove closed-by annotations of any policy, as those on
     a target that no policy keeps closed are stale, but only its own notes of hooks.
@@ -40,8 +40,8 @@ def removable(plan: Plan, key: str, before: str = "") -> list[str]:
     if not plan.runs_gate:
         return []
     notes = [before + annotation(name, HOOKS) for name in plan.own_names]
-    is_closed_by = f"{key}.startsWith({cel.text(before + CLOSED_BY)})"
-    return [is_closed_by, f"{key} in {cel.texts(notes)}"]
+    is_closed_by = f"key.startsWith({cel.text(before + CLOSED_BY)})"
+    return [is_closed_by, f"key in {cel.texts(notes)}"]
 
 
 def objects(plan: Plan) -> Iterator[Manifest]:

@@ -58,11 +58,6 @@ def every(*conditions: str) -> str:
     return " && ".join(conditions)
 
 
-def some(*conditions: str) -> str:
-    """Return that one of the conditions holds, in brackets."""
-    return f"({' || '.join(conditions)})"
-
-
 def bound(value: str, name: str, holds: str) -> str:
     """Return what holds of a value under a name.
 

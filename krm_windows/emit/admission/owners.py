@@ -217,7 +217,7 @@ class Ownership(NamedTuple):
             before = f"{manifests.part('before', ANNOTATIONS)}.size() == 0"
             after = f"{manifests.part('after', ANNOTATIONS)}.size() == 0"
             return [
-                *annotations.removable(self.plan, "key", "f:"),
+                *annotations.removable(self.plan, "f:"),
                 f"(key == {_MAP_ITSELF} && ({before} || {after}))",
             ]
         leaves = self._leaves(path)

@@ -82,7 +82,7 @@ def _unchanged(plan: Plan, steps: dict[Path, list[str]]) -> Iterator[str]:
     written = ""
     if plan.runs_gate:
         written = f"key in {cel.texts(annotations.own(plan))}"
-    yield _same(ANNOTATIONS, " || ".join(annotations.removable(plan, "key")), written)
+    yield _same(ANNOTATIONS, " || ".join(annotations.removable(plan)), written)
     for path, keys in steps.items():
         free = keys
         # At the root `metadata` is free, too: it is compared above.
