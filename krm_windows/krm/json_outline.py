@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from krm_windows.krm import limits
 from krm_windows.krm.fields import Field, Listing, Outline, Span
+from krm_windows.krm.matching import end_of
 
 # Anything but printable ASCII and line ends. Half a character as an escape (a surrogate, `\ud83d`)
 # is no text in YAML.
@@ -134,7 +135,4 @@ def _value_end(text: str, start: int) -> int:
 
 
 def _after_space(text: str, place: int) -> int:
-    found = _SPACE.match(text, place)
-    if found:
-        return found.end()
-    return place
+    return end_of(_SPACE, text, place)

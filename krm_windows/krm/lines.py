@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator
 
+from krm_windows.krm.matching import end_of
+
 # `\r\n` first: else it would be two breaks.
 BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
@@ -103,17 +105,11 @@ def dashes(text: str, begin: int, ends: Iterable[int]) -> Iterator[int]:
 
     It begins (with its properties) at `begin`; `ends` are the ends of its entries.
     """
-    properties = _PROPERTIES.match(text, begin)
-    place = begin
-    if properties:
-        place = properties.end()
+    place = end_of(_PROPERTIES, text, begin)
     for entry in ends:
         yield place
         # The next dash is the next thing that is neither blank nor comment.
-        gap = _TRIVIA.match(text, entry)
-        place = entry
-        if gap:
-            place = gap.end()
+        place = end_of(_TRIVIA, text, entry)
 
 
 def colon(text: str, place: int) -> int:
@@ -126,10 +122,7 @@ def colon(text: str, place: int) -> int:
 
 def question(text: str, place: int, key: int) -> int:
     """Give the `?` between the end of an entry at `place` and the key at `key`, else that key."""
-    found = _TRIVIA.match(text, place)
-    mark = place
-    if found:
-        mark = found.end()
+    mark = end_of(_TRIVIA, text, place)
     # `? key` is how YAML marks a key that is no simple one.
     if mark < key and text[mark] == "?":
         return mark

@@ -11,6 +11,7 @@ from krm_windows.krm import nodes, writer
 from krm_windows.krm.endings import Chunk
 from krm_windows.krm.fields import Field, Listing, Outline
 from krm_windows.krm.kube_object import KubeObject
+from krm_windows.krm.matching import end_of
 
 Change: TypeAlias = tuple[int, int, Iterable[Chunk]]
 
@@ -256,15 +257,12 @@ def _inline(item: KubeObject) -> bytes:
 
 def _dashed(text: bytes, column: int) -> bytes:
     """Indent a document so that it is an entry of a list; comments above it stay above the dash."""
-    heading = _HEADING.match(text)
-    head = b""
-    if heading:
-        head = heading.group()
+    body_start = end_of(_HEADING, text, 0)
     pad = b" " * column
-    body = _indented(text[len(head) :], pad + b"  ")
+    body = _indented(text[body_start:], pad + b"  ")
     # The dash and its blank take the place of the first line's indentation.
     entry = pad + b"- " + body[column + 2 :]
-    return _indented(head, pad) + entry
+    return _indented(text[:body_start], pad) + entry
 
 
 def _indented(text: bytes, pad: bytes) -> bytes:

@@ -16,6 +16,7 @@ from itertools import chain, islice, pairwise
 from krm_windows.krm import boundaries
 from krm_windows.krm.errors import InputError
 from krm_windows.krm.fields import Field, Listing, Outline, Span
+from krm_windows.krm.matching import end_of
 
 _LISTS = frozenset({"items", "results"})
 
@@ -255,10 +256,10 @@ def _scanned_list(
     reaching: list[int],
 ) -> Listing | None:
     """Give the entries of a list if a dash at the column of the first one begins each."""
-    head = _TRIVIA.match(data, field.start, field.end)
-    if head is None or head.end() == field.start:
+    head_end = end_of(_TRIVIA, data, field.start, field.end)
+    if head_end == field.start:
         return None
-    first = _DASH.match(data, head.end(), field.end)
+    first = _DASH.match(data, head_end, field.end)
     if first is None:
         return None
     column = len(first.group(1))

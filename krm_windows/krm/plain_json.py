@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from krm_windows.krm import limits
 from krm_windows.krm.errors import ExcessError
+from krm_windows.krm.matching import end_of
 
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"\s*")
@@ -76,10 +77,7 @@ def _inside(value: object) -> Iterable[object]:
 
 def _next(text: str, place: int) -> int:
     """Give where the next value begins."""
-    found = _SPACE.match(text, place)
-    if found:
-        return found.end()
-    return place
+    return end_of(_SPACE, text, place)
 
 
 def _too_deep() -> ExcessError:
