@@ -213,9 +213,9 @@ def _together(several: Collection[DayFields]) -> DayFields:
 def _edges(timetable: Timetable) -> Iterator[_Ahead]:
     """Yield for each rule how long before its beginning and end an edge may be.
 
-    `closesEarly` moves what closes. But what is below an override that opens may be closed when it
-    ends, and then nothing closes early; nor does an override that closes, while another one holds
-    open.
+    `closesEarly` moves what closes, but for two edges. The end of an override that opens stays
+    where it is if the override is shorter than that: what is below was closed before. And what one
+    override holds open is not closed ahead of another one that closes.
     """
     # Rounded up to whole minutes, as a run must not come after the edge.
     early = rounded_up(timetable.closes_early, _MINUTE)
