@@ -13,7 +13,7 @@ from api_server import Api, kustomization, status
 from krm_windows.gate import __main__ as program
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
-from krm_windows.gate.run import Gate
+from krm_windows.gate.run import Gate, closed_by_fault
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan.timetable import dump
 

@@ -591,7 +591,7 @@ def test_it_waits_for_the_files_that_it_is_to_decide_by(api: Api, run: Run, tmp_
     (folder / "digest").write_text("old")
 
     def come(line: dict[str, object]) -> None:
-        if line.get("action") == "Wait":
+        if line.get("action") == "Waiting":
             (folder / "timetable.json").write_text(text(SHUT))
             (folder / "digest").write_text("new")
 
