@@ -7,9 +7,10 @@ What may not be seen raw is asked of `unicodedata`, not of the program's own tab
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import resources
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import html5lib
@@ -305,3 +306,47 @@ READERS: dict[str, Callable[[str], object]] = {
 
 A format without a reader fails the test of every command.
 """
+
+_DEEP = 100_000
+JSON = {
+    "deep lists": "[" * _DEEP,
+    "deep lists that end": "[" * _DEEP + "]" * _DEEP,
+    "deep objects": '{"a":' * _DEEP,
+    "half a list": "[",
+    "nothing": "",
+    "a number": "1" * 5_000,
+    "a large number": "1e400",
+    "no number": "NaN",
+    "half a character": '"\\ud800"',
+    "a list": "[1]",
+    "an object": '{"a": {"objects": 1}}',
+    "two values": "1 2",
+}
+"""Texts in the place of JSON, by what they attack."""
+
+VALUES: tuple[object, ...] = (None, 5, "", "evil", "\ud800", "P" + "9" * 30, [], [[]], {}, {"a": 1})
+"""Values of JSON that are mostly not what is expected at a place."""
+
+
+def with_other_values(text: str) -> Iterator[str]:
+    """Yield a JSON text with another value in each place, once for each of `VALUES`."""
+    for path in _places(json.loads(text), ()):
+        for value in VALUES:
+            whole = json.loads(text)
+            inside = whole
+            for step in path[:-1]:
+                inside = inside[step]
+            inside[path[-1]] = value
+            yield json.dumps(whole)
+
+
+def _places(value: object, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of each value in another one."""
+    inner: Iterable[tuple[object, object]] = ()
+    if isinstance(value, dict):
+        inner = value.items()
+    elif isinstance(value, list):
+        inner = enumerate(value)
+    for key, each in inner:
+        yield (*path, key)
+        yield from _places(each, (*path, key))

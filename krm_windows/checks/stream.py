@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from krm_windows import rules
 from krm_windows.apply import annotations, targets
-from krm_windows.checks import local_config, overlap, timetables
+from krm_windows.checks import local_config, overlap
 from krm_windows.checks.overlap import Claim
-from krm_windows.emit import Manifest, beside, configmap, kubectl, names, state_metrics
+from krm_windows.emit import Manifest, beside, configmap, kubectl, names, state_metrics, timetables
 from krm_windows.emit.labels import GOVERNED_BY, POLICY
 from krm_windows.emit.names import TIME_INTERVALS
 from krm_windows.gate.revisions import RESOURCES, SOURCE, Source

@@ -6,7 +6,7 @@ What the older version may have closed, and nobody would open again.
 from collections.abc import Iterable, Iterator, Sequence
 
 from krm_windows import rules
-from krm_windows.checks import timetables
+from krm_windows.emit import timetables
 from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import KubeObject
 from krm_windows.plan.targets import address

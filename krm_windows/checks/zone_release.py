@@ -8,8 +8,7 @@ changes; else the rules differ, and whoever reviews the diff should know why.
 from collections.abc import Iterable, Iterator
 
 from krm_windows import rules
-from krm_windows.checks import timetables
-from krm_windows.emit import configmap
+from krm_windows.emit import configmap, timetables
 from krm_windows.gate.zones import ZoneRules
 from krm_windows.krm import KubeObject, mentioning
 from krm_windows.plan.model import Plan

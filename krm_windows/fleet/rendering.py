@@ -9,8 +9,9 @@ from functools import cached_property
 from typing import TypeAlias
 
 from krm_windows import emit, rules
-from krm_windows.checks import delivery, overlap, readonly, succession, timetables, zone_release
+from krm_windows.checks import delivery, overlap, readonly, succession, zone_release
 from krm_windows.checks.overlap import Claim
+from krm_windows.emit import timetables
 from krm_windows.fleet.policies import Document, FleetPolicy
 from krm_windows.function import window_policy
 from krm_windows.inventory import about

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from krm_windows import inventory, rules
-from krm_windows.emit import names
+from krm_windows.emit import names, timetables
 from krm_windows.emit.configmap import TIMETABLE
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux.model import Gate, Kustomization, Notice, Object
-from krm_windows.gate import timetable
 from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Resource
 from krm_windows.krm import KubeObject
@@ -126,11 +125,8 @@ def _ours(kustomization: Kustomization) -> Iterator[tuple[str, Object]]:
 
 def _timetabled(item: Object, by: str) -> Gate | None:
     """Return the policy whose timetable an object is, None where it is none."""
-    if item.kind != "ConfigMap":
-        return None
-    try:
-        found = timetable.load(item.text("data", TIMETABLE))
-    except (ValueError, TypeError, LookupError):
+    found = timetables.read(item.item)
+    if found is None:
         # Another ConfigMap of ours, or one of a release that this one cannot read.
         return None
     waits = found.first_apply == "Wait"

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from krm_windows.flux.model import Identity, Object
 from krm_windows.flux.sources import OPERATOR
-from krm_windows.krm import InputError, KubeObject, Value, documents
+from krm_windows.krm import InputError, KubeObject, Value, documents, plain_json
 from krm_windows.krm.nodes import value
 
 # The delimiters that the operator takes, so that `{{ }}` is free for what it makes.
@@ -262,8 +262,8 @@ def _known(inputs: Inputs, path: Sequence[str]) -> str | None:
 def _unquoted(text: str) -> str:
     """Return the text that a quoted one means; any other as it is."""
     try:
-        meant = json.loads(text)
-    except ValueError:
+        meant = plain_json.read(text)
+    except (ValueError, InputError):
         return text
     if isinstance(meant, str):
         return meant

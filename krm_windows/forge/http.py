@@ -19,6 +19,7 @@ import urllib3
 
 from krm_windows.forge import proxies
 from krm_windows.forge.errors import AbsentError, ConflictError, ForgeError, RefusedError
+from krm_windows.krm import InputError, plain_json
 from krm_windows.system import addresses
 from krm_windows.system.errors import WorkspaceError
 
@@ -265,8 +266,8 @@ def _pieces(response: urllib3.BaseHTTPResponse, most: int, deadline: float) -> b
 def parsed(content: bytes) -> Json:
     """Return the value of JSON; None for what is none."""
     try:
-        found: Json = json.loads(content)
-    except (ValueError, RecursionError):
+        found: Json = plain_json.read(content)
+    except (ValueError, InputError):
         return None
     return found
 

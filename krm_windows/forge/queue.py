@@ -1,12 +1,12 @@
 """GitHub's merge queue: a branch for each change that it tests, and an event that names one."""
 
-import json
 import re
 from dataclasses import replace
 
 from krm_windows.forge.errors import ForgeError
 from krm_windows.forge.http import record, text
 from krm_windows.forge.model import Group
+from krm_windows.krm import InputError, plain_json
 
 # Such as `refs/heads/gh-readonly-queue/main/pr-104-79d5d2ac…`: the branch, the number of the pull
 # request, and the commit that it is merged onto.
@@ -37,8 +37,8 @@ def event(content: bytes) -> Group:
     Raises ForgeError where it is that of another event.
     """
     try:
-        payload = json.loads(content)
-    except (ValueError, RecursionError):
+        payload = plain_json.read(content)
+    except (ValueError, InputError):
         raise ForgeError("the event is not JSON") from None
     merged = record(payload).get("merge_group")
     if not isinstance(merged, dict):

@@ -15,11 +15,14 @@ _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"\s*")
 
 
-def read(text: str) -> object:
-    """Give what a text holds.
+def read(text: str | bytes) -> object:
+    """Give what a text, or UTF-8, holds.
 
     Raises ValueError where it is no JSON, ExcessError where it is nested too deeply.
     """
+    if isinstance(text, bytes):
+        # A UnicodeDecodeError is a ValueError.
+        text = text.decode("utf-8-sig")
     begin = _next(text, 0)
     value, end = _decoded(_DECODER.raw_decode, text, begin)
     if _next(text, end) < len(text):

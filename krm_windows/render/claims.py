@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from krm_windows.checks import timetables
 from krm_windows.checks.overlap import Claim
-from krm_windows.emit import names
+from krm_windows.emit import names, timetables
 from krm_windows.emit.labels import POLICY
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import rights

@@ -11,7 +11,8 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from krm_windows import emit, render
-from krm_windows.checks import readonly, succession, timetables, zone_release
+from krm_windows.checks import readonly, succession, zone_release
+from krm_windows.emit import timetables
 from krm_windows.function import window_policy
 from krm_windows.inventory import about
 from krm_windows.krm import InputError, KubeObject, documents

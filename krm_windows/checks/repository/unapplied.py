@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterator, Sequence
 from posixpath import basename, dirname, join, normpath
 
 from krm_windows import rules
-from krm_windows.checks import local_config, timetables
+from krm_windows.checks import local_config
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster
+from krm_windows.emit import timetables
 from krm_windows.emit.header import is_rendered
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux import Cluster, Gate, Object, Survey

@@ -7,6 +7,7 @@ import json
 
 import pytest
 from flux_texts import Followed, config_map, kustomization, policy
+from hostile import JSON
 
 from krm_windows.flux import Survey
 
@@ -178,3 +179,11 @@ def test_a_few_lines_that_come_to_too_much_are_said(follow: Followed) -> None:
     found = follow({NORTH: text, **TENANTS})
     assert met(found) == ["flux-system"]
     assert "more than 4000000 characters" in found.notices[0].message
+
+
+@pytest.mark.parametrize("text", JSON.values(), ids=JSON)
+def test_an_input_that_is_no_json_is_text(text: str, follow: Followed) -> None:
+    """However deep it is: only what is quoted means another text."""
+    template = json.dumps({"tenant": text, "closed": False})
+    made = SET.format(inputs=f"inputs: [{template}]")
+    assert follow({NORTH: made.replace('"apps-<<', "<<").replace('>>"', ">>")}).clusters
