@@ -266,6 +266,9 @@ class _Reader:
             for key, (start, end) in zip(keys, pairwise(bounds), strict=True)
             if key.name in HEADING
         ]
+        # An empty text is no object, but this one may be any other mapping.
+        if not parts:
+            return None
         return KubeObject.parse("".join(parts).encode())
 
     def excerpt(self, item: KubeObject, text: str) -> Excerpt | None:

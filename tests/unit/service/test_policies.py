@@ -31,6 +31,20 @@ def test_a_file_that_is_no_yaml_is_named(serve: Serve, repository: Path, git: Gi
     assert "line 4" in unreadable["detail"]
 
 
+def test_a_mapping_that_is_no_object_loses_no_policy(
+    serve: Serve, repository: Path, git: Git
+) -> None:
+    """Beside a policy in its file, before it or behind it."""
+    policy = DOUBTFUL.replace("*missing", "{}")
+    others = ("values: {a: b}", "values:\n  a: b", "{a: b}", "{}", "metadata: {name: other}")
+    for number, other in enumerate(others):
+        text = policy.replace("doubtful", f"beside-{number}")
+        commit(repository, git, f"beside-{number}.yaml", f"{other}\n---\n{text}---\n{other}\n")
+    found = serve().ask("GET", "/policies").json()
+    assert found["unreadable"] == []
+    assert len(found["policies"]) == len(others) + 1
+
+
 def test_a_policy_that_cannot_be_read_as_a_whole_is_a_conflict(
     serve: Serve, repository: Path, git: Git
 ) -> None:
