@@ -59,11 +59,11 @@ def _located(
     arguments: argparse.Namespace,
 ) -> list[Result]:
     """Return results with their lines: of the older file where the newer one does not have it."""
-    mended = set(map(str, old.load().results)) - set(map(str, new.load().results))
+    mended = set(old.load().results) - set(new.load().results)
     found: list[Result] = []
     for result in results:
         file, source = arguments.new, new
-        if str(result) in mended:
+        if result in mended:
             file, source = arguments.old, old
         found += report.located([result], {file: source.config}, arguments.resources)
     return found

@@ -209,23 +209,22 @@ class Findings:
     """
 
     def __init__(self, base: Iterable[Result]) -> None:
-        # By the whole text: the same words about another object are another finding.
-        self._base = {str(result): result for result in base}
-        self._clusters: dict[str, tuple[Result, list[str]]] = {}
+        # By all that they say: the same words about another object are another finding.
+        self._base = dict.fromkeys(base)
+        self._clusters: dict[Result, list[str]] = {}
 
     def add(self, outcome: ClusterOutcome) -> None:
         """Take what was found in a cluster."""
         for result in outcome.results:
             # What is true of the base is true of every cluster, and is reported without names.
-            if str(result) in self._base:
+            if result in self._base:
                 continue
-            _, names = self._clusters.setdefault(str(result), (result, []))
-            names.append(outcome.cluster)
+            self._clusters.setdefault(result, []).append(outcome.cluster)
 
     def results(self) -> list[Result]:
         """Return all of it."""
-        found = list(self._base.values())
-        for result, names in self._clusters.values():
+        found = list(self._base)
+        for result, names in self._clusters.items():
             message = result.message + _in(names)
             found.append(result._replace(message=message))
         return found

@@ -126,9 +126,22 @@ def _differences(old: Value, new: Value, path: str, depth: int) -> Iterator[str]
     if pairs is not None:
         for below, one, other in pairs:
             yield from _differences(one, other, below, depth + 1)
-    # To Python `1` and `true` are equal, however deep they are.
-    elif repr(old) != repr(new):
+    elif not _are_equal(old, new):
         yield path or "."
+
+
+def _are_equal(one: Value, other: Value) -> bool:
+    """Whether two values are the same: to Python `1` and `true` are equal, and to nobody else."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict) and isinstance(other, dict):
+        # The order of keys says nothing.
+        return one.keys() == other.keys() and all(
+            _are_equal(value, other[key]) for key, value in one.items()
+        )
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_are_equal, one, other))
+    return one == other
 
 
 def _pairs(old: Value, new: Value, path: str) -> Pairs | None:

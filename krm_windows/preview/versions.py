@@ -118,8 +118,4 @@ class Source:
 
 def once(results: Iterable[Result]) -> list[Result]:
     """Return every result the first time it is reported."""
-    # With all that a result says as its key.
-    found: dict[str, Result] = {}
-    for result in results:
-        found[str(result)] = result
-    return list(found.values())
+    return list(dict.fromkeys(results))

@@ -103,6 +103,18 @@ def test_a_field_that_differs(old: str, new: str, field: str) -> None:
     assert change.fields == (field,)
 
 
+def test_far_inside_the_order_of_keys_says_nothing() -> None:
+    """Where a path would be too long to be read, values are compared as a whole."""
+    head = "apiVersion: a.dev/v1\nkind: A\nmetadata: {name: a}\nspec: " + "{a: " * 110
+
+    def made(inside: str) -> Objects:
+        return objects(f"{head}{inside}{'}' * 110}\n")
+
+    assert compare(made("{x: 1, y: [2]}"), made("{y: [2], x: 1}")) == ()
+    for other in ("{x: 1, y: [true]}", "{x: 1, y: [2, 2]}", "{x: 1}", "{x: true, y: [2]}", "[1]"):
+        assert len(compare(made("{x: 1, y: [2]}"), made(other))) == 1
+
+
 def test_images() -> None:
     """Of every kind of container, and of volumes; a schema has none."""
     assert images(objects(WEB, CRD).values()) == {"busybox:1", "web:1", "side:1", "model:1"}
