@@ -74,7 +74,7 @@ def _version(each: Revision, of: Account) -> Record:
         **_commit(each, of),
         "subject": each.commit.subject,
         "file": each.path,
-        # `in force`, `unreadable`, `gone` or `not for this cluster`.
+        # `InForce`, `Unreadable`, `Gone` or `OtherCluster`.
         "state": each.state.value,
         "clockBehind": each.behind,
         "problems": list(each.problems),

@@ -27,12 +27,12 @@ _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 class State(Enum):
     """What a version is: what is rendered of it, if anything."""
 
-    READ = "in force"
-    UNREADABLE = "unreadable"
+    READ = "InForce"
+    UNREADABLE = "Unreadable"
     """Nothing is rendered of it, so the version before stays in force."""
-    GONE = "gone"
+    GONE = "Gone"
     """There is no policy any more."""
-    ELSEWHERE = "not for this cluster"
+    ELSEWHERE = "OtherCluster"
     """The policy names clusters, and this one is not among them."""
 
 

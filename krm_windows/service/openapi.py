@@ -11,6 +11,7 @@ from krm_windows.service.access import Scope
 from krm_windows.service.calls import Answer, Operation, Parameter, Schema, schema_ref
 from krm_windows.service.problems import MEDIA_TYPE
 from krm_windows.service.routes import OPERATIONS
+from krm_windows.service.windows import Reach
 
 _PATH = re.compile(r"\{(\w+)\}")
 _TEXT: Schema = {"type": "string"}
@@ -289,6 +290,12 @@ def _records() -> dict[str, Schema]:
     }
 
 
+def _reach() -> Schema:
+    # Without a remote the field is left out.
+    words = [each.value for each in Reach if each is not Reach.NONE]
+    return {"type": "string", "enum": words}
+
+
 def _state(more: dict[str, Schema]) -> Schema:
     return _object(
         {
@@ -396,5 +403,5 @@ def _lists() -> dict[str, Schema]:
                 **more,
             }
         ),
-        "Health": _object({"status": _TEXT, "commit": _TEXT}, {"remote": _TEXT}),
+        "Health": _object({"status": _TEXT, "commit": _TEXT}, {"remote": _reach()}),
     }

@@ -38,10 +38,10 @@ _MOST_LATEST = 5_000
 class Reach(Enum):
     """What came of the last try to fetch the remote, as an answer says it."""
 
-    NONE = "there is none"
-    UNTRIED = "not tried yet"
-    REACHED = "reached"
-    FAILED = "out of reach"
+    NONE = "None"
+    UNTRIED = "NotTried"
+    REACHED = "Reached"
+    FAILED = "Unreachable"
 
 
 @dataclass(frozen=True, slots=True)

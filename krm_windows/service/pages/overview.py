@@ -21,7 +21,7 @@ from krm_windows.system.git_branch import Entry
 _ROWS = 50
 # To find the open ones among many, so many are looked at for a page.
 _MOST_LOOKED_AT = 2000
-STATES = ("open", "closed", "wrong")
+STATES = ("open", "closed", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Row:
     def state(self) -> str:
         """One of STATES."""
         if self.decision is None:
-            return "wrong"
+            return "unknown"
         if self.decision.open:
             return "open"
         return "closed"

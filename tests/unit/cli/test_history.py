@@ -96,7 +96,7 @@ def test_a_version_that_cannot_be_read(past: Past, history: History) -> None:
     ]
     found = json.loads(history("-o", "json"))
     states = [each["state"] for each in found["versions"]]
-    assert states == ["in force", *["unreadable"] * 5, "in force"]
+    assert states == ["InForce", *["Unreadable"] * 5, "InForce"]
     assert all(each["problems"] for each in found["versions"][1:6])
     assert "the previous version stays in force" in " ".join(history().split())
 
@@ -411,7 +411,7 @@ def test_a_mistake_that_also_leaves_a_cluster_out(past: Past, history: History) 
     ]
     found = json.loads(history("-o", "json", "--cluster", "north"))["versions"]
     states = [each["state"] for each in found]
-    assert states == ["in force", "unreadable", "not for this cluster"]
+    assert states == ["InForce", "Unreadable", "OtherCluster"]
     assert "Someday" in found[1]["problems"][0]
 
 

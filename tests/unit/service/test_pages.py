@@ -89,7 +89,7 @@ def test_the_first_page_says_what_is_open(client: Client) -> None:
 
 @pytest.mark.parametrize(
     ("query", "shown"),
-    [("q=south", ["south"]), ("q=week+north", ["north"]), ("q=nothing", []), ("state=wrong", [])],
+    [("q=south", ["south"]), ("q=week+north", ["north"]), ("q=nothing", []), ("state=unknown", [])],
 )
 def test_the_first_page_is_filtered(client: Client, query: str, shown: list[str]) -> None:
     """By words of policy and cluster, and by state."""
@@ -467,7 +467,7 @@ def test_a_policy_with_errors_has_a_page(client: Client, git: Git, repository: P
     file.write_text(file.read_text().replace("Thu 17:00", "Xhu <b>"))
     git("commit", "--quiet", "--all", "--message=Oops")
     client.windows.refresh()
-    assert "Unknown" in get(client, "/?state=wrong").text
+    assert "Unknown" in get(client, "/?state=unknown").text
     page = get(client, PAGE)
     assert page.status == 200
     assert "The policy has errors" in page.text
@@ -558,7 +558,7 @@ def test_an_error_of_one_cluster_is_told_on_the_page(
         assert page.status == 200
         assert ("The policy has errors" in page.text) is is_wrong
     assert "open Monday 08:00" in get(client, f"{PAGE}?cluster=north").text
-    assert get(client, "/?state=wrong").text.count("Unknown") == 1
+    assert get(client, "/?state=unknown").text.count("Unknown") == 1
 
 
 def test_many_clusters_fit_the_pages(client: Client, git: Git, repository: Path) -> None:
@@ -574,7 +574,7 @@ def test_many_clusters_fit_the_pages(client: Client, git: Git, repository: Path)
     assert "1 to 50 of 121" in first.text
     following = next(link for link in first.links if "continue=" in link)
     assert "51 to 100 of 121" in get(client, following).text
-    none = get(client, "/?state=wrong&q=plant")
+    none = get(client, "/?state=unknown&q=plant")
     assert "No policies found" in none.text
     form = get(client, f"{PAGE}/override?cluster=plant-7")
     assert form.fields["cluster"] == "plant-7"
