@@ -9,6 +9,8 @@ from typing import NamedTuple
 SUSPEND = ("spec", "suspend")
 PAUSED = ("spec", "paused")
 
+GROUP = "krm-windows.dev"
+"""The API group of WindowPolicy and ChangeClasses."""
 KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
 HELM = "helm.toolkit.fluxcd.io"
 SOURCE = "source.toolkit.fluxcd.io"

@@ -4,10 +4,10 @@ kustomize leaves out what has the annotation `config.kubernetes.io/local-config`
 with kustomize.
 """
 
+from krm_windows.gateable import GROUP, group_of
 from krm_windows.inventory import LOCAL_CONFIG
 from krm_windows.krm import KubeObject
 
-GROUP = "krm-windows.dev/"
 PATH = "metadata.annotations"
 MESSAGE = (
     f'must have the annotation `{LOCAL_CONFIG}: "true"`: the policy is among the applied '
@@ -18,7 +18,7 @@ MESSAGE = (
 
 def lacks(policy: KubeObject) -> bool:
     """Whether an object of ours is applied wherever it is among resources."""
-    # Any group that begins so is ours: a later release may have another version.
-    if not policy.api_version.startswith(GROUP):
+    # In any version: a later release may have another one.
+    if group_of(policy.api_version) != GROUP:
         return False
     return policy.annotations.get(LOCAL_CONFIG) != "true"

@@ -28,6 +28,7 @@ from krm_windows.flux.fields import (
 )
 from krm_windows.flux.model import Notice
 from krm_windows.flux.objects import parsed, readable
+from krm_windows.gateable import GROUP, group_of
 from krm_windows.krm import InputError, KubeObject, Value, render
 from krm_windows.krm.nodes import value
 from krm_windows.system.checkout import DEEPEST, Checkout
@@ -36,7 +37,6 @@ from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
 
 # The name that Flux gives to a kustomization it makes: the first that kustomize looks for.
 GENERATED = KUSTOMIZATIONS[0]
-GROUP = "krm-windows.dev/"
 # What kustomize takes for a kustomization (api/types/kustomization.go).
 _NAMED = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
 # Fields of its metadata that are texts, and those that are maps of texts.
@@ -718,7 +718,7 @@ def window_policies(content: bytes) -> list[KubeObject]:
     return [
         item
         for item in readable(content)
-        if item.kind == "WindowPolicy" and item.api_version.startswith(GROUP)
+        if item.kind == "WindowPolicy" and group_of(item.api_version) == GROUP
     ]
 
 

@@ -10,11 +10,12 @@ from posixpath import dirname
 from krm_windows import rules
 from krm_windows.flux import policies
 from krm_windows.flux.builds import Build, Builds
-from krm_windows.flux.closure import GROUP, kustomization_file, window_policies
+from krm_windows.flux.closure import kustomization_file, window_policies
 from krm_windows.flux.follow import ROOT, State, follow
 from krm_windows.flux.model import Cluster, Gate, Kustomization, Notice
 from krm_windows.flux.policies import WrittenPolicy
 from krm_windows.flux.sources import Hints
+from krm_windows.gateable import GROUP
 from krm_windows.system.checkout import Checkout
 
 

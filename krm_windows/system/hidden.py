@@ -7,14 +7,12 @@ that are somebody else's.
 
 from collections.abc import Callable
 
+from krm_windows.gateable import GROUP, group_of
 from krm_windows.krm import InputError, documents
 from krm_windows.krm.nodes import value
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
-
-# Of this group is what no cluster applies: a policy may lie beside what is rendered of it.
-_OWN = "krm-windows.dev/"
 
 
 def check(folder: Directory, name: str, is_ours: Callable[[str], bool]) -> None:
@@ -55,4 +53,5 @@ def _is_applied(fields: object) -> bool:
     """Whether a cluster applies a document, however its YAML is written."""
     if not isinstance(fields, dict) or "apiVersion" not in fields:
         return False
-    return not str(fields["apiVersion"]).startswith(_OWN)
+    # No cluster applies what is of our group: a policy may lie beside what is rendered of it.
+    return group_of(str(fields["apiVersion"])) != GROUP

@@ -19,6 +19,7 @@ from krm_windows.flux.closure import close
 from krm_windows.flux.fields import PLUGINS, listed, read
 from krm_windows.flux.objects import readable
 from krm_windows.gate.timetable import Timetable
+from krm_windows.gateable import GROUP, group_of
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plurals import counted
 from krm_windows.policy.model import KIND
@@ -94,7 +95,7 @@ def _named(path: str, content: bytes) -> Iterator[str]:
 
 def _applied_itself(gated: GatedCluster) -> Iterator[Finding]:
     for _, item in gated.applied():
-        if item.kind == KIND and item.api_version.startswith(local_config.GROUP):
+        if item.kind == KIND and group_of(item.api_version) == GROUP:
             yield Finding(
                 rules.LOCAL_CONFIG,
                 local_config.MESSAGE,
