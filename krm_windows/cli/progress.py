@@ -51,10 +51,9 @@ def meter(what: str) -> Iterator[Progress]:
 def bar(
     steps: Iterable[Step],
     total: int,
-    what: str = "clusters",
 ) -> Iterator[Step]:
-    """Yield steps as they come, and show how many of them have."""
-    with meter(what) as report:
+    """Yield steps as they come, one for each cluster, and show how many of them have."""
+    with meter("clusters") as report:
         for done, step in enumerate(steps, 1):
             yield step
             report(done, total)

@@ -18,9 +18,9 @@ class ExhaustedError(ValueError):
 
 
 @contextmanager
-def limited(most: int = MOST_CALLS) -> Iterator[None]:
+def limited() -> Iterator[None]:
     """Raise ExhaustedError within, once functions were called so many times."""
-    left = most
+    left = MOST_CALLS
 
     def count(_: FrameType, event: str, __: object) -> None:
         nonlocal left
@@ -29,7 +29,7 @@ def limited(most: int = MOST_CALLS) -> Iterator[None]:
             left -= 1
             if left < 0:
                 raise ExhaustedError(
-                    f"reading it takes more than {most} steps: it repeats too often, or never"
+                    f"reading it takes more than {MOST_CALLS} steps: it repeats too often, or never"
                 )
 
     # `sys.setprofile` takes one function: a measurement of speed may be under way.

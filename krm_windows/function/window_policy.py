@@ -134,7 +134,7 @@ def verify(
 
 
 def load_policy(
-    config: KubeObject, cluster: str | None = None
+    config: KubeObject, cluster: str | None
 ) -> tuple[WindowPolicy | None, str | None, list[Result]]:
     """Return the policy for a cluster, that cluster's name, and all findings.
 

@@ -221,7 +221,7 @@ def simulate(
     changes: Iterable[Change],
     begins: datetime,
     ends: datetime,
-    name: str = "",
+    name: str,
 ) -> Simulation:
     """Replay the changes of the UTC interval [`begins`, `ends`), given as the branch has them.
 

@@ -55,8 +55,8 @@ class Migration:
 def migrate(
     builds: Builds,
     adopt_until: str,
-    pattern: str | None = None,
-    hints: Hints | None = None,
+    pattern: str | None,
+    hints: Hints | None,
 ) -> Migration:
     """Migrate the repository that `builds` builds.
 

@@ -6,8 +6,6 @@ import os
 # None is this process itself, in which the C library is loaded already.
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
-PR_SET_PDEATHSIG = 1
-PR_SET_DUMPABLE = 4
 PR_SET_NO_NEW_PRIVS = 38
 
 
