@@ -16,4 +16,11 @@ class AbsentError(RefusedError):
 
 
 class ConflictError(ForgeError):
-    """A change is not, or no longer, as it was asked to be merged."""
+    """A change is not, or no longer, as it was asked to be merged.
+
+    `reason` is what the forge says of it in its answer, empty where it says nothing.
+    """
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason

@@ -149,7 +149,7 @@ class GitLab:
             self.client.send("POST", f"{self._root}/statuses/{quote(sha, safe='')}", content)
         except ConflictError as error:
             # GitLab refuses to make pending what is pending, and then nothing is to be done.
-            if "Cannot transition status" not in str(error):
+            if not error.reason.startswith("Cannot transition status"):
                 raise
 
     def readiness(self, change: Change, ours: str) -> Readiness:  # noqa: ARG002 - see below

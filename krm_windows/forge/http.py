@@ -227,7 +227,7 @@ class Client:
         if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise RefusedError(f"{said} (does the token have the permission?)")
         if answer.status in _CONFLICTS:
-            raise ConflictError(said)
+            raise ConflictError(said, words)
         raise ForgeError(said)
 
 
