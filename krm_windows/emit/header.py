@@ -1,19 +1,30 @@
 """The first line of every file that is rendered, by which it is recognised later."""
 
-# What a person wrote into the directory has no such line, and is never removed.
-_HEADER = "# Rendered by krm-windows from WindowPolicy "
+# What a person wrote into the directory has no such line, and is never removed. It is a key and a
+# value, like an annotation: the sentence behind it may be worded anew at any time.
+_KEY = "# krm-windows.dev/rendered-from: "
+# Files of earlier builds begin with a sentence. They are as much ours: to pass them over would
+# leave windows where nobody writes or removes them any more.
+_FORMER = "# Rendered by krm-windows from WindowPolicy "
+_BEGINNINGS = (_KEY, _FORMER)
 
 
 def header(policy: str) -> str:
     """Return the first line of every file of a policy (`namespace/name`), without its end."""
-    return f"{_HEADER}{policy}: edit the policy, not this file."
+    return f"{_KEY}{policy} (edit the policy, not this file)"
 
 
 def is_header(line: str) -> bool:
     """Whether a file that begins with this line was rendered from some policy."""
-    return line.startswith(_HEADER)
+    return line.startswith(_BEGINNINGS)
 
 
 def is_rendered(content: bytes) -> bool:
     """Whether the content of a file was rendered from some policy."""
-    return content.startswith(_HEADER.encode())
+    return content.startswith(tuple(map(str.encode, _BEGINNINGS)))
+
+
+def is_rendered_from(policy: str, content: bytes) -> bool:
+    """Whether the content of a file was rendered from this policy (`namespace/name`)."""
+    beginnings = (f"{_KEY}{policy} ", f"{_FORMER}{policy}: ")
+    return content.startswith(tuple(map(str.encode, beginnings)))

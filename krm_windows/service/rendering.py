@@ -79,12 +79,12 @@ class Renderer:
     def rendered(self, commit: str, stored: Stored) -> Iterator[Rendered]:
         """Yield what was rendered of a policy, one directory after the other."""
         # What `render` writes begins with the name of its policy: other files are not ours.
-        heading = render.header(f"{stored.namespace}/{stored.name}").encode()
+        policy = f"{stored.namespace}/{stored.name}"
         for place, resources in self._places(stored):
             contents = {
                 path: content
                 for path, content in self._contents(self._files(commit, place))
-                if posixpath.dirname(path) == place and content.startswith(heading)
+                if posixpath.dirname(path) == place and render.is_rendered_from(policy, content)
             }
             if contents:
                 yield Rendered(place, resources, contents)

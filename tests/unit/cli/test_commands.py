@@ -24,10 +24,7 @@ from krm_windows.cli.main import COMMANDS, HEADINGS
 from krm_windows.schedule import zones
 
 ROOT = Path(__file__).resolve().parents[3]
-HEADER = (
-    "# Rendered by krm-windows from WindowPolicy flux-system/week: edit the policy, "
-    "not this file.\n"
-)
+HEADER = "# krm-windows.dev/rendered-from: flux-system/week (edit the policy, not this file)\n"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,25 @@
+"""The first line of what is rendered: what is removed, and what is never touched, hangs on it."""
+
+import pytest
+
+from krm_windows.emit.header import header, is_header, is_rendered, is_rendered_from
+
+FORMER = "# Rendered by krm-windows from WindowPolicy shop/week: edit the policy, not this file."
+
+
+@pytest.mark.parametrize("line", [header("shop/week"), FORMER])
+def test_a_file_is_recognised_whichever_build_wrote_it(line: str) -> None:
+    """By the key that it has today, and by the sentence that it had."""
+    content = f"{line}\napiVersion: v1\n".encode()
+    assert is_header(line)
+    assert is_rendered(content)
+    assert is_rendered_from("shop/week", content)
+    for other in ("shop/wee", "shop/week-2", "shop/weekly", "week"):
+        assert not is_rendered_from(other, content)
+
+
+@pytest.mark.parametrize("line", ["", "# Rendered by hand", "krm-windows.dev/rendered-from: a/b"])
+def test_what_a_person_wrote_is_not_recognised(line: str) -> None:
+    """It is never removed."""
+    assert not is_header(line)
+    assert not is_rendered(line.encode())
