@@ -107,11 +107,11 @@ def _overdue(plan: Plan) -> Rule:
     )
     return _alert(
         plan,
-        "KrmWindowsNotAsWanted",
+        "KrmWindowsNoSuccessfulRun",
         f"time() - max by (namespace) ({_succeeded(plan)} or {edited}) > {seconds}",
         # Not before a run may have ended that began just in time.
         gate.deadline(plan),
-        "no run of {policy} has succeeded for two intervals: a target is not in the expected "
+        "no run of {policy} has succeeded for two intervals: a target is not in the desired "
         "state, or no Job runs",
     )
 

@@ -113,14 +113,19 @@ CASES = {
     ),
     "no run has succeeded for two intervals": Case(
         {SUCCESS: "0x200"},
-        {30: set(), 36: set(), 38: {"KrmWindowsNotAsWanted"}, 120: {"KrmWindowsNotAsWanted"}},
+        {
+            30: set(),
+            36: set(),
+            38: {"KrmWindowsNoSuccessfulRun"},
+            120: {"KrmWindowsNoSuccessfulRun"},
+        },
     ),
     "the last of several CronJobs counts": Case(
         {SUCCESS: "0x200", cron_job("status_last_successful_time", OPENS): "_x20 1200x200"},
-        {50: set(), 60: {"KrmWindowsNotAsWanted"}},
+        {50: set(), 60: {"KrmWindowsNoSuccessfulRun"}},
     ),
     "none has succeeded ever": Case(
-        {cron_job("created"): "60x200"}, {31: set(), 37: set(), 39: {"KrmWindowsNotAsWanted"}}
+        {cron_job("created"): "60x200"}, {31: set(), 37: set(), 39: {"KrmWindowsNoSuccessfulRun"}}
     ),
     "what has just been created has time": Case(
         {cron_job("created"): "_x60 3600x200"}, {61: set(), 95: set()}
@@ -156,7 +161,7 @@ CASES = {
     ),
     "the window should have opened, and nobody scheduled anything": Case(
         {SUCCESS: "2700x200", cron_job("next_schedule_time", OPENS): "3600x200"},
-        {72: set(), 84: {"KrmWindowsNotAsWanted"}},
+        {72: set(), 84: {"KrmWindowsNoSuccessfulRun"}},
     ),
     "an edge that acts was due, and nobody scheduled it": Case(
         {
@@ -190,7 +195,7 @@ CASES = {
     ),
     "a long hook has run for as long as it may": Case(
         {SUCCESS: "2700x200", cron_job("status_last_schedule_time", OPENS): "_x60 3600x200"},
-        {75: set(), 190: {"KrmWindowsNotOpened", "KrmWindowsNotAsWanted"}},
+        {75: set(), 190: {"KrmWindowsNotOpened", "KrmWindowsNoSuccessfulRun"}},
         POLICY + HOOK,
     ),
     "the interval was made shorter, and the edit was applied": Case(
@@ -199,7 +204,7 @@ CASES = {
     ),
     "an edit was applied, and no run succeeded after it": Case(
         {SUCCESS: "0x400", job("status_completion_time", NOW): "_x100 6000x300"},
-        {101: set(), 130: set(), 140: {"KrmWindowsNotAsWanted"}},
+        {101: set(), 130: set(), 140: {"KrmWindowsNoSuccessfulRun"}},
     ),
     "a Job failed, and an edit was applied": Case(
         {
@@ -370,7 +375,7 @@ def test_promtool_accepts_them(
     """Of policies with dated rules, and of edges that act, where nothing runs between them."""
     rules = emitted(POLICY + EXTRAS + change)
     always = {"KrmWindowsGateFailing", "KrmWindowsNotOpened", "KrmWindowsNotClosed"}
-    looking = {"KrmWindowsNotAsWanted", *ON_MARKS} if names else set()
+    looking = {"KrmWindowsNoSuccessfulRun", *ON_MARKS} if names else set()
     assert set(said(rules)) == always | looking | names
     (tmp_path / "rules.yaml").write_text(yaml.dump(rules, Dumper=yaml.CSafeDumper))
     done = subprocess.run(
