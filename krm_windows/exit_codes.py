@@ -11,7 +11,7 @@ class ExitCode(IntEnum):
     ERROR = 1
     """A result of severity error (or warning with `--strict`), unreadable input, stale files.
 
-    `status`: a target is not in its wanted state."""
+    `status`: a target is not in its desired state."""
     USAGE = 2
     """Usage error: an unknown option, a wrong value, or options that exclude each other."""
     CONFIGURATION = 3

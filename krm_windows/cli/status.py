@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     _show(found, answer.at, arguments)
     if arguments.watch:
         _watch(asked, found)
-    return ExitCode.of(failed=not found.report.as_wanted)
+    return ExitCode.of(failed=not found.report.as_desired)
 
 
 def _found(asked: Asked, answer: Answer) -> _Shown | None:

@@ -193,7 +193,7 @@ class Gate:
                 reports.append(due._replace(observed=observed))
             due = self._due(cluster, target, observed)
         if due.change.patch:
-            raise ApiError(REFUSED, f"still not in the expected state after {_TRIES} attempts")
+            raise ApiError(REFUSED, f"still not in the desired state after {_TRIES} attempts")
         if due.change.words:
             reports.append(due)
         if due.change.action is Action.NOT_OPENED:

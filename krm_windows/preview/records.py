@@ -37,14 +37,14 @@ def calendar(of: Calendar) -> Record:
 
 
 def judged(timetable: Timetable, decision: Decision, at: datetime) -> Record:
-    """Return which policy is judged, for which instant, and what it wants then."""
+    """Return which policy is judged, for which instant, and the desired state then."""
     tz = timetable.zone
     return {
         "policy": timetable.policy,
         "cluster": timetable.cluster,
         "timeZone": tz.key,
         "at": stamp(at, tz),
-        "wanted": state(decision, tz),
+        "desired": state(decision, tz),
     }
 
 

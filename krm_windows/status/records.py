@@ -16,7 +16,7 @@ def status(report: Report, at: datetime) -> Record:
     return {
         **records.judged(report.timetable, report.decision, at),
         "lastRun": _run(report.last_run, tz),
-        "asWanted": report.as_wanted,
+        "asDesired": report.as_desired,
         "stopped": report.stopped,
         "zoneData": report.zone_data or None,
         # Null once a run has succeeded again.
@@ -60,8 +60,8 @@ def _target(row: Row, tz: tzinfo) -> Record:
         "namespace": target.namespace,
         "name": target.name,
         "state": row.state,
-        "wanted": row.wanted,
-        "asWanted": row.as_wanted,
+        "desired": row.desired,
+        "asDesired": row.as_desired,
         "suspendedBy": _suspender(row.suspension),
         "since": stamp_or_none(since, tz),
         "until": stamp_or_none(until, tz),

@@ -17,8 +17,8 @@ from krm_windows.status.failures import Failure, newest
 from krm_windows.status.objects import Address, Thing, by_address, find
 from krm_windows.status.runs import Run, last
 
-Wanted = Literal["open", "closed"]
-State = Literal[Wanted, "missing"]
+Desired = Literal["open", "closed"]
+State = Literal[Desired, "missing"]
 
 
 class Suspender(StrEnum):
@@ -89,13 +89,13 @@ class Suspension:
 class Row:
     """A target: what it is, and what it should be.
 
-    `as_wanted`, too, where the gate leaves it to somebody else.
+    `as_desired`, too, where the gate leaves it to somebody else.
     """
 
     target: Target
     state: State
-    wanted: Wanted
-    as_wanted: bool
+    desired: Desired
+    as_desired: bool
     suspension: Suspension | None = None
 
 
@@ -122,14 +122,14 @@ class Report:
         return next(filter(None, found), "")
 
     @property
-    def as_wanted(self) -> bool:
+    def as_desired(self) -> bool:
         """Whether every target is as it should be, and there is one, and runs are started.
 
         Where nothing was read, nothing is known.
         """
         if not self.rows or self.stopped:
             return False
-        return all(row.as_wanted for row in self.rows)
+        return all(row.as_desired for row in self.rows)
 
     def is_overdue(self, at: datetime, interval: timedelta) -> bool:
         """Whether no run has succeeded for two intervals, so that it is worth to ask why."""
@@ -214,7 +214,7 @@ class _Judge:
             if thing:
                 yield self._row(target, thing)
             else:
-                yield Row(target, "missing", self._wanted(target), as_wanted=False)
+                yield Row(target, "missing", self._desired(target), as_desired=False)
         # A released one that is missing is as it should be: it is not closed.
         for target in self.timetable.released:
             thing = find(things, target)
@@ -227,31 +227,31 @@ class _Judge:
         except ValueError as error:
             # What the gate refuses to read it leaves as it is: its field is taken for unset.
             unread = Suspension(Suspender.UNREADABLE, reason=str(error))
-            return Row(target, "open", self._wanted(target), as_wanted=False, suspension=unread)
+            return Row(target, "open", self._desired(target), as_desired=False, suspension=unread)
         turned = self._turned(target, observed)
         if not observed.suspended:
             # A target that the gate leaves open although the policy is closed is being applied for
             # the first time.
-            return Row(target, "open", _state(closed=bool(turned)), as_wanted=turned is None)
-        wanted = self._wanted(target)
+            return Row(target, "open", _state(closed=bool(turned)), as_desired=turned is None)
+        desired = self._desired(target)
         if turned is not None:
-            wanted = _state(closed=turned)
+            desired = _state(closed=turned)
         by = self._suspension(target, observed)
         # One of two clocks is wrong: that it stays closed is no sign of health.
-        as_wanted = turned is None and by.cause is not Cause.CLOCK_SKEW
-        return Row(target, "closed", wanted, as_wanted, by)
+        as_desired = turned is None and by.cause is not Cause.CLOCK_SKEW
+        return Row(target, "closed", desired, as_desired, by)
 
     def _turned(self, target: Target, observed: Observed) -> bool | None:
         """Return what would be written into the field now, None where it would be left as it is."""
         if self.runs_gate:
             return due_change(self.timetable, target, observed, self.decision, self.at).suspend
         # `Kubectl` writes no annotations: what an edge wrote is what should be.
-        closed = self._wanted(target) == "closed"
+        closed = self._desired(target) == "closed"
         if closed == observed.suspended:
             return None
         return closed
 
-    def _wanted(self, target: Target) -> Wanted:
+    def _desired(self, target: Target) -> Desired:
         return _state(closed=not self.decision.open and target not in self.timetable.released)
 
     def _suspension(self, target: Target, observed: Observed) -> Suspension:
@@ -311,7 +311,7 @@ class _Judge:
         return is_of_now or said.cause is Cause.CLOCK_SKEW
 
 
-def _state(*, closed: bool) -> Wanted:
+def _state(*, closed: bool) -> Desired:
     if closed:
         return "closed"
     return "open"

@@ -11,7 +11,7 @@ from krm_windows.preview.wrapping import broken
 from krm_windows.status.failures import FAILED
 from krm_windows.status.report import Report, Row
 
-_HEAD = ("TARGET", "STATE", "WANTED", "SUSPENDED BY", "SINCE", "UNTIL", "NEXT CHANGE", "LAST RUN")
+_HEAD = ("TARGET", "STATE", "DESIRED", "SUSPENDED BY", "SINCE", "UNTIL", "NEXT CHANGE", "LAST RUN")
 # Spaces between two columns, as kubectl has them.
 _GAP = 3
 
@@ -51,7 +51,7 @@ def _table(report: Report, at: datetime, width: int) -> Iterator[tuple[str, bool
     alarming = [False]
     for row in report.rows:
         table.append(_cells(report, row, at))
-        alarming.append(not row.as_wanted)
+        alarming.append(not row.as_desired)
     # As wide as the longest cell: names are of any length, and are never cut.
     columns = zip(*table, strict=True)
     widths = [max(map(len, column)) + _GAP for column in columns]
@@ -90,7 +90,7 @@ def _cells(report: Report, row: Row, at: datetime) -> tuple[str, ...]:
     return (
         escape.line(str(row.target)),
         escape.line(row.state),
-        escape.line(row.wanted),
+        escape.line(row.desired),
         escape.line(who),
         escape.line(since),
         escape.line(until),

@@ -24,7 +24,7 @@ def status(
 def row(found: Object) -> tuple[str, str, object]:
     """Return what the only target is, what it should be, and who keeps it closed."""
     [target] = found["targets"]
-    return target["state"], target["wanted"], target["suspendedBy"]
+    return target["state"], target["desired"], target["suspendedBy"]
 
 
 def test_it_says_whose_suspension_it_is(env: Environment) -> None:
@@ -38,7 +38,7 @@ def test_it_says_whose_suspension_it_is(env: Environment) -> None:
     code, found, said = status(env)
     by = {"kind": "Policy", "policy": f"{env.name}/windows"}
     assert (code, row(found), said) == (0, ("closed", "closed", by), "")
-    assert found["targets"][0]["until"] == found["wanted"]["until"]
+    assert found["targets"][0]["until"] == found["desired"]["until"]
     env.api.patch("kustomizations", env.name, APPS, HOLD)
     assert row(status(env)[1])[2] == {
         "kind": "Hold",
@@ -49,7 +49,7 @@ def test_it_says_whose_suspension_it_is(env: Environment) -> None:
     assert (code, row(found)) == (1, ("open", "closed", None))
 
 
-def test_a_first_apply_is_as_wanted(env: Environment) -> None:
+def test_a_first_apply_is_as_desired(env: Environment) -> None:
     """A target that was never applied is open, and should be."""
     env.begin(apply=False, dependsOn=[{"name": "never"}])
     env.policy({"windows": {"later": far_window().spec}})

@@ -215,7 +215,7 @@ def test_watch(scene: Scene) -> None:
     finally:
         watching.terminate()
         watching.communicate()
-    assert (first["asWanted"], second["asWanted"]) == (True, False)
+    assert (first["asDesired"], second["asDesired"]) == (True, False)
 
 
 def read(stream: Iterator[str]) -> dict[str, object]:

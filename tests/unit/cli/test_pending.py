@@ -130,7 +130,7 @@ def test_what_waits_as_json(pending: Pending) -> None:
     """Revisions are whole, and what is not known is null."""
     things = (apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}"))
     found = json.loads(pending("-o", "json", things=things).out)
-    assert found["wanted"]["until"] == "2026-11-23T08:00:00+01:00"
+    assert found["desired"]["until"] == "2026-11-23T08:00:00+01:00"
     assert found["targets"] == [
         {
             "group": "kustomize.toolkit.fluxcd.io",

@@ -148,7 +148,7 @@ def row(printed: str) -> list[str]:
     ],
 )
 def test_a_target(status: Status, at: str, found: Thing, code: int, cells: list[str]) -> None:
-    """It is as wanted where the gate would leave it.
+    """It is as desired where the gate would leave it.
 
     As the policy says, new, or somebody else's.
     """
@@ -167,11 +167,11 @@ def test_the_table(status: Status) -> None:
         "since Thu 2026-11-19 17:00, until Mon 2026-11-23 08:00 (Europe/Berlin)",
         "",
         (
-            "TARGET                           STATE    WANTED   SUSPENDED BY   "
+            "TARGET                           STATE    DESIRED   SUSPENDED BY   "
             "SINCE                  UNTIL                  NEXT CHANGE                  LAST RUN"
         ),
         (
-            "Kustomization flux-system/apps   closed   closed   this policy    Thu 2026-11-19 "
+            "Kustomization flux-system/apps   closed   closed    this policy    Thu 2026-11-19 "
             "17:00   Mon 2026-11-23 08:00   opens Mon 2026-11-23 08:00   4 m ago, succeeded"
         ),
     ]
@@ -211,9 +211,9 @@ def test_json(status: Status) -> None:
         options=("-o", "json"),
     )
     found = json.loads(printed)
-    assert found["asWanted"] is False
+    assert found["asDesired"] is False
     assert found["at"] == "2026-11-21T11:00:00+01:00"
-    assert found["wanted"]["until"] == "2026-11-23T08:00:00+01:00"
+    assert found["desired"]["until"] == "2026-11-23T08:00:00+01:00"
     assert found["lastRun"] == {
         "at": "2026-11-21T10:55:10+01:00",
         "succeeded": False,
@@ -226,8 +226,8 @@ def test_json(status: Status) -> None:
             "namespace": "flux-system",
             "name": "apps",
             "state": "open",
-            "wanted": "closed",
-            "asWanted": False,
+            "desired": "closed",
+            "asDesired": False,
             "suspendedBy": None,
             "since": None,
             "until": None,
@@ -313,7 +313,7 @@ def test_clocks_that_are_apart(status: Status, at: str, policy: str) -> None:
     _, printed = status(at, shut, options=("-o", "json"), policy=policy)
     found = json.loads(printed)["targets"][-1]
     by = THIS_POLICY | {"reason": APART, "cause": "ClockSkew"}
-    assert (found["asWanted"], found["suspendedBy"]) == (False, by)
+    assert (found["asDesired"], found["suspendedBy"]) == (False, by)
 
 
 def test_a_hook_that_failed(status: Status) -> None:
@@ -330,7 +330,7 @@ def test_a_hook_that_failed(status: Status) -> None:
         shut = thing(suspend=True, notes={annotation("flux-system/week"): json.dumps(said)})
         code, printed = status(OPEN, shut, options=("-o", "json"))
         found = json.loads(printed)
-        assert found["wanted"]["since"] == "2026-11-23T08:00:00+01:00"
+        assert found["desired"]["since"] == "2026-11-23T08:00:00+01:00"
         assert (code, found["targets"][0]["suspendedBy"]) == (1, by)
 
 
@@ -389,7 +389,7 @@ def test_lists_of_lists(status: Status) -> None:
 def test_labels_are_resolved_from_the_cluster(status: Status) -> None:
     """What has them is a target.
 
-    Where nothing has, it is said, and nothing is known to be as wanted.
+    Where nothing has, it is said, and nothing is known to be as desired.
     """
     policy = POLICY.replace("names: [apps]", "matchLabels: {class: windowed}")
     code, printed = status(
@@ -404,7 +404,7 @@ def test_labels_are_resolved_from_the_cluster(status: Status) -> None:
 
 
 def test_what_is_released(status: Status) -> None:
-    """It is wanted open while it exists, whatever the windows say."""
+    """Its desired state is open while it exists, whatever the windows say."""
     policy = POLICY + "  released: [{kind: Kustomization, names: [old, gone]}]\n"
     apps = thing(suspend=True, notes=OURS)
     code, printed = status(CLOSED, apps, thing("old", suspend=True, notes=OURS), policy=policy)
@@ -600,7 +600,7 @@ def test_a_wrong_policy(status: Status, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_colour_says_nothing_alone(status: Status) -> None:
-    """In a terminal the line of a target that is not as wanted is red; its words are the same."""
+    """In a terminal the line of a target that is not as desired is red; its words are the same."""
     code, printed = status(
         CLOSED, thing("infra"), thing(), policy=POLICY.replace("[apps]", "[apps, infra]")
     )
