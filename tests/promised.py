@@ -86,7 +86,7 @@ ASKED = (
     "history week.yaml --repo . --from 2026-01-05 --until 2026-01-12 -o in-toto",
     "override closed.yaml open --for 1h --reason Fix --dry-run -o json",
     "set week.yaml --patch {} --dry-run -o json --from 2026-01-05",
-    "simulate week.yaml --repo . --since 2025-12-01 -o json",
+    "simulate week.yaml --repo . --from 2025-12-01 -o json",
     "state week.yaml -o json --at 2026-01-05T12:00:00Z",
     "version -o json",
 )

@@ -39,7 +39,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="a checkout of the branch that Flux applies (default: %(default)s)",
     )
     parser.add_argument(
-        "--since",
+        "--base",
         metavar="REF",
         help="read the policies and the tree at this commit, the base of a change, so that a "
         "change cannot alter the rules that apply to it",
@@ -54,16 +54,16 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def based(arguments: argparse.Namespace) -> Iterator[argparse.Namespace]:
-    """Give the arguments with the paths of what is at `--since`, if that is given.
+    """Give the arguments with the paths of what is at `--base`, if that is given.
 
     `checkout` is where the repository is. Raises InputError for a path outside of the tree.
     """
     found = argparse.Namespace(**vars(arguments))
     found.checkout = arguments.tree
-    if arguments.since is None:
+    if arguments.base is None:
         yield found
         return
-    with git.snapshot(Path(arguments.tree), arguments.since) as older:
+    with git.snapshot(Path(arguments.tree), arguments.base) as older:
         found.tree = str(older)
         found.policies = [_at(older, path, arguments.tree) for path in arguments.policies]
         if arguments.resources is not None:
@@ -72,8 +72,8 @@ def based(arguments: argparse.Namespace) -> Iterator[argparse.Namespace]:
 
 
 def changed(arguments: argparse.Namespace) -> frozenset[str]:
-    """Return the files in which the commit `--sha` differs from what it is merged onto."""
-    return git.changed(Path(arguments.checkout), arguments.since, arguments.sha)
+    """Return the files in which the commit `--head` differs from what it is merged onto."""
+    return git.changed(Path(arguments.checkout), arguments.base, arguments.head)
 
 
 def _at(older: Path, path: str, tree: str) -> str:
@@ -83,7 +83,7 @@ def _at(older: Path, path: str, tree: str) -> str:
     """
     place = Path(os.path.relpath(path, tree))
     if place.is_absolute() or ".." in place.parts:
-        raise InputError(f"{path}: is outside {tree}, so --since cannot read its earlier version")
+        raise InputError(f"{path}: is outside {tree}, so --base cannot read its earlier version")
     return str(older / place)
 
 

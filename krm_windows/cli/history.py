@@ -30,7 +30,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="the file of a WindowPolicy in the repository, which may have been deleted since",
     )
     past.options(parser)
-    past.add_period(parser, "--from", default="90d")
+    past.add_period(parser, default="90d")
     parser.add_argument(
         "--cluster", metavar="NAME", help="the cluster (default: the policy's buildFor)"
     )
@@ -146,7 +146,7 @@ def _period(
     if not zones:
         return None
     # A date is a day of the last version's clock, which the report is in.
-    return past.period(arguments.start, arguments.until or now, zones[-1], "--from")
+    return past.period(arguments.start, arguments.until or now, zones[-1])
 
 
 def _unknown(arguments: argparse.Namespace, known: Sequence[str]) -> str:

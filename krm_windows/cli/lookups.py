@@ -96,8 +96,8 @@ def of_refs(
     looking: Lookup, arguments: argparse.Namespace
 ) -> tuple[Pending | None, datetime, ExitCode]:
     """Say what would wait between two commits, without a cluster."""
-    new_ref = "HEAD" if arguments.new is None else arguments.new
-    refs = (arguments.old, new_ref)
+    head = "HEAD" if arguments.head is None else arguments.head
+    refs = (arguments.base, head)
     old, new = (_revision(ref, looking.name(ref)) for ref in refs)
     items = [*previews.resources(arguments), *_items(looking.repository, new.commit)]
     source = Source(inputs.policy(arguments.policy), items)

@@ -33,7 +33,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     forges.options(parser)
     gated.options(parser)
     parser.add_argument(
-        "--base",
+        "--branch",
         action="append",
         default=[],
         metavar="BRANCH",
@@ -76,7 +76,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="keep running: every five minutes and at edges",
     )
     how.add_argument(
-        "--sha",
+        "--head",
         metavar="SHA",
         help="check only this commit, with exit code 10 if it may not be merged now",
     )
@@ -90,7 +90,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--change",
         type=int,
         metavar="NUMBER",
-        help="the pull request that --sha belongs to, whose labels then count",
+        help="the pull request that --head belongs to, whose labels then count",
     )
     parser.add_argument("--dry-run", action="store_true", help="change nothing on the forge")
     parser.add_argument(
@@ -148,12 +148,12 @@ def _run(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
         output.show("".join(_schedule(timetables)))
         return code
     # A pipeline that is itself what is demanded needs neither a status nor a token.
-    if arguments.sha is not None and arguments.forge is None:
+    if arguments.head is not None and arguments.forge is None:
         return _answer(versions, arguments, clock)
     if not forges.is_named(arguments):
         raise UsageError("give --forge and --repo OWNER/NAME, or --print-schedule")
     gate = _gate(versions, arguments, clock)
-    if arguments.sha is not None:
+    if arguments.head is not None:
         return _answer_on(gate, arguments, clock)
     return _look(gate, arguments, clock)
 
@@ -176,15 +176,15 @@ def _of_event(arguments: argparse.Namespace) -> argparse.Namespace:
         from krm_windows.forge import queue  # noqa: PLC0415 - the extra `forge`
 
         # Two answers to one question: nobody could say which is meant.
-        if arguments.since is not None or arguments.sha is not None:
-            raise UsageError("--event cannot be used with --sha or --since")
+        if arguments.base is not None or arguments.head is not None:
+            raise UsageError("--event cannot be used with --base or --head")
         group = queue.event(inputs.content(arguments.event))
-        found.sha = group.sha
-        found.since = group.base
+        found.head = group.sha
+        found.base = group.base
         found.change = group.number
     # What a commit is merged onto is what judges it: its own tree may open its own window.
-    if found.sha is not None and found.since is None:
-        raise UsageError("--sha needs --since REF, the commit that it will be merged onto")
+    if found.head is not None and found.base is None:
+        raise UsageError("--head needs --base REF, the commit that it will be merged onto")
     return found
 
 
@@ -196,7 +196,7 @@ def _answer(versions: list[Version], arguments: argparse.Namespace, clock: Clock
     changed = gated.changed(arguments)
     # No forge is asked, so no labels are known: the files alone say which policies gate it.
     verdict = judge(policies, changed, frozenset(), clock.now())
-    return _said(arguments.sha, verdict)
+    return _said(arguments.head, verdict)
 
 
 def _answer_on(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -> ExitCode:
@@ -206,8 +206,8 @@ def _answer_on(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -
     if arguments.change is not None:
         change = gate.forge.change(arguments.change)
     changed = gated.changed(arguments)
-    verdict, _ = gate.answer(arguments.sha, change, changed, clock.now())
-    return _said(arguments.sha, verdict)
+    verdict, _ = gate.answer(arguments.head, change, changed, clock.now())
+    return _said(arguments.head, verdict)
 
 
 def _said(sha: str, verdict: "Verdict") -> ExitCode:
@@ -231,7 +231,7 @@ def _gate(versions: list[Version], arguments: argparse.Namespace, clock: Clock) 
         exemptions=Exemptions(frozenset(arguments.exempt_by), arguments.exempt_file),
         dry_run=arguments.dry_run,
         jobs=arguments.jobs,
-        bases=frozenset(arguments.base),
+        bases=frozenset(arguments.branch),
     )
 
 

@@ -19,6 +19,7 @@ _LENGTH = re.compile(r"-?[0-9]+ ?[a-zA-Z]+")
 # `https://…`, or `git@host:…` before any `/`; no part is empty.
 _ADDRESS = re.compile(r"[a-z+]+://|[^/][^/@]*@[^/][^/:]*:")
 _DAYS = {"d": 1, "w": 7}
+_BEGINNING = "--from"
 # A file has the width that pull requests and logs show whole; a terminal may be narrower, or wider.
 _WIDTH = 80
 _WIDTHS = range(60, 101)
@@ -63,14 +64,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_period(
-    parser: argparse.ArgumentParser,
-    begins: str,
-    default: str,
-) -> None:
-    """Declare a period: `begins` is the option of its beginning, which has a default."""
+def add_period(parser: argparse.ArgumentParser, default: str) -> None:
+    """Declare a period; `default` is that of its beginning, such as `90d`."""
     parser.add_argument(
-        begins,
+        _BEGINNING,
         dest="start",
         type=since,
         default=since(default),
@@ -119,16 +116,11 @@ def moment(text: str) -> date | datetime:
     return times.day_or_moment(text)
 
 
-def period(
-    beginning: Beginning,
-    end: date | None,
-    zone: tzinfo,
-    option: str,
-) -> tuple[datetime, datetime]:
+def period(beginning: Beginning, end: date | None, zone: tzinfo) -> tuple[datetime, datetime]:
     """Return the half-open UTC interval that is asked for; a date begins at midnight in a zone.
 
-    `option` is that of the beginning. Raises InputError where nothing is in the interval, or where
-    it begins before there are zone rules.
+    Raises InputError where nothing is in the interval, or where it begins before there are zone
+    rules.
     """
     # The one place that reads the clock: all else is given instants.
     ends = times.now()
@@ -136,17 +128,18 @@ def period(
         ends = at(end, zone)
     try:
         if isinstance(beginning, Back):
-            begins = asked.possible(beginning.before(ends), option)
+            begins = asked.possible(beginning.before(ends), _BEGINNING)
         else:
             begins = at(beginning, zone)
     except (AskedError, ValueError, OverflowError):
         raise InputError(
-            f"{option} must be in {asked.YEARS[0]} or later, where the time zone rules begin"
+            f"{_BEGINNING} must be in {asked.YEARS[0]} or later, where the time zone rules begin"
         ) from None
     # Nothing can be in between, and a table of zeros would look like an answer.
     if begins >= ends:
         raise InputError(
-            f"{option}, {begins:%Y-%m-%d %H:%M}Z, must be before the end, {ends:%Y-%m-%d %H:%M}Z"
+            f"{_BEGINNING}, {begins:%Y-%m-%d %H:%M}Z, must be before the end, "
+            f"{ends:%Y-%m-%d %H:%M}Z"
         )
     return begins, ends
 

@@ -38,14 +38,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--images", action="store_true", help="print only the new images")
     group.add_argument(
-        "--from",
-        dest="old",
+        "--base",
         metavar="REF",
         help="do not read a cluster: assume that this commit is applied",
     )
-    group.add_argument(
-        "--to", dest="new", metavar="REF", help="with --from: the new commit (default: HEAD)"
-    )
+    group.add_argument("--head", metavar="REF", help="with --base: the new commit (default: HEAD)")
     builds.add_options(group)
 
 
@@ -59,7 +56,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             from krm_windows.cli import lookups  # noqa: PLC0415
 
             looking = lookups.Lookup.begun(arguments, stack)
-        if looking is not None and arguments.old is not None:
+        if looking is not None and arguments.base is not None:
             found, at, code = lookups.of_refs(looking, arguments)
         else:
             found, at, code = _of_cluster(looking, arguments)
@@ -71,20 +68,18 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 def _check(arguments: argparse.Namespace) -> None:
     """Refuse options that say nothing together; raises InputError."""
     # Each of them reads commits, or builds what is in them.
-    for option in ("diff", "images", "old", "new"):
+    for option in ("diff", "images", "base", "head"):
         if getattr(arguments, option) and arguments.repo is None:
-            # `from` is a word of Python, and so no name of an attribute.
-            name = {"old": "from", "new": "to"}.get(option, option)
-            raise UsageError(f"--{name} needs --repo DIR")
-    if arguments.old is None:
-        if arguments.new is not None:
-            raise UsageError("--to needs --from")
+            raise UsageError(f"--{option} needs --repo DIR")
+    if arguments.base is None:
+        if arguments.head is not None:
+            raise UsageError("--head needs --base")
         return
     # A cluster would be asked for nothing, and whoever gave it expects an answer of it.
     for option in ("filename", "kubeconfig", "context"):
         if getattr(arguments, option) is not None:
             raise UsageError(
-                f"--from does not read a cluster, so it cannot be used with --{option}"
+                f"--base does not read a cluster, so it cannot be used with --{option}"
             )
 
 

@@ -40,9 +40,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     builds.add_options(group)
     group.add_argument(
-        "--since",
+        "--base",
         metavar="REF",
-        help="the commit that the clusters run, to check objects that moved since",
+        help="the commit that the clusters run, to find the objects that have moved since then",
     )
     group.add_argument(
         "--allow-cross-namespace",
@@ -66,8 +66,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             stack.enter_context(builder)
         before = None
         # Two whole surveys: a change of one file may change the build of any cluster.
-        if arguments.since is not None:
-            older = stack.enter_context(snapshot(Path(arguments.repo), arguments.since))
+        if arguments.base is not None:
+            older = stack.enter_context(snapshot(Path(arguments.repo), arguments.base))
             before = survey_of(Checkout.at(older), builder, arguments)
         after = survey_of(tree, builder, arguments)
         # A glob that matches nothing would otherwise be a check that finds no fault.

@@ -34,7 +34,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="the file of a WindowPolicy; with a second one, both are compared",
     )
     past.options(parser)
-    past.add_period(parser, "--since", default="1y")
+    past.add_period(parser, default="1y")
     parser.add_argument(
         "--paths",
         type=_pattern,
@@ -97,7 +97,7 @@ def _simulations(
 ) -> list[Simulation]:
     # Of two policies both are about the same time, by the clock of the first.
     zone = versions[0].timetable.zone
-    begins, ends = past.period(arguments.start, arguments.until, zone, "--since")
+    begins, ends = past.period(arguments.start, arguments.until, zone)
     # Git knows whole seconds: those of the interval, half open as it is.
     seconds = range(_ceiling(begins), _ceiling(ends))
     with (

@@ -209,7 +209,7 @@ class Waiting:
         """Run `krm-windows pending` on the text of a policy; raises WorkspaceError."""
         command = [sys.executable, "-m", "krm_windows", "pending", "-", "--output=json"]
         command += [f"--repo={self._directory}", f"--clusters={clusters.directories}", "--jobs=1"]
-        command += [f"--from={asked.old}", f"--to={asked.new}"]
+        command += [f"--base={asked.old}", f"--head={asked.new}"]
         command += [f"--source={each}" for each in clusters.sources]
         if asked.cluster is not None:
             command.append(f"--cluster={asked.cluster}")

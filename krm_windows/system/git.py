@@ -96,7 +96,7 @@ def _tree(git: Git, commit: str, prefix: str) -> str | None:
     """
     if "\n" in prefix:
         raise WorkspaceError(
-            f"{prefix!r}: --since does not support a directory with a line break in its name"
+            f"{prefix!r}: --base does not support a directory with a line break in its name"
         )
     place = "" if prefix == "." else prefix
     # Such as `4b825dc…:clusters/prod`; Git answers `OBJECT tree SIZE`, or `… missing`.

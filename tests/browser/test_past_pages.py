@@ -59,12 +59,12 @@ def past(
 
 
 CALLS = {
-    "one policy": ("simulate", "week.yaml", "--since", "2026-01-01", "--until", "2026-03-01"),
+    "one policy": ("simulate", "week.yaml", "--from", "2026-01-01", "--until", "2026-03-01"),
     "two": (
         *("simulate", "week.yaml", "long.yaml", "--classes", "classes.yaml"),
-        *("--since", "2025-06-01", "--until", "2026-03-01"),
+        *("--from", "2025-06-01", "--until", "2026-03-01"),
     ),
-    "no change": ("simulate", "week.yaml", "--since", "2024-01-01", "--until", "2024-02-01"),
+    "no change": ("simulate", "week.yaml", "--from", "2024-01-01", "--until", "2024-02-01"),
     "history": ("history", PATH, "--from", "2026-01-05", "--until", "2026-03-01"),
     "fleet": (
         *("history", PATH, "--from", "2026-01-05", "--until", "2026-03-01", "--all-clusters"),

@@ -27,7 +27,7 @@ from krm_windows.exit_codes import ExitCode
 
 DAYS = ("--from", "2026-12-14", "--days", "7")
 SINCE = ("--from", "2026-12-07", "--until", "2027-02-01")
-PAST = ("--since", "2026-12-07", "--until", "2027-02-01")
+PAST = ("--from", "2026-12-07", "--until", "2027-02-01")
 NAMELESS = re.compile(r"[\x00/]")
 Document = dict[str, object]
 JOB = {
@@ -479,7 +479,7 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             *((each, "--from", "2026-12-14", "--years", "1") for each in wrongs),
             ("policy.yaml", "--from", argument),
             ("--repo", "repo", "--no-cache"),
-            ("--repo", "repo", "--no-cache", "--since", argument),
+            ("--repo", "repo", "--no-cache", "--base", argument),
             ("--repo", argument, "--clusters", argument),
         ],
         "calendar": [
@@ -515,7 +515,7 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             ("policy.yaml", "-f", "objects.json", "--at", "2026-12-15T13:00Z"),
             ("policy.yaml", "-f", "objects.json", "--repo", "repo", "--no-cache"),
             ("policy.yaml", "-f", "objects.json", "--repo", argument),
-            ("policy.yaml", "--repo", "repo", "--from", argument, "--to", argument),
+            ("policy.yaml", "--repo", "repo", "--base", argument, "--head", argument),
             ("wrong.yaml", "-f", "objects.json"),
             ("policy.yaml", "-f", argument),
         ],
@@ -531,7 +531,7 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             ("policy.yaml", "old.yaml", "--repo", "past", *PAST, "--classes", "classes.yaml"),
             ("held.yaml", "--repo", "past", *PAST, "--paths", argument),
             ("policy.yaml", "--repo", "past", "--ref", argument),
-            ("policy.yaml", "--repo", argument, "--since", argument),
+            ("policy.yaml", "--repo", argument, "--from", argument),
             ("policy.yaml", "--repo", "past", "--classes", "bad-classes.yaml"),
             ("wrong.yaml", "--repo", "past"),
         ],
@@ -797,7 +797,7 @@ def test_the_words_of_other_programs(name: str, run: Run, monkeypatch: pytest.Mo
         ("split", "base", "--classes", "classes.yaml", "--plan"),
         ("status", "policy.yaml"),
         ("check", "--repo", "repo", "--no-cache"),
-        ("check", "--repo", "repo", "--no-cache", "--since", "HEAD"),
+        ("check", "--repo", "repo", "--no-cache", "--base", "HEAD"),
         ("simulate", "policy.yaml", "--repo", "past", *PAST),
         ("history", "policy.yaml", "--repo", "past", *SINCE),
     ):

@@ -131,7 +131,7 @@ def test_a_move_is_judged_by_what_opens_later(
     ):
         subprocess.run([tool("git"), "-C", tmp_path, *command], check=True)
     (tmp_path / before / "moves.yaml").unlink()
-    assert judged({f"{after}/moves.yaml": config_map("moves")}, "--since", "HEAD") == found
+    assert judged({f"{after}/moves.yaml": config_map("moves")}, "--base", "HEAD") == found
 
 
 def test_a_dependency_with_an_expression_of_its_own_blocks_nothing(judged: Judged) -> None:

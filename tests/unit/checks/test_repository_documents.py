@@ -59,7 +59,7 @@ def fired(rule: Rule, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
     options = [] if rule is rules.SOURCE_ASSUMED else [*HOME]
     if (folder / "before").is_dir():
         folder = changed(folder, tmp_path / "repository")
-        options += ["--since", "HEAD"]
+        options += ["--base", "HEAD"]
     results = found(folder, *options, capsys=capsys)
     for result in results:
         check_place(result)

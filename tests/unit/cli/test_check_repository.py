@@ -30,7 +30,7 @@ spec:
         (["check", "policy.yaml", "--repo", FIRES], "needs either a POLICY or --repo DIR", 2),
         (["check", "--repo", f"{FIRES}/nothing"], "no such directory", 1),
         (["check", "--repo", FIRES, "--clusters", "fleet/*"], "no directory matches fleet/*", 1),
-        (["check", "--repo", FIRES, "--since", "no-such-commit"], "no-such-commit", 1),
+        (["check", "--repo", FIRES, "--base", "no-such-commit"], "no-such-commit", 1),
         (["check", "--repo", FIRES, "--jobs", "0"], "must be a number of builds", 2),
         (
             ["check", "--repo", FIRES, "--source", "apps"],

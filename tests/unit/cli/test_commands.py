@@ -97,7 +97,7 @@ def test_an_option_with_two_values_is_a_wrong_call(run: Run, call: str) -> None:
         "check --repo .",
         "migrate . --output-dir out",
         "init . --yes",
-        "pending policy.yaml --repo . --from HEAD",
+        "pending policy.yaml --repo . --base HEAD",
     ],
 )
 def test_a_source_that_cannot_be_is_said(run: Run, call: str, sources: str, said: str) -> None:

@@ -320,7 +320,6 @@ def test_a_wrong_call(
     said = capsys.readouterr().err
     assert code in (1, 2)
     assert words in said
-    assert "--since" not in said
 
 
 def test_a_statement(past: Past, history: History) -> None:

@@ -224,7 +224,7 @@ READERS = (
     "override broken.yaml open --for 2h --reason x",
     "override broken.yaml --list",
     "merge-gate broken.yaml --print-schedule",
-    "simulate broken.yaml --repo . --since 1y",
+    "simulate broken.yaml --repo . --from 1y",
     "split resources --output-dir out --classes broken.yaml",
     "split resources --output-dir out --classes classes.yaml --flux-kustomization broken.yaml",
 )
@@ -378,7 +378,7 @@ OF_DIRECTORIES = (
     "init {} --yes",
     "check --repo {}",
     "migrate {} --output-dir out",
-    "pending good.yaml --repo {} --from HEAD",
+    "pending good.yaml --repo {} --base HEAD",
     "simulate good.yaml --repo {}",
     "history good.yaml --repo {}",
     "merge-gate good.yaml --forge gitea --repo a/b --url https://gitea.example.com --tree {}",

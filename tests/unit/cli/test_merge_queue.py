@@ -65,12 +65,12 @@ def test_a_commit_is_answered_for(
     """By what it changes, with an exit code: no forge and no token is needed."""
     gate = repository.commit({"apps/map.yaml": MAP.replace("web", "net")})
     free = repository.commit({"README.md": "The fleet\n"})
-    since = ("--since", repository.base, "--sha")
+    since = ("--base", repository.base, "--head")
     assert gated(*since, gate, paths=paths) == ExitCode.CLOSED
     assert capsys.readouterr().out == f"{gate[:12]} pending: {CLOSED}"
     assert gated(*since, gate, at=MONDAY, paths=paths) == ExitCode.FINE
     assert "success: open until Thu 2026-12-24 17:00" in capsys.readouterr().out
-    assert gated("--since", gate, "--sha", free, paths=paths) == ExitCode.FINE
+    assert gated("--base", gate, "--head", free, paths=paths) == ExitCode.FINE
     assert capsys.readouterr().out == f"{free[:12]} success: {FREE}"
 
 
@@ -88,12 +88,12 @@ def test_a_change_opens_no_window_for_itself(
 ) -> None:
     """The policies and the tree are those of the commit that it is merged onto."""
     sha = repository.commit({**files, "apps/map.yaml": MAP.replace("web", "net")})
-    assert gated("--since", repository.base, "--sha", sha, paths=paths) == ExitCode.CLOSED
+    assert gated("--base", repository.base, "--head", sha, paths=paths) == ExitCode.CLOSED
     # What has landed counts for the next one.
     after = repository.commit({"apps/map.yaml": MAP})
     expected = ExitCode.FINE if "windows/policy.yaml" in files else ExitCode.CLOSED
     if paths:
-        assert gated("--since", sha, "--sha", after) == expected
+        assert gated("--base", sha, "--head", after) == expected
 
 
 def test_a_tree_below_the_top_is_gated(tmp_path: Path, tool: Callable[[str], Path]) -> None:
@@ -106,7 +106,7 @@ def test_a_tree_below_the_top_is_gated(tmp_path: Path, tool: Callable[[str], Pat
     sha = repository.commit({"fleet/apps/map.yaml": MAP.replace("web", "net")})
     for more in ((), ("--tree", "fleet")):
         policy = "fleet/windows/policy.yaml" if more else "windows/policy.yaml"
-        arguments = ["merge-gate", policy, "--since", base, "--sha", sha, *more]
+        arguments = ["merge-gate", policy, "--base", base, "--head", sha, *more]
         clock = Clock(lambda: THURSDAY, lambda _: None)
         code = merge_gate.run(parser(COMMANDS, arguments).parse_args(arguments), clock)
         # What is at the top is another fleet, which the change does not touch.
@@ -118,7 +118,7 @@ def test_open_changes_are_judged_by_the_base_in_a_checkout_of_one(
 ) -> None:
     """A workflow of a pull request has the pull request in its checkout."""
     repository.commit({"windows/policy.yaml": OPENED})
-    assert gated(*on(server), "--since", repository.base) == ExitCode.FINE
+    assert gated(*on(server), "--base", repository.base) == ExitCode.FINE
     assert server.latest("a" * 40)["state"] == "pending"
     # This is what the option is for.
     assert gated(*on(server)) == ExitCode.FINE
@@ -132,17 +132,17 @@ def test_a_link_of_the_change_leads_to_no_other_policy(repository: Repository) -
     policy.unlink()
     policy.symlink_to("open.yaml")
     sha = repository.commit({"apps/map.yaml": ""})
-    assert gated("--since", repository.base, "--sha", sha) == ExitCode.CLOSED
+    assert gated("--base", repository.base, "--head", sha) == ExitCode.CLOSED
 
 
 def test_what_judges_must_be_said(repository: Repository, tmp_path: Path) -> None:
     """Otherwise it would be the change itself; so must what is compared."""
-    with pytest.raises(InputError, match="--sha needs --since"):
-        gated("--sha", repository.base)
+    with pytest.raises(InputError, match="--head needs --base"):
+        gated("--head", repository.base)
     with pytest.raises(WorkspaceError, match="is not a commit"):
-        gated("--since", repository.base, "--sha", "f" * 40)
+        gated("--base", repository.base, "--head", "f" * 40)
     with pytest.raises(InputError, match="is outside"):
-        gated("--since", repository.base, "--sha", repository.base, "--tree", "apps")
+        gated("--base", repository.base, "--head", repository.base, "--tree", "apps")
     assert tmp_path.is_dir()
 
 
@@ -183,13 +183,13 @@ def test_labels_count_in_a_queue(repository: Repository, server: Server) -> None
     allowed = (*on(server), "--exempt-by", "ada")
     assert gated(*allowed, "--event", event(repository, sha)) == ExitCode.FINE
     assert server.latest(sha)["description"] == "exempt by ada: CVE-2026-1"
-    one = ("--since", repository.base, "--sha", sha)
+    one = ("--base", repository.base, "--head", sha)
     assert gated(*allowed, *one) == ExitCode.CLOSED
     assert gated(*allowed, *one, "--change", "7") == ExitCode.FINE
     # What touches nothing gated waits for the window that its label names.
     free = repository.commit({"README.md": "Ours\n"})
     pull.labels = ("window:week",)
-    one = ("--since", sha, "--sha", free)
+    one = ("--base", sha, "--head", free)
     assert gated(*on(server), *one) == ExitCode.FINE
     assert gated(*on(server), *one, "--change", "7") == ExitCode.CLOSED
 
@@ -203,7 +203,7 @@ def test_other_forges_have_the_answer_as_a_status_too(
     sha = repository.commit({"apps/map.yaml": MAP.replace("web", "net")})
     with serving(kind, Pull(7, "a" * 40, ("apps/map.yaml",))) as server:
         where = ("--forge", kind, "--repo", "acme/fleet", "--url", server.address)
-        one = ("--since", repository.base, "--sha", sha, "--change", "7")
+        one = ("--base", repository.base, "--head", sha, "--change", "7")
         assert gated(*where, *one) == ExitCode.CLOSED
         assert server.latest(sha)["state"] == word
         assert gated(*where, *one, at=MONDAY) == ExitCode.FINE
@@ -242,7 +242,7 @@ def test_an_event_that_is_none_is_refused(repository: Repository, content: str, 
     (repository.folder / "event.json").write_text(content)
     with pytest.raises(ForgeError, match=said):
         gated("--event", "event.json")
-    for option in ("--since", "--sha"):
+    for option in ("--base", "--head"):
         with pytest.raises(InputError, match="--event cannot be used"):
             gated("--event", event(repository, "a" * 40), option, "HEAD")
 

@@ -373,7 +373,7 @@ def test_two_commits_without_a_cluster(pending: Pending, repository: Past) -> No
     """Branches, tags or names of commits; the policy may select by label."""
     old, new = grown(repository)
     repository("tag", "deployed", old)
-    printed = pending(*HERE, "--from", "deployed", "--to", "main", "--diff").out
+    printed = pending(*HERE, "--base", "deployed", "--head", "main", "--diff").out
     assert printed.splitlines()[2:7] == [
         "",
         "Kustomization flux-system/apps: waits",
@@ -385,8 +385,8 @@ def test_two_commits_without_a_cluster(pending: Pending, repository: Past) -> No
     Path("policy.yaml").write_text(
         POLICY.replace("names: [apps]", "matchLabels: {class: windowed}")
     )
-    assert pending(*HERE, "--from", old, "--images") == Ended(0, "web:2\n", "")
-    nothing = pending(*HERE, "--from", "main").out
+    assert pending(*HERE, "--base", old, "--images") == Ended(0, "web:2\n", "")
+    nothing = pending(*HERE, "--base", "main").out
     assert "Kustomization flux-system/apps: nothing waits\n" in nothing
 
 
@@ -405,7 +405,7 @@ def test_commits_about_others(pending: Pending, repository: Past) -> None:
 def test_commits_that_are_taken_back(pending: Pending, repository: Past) -> None:
     """A branch may be put back."""
     old, new = grown(repository)
-    printed = pending(*HERE, "--from", new, "--to", old).out
+    printed = pending(*HERE, "--base", new, "--head", old).out
     assert "  2 commits reverted\n" in printed
 
 
@@ -416,7 +416,7 @@ def test_a_merge(pending: Pending, repository: Past) -> None:
     repository.commit(AT, {"apps/new.yaml": config("new")}, "Work aside")
     repository("switch", "--quiet", "main")
     repository("merge", "--quiet", "--no-ff", "--message", "Merge it", "side")
-    printed = pending(*HERE, "--from", old).out
+    printed = pending(*HERE, "--base", old).out
     assert "  1 commit\n" in printed
     assert "Work aside" in printed
 
@@ -432,10 +432,10 @@ def test_what_a_target_brings_with_it(pending: Pending, repository: Past) -> Non
             "more/web.yaml": WEB.replace("web", "more"),
         },
     )
-    printed = pending(*HERE, "--from", old, "--diff").out
+    printed = pending(*HERE, "--base", old, "--diff").out
     assert "    + Deployment shop/more\n" in printed
     assert "    + Kustomization flux-system/more\n" in printed
-    assert pending(*HERE, "--from", old, "--images").out == "more:1\n"
+    assert pending(*HERE, "--base", old, "--images").out == "more:1\n"
 
 
 @pytest.mark.parametrize(
@@ -467,14 +467,14 @@ spec: {{path: ./{0}, sourceRef: {{kind: GitRepository, name: fleet}}, {1}}}
     }
     old = repository.commit(AT, files)
     repository.commit(AT, {"apps/more.yaml": None})
-    printed = pending(*HERE, "--from", old, "--diff").out
+    printed = pending(*HERE, "--base", old, "--diff").out
     assert "    - Kustomization flux-system/more\n" in printed
     gone = ("Deployment shop/more", "Kustomization flux-system/below", "Deployment shop/below")
     for line in (f"- {each}" for each in gone):
         assert (f"    {line}\n" in printed) is deleted, line
     # What is put in their place is a change, and no removal.
     repository.commit(AT, {"apps/more-web.yaml": WEB.replace("web", "more").replace("1", "2")})
-    printed = pending(*HERE, "--from", old, "--diff").out
+    printed = pending(*HERE, "--base", old, "--diff").out
     assert "- Deployment shop/more" not in printed
 
 
@@ -492,7 +492,7 @@ def test_what_a_target_that_does_not_prune_leaves(
     }
     old = repository.commit(AT, files)
     repository.commit(AT, {"apps/old.yaml": None, "apps/more.yaml": None})
-    printed = pending(*HERE, "--from", old, "--diff").out
+    printed = pending(*HERE, "--base", old, "--diff").out
     for line in ("- ConfigMap shop/old", "- Deployment shop/more"):
         assert (line in printed) is (prune == "true"), line
     assert "  1 commit\n" in printed
@@ -543,12 +543,12 @@ def test_a_release_in_a_repository(pending: Pending, repository: Past) -> None:
     repository.commit(AT, {"apps/web.yaml": WEB.replace("web:1", "web:2")}, "Take web 2")
     repository.commit(AT, {"apps/db.yaml": RELEASE.replace("1.0.0", "2.0.0")}, "Take db 2")
     Path("policy.yaml").write_text(RELEASED)
-    printed = pending(*HERE, "--from", old, "--diff").out
+    printed = pending(*HERE, "--base", old, "--diff").out
     assert "HelmRelease flux-system/db: waits\n" in printed
     assert "  1 commit\n" in printed
     assert "    ~ HelmRelease flux-system/db: spec.chart.spec.version\n" in printed
     assert "Take web 2" not in printed
-    ended = pending(*HERE, "--from", old, "--images")
+    ended = pending(*HERE, "--base", old, "--images")
     assert (ended.out, "are unknown" in ended.err) == ("", True)
 
 
@@ -556,10 +556,10 @@ def test_what_no_cluster_has(pending: Pending, repository: Past) -> None:
     """Of a target that is in no directory of the repository nothing is known."""
     old, _ = grown(repository)
     Path("policy.yaml").write_text(RELEASED)
-    ended = pending(*HERE, "--from", old)
+    ended = pending(*HERE, "--base", old)
     assert "HelmRelease flux-system/db: unknown\n" in ended.out
     assert "  not found in any cluster of this repository\n" in ended.out
-    assert pending(*HERE, "--from", old, "--images", "--strict").code == 1
+    assert pending(*HERE, "--base", old, "--images", "--strict").code == 1
 
 
 def test_what_is_applied_from_elsewhere(pending: Pending, repository: Past) -> None:
@@ -570,12 +570,12 @@ def test_what_is_applied_from_elsewhere(pending: Pending, repository: Past) -> N
     )
     repository.commit(AT, {"clusters/north/flux.yaml": other})
     old, _ = grown(repository)
-    ended = pending(*HERE, "--from", old, "-o", "markdown")
+    ended = pending(*HERE, "--base", old, "-o", "markdown")
     assert "- **`Kustomization flux-system/apps`** unknown: " in ended.out
     assert "part of what Kustomization flux-system/apps applies is unknown: see" in ended.out
     # Of which commits touch it nothing is known either.
     assert "no commit changes the files" not in ended.out
-    assert pending(*HERE, "--from", old, "--images", "--strict").code == 1
+    assert pending(*HERE, "--base", old, "--images", "--strict").code == 1
 
 
 def test_markdown_of_what_the_window_does_not_open(pending: Pending) -> None:
@@ -627,11 +627,11 @@ def test_a_commit_that_is_not_here(pending: Pending, repository: Past) -> None:
     assert max(map(len, ended.out.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("option", ["--from", "--to"])
+@pytest.mark.parametrize("option", ["--base", "--head"])
 def test_a_ref_without_a_name(pending: Pending, repository: Past, option: str) -> None:
     """Is none: a variable of CI may be empty, and that is not the commit that is checked out."""
     assert repository
-    other = "--to" if option == "--from" else "--from"
+    other = "--head" if option == "--base" else "--base"
     ended = pending(*HERE, option, "", other, "HEAD")
     assert ended.code == 1
     assert "'' is not a commit in this repository" in ended.err
@@ -642,14 +642,14 @@ def test_several_clusters(pending: Pending, repository: Past) -> None:
     south = CLUSTER.replace("clusters/north", "clusters/south")
     repository.commit(AT, {"clusters/south/flux.yaml": south}, "Add the south")
     old, _ = grown(repository)
-    ended = pending(*HERE, "--from", old)
+    ended = pending(*HERE, "--base", old)
     assert ended.code == 1
     assert "is in several clusters: clusters/north, clusters/south" in ended.err
     assert "--clusters clusters/north" in ended.err
-    one = pending(*HERE, "--from", old, "--clusters", "clusters/south")
+    one = pending(*HERE, "--base", old, "--clusters", "clusters/south")
     assert "  2 commits\n" in one.out
     Path("policy.yaml").write_text(POLICY + "  clusters: {south: {interval: 5m}}\n")
-    assert "  2 commits\n" in pending(*HERE, "--from", old, "--cluster", "south").out
+    assert "  2 commits\n" in pending(*HERE, "--base", old, "--cluster", "south").out
 
 
 @pytest.mark.parametrize(
@@ -657,12 +657,12 @@ def test_several_clusters(pending: Pending, repository: Past) -> None:
     [
         (("--diff",), "--diff needs --repo DIR"),
         (("--images",), "--images needs --repo"),
-        (("--from", "main"), "--from needs --repo"),
-        ((*HERE, "--to", "main"), "--to needs --from"),
-        ((*HERE, "--from", "main", "--context", "a"), "--from does not read a cluster"),
-        (("--repo", "nothing", "--from", "main"), "nothing: no such directory"),
-        ((*HERE, "--from", "nothing"), "'nothing' is not a commit in this repository"),
-        ((*HERE, "--from", "main", "--clusters", "x/*"), "no directory matches x/* at commit"),
+        (("--base", "main"), "--base needs --repo"),
+        ((*HERE, "--head", "main"), "--head needs --base"),
+        ((*HERE, "--base", "main", "--context", "a"), "--base does not read a cluster"),
+        (("--repo", "nothing", "--base", "main"), "nothing: no such directory"),
+        ((*HERE, "--base", "nothing"), "'nothing' is not a commit in this repository"),
+        ((*HERE, "--base", "main", "--clusters", "x/*"), "no directory matches x/* at commit"),
     ],
 )
 def test_a_wrong_call(
@@ -681,7 +681,7 @@ def test_a_wrong_policy(pending: Pending, repository: Past) -> None:
     """Nothing is judged by it."""
     assert repository
     Path("policy.yaml").write_text(POLICY.replace("Mon 08:00", "Mo 08:00"))
-    assert pending(*HERE, "--from", "main").code == 1
+    assert pending(*HERE, "--base", "main").code == 1
     assert pending(things=(apps(""),)).code == 1
 
 
@@ -690,7 +690,7 @@ def test_hostile_words_of_commits(pending: Pending, repository: Past) -> None:
     old = repository("rev-parse", "HEAD")
     subject = "\x1b[2J::error::gone @everyone " + "x" * 100
     repository.commit(AT, {"apps/new.yaml": config("new")}, subject)
-    printed = pending(*HERE, "--from", old).out
+    printed = pending(*HERE, "--base", old).out
     assert "\x1b" not in printed
     assert max(map(len, printed.splitlines())) <= 80
 

@@ -49,12 +49,12 @@ SIGNALS = {
 # Every command that makes one.
 COMMANDS = (
     "check --repo . --no-cache",
-    "check --repo . --no-cache --since HEAD",
+    "check --repo . --no-cache --base HEAD",
     "init . --yes --cluster c1",
     "migrate . --output-dir ../migrated --no-cache",
-    "pending policy.yaml --repo . --from HEAD --no-cache",
+    "pending policy.yaml --repo . --base HEAD --no-cache",
     "verify clusters --policy policy.yaml",
-    "simulate policy.yaml --repo . --since 1d",
+    "simulate policy.yaml --repo . --from 1d",
     "history policy.yaml --repo . --from 1d",
 )
 

@@ -10,7 +10,7 @@ from past import Past
 
 from krm_windows.cli import main
 
-DAYS = ("--since", "2026-01-05", "--until", "2026-02-02")
+DAYS = ("--from", "2026-01-05", "--until", "2026-02-02")
 LATER = spec(windows="{office: {opens: Mon 08:00, closes: Fri 17:00}}")
 
 
@@ -208,10 +208,10 @@ def test_a_page(simulate: Simulate, past: Past) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--since", "1990-01-01"], "2024"),
-        (["--since", "9999y"], "2024"),
-        (["--since", "yesterday"], "must be"),
-        (["--since", "2026-03-01", "--until", "2026-02-01"], "must be before"),
+        (["--from", "1990-01-01"], "2024"),
+        (["--from", "9999y"], "2024"),
+        (["--from", "yesterday"], "must be"),
+        (["--from", "2026-03-01", "--until", "2026-02-01"], "must be before"),
         (["--ref", "nowhere"], "is not a commit"),
         (["--cluster", "north"], "north"),
     ],
@@ -285,6 +285,6 @@ def test_what_is_no_clone(
 @pytest.mark.parametrize("since", ["0d", "-1d", "1m", "1h", "1 y", "12W"])
 def test_no_length_of_time(since: str, past: Past, capsys: pytest.CaptureFixture[str]) -> None:
     """What was meant as one is told how one is written."""
-    argv = ["simulate", "policy.yaml", "--repo", str(past.top), f"--since={since}"]
+    argv = ["simulate", "policy.yaml", "--repo", str(past.top), f"--from={since}"]
     assert main(argv) == 2
     assert f"such as 90d, 12w or 1y, got {since!r}" in capsys.readouterr().err
