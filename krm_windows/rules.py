@@ -202,8 +202,8 @@ SELF_LOCK = _error(
 SOURCE_SHARED = _error(
     "source-shared", "A gated source is also used by something that must not wait."
 )
-SOURCE_UPLINK = _info(
-    "source-uplink",
+SOURCE_NEEDS_NETWORK = _info(
+    "source-needs-network",
     "A gated source is fetched while the window is open, which needs the network then.",
 )
 WAIT_UNKNOWN = _error(
@@ -232,8 +232,8 @@ KUBECTL_ZONE = _warning(
     "kubectl-zone",
     "The rules of the time zone changed recently; the controller's copy may be older.",
 )
-KUBECTL_LIFTS = _warning(
-    "kubectl-lifts", "The actuator `Kubectl` also resumes what a person suspended by hand."
+KUBECTL_RESUMES_ALL = _warning(
+    "kubectl-resumes-all", "The actuator `Kubectl` also resumes what a person suspended by hand."
 )
 
 # The stream: what a transformer finds and changes.
@@ -321,8 +321,8 @@ FREEZE_CUTS = _info(
 CLOSED_LONG = _warning(
     "closed-long", "The policy is closed for more days in a row than `--max-closed` allows."
 )
-VANISHES = _warning(
-    "vanishes", "An occurrence lies entirely within an hour that a clock change skips."
+OCCURRENCE_SKIPPED = _warning(
+    "occurrence-skipped", "An occurrence lies entirely within an hour that a clock change skips."
 )
 EDGE_MISSING_HOUR = _warning(
     "edge-missing-hour", "An edge falls in an hour that a clock change skips."
@@ -352,8 +352,8 @@ TARGET_DROPPED = _error(
 MIGRATE_UNTRANSLATED = _error(
     "migrate-untranslated", "Part of the windows was not understood, so it is in no policy."
 )
-MIGRATE_UNREAD = _error(
-    "migrate-unread",
+MIGRATE_UNSUPPORTED = _error(
+    "migrate-unsupported",
     "Something suspends or resumes in a way that is not supported, so it is in no policy.",
 )
 MIGRATE_NEVER_CLOSES = _error(
@@ -430,15 +430,15 @@ OBJECT_DUPLICATE = _error("object-duplicate", "An object occurs twice among the 
 OBJECT_LIST = _error(
     "object-list", "A List among the resources contains objects that may be in different classes."
 )
-REFERENCE_PARTED = _error(
-    "reference-parted",
+REFERENCE_RENAMED = _error(
+    "reference-renamed",
     "A reference to another class would break, because the name of its object changes.",
 )
-REFERENCE_AHEAD = _warning(
-    "reference-ahead", "An object refers to one of a later class, which may not exist yet."
+REFERENCE_TO_LATER_CLASS = _warning(
+    "reference-to-later-class", "An object refers to one of a later class, which may not exist yet."
 )
-REFERENCE_BENEATH = _warning(
-    "reference-beneath",
+REFERENCE_TO_EARLIER_CLASS = _warning(
+    "reference-to-earlier-class",
     "An object refers to one of an earlier class, which may change before it does.",
 )
 PATH_ELSEWHERE = _warning(

@@ -187,7 +187,7 @@ def _vanished(
         f"of {facts.timetable.time_zone} skip {_span(first)}, and it lies within that; move it, "
         "or make it longer"
     )
-    return findings.at(rules.VANISHES, rule.name, message, first.begins)
+    return findings.at(rules.OCCURRENCE_SKIPPED, rule.name, message, first.begins)
 
 
 def _reported(hits: Iterable[_Hit], facts: Facts) -> Iterator[Result]:

@@ -167,14 +167,14 @@ def _result(reference: CrossReference, *, lost: bool) -> Result:
         f"to the {title(to.resource)} of {to.change_class}"
     )
     if lost:
-        rule = rules.REFERENCE_PARTED
+        rule = rules.REFERENCE_RENAMED
         why = (
             "which kustomize renames (prefix, suffix or hash) here and in the reference, but "
             "only after this function has removed it here; keep its name, or run `krm-windows "
             "split` on the built output"
         )
     elif generated.will_have_hash(to.resource) or generated.has_hash(to.resource):
-        rule = rules.REFERENCE_PARTED
+        rule = rules.REFERENCE_RENAMED
         why = (
             "which gets a new name with every change: until both classes have applied it, one "
             "refers to an object that does not exist; put both in one class, or give it a fixed "
@@ -182,9 +182,9 @@ def _result(reference: CrossReference, *, lost: bool) -> Result:
         )
     # A class relies on those before it; the other way round it may come too early.
     elif referrer.rank < to.rank:
-        rule, why = rules.REFERENCE_AHEAD, "which is applied later and may not exist yet"
+        rule, why = rules.REFERENCE_TO_LATER_CLASS, "which is applied later and may not exist yet"
     else:
-        rule, why = rules.REFERENCE_BENEATH, "which may change before it does"
+        rule, why = rules.REFERENCE_TO_EARLIER_CLASS, "which may change before it does"
     message = f"{between}, {why}"
     return referrer.resource.result(
         rule,

@@ -23,7 +23,7 @@ from krm_windows.results import Result, fails, named, sort
 # open.
 _TIMELY = {
     rules.TIMEOUT_UNKNOWN.id,
-    rules.KUBECTL_LIFTS.id,
+    rules.KUBECTL_RESUMES_ALL.id,
     rules.KUBECTL_UNION.id,
     rules.KUBECTL_DEADLINE.id,
 }

@@ -239,4 +239,4 @@ def unreadable(repository: Repository) -> Iterator[Result]:
             continue
         if heuristics.mentions(content.decode(errors="replace")):
             message = f"is not valid YAML, so windows in it are not found: {why}"
-            yield found_at(rules.MIGRATE_UNREAD, location, message)
+            yield found_at(rules.MIGRATE_UNSUPPORTED, location, message)

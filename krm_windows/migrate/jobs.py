@@ -198,7 +198,9 @@ def _script(document: Document) -> Script:
         except (ShellError, CommandError) as error:
             location = _last_location(_program(container), document)
             message = f"{document.name}: {error}"
-            raise _UnreadError(found, found_at(rules.MIGRATE_UNREAD, location, message)) from error
+            raise _UnreadError(
+                found, found_at(rules.MIGRATE_UNSUPPORTED, location, message)
+            ) from error
         found = Script(
             found.actions + more.actions,
             found.chained or more.chained,
@@ -341,7 +343,7 @@ def scripts(document: Document) -> Iterator[Result]:
             f"{document} has a script that suspends or resumes, which is not supported: "
             f"`{line}`; put the commands in a CronJob"
         )
-        yield found_at(rules.MIGRATE_UNREAD, found.location, message)
+        yield found_at(rules.MIGRATE_UNSUPPORTED, found.location, message)
 
 
 def _texts(tree: Tree) -> Iterator[Leaf]:
@@ -390,7 +392,7 @@ def _elsewhere(document: Document) -> Iterator[Result]:
         said = " ".join(_said(container))
         if heuristics.is_script(said):
             message = f"{document.name}: `{_decisive_line(said)}` is not supported"
-            yield found_at(rules.MIGRATE_UNREAD, _location(document), message)
+            yield found_at(rules.MIGRATE_UNSUPPORTED, _location(document), message)
     yield from unseen(document)
 
 

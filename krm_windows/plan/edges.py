@@ -79,7 +79,7 @@ def edges(timetable: Timetable, wording: Wording) -> Edges:
 
     They are worth something only where no result is an error.
     """
-    lifts = rules.KUBECTL_LIFTS.result(
+    resumes = rules.KUBECTL_RESUMES_ALL.result(
         "resumes every suspended target, including those that a person suspended, and does "
         "nothing between two edges, so a change to the windows takes effect only at the next "
         "edge; Gate resumes only what it suspended, and runs at once",
@@ -87,7 +87,7 @@ def edges(timetable: Timetable, wording: Wording) -> Edges:
         current="Kubectl",
     )
     found = _of_windows(timetable, wording)
-    return found._replace(results=(lifts, *found.results))
+    return found._replace(results=(resumes, *found.results))
 
 
 def _of_windows(timetable: Timetable, wording: Wording) -> Edges:

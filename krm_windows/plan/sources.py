@@ -18,7 +18,7 @@ def check(selection: Selection, inventory: Inventory) -> Iterator[Result]:
     if selection.row.is_source:
         for name in selection.names:
             yield from _source(selection, name, inventory)
-        yield rules.SOURCE_UPLINK.result(
+        yield rules.SOURCE_NEEDS_NETWORK.result(
             f"gates a source: the cluster must be able to fetch the {selection.row.kind} while "
             "the window is open, and after a restart of source-controller there is no drift "
             "correction until the window opens",

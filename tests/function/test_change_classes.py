@@ -164,8 +164,8 @@ def test_a_hash_that_is_still_to_come_would_get_lost() -> None:
 
     But not in what the function dropped it from.
     """
-    assert call(wire(WEB, GENERATED, config=CLASSES)).rules == ["reference-parted"]
+    assert call(wire(WEB, GENERATED, config=CLASSES)).rules == ["reference-renamed"]
     assert call(wire(WEB, GENERATED, config=CLASSES + ACKNOWLEDGED)).rules == []
     answer = call(wire(WEB, GENERATED, config=CLASSES + ACKNOWLEDGED + "  keep: window\n"))
-    assert answer.rules == ["reference-parted"]
+    assert answer.rules == ["reference-renamed"]
     assert "only after this function has removed it here" in answer.err

@@ -119,7 +119,7 @@ def test_R02_information_never_fails() -> None:
     source += "metadata: {name: windowed, namespace: flux-system}\nspec: {}\n"
     config = spec(targets="[{kind: GitRepository, names: [windowed]}]")
     answer = call(wire(source, config=config), "--strict")
-    assert (answer.code, answer.rules) == (0, ["source-uplink"])
+    assert (answer.code, answer.rules) == (0, ["source-needs-network"])
 
 
 @pytest.mark.parametrize("environ", [{}, {"LOG_TO_STDERR": ""}, {"LOG_TO_STDERR": "true"}])

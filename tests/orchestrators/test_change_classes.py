@@ -89,7 +89,7 @@ def test_a_hash_to_come_is_recognised(
     for keep in ("", "live", "window"):
         done = build(keep, HASHED + prefix)
         assert done.returncode != 0
-        assert "(reference-parted)" in done.stderr
+        assert "(reference-renamed)" in done.stderr
 
 
 def test_a_reference_that_kustomize_would_not_rename(

@@ -31,8 +31,8 @@ BERLIN = Timetable(
 ZONE_RULES = json.dumps(dump(BERLIN)["zoneRules"])
 HEAD = "apiVersion: config.kubernetes.io/"
 # A gated source is always worth a word, and so is the actuator Kubectl.
-BESIDE = {rules.SOURCE_SHARED.id: {rules.SOURCE_UPLINK.id}} | {
-    rule.id: {rules.KUBECTL_LIFTS.id}
+BESIDE = {rules.SOURCE_SHARED.id: {rules.SOURCE_NEEDS_NETWORK.id}} | {
+    rule.id: {rules.KUBECTL_RESUMES_ALL.id}
     for rule in (
         rules.KUBECTL_UNION,
         rules.KUBECTL_DEADLINE,

@@ -18,7 +18,7 @@ def verified(change: tuple[str, str] = ("", "")) -> list[str]:
     assert change[0] in built
     items = ResourceList.read(built.replace(*change).encode()).items
     found = window_policy.verify(KubeObject.parse(CONFIG.encode()), items)
-    return [result.tags["rule"] for result in found if result.tags["rule"] != "kubectl-lifts"]
+    return [result.tags["rule"] for result in found if result.tags["rule"] != "kubectl-resumes-all"]
 
 
 def test_what_was_built_is_in_order() -> None:

@@ -57,20 +57,20 @@ def found(*stream: dict[str, object], **spec: object) -> list[tuple[str, str, st
 
 
 FIELD = "spec.containers[0].envFrom[0].configMapRef.name"
-BENEATH, PARTED = "reference-beneath", "reference-parted"
+EARLIER, RENAMED = "reference-to-earlier-class", "reference-renamed"
 
 
 @pytest.mark.parametrize(
     ("stream", "said"),
     [
-        ([pod("env"), config_map("env")], [(BENEATH, FIELD, "env")]),
+        ([pod("env"), config_map("env")], [(EARLIER, FIELD, "env")]),
         ([pod("env"), config_map("env", "other")], []),
-        ([pod("env"), config_map("env", "")], [(BENEATH, FIELD, "env")]),
-        ([pod("env", ""), config_map("env")], [(BENEATH, FIELD, "env")]),
+        ([pod("env"), config_map("env", "")], [(EARLIER, FIELD, "env")]),
+        ([pod("env", ""), config_map("env")], [(EARLIER, FIELD, "env")]),
         ([pod("other"), config_map("env")], []),
-        ([pod(HASH), config_map(HASH)], [(PARTED, FIELD, HASH)]),
+        ([pod(HASH), config_map(HASH)], [(RENAMED, FIELD, HASH)]),
         ([pod(HASH), config_map(HASH, "other")], []),
-        ([release(HASH), config_map(HASH)], [(PARTED, "spec.from[0]", HASH)]),
+        ([release(HASH), config_map(HASH)], [(RENAMED, "spec.from[0]", HASH)]),
         ([release("env"), config_map("env")], []),
         ([release(f"{HASH}-x"), config_map(HASH)], []),
     ],
@@ -90,7 +90,9 @@ def test_within_a_class_there_is_nothing_to_say() -> None:
 def test_the_other_way_round_it_is_ahead() -> None:
     """What is applied at once needs what waits."""
     rules = [{"class": "live", "kinds": ["Pod"]}]
-    assert found(pod("env"), config_map("env"), rules=rules) == [("reference-ahead", FIELD, "env")]
+    assert found(pod("env"), config_map("env"), rules=rules) == [
+        ("reference-to-later-class", FIELD, "env")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -113,8 +115,8 @@ def test_of_several_that_had_a_name_the_one_with_the_same_prefix_is_meant() -> N
     """So a base that is built twice has no references across."""
     own = config_map("a-env", previousNames="env", prefixes="a-")
     other = config_map("b-env", previousNames="env", prefixes="b-")
-    assert found(pod("env", prefixes="a-"), own, other) == [(BENEATH, FIELD, "a-env")]
-    assert found(pod("env", prefixes="a-"), own, other, keep="live") == [(PARTED, FIELD, "a-env")]
+    assert found(pod("env", prefixes="a-"), own, other) == [(EARLIER, FIELD, "a-env")]
+    assert found(pod("env", prefixes="a-"), own, other, keep="live") == [(RENAMED, FIELD, "a-env")]
 
 
 def test_an_acknowledgement_of_objects_elsewhere_is_left_alone() -> None:

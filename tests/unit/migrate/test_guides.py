@@ -163,7 +163,7 @@ def test_a_form_that_is_not_read_is_named(line: str) -> None:
             "hr.yaml": RELEASE,
         }
     )
-    [unread] = [result for result in found.results if result.tags["rule"] == "migrate-unread"]
+    [unread] = [each for each in found.results if each.tags["rule"] == "migrate-unsupported"]
     assert unread.file
     assert unread.file.path == "close.yaml"
     assert "close-shop: " in unread.message
@@ -213,5 +213,5 @@ def test_a_script_that_is_in_no_cronjob_is_named(rest: str) -> None:
         "close.yaml": cronjob("close-shop", 17, MOUNTED),
     }
     found = run({**files, "rest.yaml": rest})
-    assert "migrate-unread" in rules(found)
+    assert "migrate-unsupported" in rules(found)
     assert found.policies == ()

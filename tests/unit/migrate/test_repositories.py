@@ -64,7 +64,7 @@ def test_kustomizations_are_written_only_if_all_was_understood() -> None:
         )
     found = run(files)
     assert set(found.files) == {"shop.yaml"}
-    assert set(rules(found)) == {"migrate-unread"}
+    assert set(rules(found)) == {"migrate-unsupported"}
     assert "    a:\n" in found.policies[0].text
     assert "    b:\n" not in found.policies[0].text
 
@@ -105,7 +105,7 @@ def test_a_script_that_stands_elsewhere_is_named() -> None:
     )
     window = pair("0 8 * * 1", "0 17 * * 4")
     other = job("other", "0 1 * * *", "x").replace("[/bin/sh, -c]", "[/bin/sh, /scripts/close.sh]")
-    assert rules(run({**window, "script.yaml": script})) == ["migrate-unread"]
+    assert rules(run({**window, "script.yaml": script})) == ["migrate-unsupported"]
     assert rules(run({**window, "other.yaml": other})) == ["migrate-left-out"]
 
 
@@ -115,7 +115,7 @@ def test_files_that_are_no_yaml_are_named_if_they_may_hold_windows() -> None:
         "{{- if .Values.windows }}\nkind: CronJob\nargs: [flux, suspend, {{ .x }}]\n{{- end }}\n"
     )
     files = {f"clusters/a/{name}": text for name, text in pair("0 8 * * 1", "0 17 * * 4").items()}
-    assert rules(run({**files, "charts/t.yaml": template})) == ["migrate-unread"]
+    assert rules(run({**files, "charts/t.yaml": template})) == ["migrate-unsupported"]
     assert (
         rules(run({**files, "charts/t.yaml": "{{- if .x }}\nkind: CronJob\nsuspend: {{ .x }}\n"}))
         == []

@@ -17,7 +17,7 @@ from krm_windows.plan import compile_policy
 from krm_windows.plan.edges import Edges, edges
 from krm_windows.plan.triggers import Given, Trigger, Wording
 from krm_windows.policy.load import load
-from krm_windows.rules import KUBECTL_DEADLINE, KUBECTL_LIFTS, KUBECTL_UNION, TARGET_UNSEEN
+from krm_windows.rules import KUBECTL_DEADLINE, KUBECTL_RESUMES_ALL, KUBECTL_UNION, TARGET_UNSEEN
 from krm_windows.schedule import controller
 from krm_windows.schedule.timeline import timeline
 
@@ -76,7 +76,7 @@ def test_they_are_the_edges_of_the_union(rules: tuple[Rule, ...]) -> None:
     segments = list(timeline(held, FIRST, LAST))
     found = edges(held, Wording())
     if len(segments) == 1:
-        assert ids(found) == [KUBECTL_LIFTS.id, KUBECTL_UNION.id]
+        assert ids(found) == [KUBECTL_RESUMES_ALL.id, KUBECTL_UNION.id]
         return
     wanted = [(segment.begins, not segment.open) for segment in segments[1:]]
     got = [edge for edge in fired(found.triggers) if edge[0] > FIRST]

@@ -44,7 +44,7 @@ CRON = "{schedule: '* * * * *', startingDeadlineSeconds: 9}"
         (
             "kind: HelmRepository, names: [r]",
             [item(SOURCE, "HelmRepository", "r", "{type: oci}")],
-            ["target-refused", "source-uplink"],
+            ["target-refused", "source-needs-network"],
         ),
         (
             "kind: CronJob, names: [r]",
@@ -69,7 +69,7 @@ CRON = "{schedule: '* * * * *', startingDeadlineSeconds: 9}"
         (
             "kind: GitRepository, names: [flux-system]",
             [item(SOURCE, "GitRepository", "flux-system")],
-            ["source-shared", "source-uplink"],
+            ["source-shared", "source-needs-network"],
         ),
     ],
 )
@@ -95,13 +95,13 @@ def test_a_source_that_something_live_uses_is_not_gated(
     targets = f"[{{kind: {source}, names: [a]}}]"
     here = body.replace("@", f"{{kind: {source}, name: a}}")
     elsewhere = body.replace("@", f"{{kind: {source}, name: a, namespace: b}}")
-    assert rules([*items, item(api, kind, "u", here)], targets=targets) == ["source-uplink"]
+    assert rules([*items, item(api, kind, "u", here)], targets=targets) == ["source-needs-network"]
     assert rules([*items, item(api, kind, "u", elsewhere, LIVE)], targets=targets) == [
-        "source-uplink"
+        "source-needs-network"
     ]
     assert rules([*items, item(api, kind, "u", here, LIVE)], targets=targets) == [
         "source-shared",
-        "source-uplink",
+        "source-needs-network",
     ]
 
 
