@@ -189,7 +189,7 @@ def _show_json(
     if said.override is not None:
         record["override"] = said.override
     if said.text:
-        record["says"] = said.text
+        record["summary"] = said.text
     record["differences"] = [records.difference(one) for one in proposal.differences]
     # The same form as in a ResourceList, so that one reader does for both.
     record["results"] = [result.value() for result in results]

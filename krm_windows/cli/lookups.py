@@ -129,7 +129,7 @@ def _items(among: Repository, commit: str) -> list[KubeObject]:
 
 
 def _waits(between: Between) -> Waits:
-    if between.commits or between.undone or between.objects:
+    if between.commits or between.reverted or between.objects:
         return Waits.YES
     if between.gaps:
         return Waits.UNKNOWN

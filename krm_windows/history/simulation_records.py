@@ -30,12 +30,12 @@ def simulation(of: Simulation) -> Record:
         "from": stamp(of.begins, of.zone),
         "until": stamp(of.ends, of.zone),
         "changes": len(of.changes),
-        "clocksBehind": of.skewed,
+        "timesOutOfOrder": of.skewed,
         "atOnce": len(of.changes) - len(of.waits),
         "waited": len(of.waits),
         # Those that never came in are among the pending ones.
         "pending": len(of.pending),
-        "never": len(of.never),
+        "withoutOpening": len(of.never),
         # Of those that waited and came in: to the next opening, also one after the period.
         "waitSeconds": {
             "median": _seconds(of.median),

@@ -36,12 +36,12 @@ class Change:
 class Between:
     """What lies between two revisions, the newest commit first.
 
-    `undone` are commits that the offered revision has no longer. `objects` is None where it was not
-    asked for. `images` are new, in order. `gaps` say what is not known.
+    `reverted` are commits that the offered revision has no longer. `objects` is None where it was
+    not asked for. `images` are new, in order. `gaps` say what is not known.
     """
 
     commits: tuple["Commit", ...] = ()
-    undone: tuple["Commit", ...] = ()
+    reverted: tuple["Commit", ...] = ()
     objects: tuple[Change, ...] | None = None
     images: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
@@ -55,4 +55,4 @@ class Between:
         # With a gap nobody can know it.
         if self.gaps:
             return False
-        return not (self.commits or self.undone or self.objects)
+        return not (self.commits or self.reverted or self.objects)

@@ -39,7 +39,7 @@ def _target(entry: Entry, tz: tzinfo) -> Record:
     offer = entry.offer
     opening = entry.opening
     # All of it null where no repository is at hand, or has the revisions.
-    between: Record = {"commits": None, "undone": None, "objects": None, "newImages": None}
+    between: Record = {"commits": None, "reverted": None, "objects": None, "newImages": None}
     gaps = list(offer.notes)
     if entry.between is not None:
         between = _between(entry.between)
@@ -81,7 +81,7 @@ def _between(of: Between) -> Record:
         images = list(of.images)
     return {
         "commits": [commit(each) for each in of.commits],
-        "undone": [commit(each) for each in of.undone],
+        "reverted": [commit(each) for each in of.reverted],
         "objects": changes,
         "newImages": images,
     }

@@ -83,15 +83,15 @@ class Repository:
         if was is None and will is None:
             gaps = ("not found in any cluster of this repository",)
         files = before.files | after.files
-        commits, undone = self._commits(old, new, files)
+        commits, reverted = self._commits(old, new, files)
         # The trees were built to know the files, and still nobody asked for what is in them.
         if not builds:
-            return Between(commits, undone, gaps=_once(gaps))
+            return Between(commits, reverted, gaps=_once(gaps))
         fresh = _new_images(before, after)
         gaps += tuple(_image_gaps(before, after, fresh))
         return Between(
             commits=commits,
-            undone=undone,
+            reverted=reverted,
             objects=objects.compare(before.objects, after.objects),
             images=tuple(filter(objects.is_image, fresh)),
             gaps=_once(gaps),
@@ -123,8 +123,8 @@ class Repository:
                 going = history.between(new, old)
                 self.ranges[new, old] = [*history.changed(going)]
         added = self._touching(old, new, files)
-        undone = self._touching(new, old, files)
-        return added, undone
+        reverted = self._touching(new, old, files)
+        return added, reverted
 
     def _touching(
         self,

@@ -141,13 +141,13 @@ def sections(between: Between) -> Iterator[Section]:
 
 def _commits(between: Between) -> Iterator[tuple[str, Sequence[Commit]]]:
     """Yield the commits that come and those that go, each list with its title."""
-    if between.undone:
-        number = counted(len(between.undone), "commit")
-        yield f"{number} reverted", between.undone
+    if between.reverted:
+        number = counted(len(between.reverted), "commit")
+        yield f"{number} reverted", between.reverted
     if between.commits:
         yield counted(len(between.commits), "commit"), between.commits
     # Where not all files are known, a commit may touch one of the others.
-    elif not between.undone and not between.gaps:
+    elif not between.reverted and not between.gaps:
         yield "no commit changes the files that it reads", ()
 
 

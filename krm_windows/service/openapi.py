@@ -254,7 +254,7 @@ def _records() -> dict[str, Schema]:
         ),
         "Change": _object(
             {**outcome, "written": _FLAG, "commit": _or_null(_TEXT)},
-            {"override": _TEXT, "says": _TEXT, "pullRequest": _TEXT, "branch": _TEXT},
+            {"override": _TEXT, "summary": _TEXT, "pullRequest": _TEXT, "branch": _TEXT},
         ),
         "Preview": _object({**outcome, "writable": _FLAG, "changes": _FLAG}),
         "State": _state({}),
@@ -322,7 +322,7 @@ def _pending() -> Schema:
             "pending": _or_null(_FLAG),
             "count": _COUNT,
             "commits": commits,
-            "undone": commits,
+            "reverted": commits,
             "newImages": _or_null(_list(_TEXT)),
             "notes": _list(_TEXT),
         }

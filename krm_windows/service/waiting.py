@@ -73,7 +73,7 @@ class Target:
     name: str
     waits: bool | None
     commits: tuple[Commit, ...] = ()
-    undone: tuple[Commit, ...] = ()
+    reverted: tuple[Commit, ...] = ()
     images: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
 
@@ -253,7 +253,7 @@ def _target(record: Mapping[str, object]) -> Target:
         name=str(record["name"]),
         waits=waits,
         commits=tuple(_commits(record["commits"])),
-        undone=tuple(_commits(record["undone"])),
+        reverted=tuple(_commits(record["reverted"])),
         images=images,
         notes=tuple(_texts(record["notes"])),
     )
@@ -279,7 +279,7 @@ def _commits(found: object) -> list[Commit]:
 
 def _size(found: Found) -> int:
     # What Python takes for a commit, mostly its texts.
-    commits = sum(len(each.commits) + len(each.undone) for each in found.targets)
+    commits = sum(len(each.commits) + len(each.reverted) for each in found.targets)
     return 1000 * (1 + len(found.targets)) + 800 * commits
 
 
@@ -313,7 +313,7 @@ def _target_record(of: Target) -> Record:
         "pending": of.waits,
         "count": len(of.commits),
         "commits": _shown(of.commits),
-        "undone": _shown(of.undone),
+        "reverted": _shown(of.reverted),
         "newImages": images,
         "notes": list(of.notes),
     }

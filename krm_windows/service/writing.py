@@ -114,10 +114,10 @@ class Outcome:
     def _named(self) -> Record:
         if self.override is None:
             return {}
-        says = ""
+        summary = ""
         if self.proposal is not None:
-            says = self.proposal.spoken_turns
-        return {"override": self.override, "says": says}
+            summary = self.proposal.spoken_turns
+        return {"override": self.override, "summary": summary}
 
 
 def proposed(proposal: Proposal | None, file: str) -> Record:

@@ -136,7 +136,7 @@ def test_programs_are_told_the_name_and_what_it_does(
     assert main(["override", str(policy), *arguments]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [told["override"]] == [each["name"] for each in listed(policy, capsys)]
-    assert "flux-system/week on north stays closed" in told["says"]
+    assert "flux-system/week on north stays closed" in told["summary"]
     ending = ["--end", told["override"], "-o", "json"]
     assert main(["override", str(policy), *ending]) == 0
     assert json.loads(capsys.readouterr().out)["override"] == told["override"]

@@ -155,7 +155,7 @@ def test_what_waits_as_json(pending: Pending) -> None:
                 "since": "2026-11-20T14:03:11+01:00",
             },
             "commits": None,
-            "undone": None,
+            "reverted": None,
             "objects": None,
             "newImages": None,
             "notes": [],

@@ -66,11 +66,11 @@ def test_json_has_every_figure(simulate: Simulate) -> None:
         "from": "2026-01-05T00:00:00+01:00",
         "until": "2026-02-02T00:00:00+01:00",
         "changes": 4,
-        "clocksBehind": 0,
+        "timesOutOfOrder": 0,
         "atOnce": 1,
         "waited": 3,
         "pending": 0,
-        "never": 0,
+        "withoutOpening": 0,
         "waitSeconds": {
             "median": 225000,
             "percentile95": 241200,
@@ -160,7 +160,7 @@ def test_clocks_that_go_backwards(simulate: Simulate, past: Past) -> None:
     """Each commit counts at its own time, and it is said how many are behind."""
     past.commit("2026-01-13T12:00Z", {"a": "1"}, "Behind")
     found = json.loads(simulate("-o", "json"))
-    assert (found["changes"], found["clocksBehind"]) == (5, 1)
+    assert (found["changes"], found["timesOutOfOrder"]) == (5, 1)
     assert "commit time before" in simulate()
 
 
@@ -168,12 +168,12 @@ def test_what_never_comes_in(simulate: Simulate) -> None:
     """A policy that is closed for good, and one whose first window is far away."""
     Path("policy.yaml").write_text(spec(state="Closed"))
     found = json.loads(simulate("-o", "json"))
-    assert (found["waited"], found["never"], found["pending"]) == (4, 4, 4)
+    assert (found["waited"], found["withoutOpening"], found["pending"]) == (4, 4, 4)
     assert found["waitSeconds"]["median"] is None
     first = "{first: {opens: '2026-06-01T08:00', closes: '2026-06-01T17:00'}}"
     Path("policy.yaml").write_text(spec(windows=first))
     found = json.loads(simulate("-o", "json"))
-    assert (found["waited"], found["never"], found["pending"]) == (4, 0, 4)
+    assert (found["waited"], found["withoutOpening"], found["pending"]) == (4, 0, 4)
     assert {wait["opens"] for wait in found["waits"]} == {"2026-06-01T08:00:00+02:00"}
 
 
