@@ -85,7 +85,9 @@ MOMENT_SYNTAX = _error("moment-syntax", "A value is not a valid moment.")
 MOMENT_SECONDS = _error(
     "moment-seconds", "A moment has seconds, usually because it was not quoted."
 )
-MOMENT_BLANK = _error("moment-blank", "A date and its time are separated by a space.")
+MOMENT_BLANK = _error(
+    "moment-blank", "A date and its time are separated by a space instead of `T`."
+)
 MOMENT_ROLE = _error("moment-role", "A moment has a form that this field does not accept.")
 DURATION_SYNTAX = _error("duration-syntax", "A value is not a valid duration.")
 CRON_SYNTAX = _error("cron-syntax", "A value is not a schedule that a CronJob accepts.")

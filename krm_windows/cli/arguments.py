@@ -182,7 +182,7 @@ def _unknown(argument: str, options: Sequence[str]) -> str:
         return f"unexpected argument {argument!r}"
     # `krm-windows --quiet check`: the option is one of the command.
     if name in options:
-        return f"{name} is an option of the command, and goes behind its name"
+        return f"put {name} after the command"
     meant = _meant(name, options)
     advice = f"; did you mean {meant}?" if meant else ""
     return f"unknown option {name}{advice}"

@@ -35,7 +35,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--width",
         type=_pixels,
         metavar="PIXELS",
-        help=f"how wide a picture of SVG is (default: {_WIDTH}; for a phone: 400)",
+        help=f"the width of the image, with `-o svg` (default: {_WIDTH}; for a phone: 400)",
     )
     previews.options(parser)
 
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the calendar."""
     check_cluster(arguments)
     if arguments.width is not None and arguments.output != "svg":
-        raise UsageError("--width is of a picture: give `-o svg`, too")
+        raise UsageError("--width needs `-o svg`")
     choice = Choice(arguments.cluster, every=arguments.all_clusters)
     versions, code = previews.load(arguments.policy, choice, arguments)
     if versions:

@@ -78,9 +78,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="also write a Flux Kustomization per cluster, using FILE as the template",
     )
     group.add_argument("-j", "--jobs", type=_count, default=1, metavar="N", help="use N processes")
-    group.add_argument(
-        "--shard", type=shards.parse, metavar="I/N", help="render the I-th of N parts"
-    )
+    group.add_argument("--shard", type=shards.parse, metavar="I/N", help="render only shard I of N")
 
 
 def _count(text: str) -> int:
@@ -128,7 +126,7 @@ def _run(
     changes = _renew(tree, base.files, found, shard, arguments)
     clusters = counted(len(tree.fleet.clusters), "cluster")
     if shard.count > 1:
-        clusters = f"part {shard.index + 1} of {shard.count} of {clusters}"
+        clusters = f"shard {shard.index + 1} of {shard.count} of {clusters}"
     done = [clusters, *report.changes(*changes), report.zone_rules()]
     if arguments.check:
         done = [clusters, *report.stale(changes.written), report.zone_rules()]

@@ -76,14 +76,15 @@ def _rendering(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--render",
         metavar="PATH",
-        help="where `krm-windows render` wrote the windows of a policy, below DIR, with "
-        "{directory} of its file, {namespace}, {name} and {cluster}: they are rendered "
-        "again in the commit that changes the policy",
+        help="the directory below DIR in which the rendered windows of a policy are; they are "
+        "rendered again in the commit that changes the policy. Placeholders: {directory} (of "
+        "the policy's file), {namespace}, {name}, {cluster}",
     )
     group.add_argument(
         "--render-resources",
         metavar="PATH",
-        help="its directory for `--resources`, with the same placeholders",
+        help="the directory of the resources for rendering (`render --resources`), with the "
+        "same placeholders",
     )
 
 

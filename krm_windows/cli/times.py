@@ -26,7 +26,7 @@ def options(parser: argparse.ArgumentParser, *, days: int) -> None:
         dest="start",
         type=day_or_moment,
         metavar="DATE|TIME",
-        help="the first day, or an instant, from which days are 24 hours long (default: today)",
+        help="the first day, or an instant; after an instant, a day is 24 hours (default: today)",
     )
     parser.add_argument(
         "--days",

@@ -136,7 +136,7 @@ def _pass_on(
     stdout.flush()
     # Where it was cut off, the reader has no complete input, and must know.
     if left <= 0 and stdin.read(1):
-        message = f"the input does not end: at most {_PASSED_ON} times as much was passed on"
+        message = f"the input was cut off after {_PASSED_ON} times the limit"
         _say([rules.INPUT_UNREADABLE.result(message)], stderr, loud=True)
     return int(ExitCode.ERROR)
 

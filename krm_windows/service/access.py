@@ -476,9 +476,9 @@ def _values(claim: object) -> list[str]:
 def _unreachable(why: str) -> Problem:
     return Problem(
         HTTPStatus.SERVICE_UNAVAILABLE,
-        "the keys of the identity provider cannot be had now: come back later",
+        "cannot fetch the identity provider's keys; try again later",
         headers={"Retry-After": "30"},
-        reason=f"the keys of the identity provider cannot be had: {why}",
+        reason=f"cannot fetch the identity provider's keys: {why}",
     )
 
 

@@ -180,7 +180,7 @@ class Door:
         if not found.done():
             raise Problem(
                 HTTPStatus.SERVICE_UNAVAILABLE,
-                "the identity provider does not answer: come back later",
+                "cannot fetch the identity provider's keys; try again later",
                 headers={"Retry-After": "5"},
             )
 

@@ -31,7 +31,7 @@ _ALWAYS = {
 _PLACE = {
     404: "The policy, cluster or override was not found.",
     409: "The policy is in several files, has errors, or has changed in the meantime; or the body "
-    "is another one.",
+    "is another policy.",
 }
 _IDENTITY = {
     401: "The caller is not authenticated.",

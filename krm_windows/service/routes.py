@@ -95,7 +95,7 @@ AT = Parameter(
 )
 FROM = Parameter(
     "from",
-    "The first day, or an instant, from which days are 24 hours long (default: today).",
+    "The first day, or an instant; after an instant, a day is 24 hours (default: today).",
     {"type": "string", "format": "date", "pattern": _YEAR + r"-\d{2}-\d{2}$"},
     asked.day_or_instant,
 )
@@ -144,7 +144,9 @@ IF_NONE_MATCH = Parameter("If-None-Match", "`*` to create a new policy.", _TEXT,
 _TAGGED = ("ETag",)
 _CHANGED = Answer("The result.", {JSON: schema_ref("Change")}, _TAGGED)
 # Accepted and not yet acted upon (RFC 9110, 15.3.3): a person merges it, or does not.
-_PROPOSED = Answer("It was proposed, not made.", {JSON: schema_ref("Change")})
+_PROPOSED = Answer(
+    "The change was proposed, as a branch or a pull request.", {JSON: schema_ref("Change")}
+)
 # The caller has it already: it was asked with If-None-Match (RFC 9110, 15.4.5).
 _UNCHANGED = Answer("Not modified.", headers=_TAGGED)
 # What is sent as YAML is the same object; what is answered as YAML is the text of a file.

@@ -21,7 +21,7 @@ from pathlib import Path
 from krm_windows.system.directories import SUFFIX, Directory
 from krm_windows.system.errors import WorkspaceError
 
-_PART = re.compile(rf"\.part-(\d+)-of-(\d+)\.00000000{re.escape(SUFFIX)}")
+_PART = re.compile(rf"\.shard-(\d+)-of-(\d+)\.00000000{re.escape(SUFFIX)}")
 _FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # A filesystem without locks says one of these: there, a run goes on without.
 _WITHOUT = frozenset({errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP})
@@ -54,7 +54,7 @@ def part(path: Path, index: int, count: int) -> Iterator[Directory]:
         with alone(path) as directory:
             yield directory
         return
-    name = f".part-{index + 1}{_of(count)}"
+    name = f".shard-{index + 1}{_of(count)}"
     # Shared among parts, and in the way of a run that wants all of it.
     with _locked(path, fcntl.LOCK_SH) as directory, ExitStack() as stack:
         stack.callback(os.close, _own(directory, name))
@@ -184,7 +184,7 @@ def _busy(directory: Directory, descriptor: int, name: str) -> str:
     """Say who is in the way, as far as it is known."""
     what = "into it"
     if found := _PART.fullmatch(name):
-        what = f"part {found[1]} of {found[2]} of it"
+        what = f"shard {found[1]} of {found[2]} of it"
     who = _holder(os.fstat(descriptor))
     return (
         f"{directory.path}: another run{who} is writing {what}: wait until it has ended, then "

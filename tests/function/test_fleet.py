@@ -422,21 +422,21 @@ def test_parts_make_the_whole(run: Run, shards: int) -> None:
 def test_a_pod_of_an_indexed_job(
     run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Kubernetes says which part it is; of how many is said in the manifest, or it is an error."""
+    """Kubernetes says which shard it is; of how many is said in the manifest, or it is an error."""
     run("--shard", "2/3")
     monkeypatch.setenv("JOB_COMPLETION_INDEX", "1")
     assert run("--output-dir", "pod") == 1
-    assert "COMPLETIONS must be the number of parts" in capsys.readouterr().err
+    assert "COMPLETIONS must be the number of shards" in capsys.readouterr().err
     monkeypatch.setenv("COMPLETIONS", "3")
     assert run("--output-dir", "pod") == 0
     assert contents(Path("pod")) == contents(Path("tree"))
 
 
 @pytest.mark.parametrize("shard", ["0/3", "4/3", "3", "a/b", "1/0"])
-def test_no_such_part(run: Run, shard: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_such_shard(run: Run, shard: str, capsys: pytest.CaptureFixture[str]) -> None:
     """It is a wrong call."""
     assert run("--shard", shard) == 2
-    assert "is not a part such as 3/16" in capsys.readouterr().err
+    assert "is not a shard such as 3/16" in capsys.readouterr().err
 
 
 def test_processes_write_the_same(run: Run) -> None:

@@ -212,7 +212,7 @@ def test_a_picture_is_as_wide_as_is_asked_for(
         capsys, "calendar", policy, *days, "-o", "svg", "--width", "400"
     )
     assert main(["calendar", policy, *days, "--width", "400"]) == 2
-    assert "--width is of a picture: give `-o svg`, too" in capsys.readouterr().err
+    assert "--width needs `-o svg`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("width", ["319", "4001", "wide", "4_00"])

@@ -367,9 +367,9 @@ def test_files_that_are_not_as_they_should_be(run: Run, argv: list[str], said: s
         ),
         (
             "--quiet check policy.yaml",
-            "error: --quiet is an option of the command, and goes behind its name",
+            "error: put --quiet after the command",
         ),
-        ("-q check policy.yaml", "error: -q is an option of the command, and goes behind"),
+        ("-q check policy.yaml", "error: put -q after the command"),
         ("--verbose check policy.yaml", "error: unknown option --verbose\n"),
         ("calendar policy.yaml --to 2026-12-20", "error: unknown option --to\n"),
         (

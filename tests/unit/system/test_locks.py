@@ -71,8 +71,8 @@ def test_parts_work_side_by_side(tmp_path: Path) -> None:
         holder(f"part(Path({str(tmp_path)!r}), 1, 3)") as other,
         locks.part(tmp_path, 2, 3),
     ):
-        assert "part 1 of 3" in refused(locks.part(tmp_path, 0, 3))
-        assert "part 2 of 3" in refused(locks.part(tmp_path, 1, 3))
+        assert "shard 1 of 3" in refused(locks.part(tmp_path, 0, 3))
+        assert "shard 2 of 3" in refused(locks.part(tmp_path, 1, 3))
         assert " of 3 of it" in refused(locks.part(tmp_path, 3, 4))
         assert "another run" in refused(locks.alone(tmp_path))
         assert "another run" in refused(locks.part(tmp_path, 0, 1))
@@ -104,14 +104,14 @@ def test_a_part_that_was_killed_is_no_obstacle(tmp_path: Path, next_run: str) ->
 @pytest.mark.parametrize("stands", ["link", "pipe", "directory"])
 def test_the_file_of_a_part_is_a_plain_file(tmp_path: Path, stands: str) -> None:
     """A repository may hold something of that name: nothing is opened through it."""
-    place, outside = tmp_path / "out/.part-1-of-2.00000000.krm-windows", tmp_path / "outside"
+    place, outside = tmp_path / "out/.shard-1-of-2.00000000.krm-windows", tmp_path / "outside"
     place.parent.mkdir()
     {
         "link": lambda: place.symlink_to(outside),
         "pipe": lambda: os.mkfifo(place),
         "directory": place.mkdir,
     }[stands]()
-    assert ".part-1-of-2" in refused(locks.part(tmp_path / "out", 0, 2))
+    assert ".shard-1-of-2" in refused(locks.part(tmp_path / "out", 0, 2))
     for free in (locks.part(tmp_path / "out", 0, 3), locks.alone(tmp_path / "out")):
         with free:
             pass
