@@ -351,8 +351,8 @@ def _schedule(timetables: Iterable[Timetable]) -> Iterator[str]:
         for each in (*recurring, *(schedule for schedule, _ in single)):
             found[str(each)] = None
     yield "# The edges of the windows in UTC, by krm-windows merge-gate --print-schedule. Where a\n"
-    yield "# zone changes its clocks, an edge is at one of two hours: both are here, and the run\n"
-    yield "# that finds nothing new sets nothing. Print it again when a policy changes.\n"
+    yield "# zone changes its clocks, an edge is at one of two hours: both are listed, and the\n"
+    yield "# run at the wrong hour changes nothing. Print it again when a policy changes.\n"
     yield "schedule:\n"
     for cron in found:
         yield f'- cron: "{cron}"\n'

@@ -40,7 +40,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="until when: 18:00, 2026-12-24, 2026-12-24T20:00, or an instant with an offset",
     )
     parser.add_argument("--reason", metavar="TEXT", help="why; also used as the commit message")
-    parser.add_argument("--ticket", metavar="TEXT", help="where it was requested")
+    parser.add_argument("--ticket", metavar="TEXT", help="the ticket with the request")
     parser.add_argument("--requested-by", metavar="TEXT", help="who requested it")
     parser.add_argument(
         "--name", metavar="NAME", help="its name (default: made from state and time)"

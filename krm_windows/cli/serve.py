@@ -127,11 +127,12 @@ def _remote(parser: argparse.ArgumentParser) -> None:
         help="open a pull request for each change instead of committing to the branch: the URL "
         "of the repository in the REST API of GitHub, Gitea or Forgejo",
     )
-    group.add_argument("--propose-token", type=Path, metavar="FILE", help="the token for it")
+    group.add_argument("--propose-token", type=Path, metavar="FILE", help="a file with the token")
     group.add_argument(
         "--propose-command",
         metavar="PROGRAM",
-        help="open it with a program, called with branch, base, title and text",
+        help="open the pull request with this program, which is called with the branch, the "
+        "base branch, the title and the text",
     )
 
 
@@ -146,7 +147,7 @@ def _address(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--tls-cert", type=Path, metavar="FILE", help="the certificate, as PEM")
     group.add_argument("--tls-key", type=Path, metavar="FILE", help="its key, as PEM")
     group.add_argument(
-        "--tls-by-proxy", action="store_true", help="TLS ends at a proxy in front of the service"
+        "--tls-by-proxy", action="store_true", help="a proxy in front of the service terminates TLS"
     )
     group.add_argument(
         "--public-url", metavar="URL", help="the URL in the browser, such as https://windows.test"

@@ -68,7 +68,7 @@ def _details(simulation: Simulation) -> Iterator[Child]:
         yield element("h3", "By change class")
         yield table(
             f"{name}: by change class",
-            ("class", "changes", "waited", "together for"),
+            ("class", "changes", "waited", "total wait"),
             _classes(simulation),
         )
     unit, _ = simulation.parts

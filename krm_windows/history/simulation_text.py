@@ -190,8 +190,8 @@ FIGURES: tuple[Figure, ...] = (
     ("  most at one opening", _largest),
     ("    at", _largest_at),
     ("worst week, from", _week(lambda week: week.title)),
-    ("  waited, of", _week(lambda week: f"{week.waited} of {week.changes}")),
-    ("  together for", _week(lambda week: span(week.total))),
+    ("  waited", _week(lambda week: f"{week.waited} of {week.changes}")),
+    ("  total wait", _week(lambda week: span(week.total))),
 )
 """What is said of each policy, a line each."""
 
@@ -201,7 +201,7 @@ def _classes(simulation: Simulation) -> Iterator[str]:
     if not simulation.classes:
         return
     heading = "class".ljust(_LABEL)
-    yield f"{heading}changes  waited   together for"
+    yield f"{heading}changes  waited   total wait"
     for part in simulation.classes:
         name = cut(part.title, _LABEL - 2).ljust(_LABEL)
         total = span(part.total)

@@ -344,8 +344,8 @@ def _pending() -> Schema:
 def _wanted() -> Schema:
     texts = {
         "until": "Until when: 18:00, 2026-12-24, or an instant with an offset.",
-        "ticket": "Where it was asked for.",
-        "requestedBy": "Who asked for it (default: the caller).",
+        "ticket": "The ticket with the request.",
+        "requestedBy": "Who requested it (default: the caller).",
         "name": "Its name (default: made from state and time).",
         "cluster": "Only on this cluster (default: on all).",
     }
