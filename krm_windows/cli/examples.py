@@ -52,7 +52,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "krm-windows pending windows/policy.yaml --context north --repo .",
         "krm-windows pending windows/policy.yaml --repo . --base HEAD~1",
     ),
-    "simulate": ("krm-windows simulate windows/policy.yaml --repo . --from 2026-01-01",),
+    "simulate": ("krm-windows simulate windows/policy.yaml --repo . --since 2026-01-01",),
     "history": (
         "krm-windows history windows/policy.yaml --repo . --from 90d",
         "krm-windows history windows/policy.yaml --repo . -o html > history.html",

@@ -68,6 +68,8 @@ def add_period(parser: argparse.ArgumentParser, default: str) -> None:
     """Declare a period; `default` is that of its beginning, such as `90d`."""
     parser.add_argument(
         _BEGINNING,
+        # As `git log` has it, which people ask the same question.
+        "--since",
         dest="start",
         type=since,
         default=since(default),

@@ -29,8 +29,8 @@ def limited() -> Iterator[None]:
             left -= 1
             if left < 0:
                 raise ExhaustedError(
-                    f"reading it takes more than {MOST_CALLS} steps: an event repeats too often, or its "
-                    "rule matches no date"
+                    f"reading it takes more than {MOST_CALLS} steps: an event repeats too often, "
+                    "or its rule matches no date"
                 )
 
     # `sys.setprofile` takes one function: a measurement of speed may be under way.

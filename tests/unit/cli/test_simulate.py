@@ -209,7 +209,7 @@ def test_a_page(simulate: Simulate, past: Past) -> None:
     ("arguments", "words"),
     [
         (["--from", "1990-01-01"], "2024"),
-        (["--from", "9999y"], "2024"),
+        (["--since", "9999y"], "2024"),
         (["--from", "yesterday"], "must be"),
         (["--from", "2026-03-01", "--until", "2026-02-01"], "must be before"),
         (["--ref", "nowhere"], "is not a commit"),
