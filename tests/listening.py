@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from krm_windows.system.closing import Closing
+from krm_windows.system.closeable import Closing
 
 LOOPBACK = "127.0.0.1"
 

@@ -92,19 +92,19 @@ def directories(tree: "Checkout", pattern: str | None) -> "Sequence[str]":
     object of Flux says is synced to a cluster, or a directory of a usual name that has a policy.
     """
     # As for `source`.
-    from krm_windows.flux import entrances  # noqa: PLC0415
+    from krm_windows.flux import cluster_directories  # noqa: PLC0415
 
     if pattern is not None:
         return tree.directories(pattern)
     usual = tree.directories(CLUSTERS)
-    clusters = entrances.within(tree, usual)
+    clusters = cluster_directories.within(tree, usual)
     if clusters:
         return clusters
     # A name alone is a guess, and a check of the wrong directory would find no fault.
     entered = [
         each.directory
-        for each in entrances.find(tree)
-        if each.file or entrances.has_policy(tree, each.directory)
+        for each in cluster_directories.find(tree)
+        if each.file or cluster_directories.has_policy(tree, each.directory)
     ]
     # None of `clusters/*` leads to a Kustomization: a hub keeps there what its spokes get.
     return entered or usual

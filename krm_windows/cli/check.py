@@ -19,7 +19,7 @@ from krm_windows.cli import (
     report,
     repository,
     times,
-    unread,
+    unreadable,
 )
 from krm_windows.cli.arguments import check_cluster, output_format
 from krm_windows.cli.inputs import UsageError
@@ -128,16 +128,16 @@ def _found(arguments: argparse.Namespace) -> list[Findings]:
     for path in arguments.policies:
         try:
             configs[path] = inputs.policy(path)
-        except unread.ERRORS as error:
+        except unreadable.ERRORS as error:
             if alone:
                 raise
-            found.append(unread.report(error, path, scope))
+            found.append(unreadable.report(error, path, scope))
     try:
         items = cluster_resources.read(arguments.resources)
-    except unread.ERRORS as error:
+    except unreadable.ERRORS as error:
         if alone:
             raise
-        return [*found, unread.report(error, arguments.resources, scope)]
+        return [*found, unreadable.report(error, arguments.resources, scope)]
     return [*found, *_reports(configs, items, scope, arguments)]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from krm_windows.cli import output, past, progress, times
+from krm_windows.cli import output, periods, progress, times
 from krm_windows.cli.arguments import check_cluster, output_format
 from krm_windows.exit_codes import ExitCode
 from krm_windows.history import account_records, account_text
@@ -29,8 +29,8 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="POLICY",
         help="the file of a WindowPolicy in the repository, which may have been deleted since",
     )
-    past.options(parser)
-    past.add_period(parser, default="90d")
+    periods.options(parser)
+    periods.add_period(parser, default="90d")
     parser.add_argument(
         "--cluster", metavar="NAME", help="the cluster (default: the policy's buildFor)"
     )
@@ -112,7 +112,7 @@ def _accounts(
             continue
         begins, ends = period
         if nothing:
-            past.warn_where_cut(history, int(begins.timestamp()))
+            periods.warn_where_cut(history, int(begins.timestamp()))
             _warn_where_ahead(ends, now)
         made = account(path, history.commits[0].name, found, begins, ends)
         # One that was taken out, or came, at another time.
@@ -146,7 +146,7 @@ def _period(
     if not zones:
         return None
     # A date is a day of the last version's clock, which the report is in.
-    return past.period(arguments.start, arguments.until or now, zones[-1])
+    return periods.period(arguments.start, arguments.until or now, zones[-1])
 
 
 def _unknown(arguments: argparse.Namespace, known: Sequence[str]) -> str:
@@ -197,5 +197,5 @@ def _show(every: Sequence[Account], arguments: argparse.Namespace) -> None:
 
         output.show(account_page.render(every))
     else:
-        width = past.width()
+        width = periods.width()
         output.show_words("\n".join(account_text.render(made, width) for made in every))

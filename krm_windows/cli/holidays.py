@@ -29,7 +29,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the field `freezes`."""
     try:
-        from krm_windows.edit import entries, public  # noqa: PLC0415 - the package is an extra
+        from krm_windows.edit import entries, public_holidays  # noqa: PLC0415 - the package is an extra
     except ModuleNotFoundError as error:
         raise InputError(f"`holidays` needs an additional package: {NEEDS}") from error
     try:
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             years.requested(arguments),
             arguments.language,
         )
-        output.show(entries.render(public.entries(*place)))
-    except (public.UnknownPlaceError, ValueError) as error:
+        output.show(entries.render(public_holidays.entries(*place)))
+    except (public_holidays.UnknownPlaceError, ValueError) as error:
         raise InputError(str(error)) from error
     return ExitCode.FINE

@@ -22,13 +22,13 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the field `freezes`, or `windows` of a calendar that lists when changes may happen."""
     try:
-        from krm_windows.edit import company  # noqa: PLC0415 - the packages are an extra
+        from krm_windows.edit import icalendar_events  # noqa: PLC0415 - the packages are an extra
     except ModuleNotFoundError as error:
         raise InputError(f"`import-ics` needs two additional packages: {NEEDS}") from error
     content = inputs.content(arguments.file)
     try:
         # icalendar raises ValueError for whatever it cannot read.
-        found = company.render(content, years.requested(arguments))
+        found = icalendar_events.render(content, years.requested(arguments))
     except ValueError as error:
         raise InputError(f"{arguments.file}: is not a calendar: {error}") from error
     if not found:

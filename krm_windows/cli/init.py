@@ -13,7 +13,7 @@ from pathlib import Path
 from krm_windows import escape, rules
 from krm_windows.cli import builds, inputs, output, progress, repository, times
 from krm_windows.exit_codes import ExitCode
-from krm_windows.flux import Cluster, Notice, Survey, entrances, names, survey
+from krm_windows.flux import Cluster, Notice, Survey, cluster_directories, names, survey
 from krm_windows.flux.builds import Builds
 from krm_windows.function import catalogue
 from krm_windows.init import files as layout
@@ -126,7 +126,7 @@ def _directories(tree: Checkout, arguments: argparse.Namespace) -> dict[str, str
     """Return the directories of clusters by their names; raises InputError where there is none."""
     # What `flux bootstrap` wrote says it best, then the habits of Flux repositories.
     if arguments.clusters is None:
-        directories = [each.directory for each in entrances.find(tree)]
+        directories = [each.directory for each in cluster_directories.find(tree)]
     else:
         directories = tree.directories(arguments.clusters)
     if not directories and arguments.clusters is not None:
@@ -169,7 +169,7 @@ def _survey(
     """Return what a cluster comes to; the others are not built for it, which may take minutes."""
     hints = builds.hints(tree, arguments.source, arguments.directory)
     # A policy in the directory of another cluster is that cluster's, though it is not followed.
-    others = tuple(each.directory for each in entrances.find(tree))
+    others = tuple(each.directory for each in cluster_directories.find(tree))
     hints = replace(hints, clusters=others)
     cache = builds.cache(Path(tree.root), None)
     builder = Builder.find(cache)

@@ -15,7 +15,7 @@ from krm_windows.pending.report import Lookups, Pending
 from krm_windows.pending.report import report as pending_of
 
 if TYPE_CHECKING:
-    from krm_windows.cli.lookups import Lookup
+    from krm_windows.cli.pending_revisions import Lookup
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -53,11 +53,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         looking = None
         if arguments.repo is not None:
             # With it comes the reader of repositories, which nothing else here needs.
-            from krm_windows.cli import lookups  # noqa: PLC0415
+            from krm_windows.cli import pending_revisions  # noqa: PLC0415
 
-            looking = lookups.Lookup.begun(arguments, stack)
+            looking = pending_revisions.Lookup.begun(arguments, stack)
         if looking is not None and arguments.base is not None:
-            found, at, code = lookups.of_refs(looking, arguments)
+            found, at, code = pending_revisions.of_refs(looking, arguments)
         else:
             found, at, code = _of_cluster(looking, arguments)
     if found is None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from krm_windows import emit, render, rules
-from krm_windows.checks import readonly, succession, zone_release
+from krm_windows.checks import policy_changes, readonly, zone_release
 from krm_windows.checks.overlap import Claim
 from krm_windows.cli import cluster_resources, destinations, fleet, inputs, report
 from krm_windows.cli.arguments import check_cluster
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     # Where a newer release of the zone data moves nothing, the older one stays: no file changes.
     plan = zone_release.kept(plan, built)
     # A target that is dropped while it is shut would stay suspended: nobody is left to resume it.
-    forgotten = succession.forgotten(older, [plan.timetable])
+    forgotten = policy_changes.forgotten(older, [plan.timetable])
     results = [*results, *about(config, forgotten)]
     results = report.located(results, {file: config}, arguments.resources)
     code = report.show(results, strict=arguments.strict)

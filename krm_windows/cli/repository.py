@@ -18,7 +18,7 @@ from krm_windows.checks.repository.report import compose
 from krm_windows.cli import builds, inputs, output, progress
 from krm_windows.cli import report as results
 from krm_windows.exit_codes import ExitCode
-from krm_windows.flux import Hints, Survey, entrances, survey
+from krm_windows.flux import Hints, Survey, cluster_directories, survey
 from krm_windows.flux.builds import Builds
 from krm_windows.krm import InputError
 from krm_windows.plurals import some
@@ -107,7 +107,7 @@ def _unlisted(found: Survey, pattern: str | None) -> Iterator[repository.Finding
     if pattern is not None:
         return
     roots = [cluster.root for cluster in found.clusters]
-    for entrance in entrances.beside(found.tree, roots, _read(found)):
+    for entrance in cluster_directories.beside(found.tree, roots, _read(found)):
         directory = entrance.directory
         inside = (path for path in found.tree.manifests() if path.startswith(f"{directory}/"))
         message = (
@@ -141,7 +141,7 @@ def survey_of(
     hints = Hints.of(arguments.source, remotes.addresses(Path(arguments.repo)))
     # Of some clusters only: a policy in the directory of another one is that cluster's.
     if arguments.clusters is not None:
-        others = tuple(each.directory for each in entrances.find(tree))
+        others = tuple(each.directory for each in cluster_directories.find(tree))
         hints = replace(hints, clusters=others)
     with progress.meter("builds") as report:
         return survey(
@@ -154,7 +154,7 @@ def survey_of(
 
 def advice(tree: Checkout) -> str:
     """Say where clusters may be, and how to name them."""
-    found = [each.directory for each in entrances.find(tree)]
+    found = [each.directory for each in cluster_directories.find(tree)]
     if not found:
         return (
             "use --clusters to say where they are, because no Flux Kustomization that shows "

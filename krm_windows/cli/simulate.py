@@ -6,7 +6,7 @@ from pathlib import Path
 
 from krm_windows.classes.load import load
 from krm_windows.classes.model import Spec
-from krm_windows.cli import inputs, output, past, previews, progress, report
+from krm_windows.cli import inputs, output, periods, previews, progress, report
 from krm_windows.cli.arguments import output_format
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
@@ -33,8 +33,8 @@ def options(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         help="the file of a WindowPolicy; with a second one, both are compared",
     )
-    past.options(parser)
-    past.add_period(parser, default="1y")
+    periods.options(parser)
+    periods.add_period(parser, default="1y")
     parser.add_argument(
         "--paths",
         type=_pattern,
@@ -97,7 +97,7 @@ def _simulations(
 ) -> list[Simulation]:
     # Of two policies both are about the same time, by the clock of the first.
     zone = versions[0].timetable.zone
-    begins, ends = past.period(arguments.start, arguments.until, zone)
+    begins, ends = periods.period(arguments.start, arguments.until, zone)
     # Git knows whole seconds: those of the interval, half open as it is.
     seconds = range(_ceiling(begins), _ceiling(ends))
     with (
@@ -105,7 +105,7 @@ def _simulations(
         progress.meter("commits") as show,
     ):
         # Before the long part begins.
-        past.warn_where_cut(history, seconds.start)
+        periods.warn_where_cut(history, seconds.start)
         coming = changes(
             history,
             seconds.__contains__,
@@ -154,4 +154,4 @@ def _show(every: list[Simulation], arguments: argparse.Namespace) -> None:
 
         output.show(simulation_page.render(every))
     else:
-        output.show_words(simulation_text.render(every, past.width()))
+        output.show_words(simulation_text.render(every, periods.width()))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from krm_windows import gateable, rules
-from krm_windows.checks import handover
+from krm_windows.checks import class_moves
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import Partition
 from krm_windows.cli import builds, destinations, inputs, output, report
@@ -249,7 +249,7 @@ def _moved(
     # With `prune: true` the old Kustomization would delete what the new one has just taken over.
     if template is not None and template.get("spec", "prune") is not True:
         return ()
-    return handover.moved(_classed(older), _classed(newer))
+    return class_moves.moved(_classed(older), _classed(newer))
 
 
 def _classed(files: Mapping[str, bytes]) -> dict[str, bytes]:

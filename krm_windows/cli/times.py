@@ -8,9 +8,9 @@ from typing import TypeVar
 from krm_windows.gate import wallclock
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
-from krm_windows.preview import asked
-from krm_windows.preview.asked import AskedError
+from krm_windows.preview import parameters
 from krm_windows.preview.calendar import Period
+from krm_windows.preview.parameters import AskedError
 
 _Read = TypeVar("_Read")
 _Day = TypeVar("_Day", date, datetime)
@@ -60,17 +60,17 @@ def now() -> datetime:
 
 def day_or_moment(text: str) -> date | datetime:
     """Read `2026-12-20`, `2026-12-20T09:00` or `2026-12-20T09:00+01:00`."""
-    return _typed(lambda: asked.day_or_moment(text))
+    return _typed(lambda: parameters.day_or_moment(text))
 
 
 def moment(text: str) -> datetime:
     """Read a time; one without an offset is naive, and meant in the zone of the policy."""
-    return _typed(lambda: asked.moment(text))
+    return _typed(lambda: parameters.moment(text))
 
 
 def count(text: str, what: str, most: int | None = None) -> int:
     """Read a number from 1 on, `most` at most; `what` says of what."""
-    return _typed(lambda: asked.count(text, what, most))
+    return _typed(lambda: parameters.count(text, what, most))
 
 
 def number_of_days(text: str) -> int:
@@ -102,7 +102,7 @@ def any_day(text: str) -> date:
 def day(text: str) -> date:
     """Read a date in the years that can be asked for."""
     found = any_day(text)
-    return _typed(lambda: asked.possible(found, text))
+    return _typed(lambda: parameters.possible(found, text))
 
 
 def _typed(read: Callable[[], _Read]) -> _Read:

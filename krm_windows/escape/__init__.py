@@ -7,8 +7,8 @@ Whoever writes for a medium takes the function of that medium; what a command pr
 `page` once more (`cli.output`).
 """
 
+from krm_windows.escape.characters import Escaped, visible
 from krm_windows.escape.records import json_line, json_page, json_text, sarif_text
-from krm_windows.escape.signs import Escaped, visible
 from krm_windows.escape.terminal import cut, line, page, word
 
 __all__ = [

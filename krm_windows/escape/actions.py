@@ -5,7 +5,7 @@ Format: actions/toolkit, packages/core/src/command.ts.
 
 from collections.abc import Iterable, Mapping
 
-from krm_windows.escape.signs import Escaped
+from krm_windows.escape.characters import Escaped
 from krm_windows.escape.terminal import line
 
 # Those of `escapeData` and `escapeProperty`.

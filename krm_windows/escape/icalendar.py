@@ -6,7 +6,7 @@ Values that hold no line break of their own, and lines of at most 75 octets.
 import re
 from collections.abc import Iterable, Iterator
 
-from krm_windows.escape.signs import Escaped, visible
+from krm_windows.escape.characters import Escaped, visible
 from krm_windows.escape.terminal import unmarked
 
 _OCTETS = 75

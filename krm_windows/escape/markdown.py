@@ -8,7 +8,7 @@ has become. Nothing at all is searched for in code, so text from elsewhere is co
 
 import re
 
-from krm_windows.escape.signs import code as code_of
+from krm_windows.escape.characters import code as code_of
 from krm_windows.escape.terminal import line
 
 

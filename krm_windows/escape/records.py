@@ -3,7 +3,7 @@
 import json
 import re
 
-from krm_windows.escape.signs import Escaped, hidden_in
+from krm_windows.escape.characters import Escaped, hidden_in
 from krm_windows.escape.terminal import MARKER
 
 

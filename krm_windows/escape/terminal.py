@@ -2,7 +2,7 @@
 
 import re
 
-from krm_windows.escape.signs import code, visible
+from krm_windows.escape.characters import code, visible
 
 # Characters of a line that is not cut, and of what is kept of a longer one at its two ends.
 _LONGEST = 4000

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from krm_windows import emit, rules
-from krm_windows.checks import delivery, overlap, readonly, succession, zone_release
+from krm_windows.checks import delivery, overlap, policy_changes, readonly, zone_release
 from krm_windows.checks.overlap import Claim
 from krm_windows.emit import timetables
 from krm_windows.fleet.policies import Document, FleetPolicy
@@ -148,7 +148,7 @@ class Fleet:
 
     def dropped(self, cluster: str, older: Files) -> tuple[Result, ...]:
         """Return what is to be said where the older files of a cluster are all removed."""
-        return tuple(succession.abandoned(_manifests(older.values()), cluster))
+        return tuple(policy_changes.abandoned(_manifests(older.values()), cluster))
 
     def _overlaps(
         self,
@@ -327,7 +327,7 @@ def _forgotten(older: Iterable[bytes], outputs: Sequence[PolicyOutput]) -> list[
     """Return what the policies of a cluster leave shut of those that were rendered before."""
     # What one policy gives up another may have taken over.
     kept = [output.plan.timetable for output in outputs]
-    return succession.forgotten(_manifests(older), kept)
+    return policy_changes.forgotten(_manifests(older), kept)
 
 
 def _manifests(files: Iterable[bytes]) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from posixpath import basename
 
 from krm_windows import rules
-from krm_windows.flux import artifacts, entrances, resourcesets, substitution
+from krm_windows.flux import artifacts, cluster_directories, resourcesets, substitution
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.closure import joined
 from krm_windows.flux.model import (
@@ -106,7 +106,7 @@ def _learn_instances(tree: Checkout, states: Sequence[State]) -> bool:
     lost = [state for state in states if state.waiting and state.sources.sync is None]
     if not lost:
         return False
-    found = entrances.instances(tree)
+    found = cluster_directories.instances(tree)
     for state in lost:
         state.sources.learn(found, NAME)
     return any(state.sources.sync is not None for state in lost)
@@ -156,7 +156,7 @@ def _started(
         sources,
         known=known,
         due=[(root, Request(directory))],
-        by_hand=entrances.by_hand(tree, directory),
+        by_hand=cluster_directories.by_hand(tree, directory),
     )
 
 
@@ -397,7 +397,7 @@ def _placed(
     """
     if not state.sources.assumed or source.kind == "GitRepository" or tree.is_directory(directory):
         return directory
-    return entrances.in_part(tree, state.root, directory) or directory
+    return cluster_directories.in_part(tree, state.root, directory) or directory
 
 
 def _not_followed(

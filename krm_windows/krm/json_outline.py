@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from krm_windows.krm import limits
 from krm_windows.krm.fields import Field, Listing, Outline, Span
-from krm_windows.krm.matching import end_of
+from krm_windows.krm.lines import end_of
 
 # Anything but printable ASCII and line ends. Half a character as an escape (a surrogate, `\ud83d`)
 # is no text in YAML.

@@ -162,12 +162,12 @@ def _unreadable(error: yaml.YAMLError, text: str | bytes) -> InputError:
     if message == _NOTHING_BEGINS:
         message = _no_token(text, mark.index)
     # Only for a mistake.
-    from krm_windows.krm import slips  # noqa: PLC0415
+    from krm_windows.krm import syntax_hints  # noqa: PLC0415
 
     began = cast("Mark | None", error.context_mark)
-    begun = None if began is None else slips.Spot(began.line, began.column)
-    message, (line, column) = slips.find(
-        _decoded(text), message, slips.Spot(mark.line, mark.column), begun
+    begun = None if began is None else syntax_hints.Spot(began.line, began.column)
+    message, (line, column) = syntax_hints.find(
+        _decoded(text), message, syntax_hints.Spot(mark.line, mark.column), begun
     )
     return InputError(message, line + 1, column + 1)
 

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-
-from krm_windows.krm.matching import end_of
+from typing import AnyStr
 
 # `\r\n` first: else it would be two breaks.
 BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
@@ -36,6 +35,25 @@ class Offsets:
         self._bytes += len(self._text[self._characters : place].encode())
         self._characters = place
         return self._bytes
+
+
+def end_of(
+    pattern: re.Pattern[AnyStr],
+    text: AnyStr,
+    place: int,
+    stop: int | None = None,
+) -> int:
+    """Give the end of what a pattern matches at a place, the place itself where that is nothing.
+
+    Nothing at or behind `stop` is matched.
+    """
+    if stop is None:
+        stop = len(text)
+    found = pattern.match(text, place, stop)
+    # A type checker knows nothing of the pattern.
+    if found is None:
+        raise TypeError(f"{pattern.pattern!r} does not match the empty text")
+    return found.end()
 
 
 def newline(text: str) -> str:

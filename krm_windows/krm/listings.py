@@ -11,7 +11,7 @@ from krm_windows.krm import nodes, writer
 from krm_windows.krm.endings import Chunk
 from krm_windows.krm.fields import Field, Listing, Outline
 from krm_windows.krm.kube_object import KubeObject
-from krm_windows.krm.matching import end_of
+from krm_windows.krm.lines import end_of
 
 Change: TypeAlias = tuple[int, int, Iterable[Chunk]]
 

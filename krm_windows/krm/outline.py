@@ -16,7 +16,7 @@ from itertools import chain, islice, pairwise
 from krm_windows.krm import boundaries
 from krm_windows.krm.errors import InputError
 from krm_windows.krm.fields import Field, Listing, Outline, Span
-from krm_windows.krm.matching import end_of
+from krm_windows.krm.lines import end_of
 
 _LISTS = frozenset({"items", "results"})
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from krm_windows.krm import limits
 from krm_windows.krm.errors import ExcessError
-from krm_windows.krm.matching import end_of
+from krm_windows.krm.lines import end_of
 
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"\s*")

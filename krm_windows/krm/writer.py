@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import TypeAlias, TypeGuard
 
-from krm_windows.escape.signs import ALWAYS as HIDDEN
+from krm_windows.escape.characters import ALWAYS as HIDDEN
 from krm_windows.krm.errors import InputError
 from krm_windows.krm.nodes import number
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
-from krm_windows.flux import entrances
+from krm_windows.flux import cluster_directories
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.migrate import heuristics
 from krm_windows.migrate.repository import Repository, parents
@@ -46,7 +46,7 @@ class ClusterDirectories:
 def find(tree: Checkout, repository: Repository) -> ClusterDirectories:
     """Find the directories of the clusters."""
     # An entrance with a file is one that bootstrapping wrote; without it is only a habit.
-    synced = (each.directory for each in entrances.find(tree) if each.file)
+    synced = (each.directory for each in cluster_directories.find(tree) if each.file)
     booted = frozenset(map(relative, synced))
     habitual = _below(repository, _CLUSTERS)
     by_habit = {each for each in habitual if not _is_booted(each, booted)}
@@ -133,7 +133,7 @@ def _tops(tree: Checkout, repository: Repository) -> Iterator[str]:
 
     One of them may be a cluster without a name.
     """
-    taken = entrances.taken(tree)
+    taken = cluster_directories.taken(tree)
     for path in sorted(repository.directories):
         if taken.has(path or "."):
             continue

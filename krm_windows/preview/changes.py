@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from krm_windows.escape.markdown import cell, code
 from krm_windows.plurals import some
-from krm_windows.preview.bands import last_day
+from krm_windows.preview.axis import last_day
 from krm_windows.preview.clock import shown
 from krm_windows.preview.difference import Change, Difference, alike
 from krm_windows.preview.folding import Run, fold

@@ -10,7 +10,7 @@ from datetime import datetime
 from pkgutil import get_data
 
 from krm_windows.preview import markup, merged_bars
-from krm_windows.preview.bands import Band, Quiet
+from krm_windows.preview.axis import Band, Quiet
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.clock import shown, stamp
 from krm_windows.preview.markup import Child, Element, element, fitting, percent

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from operator import itemgetter
 
-from krm_windows.preview.bands import Band
+from krm_windows.preview.axis import Band
 from krm_windows.preview.folding import fold
 from krm_windows.preview.picture import Fact, Row
 from krm_windows.preview.text import recurring, span

@@ -18,7 +18,7 @@ from krm_windows.gate.zones import Zone
 from krm_windows.plan.zone_rules import zone_of
 from krm_windows.plurals import some
 from krm_windows.preview import clock, exceptions
-from krm_windows.preview.bands import Band, Quiet, last_day, split
+from krm_windows.preview.axis import Band, Quiet, last_day, split
 from krm_windows.preview.calendar import Calendar, alike, gated
 from krm_windows.preview.folding import Run, fold
 from krm_windows.preview.text import span

@@ -6,7 +6,7 @@ And what the change has forgotten.
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from krm_windows.checks import succession
+from krm_windows.checks import policy_changes
 from krm_windows.inventory import about
 from krm_windows.policy.load import Loaded
 from krm_windows.policy.model import WindowPolicy
@@ -61,7 +61,7 @@ def successions(
     pairs = [Succession(*pair) for pair in zip(before, after, strict=True)]
     forgotten: list[Result] = []
     for pair in pairs:
-        forgotten.extend(succession.check(pair.old.timetable, pair.new.timetable))
+        forgotten.extend(policy_changes.check(pair.old.timetable, pair.new.timetable))
     return pairs, once([*results, *about(new.config, forgotten)])
 
 

@@ -1,4 +1,4 @@
-"""The application: the operations of the table behind one door, and what goes on beside them."""
+"""The application: the operations of the table behind one middleware, and what goes on beside."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -14,9 +14,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from krm_windows.service.access import Access
 from krm_windows.service.calls import HTML, Operation
-from krm_windows.service.door import Door
 from krm_windows.service.guard import Guard
 from krm_windows.service.log import Log
+from krm_windows.service.middleware import Middleware
 from krm_windows.service.pages import rendering
 from krm_windows.service.pages.table import PAGES
 from krm_windows.service.problems import Problem, as_response
@@ -32,13 +32,13 @@ def make(
     operations: Iterable[Operation] = (*OPERATIONS, *PAGES),
 ) -> ASGIApp:
     """Make the application that serves some policies."""
-    door = Door(windows, access, log or Log())
+    middleware = Middleware(windows, access, log or Log())
     # One route for each path, whatever the methods: else 405 could not say which there are.
     routes: dict[str, dict[str, Operation]] = {}
     for operation in operations:
         routes.setdefault(operation.path, {})[operation.method] = operation
     application = Starlette(
-        routes=[Route(path, _Dispatch(door, every)) for path, every in routes.items()],
+        routes=[Route(path, _Dispatch(middleware, every)) for path, every in routes.items()],
         lifespan=lambda _: _polling(windows),
         exception_handlers={HTTPStatus.NOT_FOUND.value: _not_found},
     )
@@ -52,8 +52,8 @@ def make(
 class _Dispatch:
     """What answers on one path, whatever the method."""
 
-    def __init__(self, door: Door, operations: dict[str, Operation]) -> None:
-        self._door = door
+    def __init__(self, middleware: Middleware, operations: dict[str, Operation]) -> None:
+        self._middleware = middleware
         self._operations = operations
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,7 +68,7 @@ class _Dispatch:
         if operation is None:
             response = self._refused(request)
         else:
-            response = await self._door.answer(operation, request)
+            response = await self._middleware.answer(operation, request)
         await response(scope, receive, send)
 
     def _refused(self, request: Request) -> Response:
@@ -80,7 +80,7 @@ class _Dispatch:
             f"method {request.method[:20]} not allowed",
             headers={"Allow": ", ".join(allowed)},
         )
-        self._door.log.count("none", problem.status.value, 0.0)
+        self._middleware.log.count("none", problem.status.value, 0.0)
         return _refusal(request, problem)
 
 

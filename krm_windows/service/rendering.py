@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from krm_windows import emit, render
-from krm_windows.checks import readonly, succession, zone_release
+from krm_windows.checks import policy_changes, readonly, zone_release
 from krm_windows.emit import timetables
 from krm_windows.function import window_policy
 from krm_windows.inventory import about
@@ -202,7 +202,7 @@ class Renderer:
         # Where a newer release of the zone data moves nothing, the older one stays.
         plan = zone_release.kept(plan, zone_release.recorded(older, plan))
         # A target that is dropped while it is shut would stay suspended.
-        forgotten = succession.forgotten(before.contents.values(), [plan.timetable])
+        forgotten = policy_changes.forgotten(before.contents.values(), [plan.timetable])
         results = [*results, *about(new, forgotten)]
         if fails(results):
             raise _refused(before, results, new, stored)

@@ -5,7 +5,7 @@ Routes and the OpenAPI document are made from it, so that neither has what the o
 
 import re
 
-from krm_windows.preview import asked
+from krm_windows.preview import parameters
 from krm_windows.service import handlers, operations
 from krm_windows.service.access import Scope
 from krm_windows.service.calls import (
@@ -49,16 +49,16 @@ def _flag(text: str) -> bool:
 
 
 def _days(text: str) -> int:
-    return asked.count(text, "days", _MOST_DAYS)
+    return parameters.count(text, "days", _MOST_DAYS)
 
 
 def _rows(text: str) -> int:
-    return asked.count(text, "rows", _MOST_ROWS)
+    return parameters.count(text, "rows", _MOST_ROWS)
 
 
 def _from(text: str) -> int:
     # As `next` of the page before gives it.
-    return asked.count(text, "rows", _LAST_ROW)
+    return parameters.count(text, "rows", _LAST_ROW)
 
 
 def _line(text: str) -> str:
@@ -91,13 +91,13 @@ AT = Parameter(
         "format": "date-time",
         "pattern": _YEAR + r"-\d{2}-\d{2}T\d{2}:\d{2}",
     },
-    asked.instant,
+    parameters.instant,
 )
 FROM = Parameter(
     "from",
     "The first day, or an instant; after an instant, a day is 24 hours (default: today).",
     {"type": "string", "format": "date", "pattern": _YEAR + r"-\d{2}-\d{2}$"},
-    asked.day_or_instant,
+    parameters.day_or_instant,
 )
 DAYS = Parameter(
     "days",

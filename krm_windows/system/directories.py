@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 
-from krm_windows.system.closing import Closing
+from krm_windows.system.closeable import Closing
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.tops import is_top
 

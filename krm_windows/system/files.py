@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from krm_windows import escape
-from krm_windows.system import hidden, locks
+from krm_windows.system import hidden_manifests, locks
 from krm_windows.system.directories import SUFFIX, Directory
 from krm_windows.system.errors import WorkspaceError
 
@@ -96,7 +96,7 @@ class Folder:
             return
         with inner:
             if inner.kind(last) is None:
-                hidden.check(inner, last, self.headers.__contains__)
+                hidden_manifests.check(inner, last, self.headers.__contains__)
             elif inner.first_line(last) not in self.headers:
                 raise WorkspaceError(
                     f"{inner.path / last} is in the way: it was not written by this command; move "

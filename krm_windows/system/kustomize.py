@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 
 from krm_windows.system.cache import Cache
-from krm_windows.system.closing import Closing
+from krm_windows.system.closeable import Closing
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.sandbox import executables
 from krm_windows.system.sandbox.confinement import Access, Finished, Limits, Sandbox

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from krm_windows.system import hidden
+from krm_windows.system import hidden_manifests
 from krm_windows.system.directories import Directory, first_line
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.files import LEFTOVER, Changes, difference
@@ -123,7 +123,7 @@ class Tree:
             if path in there:
                 return
             if folder.kind(name) is None:
-                hidden.check(folder, name, self.is_ours)
+                hidden_manifests.check(folder, name, self.is_ours)
                 return
             # A failure of power leaves an empty file of a new one, which is nobody's.
             if folder.read(name) != b"":

@@ -10,7 +10,7 @@ from datetime import datetime
 from markupsafe import Markup
 
 from krm_windows.preview import html, markup, merged_bars, svg
-from krm_windows.preview.bands import Band, Quiet, Tick
+from krm_windows.preview.axis import Band, Quiet, Tick
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.clock import shown
 from krm_windows.preview.markup import Element, element, percent

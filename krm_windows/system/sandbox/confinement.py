@@ -14,7 +14,7 @@ from pathlib import Path
 
 import krm_windows
 from krm_windows.system import temporary
-from krm_windows.system.closing import Closing
+from krm_windows.system.closeable import Closing
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.sandbox.launcher import COMPLAINTS, CONFINED, LIMITED, OUTPUT, READY
 from krm_windows.system.sandbox.wire import Groups, read_frame, write_frame

@@ -59,7 +59,7 @@ class Call:
 CALLS: Mapping[str, Call] = {
     "the function": Call(
         [],
-        own=118,
+        own=119,
         without=frozenset(
             {
                 # OpenSSL, and what `dataclasses` reads sources with: much memory for little.
@@ -85,7 +85,7 @@ CALLS: Mapping[str, Call] = {
     ),
     "calendar": Call(
         ["calendar", str(POLICY), *YEAR, "-o", "json"],
-        own=106,
+        own=107,
         without=frozenset(
             {
                 "krm_windows.apply",
@@ -101,19 +101,19 @@ CALLS: Mapping[str, Call] = {
     ),
     "state": Call(
         ["state", str(POLICY), "--at", "2026-12-22T10:00Z"],
-        own=106,
+        own=107,
         without=frozenset({"krm_windows.apply", "krm_windows.emit", "krm_windows.fleet"}),
     ),
     # It is open, so nothing is waited for. A warning is given its line in the file, by two modules.
     "wait": Call(
         ["wait", str(ROOT / "tests/fixtures/held-open/config.yaml"), "--until", "open"],
-        own=107,
+        own=108,
         without=frozenset({"krm_windows.apply", "krm_windows.emit", "krm_windows.fleet"}),
     ),
     # All but the page is loaded to say what there is to ask for, and the examples.
     "simulate": Call(
         ["simulate", "--help"],
-        own=133,
+        own=135,
         without=frozenset(
             {
                 "krm_windows.apply",
@@ -125,7 +125,7 @@ CALLS: Mapping[str, Call] = {
     ),
     "history": Call(
         ["history", "--help"],
-        own=117,
+        own=119,
         without=frozenset(
             {"krm_windows.apply", "krm_windows.classes", "krm_windows.emit", "krm_windows.fleet"}
         ),
@@ -133,7 +133,7 @@ CALLS: Mapping[str, Call] = {
     # From a file, and not from a repository, which would be followed.
     "pending": Call(
         ["pending", str(POLICY), "-f", str(OBJECTS), "--at", "2026-12-22T10:00Z"],
-        own=159,
+        own=161,
         without=frozenset({"krm_windows.apply", "krm_windows.fleet", "krm_windows.flux"}),
     ),
     "version": Call(["version"], own=15, without=frozenset({"yaml", "krm_windows.krm"})),

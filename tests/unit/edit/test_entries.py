@@ -9,7 +9,7 @@ from calls import spec
 from work import growth
 
 from krm_windows.cli import main
-from krm_windows.edit import company
+from krm_windows.edit import icalendar_events
 from krm_windows.edit.entries import Entry, render
 from krm_windows.krm import KubeObject
 from krm_windows.policy.load import load
@@ -365,12 +365,12 @@ def ics(*events: str) -> bytes:
 def test_what_repeats_without_end_is_refused(calendar: bytes) -> None:
     """In words, after a counted number of steps."""
     with pytest.raises(ValueError, match=r"repeats|are allowed|has more"):
-        list(company.read(calendar, range(2027, 2057)))
+        list(icalendar_events.read(calendar, range(2027, 2057)))
 
 
 def test_a_rule_with_a_count_stays_within_the_years() -> None:
     """However large it is."""
-    found = list(company.read(ics("RRULE:FREQ=WEEKLY;COUNT=99999999"), range(2027, 2028)))
+    found = list(icalendar_events.read(ics("RRULE:FREQ=WEEKLY;COUNT=99999999"), range(2027, 2028)))
     assert len(found) == 53
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from targets import run
 
-from krm_windows.edit import company, entries, recurrences
+from krm_windows.edit import entries, icalendar_events, recurrences
 from krm_windows.exit_codes import ExitCode
 
 CALENDAR = """\
@@ -80,10 +80,14 @@ def test_whatever_the_packages_raise_is_said_of_the_calendar(
     def stumble(*_: object, **__: object) -> None:
         raise error
 
-    owner = company.icalendar.Calendar if call == "from_ical" else company.recurring_ical_events
+    owner = (
+        icalendar_events.icalendar.Calendar
+        if call == "from_ical"
+        else icalendar_events.recurring_ical_events
+    )
     monkeypatch.setattr(owner, call, stumble)
     with pytest.raises(ValueError, match=str(error.args[0])):
-        list(company.read(CALENDAR.format(f"{START}\n{END}").encode(), [2026]))
+        list(icalendar_events.read(CALENDAR.format(f"{START}\n{END}").encode(), [2026]))
 
 
 @pytest.mark.parametrize("error", [KeyError("a"), TypeError("b"), AttributeError("c")])
@@ -96,7 +100,7 @@ def test_a_fault_of_ours_is_not_hidden(
     def fail(*_: object) -> None:
         raise error
 
-    owner = {"check": recurrences, "render": entries, "_entry": company}[place]
+    owner = {"check": recurrences, "render": entries, "_entry": icalendar_events}[place]
     monkeypatch.setattr(owner, place, fail)
     path = tmp_path / "calendar.ics"
     path.write_text(CALENDAR.format(f"{START}\n{END}"))

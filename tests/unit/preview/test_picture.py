@@ -13,7 +13,7 @@ from krm_windows.gate.timetable import Kind, Rule, Target, Timetable
 from krm_windows.krm import KubeObject
 from krm_windows.policy.load import load
 from krm_windows.preview import html, markup, merged_bars, svg, text
-from krm_windows.preview.bands import Band, Quiet
+from krm_windows.preview.axis import Band, Quiet
 from krm_windows.preview.calendar import Calendar, Period, calendars, described
 from krm_windows.preview.picture import Picture, draw
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from krm_windows.cli import past
+from krm_windows.cli import periods
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from krm_windows.cli import past
 )
 def test_a_span_before_an_end(end: str, span: str, begins: str) -> None:
     """By the calendar; a year before 29 February is 28 February."""
-    found = past.since(span)
-    assert isinstance(found, past.Back)
+    found = periods.since(span)
+    assert isinstance(found, periods.Back)
     at = datetime.fromisoformat(f"{end}T06:00+00:00")
     assert found.before(at) == datetime.fromisoformat(f"{begins}T06:00+00:00")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from krm_windows.krm.matching import end_of
+from krm_windows.krm.lines import end_of
 
 
 def test_the_end_of_a_match_is_given_wherever_it_begins() -> None:

@@ -1,4 +1,4 @@
-"""The door: where every call is checked before a handler sees it, and logged afterwards."""
+"""What is around every handler: a call is checked before it, and logged behind it."""
 
 import asyncio
 import time
@@ -38,7 +38,7 @@ _LONGEST_NAME = 200
 _PATIENCE = 3.0
 
 
-class Door:
+class Middleware:
     """Lets calls in: one place for what holds for every operation."""
 
     def __init__(self, windows: Windows, access: Access, log: Log) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_windows.cli import main
-from krm_windows.krm import InputError, documents, slips
+from krm_windows.krm import InputError, documents, syntax_hints
 
 LINES = POLICY.splitlines()
 KEYS = [number for number, line in enumerate(LINES) if ":" in line]
@@ -212,7 +212,7 @@ def test_the_words_of_the_parser_are_known() -> None:
     }
     for text, beginning in said.items():
         assert refused(text)[2].startswith(beginning), text
-    assert len(said) == len(slips._FINDERS)
+    assert len(said) == len(syntax_hints._FINDERS)
 
 
 def test_a_command_says_it_with_file_line_and_column(

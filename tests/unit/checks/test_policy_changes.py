@@ -9,7 +9,7 @@ import pytest
 import zoned
 
 from krm_windows import rules
-from krm_windows.checks import succession
+from krm_windows.checks import policy_changes
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import documents
 from krm_windows.preview.successions import successions
@@ -44,5 +44,5 @@ def test_what_was_held_open_leaves_nothing_shut() -> None:
     target = Target(group="g", resource="things", kind="Thing", namespace="default", name="one")
     old = zoned.timetable(policy="default/old", time_zone="UTC", targets=(target,))
     new = zoned.timetable(policy="default/new", time_zone="UTC")
-    assert len(list(succession.check(old, new))) == 2
-    assert not list(succession.check(old._replace(state="Open"), new))
+    assert len(list(policy_changes.check(old, new))) == 2
+    assert not list(policy_changes.check(old._replace(state="Open"), new))

@@ -10,8 +10,8 @@ from pathlib import Path
 from krm_windows.cli import output, times
 from krm_windows.gate import wallclock
 from krm_windows.krm import InputError
-from krm_windows.preview import asked
-from krm_windows.preview.asked import AskedError
+from krm_windows.preview import parameters
+from krm_windows.preview.parameters import AskedError
 from krm_windows.system.git_history import History
 
 _SPAN = re.compile(r"([1-9][0-9]{0,3})([dwy])")
@@ -130,12 +130,13 @@ def period(beginning: Beginning, end: date | None, zone: tzinfo) -> tuple[dateti
         ends = at(end, zone)
     try:
         if isinstance(beginning, Back):
-            begins = asked.possible(beginning.before(ends), _BEGINNING)
+            begins = parameters.possible(beginning.before(ends), _BEGINNING)
         else:
             begins = at(beginning, zone)
     except (AskedError, ValueError, OverflowError):
         raise InputError(
-            f"{_BEGINNING} must be in {asked.YEARS[0]} or later, where the time zone rules begin"
+            f"{_BEGINNING} must be in {parameters.YEARS[0]} or later, "
+            "where the time zone rules begin"
         ) from None
     # Nothing can be in between, and a table of zeros would look like an answer.
     if begins >= ends:

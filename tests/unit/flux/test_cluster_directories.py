@@ -3,7 +3,7 @@
 import pytest
 from flux_texts import Write, config_map, kustomization
 
-from krm_windows.flux import entrances
+from krm_windows.flux import cluster_directories
 
 SYNC = kustomization("flux-system", path="./fleet/north")
 VALUES = """\
@@ -160,7 +160,7 @@ def test_clusters_are_where_flux_enters(
     files: dict[str, str], directories: list[str], write: Write
 ) -> None:
     """What a sync says comes first, then the names that people use, then what nothing leads to."""
-    assert [each.directory for each in entrances.find(write(files))] == directories
+    assert [each.directory for each in cluster_directories.find(write(files))] == directories
 
 
 def test_what_is_entered_beside_the_clusters_is_found(write: Write) -> None:
@@ -174,18 +174,20 @@ def test_what_is_entered_beside_the_clusters_is_found(write: Write) -> None:
     }
     tree = write(files)
     read = {"clusters/north/apps.yaml", "apps/a.yaml"}
-    found = entrances.beside(tree, ["clusters/north"], read)
+    found = cluster_directories.beside(tree, ["clusters/north"], read)
     assert [(each.directory, each.file) for each in found] == [
         ("hub", "hub/flux-system/gotk-sync.yaml")
     ]
-    assert entrances.beside(tree, ["clusters/north"], {*read, *files}) == ()
-    assert entrances.beside(tree, ["hub"], read) == ()
+    assert cluster_directories.beside(tree, ["clusters/north"], {*read, *files}) == ()
+    assert cluster_directories.beside(tree, ["hub"], read) == ()
 
 
 def test_without_any_file_of_a_cluster_every_habit_counts(write: Write) -> None:
     """As of spokes, whose hub applies what they have."""
     spokes = write({"clusters/north/a.yaml": config_map("a"), "top/flux.yaml": kustomization("a")})
-    assert [each.directory for each in entrances.beside(spokes, ["clusters/north"], ())] == ["top"]
+    assert [
+        each.directory for each in cluster_directories.beside(spokes, ["clusters/north"], ())
+    ] == ["top"]
 
 
 def test_a_directory_that_leads_to_no_kustomization_is_no_cluster(write: Write) -> None:
@@ -200,7 +202,7 @@ def test_a_directory_that_leads_to_no_kustomization_is_no_cluster(write: Write) 
         "clusters/south/a.yaml": config_map(),
     }
     named = [f"clusters/{name}" for name in ("east", "north", "south", "west")]
-    assert entrances.within(write(files), named) == tuple(
+    assert cluster_directories.within(write(files), named) == tuple(
         f"clusters/{name}" for name in ("east", "south", "west")
     )
 
@@ -209,4 +211,4 @@ def test_without_any_kustomization_every_directory_may_be_a_cluster(write: Write
     """Nothing shows which of them it is."""
     tree = write({f"clusters/{name}/x/c.yaml": config_map() for name in ("north", "south")})
     named = ["clusters/north", "clusters/south"]
-    assert entrances.within(tree, named) == tuple(named)
+    assert cluster_directories.within(tree, named) == tuple(named)
