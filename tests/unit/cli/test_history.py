@@ -301,7 +301,7 @@ def test_a_page_of_all_clusters(history: History) -> None:
             ("--from", "2026-03-01", "--until", "2026-02-01"),
             "must be before the end",
         ),
-        (("--from", "1990-01-01"), "--from: must be in 2024 or later"),
+        (("--from", "1990-01-01"), "--from/--since: must be in 2024 or later"),
         (("--from", "5y", "--until", "2026-01-01"), "--from must be in 2024 or later"),
         (("--cluster", "north", "--all-clusters"), "cannot be used together"),
         (("--cluster", "nort"), "the cluster 'nort'; found: late, west, south, north, early"),

@@ -61,7 +61,7 @@ def test_an_input_without_an_end_is_cut_off() -> None:
     )
     assert code == ExitCode.ERROR
     assert len(stdout.getvalue()) == 9 * MOST + 1
-    assert "does not end" in stderr.getvalue()
+    assert "cut off after 8 times the limit" in stderr.getvalue()
 
 
 def test_an_input_of_just_the_limit_is_read() -> None:
