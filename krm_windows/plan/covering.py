@@ -179,9 +179,9 @@ def _smallest(wanted: int, cycle: Calendar) -> DayFields:
     weekdays = _values(wanted, cycle.weekdays, EVERY_WEEKDAY)
     days = _values(wanted, cycle.days, EVERY_DAY)
     # Both cover; a schedule with both day fields would fire on either of them.
-    by_weekday = DayFields(EVERY_DAY, months, weekdays)
-    by_day = DayFields(days, months, EVERY_WEEKDAY)
-    return min(by_weekday, by_day, key=_firing_days)
+    of_weekdays = DayFields(EVERY_DAY, months, weekdays)
+    of_days = DayFields(days, months, EVERY_WEEKDAY)
+    return min(of_weekdays, of_days, key=_firing_days)
 
 
 def _values(
