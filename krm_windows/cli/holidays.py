@@ -29,7 +29,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the field `freezes`."""
     try:
-        from krm_windows.edit import entries, public_holidays  # noqa: PLC0415 - the package is an extra
+        from krm_windows.edit import entries, public_holidays  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
         raise InputError(f"`holidays` needs an additional package: {NEEDS}") from error
     try:

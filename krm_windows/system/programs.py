@@ -70,7 +70,8 @@ def find(name: str) -> str | None:
         place = Path(folder, name)
         # Not `Path.is_file`, which raises where a folder may not be searched, as one of
         # root's after `su`.
-        if place.is_absolute() and os.path.isfile(place) and os.access(place, os.X_OK):  # noqa: PTH113
+        is_file = os.path.isfile(place)  # noqa: PTH113
+        if place.is_absolute() and is_file and os.access(place, os.X_OK):
             return str(place)
     return None
 
