@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import yaml
 
-from krm_windows.krm import layout, limits, lines
+from krm_windows.krm import limits, lines
 
 # The text is read again for each proposal; in a longer one nothing is looked for.
 _MOST = 100_000
@@ -142,7 +142,8 @@ def _stops(text: str) -> int | None:
     loader = yaml.CSafeLoader(text)
     try:
         while (event := loader.get_event()) is not None:
-            depth += isinstance(event, layout.STARTS) - isinstance(event, layout.ENDS)
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > limits.DEPTH:
                 return 0
     except yaml.MarkedYAMLError as error:
