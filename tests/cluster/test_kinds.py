@@ -107,14 +107,16 @@ KINDS = [
 
 
 def definition(kind: Kind) -> Object:
-    """Return a minimal CRD of a kind, with its one field."""
+    """Return a minimal CRD of a kind, with its one field and any status."""
     spec = {"type": "object", "properties": {kind.stops: {"type": "boolean"}}}
-    schema = {"type": "object", "properties": {"spec": spec}}
+    status = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    schema = {"type": "object", "properties": {"spec": spec, "status": status}}
     version = {
         "name": kind.version,
         "served": True,
         "storage": True,
         "schema": {"openAPIV3Schema": schema},
+        "subresources": {"status": {}},
     }
     names = {"kind": kind.name, "plural": kind.plural, "singular": kind.name.lower()}
     return {

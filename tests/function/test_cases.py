@@ -15,4 +15,4 @@ def test_case(case: str) -> None:
         if (FIXTURES / case / name).exists()
     }
     found = {f"{case}/{name}": text for name, text in outcome(case).items()}
-    assert_same_files(found, expected, "python tests/function/cases.py")
+    assert_same_files(found, expected, ".venv/bin/python tests/function/cases.py")

@@ -23,4 +23,4 @@ def test_its_commands_print_what_it_shows(
         tool(name)
     name = str(document.relative_to(ROOT))
     found = renewed(text, run(text, tmp_path))
-    assert_same_files({name: found}, {name: text}, f"python tests/shown.py {name}")
+    assert_same_files({name: found}, {name: text}, f".venv/bin/python tests/shown.py {name}")

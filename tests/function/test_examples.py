@@ -24,7 +24,7 @@ from golden import (
     split,
 )
 
-GENERATE = "python tests/golden.py"
+GENERATE = ".venv/bin/python tests/golden.py"
 PLACE = ("internal.config.kubernetes.io/path", "internal.config.kubernetes.io/index")
 
 

@@ -21,7 +21,9 @@ def test_no_name_that_was_promised_is_gone(what: str, now: dict[str, list[str]])
     """A name that goes breaks somebody's file or script; before a release it may, see below."""
     kept = json.loads(promised.FILE.read_text())
     broken = promised.broken(what, kept, now)
-    assert broken == [], f"{what}: before the first release `python tests/promised.py` agrees to it"
+    assert broken == [], (
+        f"{what}: before the first release `.venv/bin/python tests/promised.py` agrees to it"
+    )
 
 
 def test_a_name_that_goes_would_be_seen(now: dict[str, list[str]]) -> None:

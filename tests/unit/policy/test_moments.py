@@ -567,7 +567,8 @@ def test_every_word_of_the_grammar_is_in_an_example() -> None:
     """Whoever adds one shows it: `daily`, `last`, `@weekly`; of weekdays, some are enough."""
     shown = " ".join(text for shape in moments.SHAPES for text in shape.examples).lower().split()
     assert {"daily", "1st", "2nd", "5th", "last"} <= set(shown)
-    assert set(" ".join(moments.NAMED_DAYS).split()) <= set(shown)
+    missing = set(" ".join(moments.NAMED_DAYS).split()) - set(shown)
+    assert not missing, f"no example in SHAPES of policy/moments.py has {sorted(missing)}: add one"
     assert set(schedules.DESCRIPTORS) <= set(moments_page.SCHEDULES)
 
 
