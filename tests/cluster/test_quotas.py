@@ -13,7 +13,7 @@ from external_system import ExternalSystem
 from lab.api import Api, ApiError, Object
 from lab.settings import REGISTRY_PORT
 from test_hooks import CLOSED, DENIED, OPEN, Plant, answer, container, job_of, never_ready, token
-from test_status import row, status
+from test_status import by_windows, row, status
 
 from krm_windows.policy.images import DEFAULTS
 
@@ -268,7 +268,7 @@ def test_cron_jobs_that_are_gone_or_suspended_are_named(env: Environment) -> Non
     env.api.patch("cronjobs", env.name, "windows-open-later", {"spec": {"suspend": True}})
     eventually("one is gone", lambda: env.api.find("cronjobs", env.name, RESYNC) is None)
     code, found, _ = status(env)
-    assert (code, row(found)) == (1, ("closed", "closed", "this policy"))
+    assert (code, row(found)) == (1, ("closed", "closed", by_windows(env)))
     assert sorted(found["stopped"]) == [
         f"CronJob {env.name}/windows-open-later is suspended, so it starts no runs",
         f"CronJob {env.name}/{RESYNC} not found: was it pruned, or never applied?",
@@ -291,7 +291,7 @@ def test_windows_that_were_pruned_while_closed_are_named(env: Environment) -> No
     env.commit("Remove the windows, too early")
     eventually("Flux has pruned them", lambda: not env.api.items("cronjobs", env.name))
     code, found, _ = status(env)
-    assert (code, row(found)) == (1, ("closed", "closed", "this policy"))
+    assert (code, row(found)) == (1, ("closed", "closed", by_windows(env)))
     missing = [
         f"CronJob {env.name}/{name} not found: was it pruned, or never applied?"
         for name in sorted(own)

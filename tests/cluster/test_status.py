@@ -27,6 +27,11 @@ def row(found: Object) -> tuple[str, str, object]:
     return target["state"], target["desired"], target["suspendedBy"]
 
 
+def by_windows(env: Environment) -> Object:
+    """Return who keeps a target closed that its policy has closed, by the calendar."""
+    return {"kind": "Policy", "policy": f"{env.name}/windows"}
+
+
 def test_it_says_whose_suspension_it_is(env: Environment) -> None:
     """Closed by the policy, resumed by a person, held by one.
 
@@ -36,8 +41,7 @@ def test_it_says_whose_suspension_it_is(env: Environment) -> None:
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()
     code, found, said = status(env)
-    by = {"kind": "Policy", "policy": f"{env.name}/windows"}
-    assert (code, row(found), said) == (0, ("closed", "closed", by), "")
+    assert (code, row(found), said) == (0, ("closed", "closed", by_windows(env)), "")
     assert found["targets"][0]["until"] == found["desired"]["until"]
     env.api.patch("kustomizations", env.name, APPS, HOLD)
     assert row(status(env)[1])[2] == {
