@@ -77,7 +77,7 @@ def targets(scene: Scene) -> list[str]:
     return [path for path in scene.cluster.objects if "/kustomizations/" in path]
 
 
-def test_as_wanted(scene: Scene) -> None:
+def test_as_desired(scene: Scene) -> None:
     """It exits 0; the last run is read from Jobs and CronJobs with the policy's label."""
     labels = {"krm-windows.dev/policy": "flux-system.week"}
     ended = {"type": "Complete", "status": "True", "lastTransitionTime": "2026-11-21T09:50:00Z"}
@@ -93,7 +93,7 @@ def test_as_wanted(scene: Scene) -> None:
     done = scene.run()
     assert (done.returncode, done.stderr) == (0, "")
     line = done.stdout.splitlines()[-1]
-    assert line.startswith("Kustomization flux-system/apps   closed   closed   a person")
+    assert line.startswith("Kustomization flux-system/apps   closed   closed    a person")
     assert line.endswith("opens Mon 2026-11-23 08:00   10 m ago, succeeded")
 
 
@@ -108,7 +108,7 @@ def test_cron_jobs_that_are_gone(scene: Scene) -> None:
     )
 
 
-def test_not_as_wanted(scene: Scene) -> None:
+def test_not_as_desired(scene: Scene) -> None:
     """It exits 1, for a target that is open and for one that is missing."""
     [path] = targets(scene)
     scene.cluster.objects[path]["spec"] = {}
