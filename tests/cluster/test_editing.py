@@ -150,7 +150,7 @@ def test_a_delivery_that_waits_is_not_red_for_what_heals(env: Environment) -> No
     assert [each["type"] for each in at_once["status"]["conditions"] if each["status"] == "True"][
         -1
     ] == "Complete"
-    assert any(line.get("action") == "Retry" for line in env.log("windows-apply-*"))
+    assert any(line.get("action") == "LeftToNextRun" for line in env.log("windows-apply-*"))
     env.include("windows")
     env.commit("Give the account its rights")
     env.eventually_closed()
