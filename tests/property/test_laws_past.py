@@ -34,7 +34,7 @@ def replayed(timetable: Timetable, begins: datetime, offsets: list[int]) -> Simu
         Change(str(number), begins + timedelta(seconds=seconds), "", "")
         for number, seconds in enumerate(offsets)
     ]
-    return simulate(timetable, offered, begins, begins + timedelta(days=DAYS))
+    return simulate(timetable, offered, begins, begins + timedelta(days=DAYS), "week")
 
 
 def walk(timetable: Timetable, begins: datetime) -> Callable[[datetime], datetime | None]:
@@ -182,7 +182,7 @@ def test_a_second_at_the_edges() -> None:
     closes = decider.decide(opens).until
     at = [opens - timedelta(seconds=1), opens, closes - timedelta(seconds=1), closes]
     offered = [Change(str(number), each, "", "") for number, each in enumerate(at)]
-    found = simulate(timetable, offered, begins, begins + timedelta(days=5))
+    found = simulate(timetable, offered, begins, begins + timedelta(days=5), "week")
     assert [(wait.change.commit, wait.opens) for wait in found.waits] == [
         ("0", opens),
         ("3", decider.decide(closes).until),

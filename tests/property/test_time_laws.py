@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from krm_windows.checks.clock_changes import at_or_before
 from krm_windows.gate.decide import decide
-from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.gate.wallclock import instant, wall
 from krm_windows.schedule.timeline import timeline
@@ -41,6 +41,11 @@ RECURRENCES = st.builds(
     minutes=st.frozensets(st.sampled_from([0, 15, 30, 45, 59]), min_size=1, max_size=3),
     hours=st.frozensets(st.integers(0, 23), min_size=1, max_size=3),
     weekdays=DAYS | st.just(frozenset(range(7))),
+    days=st.just(EVERY_DAY),
+    months=st.just(EVERY_MONTH),
+    either=st.just(value=False),
+    nth=st.none(),
+    shift=st.just(0),
 )
 LENGTHS = st.timedeltas(min_value=MINUTE, max_value=timedelta(days=2)).map(
     lambda length: length // MINUTE * MINUTE

@@ -45,7 +45,7 @@ ESCAPED = {
     "krm.writer",
     "policy.fields",
     "policy.moments",
-    "escape.signs",
+    "escape.characters",
 }
 # What they compile, by an argument; the names of those that take none are enough.
 MADE: dict[str, dict[str, Iterable[object]]] = {
@@ -55,7 +55,7 @@ MADE: dict[str, dict[str, Iterable[object]]] = {
     "policy.moments": {
         "_compiled": [pattern for shape in moments.SHAPES for pattern in shape.patterns]
     },
-    "escape.signs": {"hidden": ()},
+    "escape.characters": {"hidden": ()},
 }
 # What walks directories, other than `workspace.walk`: the program's own, and a copy of ours.
 WALKS = {"emit.configmap", "workspace.kustomize"}
@@ -181,6 +181,10 @@ def methods() -> dict[str, set[str]]:
                 )
                 found.setdefault(f"{short(module)}.{name}", set()).add(node.attr)
                 found.setdefault(name, set()).add(node.attr)
+            # `lines.end_of(_WORD, …)` matches at one place.
+            match node:
+                case ast.Call(ast.Name("end_of"), [ast.Name(name), *_]):
+                    found.setdefault(f"{short(module)}.{name}", set()).add("match")
     return found
 
 
