@@ -32,6 +32,8 @@ def chromium(
     for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
         options.add_argument(flag)
     driver = Chrome(options, Service(str(tool("chromedriver"))))
+    # A long page takes axe-core half a minute on a machine with a load of 15.
+    driver.set_script_timeout(600)
     yield driver
     driver.quit()
 
