@@ -33,7 +33,7 @@ class _OtherError(ValueError):
 
 def find(data: bytes) -> Outline | None:
     """Find fields and items of a text in JSON; None for what libyaml has to look at."""
-    # Whatever begins with a bracket may be JSON; most inputs are sorted out here.
+    # Without the first bracket, the rest could still be read as fields.
     if not data.lstrip(b" \r\n").startswith(b"{"):
         return None
     if _OTHER.search(data):
