@@ -86,14 +86,14 @@ test: how-long $(READY)
 	@$(PYTEST) -m 'not slow' $(TESTS)
 
 test-all: $(READY)
-	@$(if $(TESTS),:,echo 'the quick tests$(comma) then the slow ones$(comma) with all examples: some fifteen minutes on two cores')
+	@$(if $(TESTS),:,echo 'the quick tests$(comma) then the slow ones$(comma) with all examples: some twenty-five minutes on two cores')
 	@$(PYTEST) --hypothesis-profile full $(TESTS)
 
 # Whether the tests pass is what the two above are for: traced, a test that measures time or memory
 # may not.
 coverage: $(READY)
 	@mkdir -p .cache/coverage
-	@-$(PYTEST) --quiet --no-summary -m 'not slow' --cov --cov-report=
+	@-$(PYTEST) --quiet --no-summary -m 'not slow and not untraced' --cov --cov-report=
 	@$(BIN)/python .ci/covered.py
 
 # `make mutants MUTANTS='schedule --all'` takes every mutant of one target; without, some of each.

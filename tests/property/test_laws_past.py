@@ -6,6 +6,7 @@ from functools import cache
 from itertools import pairwise
 from statistics import median
 
+import pytest
 from changes import CHANGES, changes
 from changes import Change as ClockChange
 from effort import examples
@@ -64,6 +65,7 @@ def around(change: ClockChange, days: int) -> datetime:
     return (change.utc - timedelta(days=days)).replace(second=0)
 
 
+@pytest.mark.untraced
 @given(st.sampled_from(sorted(SHAPES)), CHANGES, st.integers(0, DAYS), OFFSETS)
 @settings(max_examples=examples(100))
 def test_every_wait_is_walked_again(
@@ -133,6 +135,7 @@ VERSIONS = st.lists(
 )
 
 
+@pytest.mark.untraced
 @given(VERSIONS, CHANGES, st.integers(0, 4))
 @settings(max_examples=examples(60))
 def test_every_minute_is_told_as_it_was(

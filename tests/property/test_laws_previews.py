@@ -176,6 +176,7 @@ def in_force(
     return [(part.begins, part.ends) for part in timeline(frozen, begins, ends) if not part.open]
 
 
+@pytest.mark.untraced
 @given(
     st.sampled_from(sorted(SHAPES)),
     LATER_CHANGES,

@@ -17,6 +17,7 @@ MAKE = """\
 echo "$1" >>called
 [ ! -e "$1.sh" ] || . "./$1.sh"
 """
+GO = '#!/bin/sh\necho "/caches/$2"\n'
 MEETS = "for _ in $(seq 600); do [ ! -e {other} ] || exit 0; sleep 0.05; done; exit 1\n"
 # As the lab: what is sent TERM takes down what it started.
 LASTS = """\
@@ -33,8 +34,9 @@ def clone(tmp_path: Path) -> Path:
         (tmp_path / name).mkdir()
     shutil.copy(SCRIPT, tmp_path / ".ci/run")
     (tmp_path / ".ci/setup").write_text('echo "setup $*" >>called\n')
-    (tmp_path / "bin/make").write_text(MAKE)
-    (tmp_path / "bin/make").chmod(0o755)
+    for name, text in {"make": MAKE, "go": GO}.items():
+        (tmp_path / "bin" / name).write_text(text)
+        (tmp_path / "bin" / name).chmod(0o755)
     return tmp_path
 
 
@@ -63,13 +65,14 @@ def test_all_that_passes_passes(clone: Path) -> None:
     """The environment is there before anything is made; e2e runs while the rest does."""
     run = start(
         clone,
-        e2e="touch e2e.up\n" + MEETS.format(other="check.up"),
+        e2e='echo "$GOCACHE $GOMODCACHE" >caches; touch e2e.up\n' + MEETS.format(other="check.up"),
         check="touch check.up\n" + MEETS.format(other="e2e.up"),
     )
     output, _ = run.communicate(timeout=60)
     assert run.returncode == 0, output
     assert called(clone) == ["setup cluster", ".venv/ready", *REST]
     assert "e2e" in (clone / "called").read_text().splitlines()
+    assert (clone / "caches").read_text() == "/caches/GOCACHE /caches/GOMODCACHE\n"
     assert "failed" not in output
 
 

@@ -78,16 +78,17 @@ def module_folder(module: str, version: str) -> str:
 def _environment() -> dict[str, str]:
     """Return the variables under which Go keeps everything in the cache of this repository.
 
-    `GOENV` names the person's own settings (`go env -w`, the proxy for one), which lie where Go's
-    other state would.
+    Caches that the caller names (`GOCACHE`, `GOMODCACHE`) are used instead, as by Go. `GOENV` names
+    the person's own settings (`go env -w`, the proxy for one), which lie where Go's other state
+    would.
     """
     settings = run("go", "env", "GOENV", cwd="/").strip()
-    places = {
-        "GOCACHE": _GO_CACHE / "build",
-        "GOMODCACHE": _GO_CACHE / "modules",
-        "GOPATH": _GO_CACHE
-        / "path",  # what is known of the checksum database: without it no cached module is believed
-        "XDG_CONFIG_HOME": _GO_CACHE / "config",  # Go's telemetry
+    caches = {"GOCACHE": str(_GO_CACHE / "build"), "GOMODCACHE": str(_GO_CACHE / "modules")}
+    own = {
+        # What is known of the checksum database: without it no cached module is believed.
+        "GOPATH": str(_GO_CACHE / "path"),
+        "XDG_CONFIG_HOME": str(_GO_CACHE / "config"),  # Go's telemetry
+        "GOENV": settings,
+        "GOFLAGS": "-modcacherw",
     }
-    own = {name: str(place) for name, place in places.items()}
-    return {**os.environ, **own, "GOENV": settings, "GOFLAGS": "-modcacherw"}
+    return {**caches, **os.environ, **own}

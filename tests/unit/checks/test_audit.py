@@ -1,6 +1,5 @@
 """The audit: the facts it judges by are those of the evaluator, and its findings name the day."""
 
-import time
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 
@@ -120,6 +119,7 @@ def test_leaving_out_ordinary_weeks_hides_nothing(
     }
 
 
+@pytest.mark.untraced
 @settings(max_examples=examples(25))
 @given(
     some((*WINDOWS, "g: {opens: '*/7 * 1-9 * *', duration: 4m}"), least=1),
@@ -183,8 +183,11 @@ def test_a_closure_is_looked_for_where_it_has_room() -> None:
     assert looked(10) < looked(1) + 100
 
 
-def test_ten_years_take_less_than_a_second() -> None:
-    """Of a policy with two windows a day, thirty holidays and clock changes."""
+def test_ten_years_are_soon_read() -> None:
+    """Of a policy with two windows a day, thirty holidays and clock changes.
+
+    What it costs is counted, in calls of functions, as a clock would time the machine.
+    """
     holidays = ", ".join(
         f"h{n}: {{starts: '20{27 + n % 10}-{1 + n % 12:02}-11', duration: 1d, reason: r}}"
         for n in range(30)
@@ -192,17 +195,16 @@ def test_ten_years_take_less_than_a_second() -> None:
     windows = (
         "{a: {opens: Mon-Fri 08:00, closes: '12:00'}, b: {opens: Mon-Fri 13:00, closes: '17:00'}}"
     )
-    before = time.process_time()
-    assert not [
-        line
-        for line in found(f"  windows: {windows}\n  freezes: {{{holidays}}}")
-        if "freeze" not in line
-    ]
-    assert time.process_time() - before < 1
+    lines: list[str] = []
+    cost = work.calls(
+        lambda: lines.extend(found(f"  windows: {windows}\n  freezes: {{{holidays}}}"))
+    )
+    assert not [line for line in lines if "freeze" not in line]
+    assert cost < 200_000
 
 
 @pytest.mark.parametrize("freeze", ["2026-01-01", "2032-12-20"])
-def test_windows_every_few_minutes_take_little_longer(freeze: str) -> None:
+def test_windows_every_few_minutes_cost_little_more(freeze: str) -> None:
     """Ten years of windows of some days a month, with a freeze that keeps all shut.
 
     Or with one that takes some weeks.
@@ -212,9 +214,10 @@ def test_windows_every_few_minutes_take_little_longer(freeze: str) -> None:
         f"  freezes: {{f: {{starts: '{freeze}', "
         f"ends: '{2040 if freeze < '2027' else 2033}-01-03', reason: r}}}}"
     )
-    before = time.process_time()
-    assert any("window-never-opens" in line for line in found(fields)) is (freeze < "2027")
-    assert time.process_time() - before < 1
+    lines: list[str] = []
+    cost = work.calls(lambda: lines.extend(found(fields)))
+    assert any("window-never-opens" in line for line in lines) is (freeze < "2027")
+    assert cost < 1_000_000
 
 
 @pytest.mark.parametrize(

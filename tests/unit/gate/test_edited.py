@@ -436,6 +436,7 @@ def test_a_note_of_another_policy(kind: str) -> None:
     assert (world.jobs, world.unhooked) == (1, [])
 
 
+@pytest.mark.untraced
 @KINDS
 def test_no_change_is_applied_without_its_hook(kind: str) -> None:
     """Whatever comes before a window, in any order."""
@@ -445,6 +446,7 @@ def test_no_change_is_applied_without_its_hook(kind: str) -> None:
         assert not world.unhooked, several
 
 
+@pytest.mark.untraced
 @KINDS
 def test_no_change_is_applied_without_its_hook_in_a_second_window(kind: str) -> None:
     """What the first has left open, or in the middle of a reconcile, is closed again."""
