@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from krm_windows import function, krm
 from krm_windows.system.bounded import read_file
@@ -24,7 +23,7 @@ def run(arguments: Sequence[str]) -> int:
     )
 
 
-def _configuration(path: Path) -> bytes:
+def _configuration(path: str) -> bytes:
     """Read the configuration that kustomize names.
 
     No device, and neither more nor longer than any other input.

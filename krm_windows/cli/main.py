@@ -2,12 +2,12 @@
 
 import gc
 import importlib
+import os.path
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType, ModuleType
 
 from krm_windows.cli import output
@@ -173,7 +173,7 @@ def _is_function(arguments: Sequence[str]) -> bool:
         return not sys.stdin.isatty()
     # kustomize starts an exec plugin with the path of a temporary file that holds its
     # configuration: `/tmp/kust-plugin-config-1234`.
-    return words[0] not in COMMANDS and len(words) == 1 and Path(words[0]).is_file()
+    return words[0] not in COMMANDS and len(words) == 1 and os.path.isfile(words[0])
 
 
 def _function(arguments: Sequence[str]) -> int:

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from contextvars import ContextVar
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
 from krm_windows import escape
@@ -257,7 +256,7 @@ def streams() -> Iterator[None]:
     for name, mode in {"stdin": "r", "stdout": "w", "stderr": "w"}.items():
         if getattr(sys, name) is None:
             # Open until the end of the process.
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
     keep_quiet(quiet=False)
     guarded = (cast("TextIO", Guarded(stream)) for stream in (sys.stdout, sys.stderr))
     with redirect_stdout(next(guarded)), redirect_stderr(next(guarded)):

@@ -1,8 +1,8 @@
 """The ConfigMap: the gate program, verbatim, and the timetable it follows."""
 
 import json
+import os
 from functools import cache
-from pathlib import Path, PurePosixPath
 
 from krm_windows import escape, gate
 from krm_windows.emit import hooks, names
@@ -20,9 +20,11 @@ DIGEST = "digest"
 
 # Where in the volume the modules lie, by the beginning of their keys: a key takes no slash.
 _FOLDERS = {
-    "package": PurePosixPath("krm_windows"),
-    "gate": PurePosixPath("krm_windows/gate"),
+    "package": "krm_windows",
+    "gate": "krm_windows/gate",
 }
+
+_SOURCES = gate.__path__[0]
 
 # An empty package, not a namespace: a namespace would lose to any installed krm_windows, as in an
 # image of our own.
@@ -95,9 +97,11 @@ def program(parts: frozenset[str] = frozenset()) -> dict[str, str]:
         left_out.difference_update(_PARTS[part])  # two parts may need the same module
     found = {ENTRY: _entry(parts), **_EMPTY}
     # Sorted: the order of a directory is the file system's.
-    for file in sorted(Path(gate.__file__).parent.glob("*.py")):
-        if file.stem not in left_out:
-            found[f"gate.{file.name}"] = file.read_text("utf-8")
+    for name in sorted(os.listdir(_SOURCES)):
+        module, suffix = os.path.splitext(name)
+        if suffix == ".py" and module not in left_out:
+            with open(os.path.join(_SOURCES, name), encoding="utf-8") as file:
+                found[f"gate.{name}"] = file.read()
     return found
 
 
@@ -148,7 +152,7 @@ def _path(key: str) -> str:
     if folder not in _FOLDERS:
         # `gate.decide.py` is `krm_windows/gate/decide.py`.
         return key
-    return str(_FOLDERS[folder] / name)
+    return f"{_FOLDERS[folder]}/{name}"
 
 
 def tables(plan: Plan) -> dict[str, str]:

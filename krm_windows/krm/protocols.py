@@ -7,7 +7,6 @@ nothing else is ever written there; and whatever fails, it holds every item of t
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO, TypeAlias
 
 from krm_windows import escape, rules
@@ -52,6 +51,11 @@ class Outcome(NamedTuple):
     results: list[Result]
 
 
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
 # The six things that a process is given, and two limits.
 def run(  # noqa: PLR0913
     process: Process,
@@ -61,7 +65,7 @@ def run(  # noqa: PLR0913
     stdout: BinaryIO,
     stderr: TextIO,
     environ: Mapping[str, str],
-    read_file: Callable[[Path], bytes] = Path.read_bytes,
+    read_file: Callable[[str], bytes] = _content,
     most: int = limits.INPUT,
 ) -> int:
     """Run a function once and return its exit code; `argv` is without the name of the program.
@@ -100,13 +104,13 @@ def run(  # noqa: PLR0913
     return int(outcome.code)
 
 
-def _configuration(paths: Sequence[str], read_file: Callable[[Path], bytes]) -> bytes | None:
+def _configuration(paths: Sequence[str], read_file: Callable[[str], bytes]) -> bytes | None:
     """Read the configuration file, once: it may be a pipe."""
     if not paths:
         # kustomize gives an exec plugin the file first; with a ResourceList there is none.
         return None
     try:
-        return read_file(Path(paths[0]))
+        return read_file(paths[0])
     except OSError as error:
         # `strerror` alone, as the path is said already.
         raise InputError(f"{paths[0]}: {error.strerror}") from error

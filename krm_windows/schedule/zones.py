@@ -1,10 +1,10 @@
 """The IANA time zones as the `tzdata` package has them, and never as the host does."""
 
+import os.path
 import struct
 from datetime import datetime, timedelta, tzinfo
 from functools import cache
 from io import BytesIO
-from pkgutil import get_data
 from typing import NamedTuple
 
 from krm_windows.gate.zones import Clock, Transition
@@ -32,8 +32,7 @@ class ZoneData(NamedTuple):
 @cache
 def names() -> frozenset[str]:
     """Return every zone name of the `tzdata` package."""
-    content = get_data("tzdata", "zones") or b""
-    return frozenset(content.decode("ascii").split())
+    return frozenset(_read("zones").decode("ascii").split())
 
 
 @cache
@@ -66,10 +65,20 @@ def data(name: str) -> ZoneData:
 def _content(name: str) -> bytes:
     if name not in names():
         raise LookupError(f'unknown time zone "{name}"')
-    content = get_data("tzdata", f"zoneinfo/{name}")
-    if content is None:
-        raise LookupError(f'the package tzdata lacks the time zone "{name}", which it lists')
-    return content
+    try:
+        return _read(f"zoneinfo/{name}")
+    except FileNotFoundError:
+        lacks = f'the package tzdata lacks the time zone "{name}", which it lists'
+        raise LookupError(lacks) from None
+
+
+def _read(name: str) -> bytes:
+    # What needs no zone must not load it.
+    import tzdata  # noqa: PLC0415
+
+    # `pkgutil.get_data` does the same, and takes more to import than all of this module.
+    with open(os.path.join(tzdata.__path__[0], name), "rb") as file:
+        return file.read()
 
 
 def parse(content: bytes) -> ZoneData:

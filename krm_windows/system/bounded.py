@@ -7,7 +7,6 @@ import os
 import select
 import stat
 import time
-from pathlib import Path
 from typing import IO
 
 from krm_windows.krm import limits
@@ -22,7 +21,7 @@ _CHUNK = 1 << 20
 
 
 def read_file(
-    path: Path,
+    path: str | os.PathLike[str],
     *,
     most: int = MOST,
     patience: float = PATIENCE,
@@ -31,20 +30,21 @@ def read_file(
 
     Raises WorkspaceError for a device, and for what is too large or endless.
     """
+    name = os.fspath(path)
     # Before it is opened, as opening a device may do something.
-    _refuse_others(path, path.stat().st_mode)
+    _refuse_others(name, os.stat(path).st_mode)
     # Without O_NONBLOCK the open of a pipe waits for whoever writes into it.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb", buffering=0) as file:
         kind = os.fstat(descriptor).st_mode
         # Again, as the name may lead elsewhere by now.
-        _refuse_others(path, kind)
+        _refuse_others(name, kind)
         if stat.S_ISFIFO(kind):
-            return _piped(path, descriptor, most, patience)
-        return read_stream(file, str(path), most=most)
+            return _piped(name, descriptor, most, patience)
+        return read_stream(file, name, most=most)
 
 
-def _refuse_others(path: Path, kind: int) -> None:
+def _refuse_others(path: str, kind: int) -> None:
     if stat.S_ISDIR(kind):
         raise WorkspaceError(f"{path}: is a directory, not a file")
     if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
@@ -70,7 +70,7 @@ def read_stream(
 
 
 def _piped(
-    path: Path,
+    path: str,
     descriptor: int,
     most: int,
     patience: float,
@@ -94,7 +94,7 @@ def _piped(
             begun = True
             content += part
             if len(content) > most:
-                raise WorkspaceError(_too_large(str(path), most))
+                raise WorkspaceError(_too_large(path, most))
             continue
         # Milliseconds, and never a negative number, which means for ever.
         found = poll.poll(max(ends - time.monotonic(), 0) * 1000)

@@ -78,6 +78,8 @@ CALLS: Mapping[str, Call] = {
                 "krm_windows.preview",
                 "krm_windows.render",
                 "krm_windows.status",
+                "pathlib",
+                "pkgutil",
                 "shutil",
                 "subprocess",
             }
