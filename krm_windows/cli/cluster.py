@@ -62,7 +62,7 @@ def _given(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ClusterState:
     """What a cluster was found to be at a UTC instant.
 
     There is no report where the policy is wrong. `things` are the objects that were read.
@@ -92,7 +92,7 @@ class Asked:
         source = Source(inputs.policy(arguments.policy), previews.resources(arguments))
         return cls(source, arguments)
 
-    def judged(self) -> Answer:
+    def judged(self) -> ClusterState:
         """Ask, and judge what is answered, at an instant."""
         loaded, choice = self.source.load(), Choice(self.arguments.cluster)
         # Exactly one: without `--all-clusters` a choice is a single cluster, or none (None).
@@ -100,7 +100,7 @@ class Asked:
         policy, faults = loaded.for_cluster(cluster)
         # Nobody asks a cluster about a policy that cannot be loaded.
         if policy is None:
-            return Answer(times.now(), self._located(faults))
+            return ClusterState(times.now(), self._located(faults))
         things = self._things(policy)
         at = self._at(zones.zone(policy.spec.time_zone))
         # Only objects that a plan looks into (timeouts, say) are read as if they were resources.
@@ -111,9 +111,9 @@ class Asked:
         ]
         versions, results = Source(self.source.config, items).versions(choice)
         if not versions:
-            return Answer(at, self._located(results))
+            return ClusterState(at, self._located(results))
         found = self._report(versions[0], things, at)
-        return Answer(at, self._located(results), found, things)
+        return ClusterState(at, self._located(results), found, things)
 
     def _located(self, results: Iterable[Result]) -> list[Result]:
         """Return results with the line of the policy's file that each is about."""

@@ -12,7 +12,7 @@ from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.history import simulation_records, simulation_text
 from krm_windows.history.changes import changes
-from krm_windows.history.simulation import Change, Simulation, simulate
+from krm_windows.history.simulation import CommittedChange, Simulation, simulate
 from krm_windows.inventory import file_of
 from krm_windows.krm import InputError
 from krm_windows.preview.calendar import named
@@ -114,7 +114,7 @@ def _simulations(
             show,
         )
         # Read once, and replayed against each policy.
-        found: list[Change] = list(coming)
+        found: list[CommittedChange] = list(coming)
     # Zeros would look like an answer where a name is mistyped.
     if arguments.paths and not found:
         output.log("--paths: no commit in this period changes such a path")

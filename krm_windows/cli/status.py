@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from krm_windows.cli import cluster, output, previews, report
 from krm_windows.cli.arguments import output_format
-from krm_windows.cli.cluster import Answer, Asked
+from krm_windows.cli.cluster import Asked, ClusterState
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
 from krm_windows.status import records, text
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.of(failed=not found.report.as_desired)
 
 
-def _found(asked: Asked, answer: Answer) -> _Shown | None:
+def _found(asked: Asked, answer: ClusterState) -> _Shown | None:
     """Return what is to be printed, None where the policy is wrong."""
     if answer.report is None:
         return None

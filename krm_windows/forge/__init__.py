@@ -4,16 +4,25 @@ The extra `forge`: nothing else in the package loads it.
 """
 
 from krm_windows.forge.errors import ConflictError, ForgeError, RefusedError
-from krm_windows.forge.model import Change, Forge, Group, Method, Progress, Readiness, State, Status
+from krm_windows.forge.model import (
+    Forge,
+    Group,
+    Method,
+    Progress,
+    PullRequest,
+    Readiness,
+    State,
+    Status,
+)
 
 __all__ = [
-    "Change",
     "ConflictError",
     "Forge",
     "ForgeError",
     "Group",
     "Method",
     "Progress",
+    "PullRequest",
     "Readiness",
     "RefusedError",
     "State",

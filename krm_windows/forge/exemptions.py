@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from krm_windows.forge.errors import ForgeError
-from krm_windows.forge.model import Change, Forge
+from krm_windows.forge.model import Forge, PullRequest
 from krm_windows.patterns import glob
 
 LABEL = "window:exempt"
@@ -17,7 +17,7 @@ _MOST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Exemption:
     """Whether a change is exempt, and by whom and why, or why not."""
 
     granted: bool
@@ -31,7 +31,7 @@ class Exemptions:
     logins: frozenset[str] = frozenset()
     file: str = ""
 
-    def answer(self, forge: Forge, change: Change, files: Collection[str] | None) -> Answer:
+    def answer(self, forge: Forge, change: PullRequest, files: Collection[str] | None) -> Exemption:
         """Say whether a change of some files that are gated is exempt; raises ForgeError.
 
         None where not all files are known.
@@ -40,18 +40,19 @@ class Exemptions:
         who = ", ".join(sorted(setters)) or "nobody known"
         by = self._allowed(forge, change, setters, files)
         if by is None:
-            return Answer(granted=False, words=f"{LABEL} was set by {who}, who is not allowed to")
+            words = f"{LABEL} was set by {who}, who is not allowed to"
+            return Exemption(granted=False, words=words)
         reason = _REASON.search(change.text)
         if reason is None:
             words = f"{LABEL} needs a line `Window-Exempt: reason` in the description"
-            return Answer(granted=False, words=words)
+            return Exemption(granted=False, words=words)
         said = reason[1].rstrip()[:_MOST_REASON]
-        return Answer(granted=True, words=f"exempt by {who}{by}: {said}")
+        return Exemption(granted=True, words=f"exempt by {who}{by}: {said}")
 
     def _allowed(
         self,
         forge: Forge,
-        change: Change,
+        change: PullRequest,
         setters: frozenset[str],
         files: Collection[str] | None,
     ) -> str | None:

@@ -12,7 +12,7 @@ from multiprocessing.pool import ThreadPool
 from krm_windows import escape
 from krm_windows.forge.errors import ForgeError
 from krm_windows.forge.exemptions import LABEL, Exemptions
-from krm_windows.forge.model import Change, Files, Forge, Group, Head, State, Status
+from krm_windows.forge.model import Files, Forge, Group, Head, PullRequest, State, Status
 from krm_windows.forge.policies import Policy, Verdict, conclude, decide, judge
 
 # Of a description: GitHub refuses a longer one.
@@ -26,7 +26,7 @@ class Outcome:
     `is_new` where that was not said before.
     """
 
-    change: Change
+    change: PullRequest
     verdict: Verdict | None
     is_new: bool = False
     error: ForgeError | None = None
@@ -61,7 +61,7 @@ class MergeGate:
         does not keep the others from their status.
         """
         branches = self._branches()
-        heads: dict[str, list[Change]] = {}
+        heads: dict[str, list[PullRequest]] = {}
         for change in self.changes(branches):
             heads.setdefault(change.sha, []).append(change)
         # Threads that do not outlive the process, whatever a request waits for when it is ended.
@@ -73,7 +73,7 @@ class MergeGate:
             yield from pool.imap(partial(self._judge_group, now), groups)
         self._forget(heads, groups)
 
-    def _forget(self, heads: Mapping[str, Sequence[Change]], groups: Sequence[Group]) -> None:
+    def _forget(self, heads: Mapping[str, Sequence[PullRequest]], groups: Sequence[Group]) -> None:
         """Keep only what is known of commits that were met: others are asked for no more."""
         shas = set(heads)
         shas.update(group.sha for group in groups)
@@ -85,7 +85,7 @@ class MergeGate:
         for head in self._files.keys() - kept:
             del self._files[head]
 
-    def changes(self, branches: frozenset[str] = frozenset()) -> Iterator[Change]:
+    def changes(self, branches: frozenset[str] = frozenset()) -> Iterator[PullRequest]:
         """Yield the open changes that are to be merged into a branch that counts.
 
         A status is that of a commit: one for a change into a branch that anybody may make would
@@ -102,7 +102,7 @@ class MergeGate:
     def _judge(
         self,
         now: Callable[[], datetime],
-        changes: Sequence[Change],
+        changes: Sequence[PullRequest],
     ) -> list[Outcome]:
         """Say of the one head of some changes what holds for all of them.
 
@@ -118,7 +118,7 @@ class MergeGate:
             return [Outcome(change, None, error=error) for change in changes]
         return [Outcome(change, verdict, is_new) for change in changes]
 
-    def _strictest(self, changes: Sequence[Change], at: datetime) -> Verdict:
+    def _strictest(self, changes: Sequence[PullRequest], at: datetime) -> Verdict:
         """Return what is said of the first change that may not land, or else of the last."""
         for change in changes:
             verdict = self.decide(change, at)
@@ -140,7 +140,7 @@ class MergeGate:
     def answer(
         self,
         sha: str,
-        change: Change | None,
+        change: PullRequest | None,
         files: Files,
         at: datetime,
     ) -> tuple[Verdict, bool]:
@@ -168,11 +168,11 @@ class MergeGate:
                 edges.append(until)
         return min(edges, default=None)
 
-    def is_scheduled(self, change: Change) -> bool:
+    def is_scheduled(self, change: PullRequest) -> bool:
         """Whether a change has the label of a policy: somebody wants it in its window."""
         return any(policy.label in change.labels for policy in self.policies)
 
-    def decide(self, change: Change, at: datetime) -> Verdict:
+    def decide(self, change: PullRequest, at: datetime) -> Verdict:
         """Say whether a change may land at an instant; raises ForgeError."""
         # Where all are open it may land whatever it changes, and a request is saved.
         verdict = conclude(decide(self.policies, at))
@@ -193,7 +193,7 @@ class MergeGate:
     def _decide_files(
         self,
         files: Files,
-        change: Change,
+        change: PullRequest,
         at: datetime,
     ) -> Verdict:
         """Say whether a change of some files may land at an instant, or is exempt."""
@@ -202,7 +202,7 @@ class MergeGate:
             return verdict
         return self._exempted(change, files, verdict, at)
 
-    def _changed(self, change: Change) -> Files:
+    def _changed(self, change: PullRequest) -> Files:
         head = change.head
         if head not in self._files:
             self._files[head] = self.forge.changed_files(change)
@@ -210,7 +210,7 @@ class MergeGate:
 
     def _exempted(
         self,
-        change: Change,
+        change: PullRequest,
         files: Files,
         verdict: Verdict,
         at: datetime,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from krm_windows.forge import http
 from krm_windows.forge.http import Record
-from krm_windows.forge.model import Change, Method, Progress, Readiness, Status
+from krm_windows.forge.model import Method, Progress, PullRequest, Readiness, Status
 from krm_windows.forge.pulls import Pulls
 
 
@@ -25,7 +25,7 @@ class Gitea(Pulls):
         state = http.text(entry, "status")
         return super().status({**entry, "state": state})
 
-    def label_setters(self, change: Change, label: str) -> frozenset[str]:
+    def label_setters(self, change: PullRequest, label: str) -> frozenset[str]:
         """Return who has set a label last (GET …/issues/{index}/timeline)."""
         events = self.listed(f"issues/{change.number}/timeline")
         # The body of such an entry is 1 where a label was set, and empty where it was removed.
@@ -48,7 +48,7 @@ class Gitea(Pulls):
         """The word for a review that approves."""
         return "APPROVED"
 
-    def merge(self, change: Change, method: Method | None = None) -> None:
+    def merge(self, change: PullRequest, method: Method | None = None) -> None:
         """Merge a pull request (POST …/pulls/{index}/merge); with another head it is 409."""
         path = f"{self.root}/pulls/{change.number}/merge"
         # Never with `force_merge`, by which an administrator passes over the branch's rules.

@@ -7,11 +7,11 @@ from urllib.parse import quote
 from krm_windows.forge import http, queue
 from krm_windows.forge.http import Record
 from krm_windows.forge.model import (
-    Change,
     Files,
     Group,
     Method,
     Progress,
+    PullRequest,
     Readiness,
     State,
     present,
@@ -45,7 +45,7 @@ _STATES = {
 class GitHub(Pulls):
     """A repository on GitHub."""
 
-    def label_setters(self, change: Change, label: str) -> frozenset[str]:
+    def label_setters(self, change: PullRequest, label: str) -> frozenset[str]:
         """Return who has set a label last (GET …/issues/{number}/events)."""
         events = self.listed(f"issues/{change.number}/events")
         added = (each for each in events if http.text(each, "event") == "labeled")
@@ -99,7 +99,7 @@ class GitHub(Pulls):
         other = Readiness(Progress.UNKNOWN, f"GitHub reports {state or 'no state'}")
         return _STATES.get(state, other)
 
-    def merge(self, change: Change, method: Method | None = None) -> None:
+    def merge(self, change: PullRequest, method: Method | None = None) -> None:
         """Merge a pull request (PUT …/pulls/{number}/merge); with another head it is 409."""
         path = f"{self.root}/pulls/{change.number}/merge"
         content: Record = {"sha": change.sha}

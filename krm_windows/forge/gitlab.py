@@ -8,11 +8,11 @@ from krm_windows.forge import http
 from krm_windows.forge.errors import AbsentError, ConflictError
 from krm_windows.forge.http import Client, Record
 from krm_windows.forge.model import (
-    Change,
     Files,
     Group,
     Method,
     Progress,
+    PullRequest,
     Readiness,
     State,
     Status,
@@ -73,7 +73,7 @@ class GitLab:
         # Its whole path stands for its number: `group%2Fname`.
         return f"projects/{quote(self.repository, safe='')}"
 
-    def open_changes(self) -> Iterator[Change]:
+    def open_changes(self) -> Iterator[PullRequest]:
         """Yield the open merge requests, the oldest first."""
         order = {"state": "opened", "order_by": "created_at", "sort": "asc"}
         return once_each(map(_change, self._listed("merge_requests", **order)))
@@ -82,11 +82,11 @@ class GitLab:
         """Return the default branch (GET …/projects/{id})."""
         return http.text(http.record(self.client.get(self._root)), "default_branch")
 
-    def change(self, number: int) -> Change:
+    def change(self, number: int) -> PullRequest:
         """Read one merge request anew."""
         return _change(http.record(self.client.get(f"{self._root}/merge_requests/{number}")))
 
-    def changed_files(self, change: Change) -> Files:
+    def changed_files(self, change: PullRequest) -> Files:
         """Return the paths that it changes (GET …/merge_requests/{iid}/diffs)."""
         found = set()
         for each in self._listed(f"merge_requests/{change.number}/diffs"):
@@ -115,7 +115,7 @@ class GitLab:
         """Return that nothing is known."""
         return None
 
-    def label_setters(self, change: Change, label: str) -> frozenset[str]:
+    def label_setters(self, change: PullRequest, label: str) -> frozenset[str]:
         """Return who has set a label last (GET …/resource_label_events)."""
         events = self._listed(f"merge_requests/{change.number}/resource_label_events")
         added = (each for each in events if http.text(each, "action") == "add")
@@ -152,7 +152,7 @@ class GitLab:
             if not error.reason.startswith("Cannot transition status"):
                 raise
 
-    def readiness(self, change: Change, ours: str) -> Readiness:  # noqa: ARG002 - see below
+    def readiness(self, change: PullRequest, ours: str) -> Readiness:  # noqa: ARG002 - see below
         """Say whether a merge request can be merged now, by `detailed_merge_status`.
 
         The status that is ours is a job of the pipeline, which waits for it as for any other.
@@ -177,7 +177,7 @@ class GitLab:
         other = Readiness(Progress.BLOCKED, f"GitLab reports {found or 'no state'}")
         return _DETAILS.get(found, other)
 
-    def merge(self, change: Change, method: Method | None = None) -> None:
+    def merge(self, change: PullRequest, method: Method | None = None) -> None:
         """Merge a merge request (PUT …/merge); with another head it is 409."""
         path = f"{self._root}/merge_requests/{change.number}/merge"
         content: Record = {"sha": change.sha}
@@ -186,7 +186,7 @@ class GitLab:
             content["squash"] = method is Method.SQUASH
         self.client.send("PUT", path, content, again=False)
 
-    def approve(self, change: Change, words: str) -> bool:  # noqa: ARG002 - GitLab takes none
+    def approve(self, change: PullRequest, words: str) -> bool:  # noqa: ARG002 - GitLab takes none
         """Approve a merge request at a commit (POST …/approve)."""
         path = f"{self._root}/merge_requests/{change.number}"
         # Again it would be 401, as if the token did not have the right.
@@ -200,12 +200,12 @@ class GitLab:
         return self.client.pages(f"{self._root}/{path}", **query, per_page=_ENTRIES)
 
 
-def _change(entry: Record) -> Change:
+def _change(entry: Record) -> PullRequest:
     labels = entry.get("labels")
     named = []
     if isinstance(labels, list):
         named = [each for each in labels if isinstance(each, str)]
-    return Change(
+    return PullRequest(
         number=http.number(entry, "iid"),
         sha=http.text(entry, "sha"),
         title=http.text(entry, "title"),

@@ -51,7 +51,7 @@ _CONFLICTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """What came back: a status from 200 to 499, and the value of its JSON."""
 
     status: int
@@ -109,7 +109,7 @@ class Client:
                 return
         raise ForgeError(f"GET {path}: more than {_MOST_PAGES} pages")
 
-    def send(self, method: str, path: str, content: Record, *, again: bool = True) -> Answer:
+    def send(self, method: str, path: str, content: Record, *, again: bool = True) -> Response:
         """Send a value; `again` says that twice does no harm.
 
         Raises ConflictError where the state of the forge does not allow it.
@@ -118,7 +118,7 @@ class Client:
 
     def _asked(
         self, method: str, path: str, content: Record | None = None, *, again: bool = True
-    ) -> Answer:
+    ) -> Response:
         """Ask until there is an answer that counts."""
         what = f"{method} {_plain(path)}"
         problem = ""
@@ -164,7 +164,7 @@ class Client:
                 self.sleep(max(asked, 0.0))
                 self._waits += 1
 
-    def _once(self, method: str, path: str, content: Record | None) -> Answer:
+    def _once(self, method: str, path: str, content: Record | None) -> Response:
         headers = {
             self.header: self.token,
             "Accept": "application/json",
@@ -189,9 +189,9 @@ class Client:
         except UnfitError as error:
             raise ForgeError(f"{method} {_plain(path)}: {error}") from None
         known = {name.lower(): value for name, value in response.headers.items()}
-        return Answer(response.status, known, parsed(text))
+        return Response(response.status, known, parsed(text))
 
-    def _asked_pause(self, answer: Answer) -> float | None:
+    def _asked_pause(self, answer: Response) -> float | None:
         """Return for how many seconds a forge asks not to be asked; None where it does not say."""
         after = answer.headers.get("retry-after", "")
         if after.isascii() and after.isdecimal():
@@ -211,7 +211,7 @@ class Client:
                 return float(reset[:12]) - self.now().timestamp()
         return None
 
-    def _judged(self, method: str, path: str, answer: Answer) -> Answer:
+    def _judged(self, method: str, path: str, answer: Response) -> Response:
         """Give back an answer that is fine; raises a ForgeError for any other."""
         if HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
             return answer
@@ -332,7 +332,7 @@ def number(value: Record, name: str) -> int:
     return found
 
 
-def _may_pass(answer: Answer) -> bool:
+def _may_pass(answer: Response) -> bool:
     """Whether the same request may succeed a while later."""
     if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
         return True
@@ -344,7 +344,7 @@ def _may_pass(answer: Answer) -> bool:
     return "retry-after" in answer.headers or _is_used_up(answer)
 
 
-def _is_used_up(answer: Answer) -> bool:
+def _is_used_up(answer: Response) -> bool:
     # GitHub's name, and that of GitLab and Gitea.
     names = ("x-ratelimit-remaining", "ratelimit-remaining")
     return "0" in [answer.headers.get(name) for name in names]

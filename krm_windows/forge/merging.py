@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from krm_windows.forge.errors import ConflictError, ForgeError, RefusedError
 from krm_windows.forge.gate import MergeGate
-from krm_windows.forge.model import Change, Method, Progress, Readiness, moved
+from krm_windows.forge.model import Method, Progress, PullRequest, Readiness, moved
 from krm_windows.forge.policies import Verdict
 
 _POLL = timedelta(seconds=15)
@@ -31,7 +31,7 @@ class Result(Enum):
 class Landing:
     """What came of a change, and why; `is_new` where that was not said before."""
 
-    change: Change
+    change: PullRequest
     result: Result
     words: str
     is_new: bool = True
@@ -69,7 +69,7 @@ class Merger:
         """
         # The list is read before the first merge, as a merge moves what a page has.
         changes = [each for each in self.gate.changes() if self.gate.is_scheduled(each)]
-        failed: Change | None = None
+        failed: PullRequest | None = None
         said: dict[str, Landing] = {}
         for change in changes:
             # What comes behind may need it, as its author has put it behind.
@@ -84,7 +84,7 @@ class Merger:
             yield replace(landing, is_new=self._said.get(change.sha) != landing)
         self._said = said
 
-    def _landing(self, change: Change) -> Landing:
+    def _landing(self, change: PullRequest) -> Landing:
         # Whatever is wrong with one change is its answer; what is wrong with the list is not.
         try:
             return self._land(change)
@@ -95,14 +95,14 @@ class Merger:
         except ForgeError as error:
             return Landing(change, Result.FAILED, f"{error}")
 
-    def _refusal(self, change: Change, error: ConflictError) -> str:
+    def _refusal(self, change: PullRequest, error: ConflictError) -> str:
         """Say why the forge has refused: somebody's push is the reason, if there was one."""
         sha = self.gate.forge.change(change.number).sha
         if sha != change.sha:
             return moved(sha).words
         return str(error)
 
-    def _land(self, change: Change) -> Landing:
+    def _land(self, change: PullRequest) -> Landing:
         """Wait for the checks of a change as long as its window is open, and merge it."""
         waiting = _Waiting(self.now())
         while True:
@@ -111,7 +111,7 @@ class Merger:
                 return landing
             self._rest()
 
-    def _step(self, change: Change, waiting: _Waiting) -> Landing | None:
+    def _step(self, change: PullRequest, waiting: _Waiting) -> Landing | None:
         """Do what can be done with a change now; None where a while later there may be more."""
         verdict = self.gate.decide(change, self.now())
         if not verdict.may_land:
@@ -130,7 +130,7 @@ class Merger:
 
     def _unready(
         self,
-        change: Change,
+        change: PullRequest,
         readiness: Readiness,
         waiting: _Waiting,
     ) -> Landing | None:
@@ -143,7 +143,7 @@ class Merger:
             return Landing(change, Result.WAITS, readiness.words)
         return None
 
-    def _wait(self, change: Change, verdict: Verdict) -> Landing:
+    def _wait(self, change: PullRequest, verdict: Verdict) -> Landing:
         """Leave a change to the next window, with a status that says so."""
         # Whoever pushes to a change that is to be merged has to know that it is not.
         if verdict.stale:
@@ -172,7 +172,7 @@ class Merger:
             length = min(length, edge - at)
         self.sleep(length.total_seconds())
 
-    def _merge(self, change: Change) -> Landing:
+    def _merge(self, change: PullRequest) -> Landing:
         """Merge a change at the commit that was judged."""
         # What was asked in between took time, in which the window may have closed.
         verdict = self.gate.decide(change, self.now())
@@ -191,7 +191,7 @@ class Merger:
                 raise
         return Landing(change, Result.MERGED, verdict.words)
 
-    def _approve(self, change: Change, words: str) -> Landing:
+    def _approve(self, change: PullRequest, words: str) -> Landing:
         """Approve a change at the commit that was judged, once."""
         if self.gate.dry_run:
             return Landing(change, Result.READY, words)

@@ -50,7 +50,7 @@ class Readiness:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PullRequest:
     """An open pull request, or merge request.
 
     `number` is unique in its repository, `sha` the commit at its head when it was read, and
@@ -77,7 +77,7 @@ def present(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name for name in names if name)
 
 
-def once_each(changes: Iterable[Change]) -> Iterator[Change]:
+def once_each(changes: Iterable[PullRequest]) -> Iterator[PullRequest]:
     """Yield changes, each once.
 
     A list moves on while its pages are read: where a change is closed meanwhile, another comes on
@@ -102,9 +102,9 @@ class Group:
     branch: str
     number: int
 
-    def change(self) -> Change:
+    def change(self) -> PullRequest:
         """Return what is known of the change without asking for it."""
-        return Change(self.number, self.sha, "", "", "", frozenset(), "", self.branch)
+        return PullRequest(self.number, self.sha, "", "", "", frozenset(), "", self.branch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +120,16 @@ class Status:
 class Forge(Protocol):
     """A repository on a forge. Every method raises ForgeError."""
 
-    def open_changes(self) -> Iterator[Change]:
+    def open_changes(self) -> Iterator[PullRequest]:
         """Yield the open changes, each once, the oldest first."""
 
     def default_branch(self) -> str:
         """Return the branch that changes are merged into, unless they say another."""
 
-    def change(self, number: int) -> Change:
+    def change(self, number: int) -> PullRequest:
         """Read one change anew."""
 
-    def changed_files(self, change: Change) -> Files:
+    def changed_files(self, change: PullRequest) -> Files:
         """Return the paths that it changes, those that it renames under both names.
 
         None where the forge does not list them all.
@@ -144,7 +144,7 @@ class Forge(Protocol):
     def file(self, path: str, branch: str) -> bytes | None:
         """Return what a file holds at the tip of a branch, None where there is none."""
 
-    def label_setters(self, change: Change, label: str) -> frozenset[str]:
+    def label_setters(self, change: PullRequest, label: str) -> frozenset[str]:
         """Return who has set a label that the change has now: the last one to do so."""
 
     def statuses(self, sha: str) -> dict[str, Status]:
@@ -153,17 +153,17 @@ class Forge(Protocol):
     def set_status(self, sha: str, status: Status) -> None:
         """Say something of a commit."""
 
-    def readiness(self, change: Change, ours: str) -> Readiness:
+    def readiness(self, change: PullRequest, ours: str) -> Readiness:
         """Say whether a change can be merged now; `ours` is the status that does not count."""
 
-    def merge(self, change: Change, method: Method | None = None) -> None:
+    def merge(self, change: PullRequest, method: Method | None = None) -> None:
         """Merge a change if its head is still the one that was read.
 
         None is the method that the forge takes itself. Raises ConflictError where the head has
         moved, or where the forge does not let it be merged.
         """
 
-    def approve(self, change: Change, words: str) -> bool:
+    def approve(self, change: PullRequest, words: str) -> bool:
         """Approve a change at the commit that was read; return False where it is approved there.
 
         Raises ConflictError where the forge does not let it be approved.

@@ -9,10 +9,10 @@ from krm_windows.forge import http
 from krm_windows.forge.errors import AbsentError
 from krm_windows.forge.http import Client, Record
 from krm_windows.forge.model import (
-    Change,
     Files,
     Group,
     Progress,
+    PullRequest,
     Readiness,
     State,
     Status,
@@ -46,7 +46,7 @@ class Pulls(ABC):
         """Yield the entries of a list below the repository."""
         return self.client.pages(f"{self.root}/{path}", **query, **{self.page: self.entries})
 
-    def open_changes(self) -> Iterator[Change]:
+    def open_changes(self) -> Iterator[PullRequest]:
         """Yield the open pull requests, the oldest first."""
         return once_each(map(_change, self.listed("pulls", **self.order)))
 
@@ -59,11 +59,11 @@ class Pulls(ABC):
         """Return the default branch (GET …/repos/{owner}/{name})."""
         return http.text(http.record(self.client.get(self.root)), "default_branch")
 
-    def change(self, number: int) -> Change:
+    def change(self, number: int) -> PullRequest:
         """Read one pull request anew."""
         return _change(http.record(self.client.get(f"{self.root}/pulls/{number}")))
 
-    def changed_files(self, change: Change) -> Files:
+    def changed_files(self, change: PullRequest) -> Files:
         """Return the paths that it changes."""
         found = set()
         count = 0
@@ -127,7 +127,7 @@ class Pulls(ABC):
             content["target_url"] = status.link
         self.client.send("POST", f"{self.root}/statuses/{quote(sha, safe='')}", content)
 
-    def readiness(self, change: Change, ours: str) -> Readiness:
+    def readiness(self, change: PullRequest, ours: str) -> Readiness:
         """Say whether a pull request can be merged now (GET …/pulls/{number})."""
         # The list of open ones has neither `merged` nor what says whether it can be merged.
         entry = http.record(self.client.get(f"{self.root}/pulls/{change.number}"))
@@ -160,7 +160,7 @@ class Pulls(ABC):
     def mergeable(self, entry: Record, checks: Readiness) -> Readiness:
         """Say whether an open pull request can be merged, as the forge shows it."""
 
-    def approve(self, change: Change, words: str) -> bool:
+    def approve(self, change: PullRequest, words: str) -> bool:
         """Approve a pull request at a commit (POST …/pulls/{number}/reviews)."""
         path = f"pulls/{change.number}/reviews"
         # A second review would be news for everybody who reads along.
@@ -179,12 +179,12 @@ class Pulls(ABC):
         return "APPROVE"
 
 
-def _change(entry: Record) -> Change:
+def _change(entry: Record) -> PullRequest:
     labels = entry.get("labels")
     named = []
     if isinstance(labels, list):
         named = [http.text(http.record(each), "name") for each in labels]
-    return Change(
+    return PullRequest(
         number=http.number(entry, "number"),
         sha=http.text(entry, "head", "sha"),
         title=http.text(entry, "title"),

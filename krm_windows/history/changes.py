@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import divide
-from krm_windows.history.simulation import Change, instant
+from krm_windows.history.simulation import CommittedChange, instant
 from krm_windows.krm import InputError, KubeObject, documents, heading
 from krm_windows.patterns import glob
 from krm_windows.system.git_history import Changed, Commit, History
@@ -29,7 +29,7 @@ def changes(
     globs: Sequence[str],
     classes: Spec | None,
     report: Progress,
-) -> Iterator[Change]:
+) -> Iterator[CommittedChange]:
     """Yield the changes whose seconds since 1970 are `within` what is asked for, the oldest first.
 
     With globs only those that change such a path, or what is below it; `*` matches any characters,
@@ -63,16 +63,16 @@ def _touching(steps: Iterable[_Step], globs: Sequence[str]) -> Iterator[_Step]:
             yield commit, found
 
 
-def _plain(commits: Iterable[Commit]) -> Iterator[Change]:
+def _plain(commits: Iterable[Commit]) -> Iterator[CommittedChange]:
     for commit in commits:
         yield from _change(commit, ())
 
 
-def _change(commit: Commit, classes: tuple[str, ...]) -> Iterator[Change]:
+def _change(commit: Commit, classes: tuple[str, ...]) -> Iterator[CommittedChange]:
     at = instant(commit.committed)
     # A time that no date has is in no period.
     if at is not None:
-        yield Change(
+        yield CommittedChange(
             commit=commit.name,
             at=at,
             author=commit.author,
@@ -185,7 +185,7 @@ def _classified(
     history: History,
     steps: Sequence[_Step],
     classes: Classes,
-) -> Iterator[Change]:
+) -> Iterator[CommittedChange]:
     """Yield the changes of some commits with the classes of the objects that they changed."""
     blobs: set[str] = set()
     for _, changed in steps:

@@ -29,7 +29,7 @@ _BY_WEEKS = 92
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CommittedChange:
     """A commit as it was offered at a UTC instant; `classes` are those of what it changed."""
 
     commit: str
@@ -43,7 +43,7 @@ class Change:
 class Wait:
     """A change that waits, until the UTC instant `opens`; None where that is too far away."""
 
-    change: Change
+    change: CommittedChange
     opens: datetime | None
 
     @property
@@ -55,7 +55,7 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Breakdown:
     """Some of the changes: those of a week, a month or a class, and the waits among them."""
 
     title: str
@@ -85,7 +85,7 @@ class Simulation:
     timetable: Timetable
     begins: datetime
     ends: datetime
-    changes: tuple[Change, ...]
+    changes: tuple[CommittedChange, ...]
     waits: tuple[Wait, ...]
     skewed: int = 0
 
@@ -149,12 +149,12 @@ class Simulation:
         return [(opens, tuple(found[opens])) for opens in by_size]
 
     @cached_property
-    def weeks(self) -> list[Part]:
+    def weeks(self) -> list[Breakdown]:
         """The weeks of the policy's clock, each titled with its Monday."""
         return self._by(_monday)
 
     @cached_property
-    def worst_week(self) -> Part | None:
+    def worst_week(self) -> Breakdown | None:
         """The week in which most changes waited; of those, the longest together, the earliest."""
         if not self.waits:
             return None
@@ -162,7 +162,7 @@ class Simulation:
         return max(self.weeks, key=lambda week: (week.waited, week.total))
 
     @cached_property
-    def parts(self) -> tuple[str, list[Part]]:
+    def parts(self) -> tuple[str, list[Breakdown]]:
         """What the period is told by, `week` or `month`, and those, the empty ones too."""
         # Thirteen weeks at most: as many lines as a year has months.
         if self.ends - self.begins <= _BY_WEEKS * _DAY:
@@ -171,7 +171,7 @@ class Simulation:
         return "month", months
 
     @cached_property
-    def classes(self) -> list[Part]:
+    def classes(self) -> list[Breakdown]:
         """The change classes by name; a change of two classes is in both."""
         numbers: Counter[str] = Counter()
         for change in self.changes:
@@ -179,10 +179,10 @@ class Simulation:
         found = []
         for name in sorted(numbers):
             waits = tuple(wait for wait in self.waits if name in wait.change.classes)
-            found.append(Part(name, numbers[name], waits))
+            found.append(Breakdown(name, numbers[name], waits))
         return found
 
-    def _by(self, begins: Begins, title: str = "%Y-%m-%d") -> list[Part]:
+    def _by(self, begins: Begins, title: str = "%Y-%m-%d") -> list[Breakdown]:
         """Divide by the first days of weeks or months."""
         zone = self.zone
         # One after the other, so that those without a change are there, too.
@@ -203,7 +203,7 @@ class Simulation:
         found = []
         for first, number in numbers.items():
             name = f"{first:{title}}"
-            found.append(Part(name, number, tuple(waits.get(first, ()))))
+            found.append(Breakdown(name, number, tuple(waits.get(first, ()))))
         return found
 
 
@@ -218,7 +218,7 @@ def _first_of_month(day: date) -> date:
 
 def simulate(
     timetable: Timetable,
-    changes: Iterable[Change],
+    changes: Iterable[CommittedChange],
     begins: datetime,
     ends: datetime,
     name: str,
@@ -228,7 +228,7 @@ def simulate(
     The oldest comes first. The name is that of the policy, unless another one is given. Raises
     `LookupError` without the rules of the policy's zone.
     """
-    within: list[Change] = []
+    within: list[CommittedChange] = []
     skewed = 0
     last: datetime | None = None
     for change in changes:
@@ -254,7 +254,7 @@ def simulate(
 
 def _waits(
     timetable: Timetable,
-    changes: Sequence[Change],
+    changes: Sequence[CommittedChange],
     begins: datetime,
     ends: datetime,
 ) -> Iterator[Wait]:

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from krm_windows.history import simulation_text
-from krm_windows.history.simulation import Part, Simulation, Wait
+from krm_windows.history.simulation import Breakdown, Simulation, Wait
 from krm_windows.preview.clock import stamp, stamp_or_none
 from krm_windows.preview.records import Record
 
@@ -54,7 +54,7 @@ def simulation(of: Simulation) -> Record:
     }
 
 
-def _part(part: Part, key: str) -> Record:
+def _part(part: Breakdown, key: str) -> Record:
     return {
         key: part.title,
         "changes": part.changes,

@@ -6,7 +6,7 @@ from datetime import datetime, time, timedelta
 from typing import TypeAlias
 
 from krm_windows.escape import cut, word
-from krm_windows.history.simulation import Part, Simulation, Wait
+from krm_windows.history.simulation import Breakdown, Simulation, Wait
 from krm_windows.preview.clock import shown
 from krm_windows.preview.text import span
 
@@ -165,7 +165,7 @@ def _at_once(simulation: Simulation) -> str:
     return str(number)
 
 
-def _week(write: Callable[[Part], str]) -> Callable[[Simulation], str]:
+def _week(write: Callable[[Breakdown], str]) -> Callable[[Simulation], str]:
     """Return what writes a figure of the worst week."""
 
     def written(simulation: Simulation) -> str:

@@ -20,7 +20,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ObjectChange:
     """An object that changes; `fields` are the paths that differ, and no value of them.
 
     A value may be a secret, or of any length.
@@ -42,7 +42,7 @@ class Between:
 
     commits: tuple["Commit", ...] = ()
     reverted: tuple["Commit", ...] = ()
-    objects: tuple[Change, ...] | None = None
+    objects: tuple[ObjectChange, ...] | None = None
     images: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
 

@@ -8,7 +8,7 @@ from krm_windows.flux.model import Identity
 from krm_windows.gateable import HELM
 from krm_windows.inventory import ORIGIN
 from krm_windows.krm import InputError, Value, value
-from krm_windows.pending.between import Change, Kind
+from krm_windows.pending.between import Kind, ObjectChange
 
 Objects = Mapping[Identity, Object]
 Pairs = list[tuple[str, Value, Value]]
@@ -22,7 +22,7 @@ _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,511}")
 _DEEPEST = 100
 
 
-def compare(before: Objects, after: Objects) -> tuple[Change, ...]:
+def compare(before: Objects, after: Objects) -> tuple[ObjectChange, ...]:
     """Return what changes, in the order of kinds and names."""
     every = before.keys() | after.keys()
     found = []
@@ -34,16 +34,16 @@ def compare(before: Objects, after: Objects) -> tuple[Change, ...]:
     return tuple(found)
 
 
-def _change(old: Object | None, new: Object | None) -> Change | None:
+def _change(old: Object | None, new: Object | None) -> ObjectChange | None:
     """Return how an object changes, None where both are alike."""
     if new is None:
-        return Change(Kind.REMOVED, str(old))
+        return ObjectChange(Kind.REMOVED, str(old))
     if old is None:
-        return Change(Kind.ADDED, str(new))
+        return ObjectChange(Kind.ADDED, str(new))
     fields = tuple(_fields(old, new))
     if not fields:
         return None
-    return Change(Kind.CHANGED, str(new), fields)
+    return ObjectChange(Kind.CHANGED, str(new), fields)
 
 
 def images(objects: Iterable[Object]) -> set[str]:

@@ -2,13 +2,14 @@
 
 from datetime import datetime, tzinfo
 
-from krm_windows.pending.between import Between, Change
+from krm_windows.pending.between import Between, ObjectChange
 from krm_windows.pending.offers import Waits
 from krm_windows.pending.report import Entry, Pending
 from krm_windows.pending.revisions import Revision
 from krm_windows.preview import records
 from krm_windows.preview.clock import stamp_or_none
 from krm_windows.preview.records import Record
+from krm_windows.status.records import suspender
 from krm_windows.system.git_history import Commit
 
 # Null is what is not known.
@@ -52,8 +53,8 @@ def _target(entry: Entry, tz: tzinfo) -> Record:
         "pending": _WAITS[offer.waits],
         "open": opening.is_open,
         "opens": stamp_or_none(opening.at, tz),
+        "keptBy": suspender(opening.kept_by),
         # Empty texts are null to a program: what is not there, and not what is called "".
-        "keptBy": opening.kept_by or None,
         "source": offer.source or None,
         "applied": _revision(offer.applied, tz),
         "offered": _revision(offer.offered, tz),
@@ -98,7 +99,7 @@ def commit(of: Commit) -> Record:
     }
 
 
-def _change(of: Change) -> Record:
+def _change(of: ObjectChange) -> Record:
     return {
         "change": of.kind.name.lower(),
         "object": of.object,

@@ -12,7 +12,7 @@ from krm_windows.pending.offers import Offer, Waits
 from krm_windows.pending.revisions import Head, Sources, nowhere
 from krm_windows.status.objects import Address, Thing, by_address, find
 from krm_windows.status.report import Report as Status
-from krm_windows.status.report import Row
+from krm_windows.status.report import Row, Suspension
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.kubectl import Query
 
@@ -32,12 +32,12 @@ class Opening:
     """When a target takes what waits for it.
 
     `is_open`: it does so now. `at` is the UTC instant, None where that is more than 400 days away.
-    `kept_by` says who else keeps it shut, empty where the policy opens it.
+    `kept_by` is who else keeps it shut, None where the policy opens it.
     """
 
     is_open: bool = False
     at: datetime | None = None
-    kept_by: str = ""
+    kept_by: Suspension | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def _opening(decision: Decision, row: Row) -> Opening:
         return Opening(is_open=True)
     # A hold, a person, or another policy that is closed as well.
     if row.suspension is not None and not row.suspension.lifted:
-        return Opening(kept_by=row.suspension.words)
+        return Opening(kept_by=row.suspension)
     # The next run of the gate opens it.
     if decision.open:
         return Opening(is_open=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from krm_windows.gate.zones import Zone
-from krm_windows.pending.between import Between, Change, Kind
+from krm_windows.pending.between import Between, Kind, ObjectChange
 from krm_windows.pending.offers import Offer, Waits
 from krm_windows.pending.report import Entry, Opening
 from krm_windows.pending.revisions import Revision
@@ -56,7 +56,7 @@ def opening(of: Opening, zone: Zone) -> str:
     if of.is_open:
         return "it is open"
     if of.kept_by:
-        reason = " ".join(of.kept_by.split())
+        reason = " ".join(of.kept_by.words.split())
         return f"not at the next opening: {reason}"
     # The gate looks no further ahead than that.
     if of.at is None:
@@ -151,7 +151,7 @@ def _commits(between: Between) -> Iterator[tuple[str, Sequence[Commit]]]:
         yield "no commit changes the files that it reads", ()
 
 
-def _sums(changes: Sequence[Change]) -> str:
+def _sums(changes: Sequence[ObjectChange]) -> str:
     """Say how many objects change, and how: `1 object added`, `3 objects: 1 added, 2 changed`."""
     if not changes:
         return "no object changes"
@@ -169,7 +169,7 @@ def _sums(changes: Sequence[Change]) -> str:
     return f"{total}: {parts}"
 
 
-def _change(of: Change) -> str:
+def _change(of: ObjectChange) -> str:
     """Say how an object changes, with the first fields that do."""
     if not of.fields:
         return f"{of.kind.value} {of.object}"

@@ -77,7 +77,7 @@ class _Ahead(NamedTuple):
     end: int
 
 
-class Change(NamedTuple):
+class ClockChange(NamedTuple):
     """At the UTC minute `at` clocks go from one offset to another, in minutes.
 
     It is counted as `coverage.minute` does.
@@ -282,7 +282,7 @@ def _skipped(timetable: Timetable, tz: Zone) -> Iterator[tuple[str, int]]:
                 yield edge.rule.name, (at - edge.early) % DAY
 
 
-def _skipped_by(change: Change) -> dict[int, int]:
+def _skipped_by(change: ClockChange) -> dict[int, int]:
     """Return the wall-clock minutes that a change skips, as bits of each day."""
     # 02:00 to 02:59 where clocks go from 01:59 to 03:00.
     first = change.at + change.before
@@ -304,18 +304,18 @@ def _within(
 
 
 @lru_cache(maxsize=64)
-def changes(tz: Zone) -> tuple[Change, ...]:
+def changes(tz: Zone) -> tuple[ClockChange, ...]:
     """Return the changes of the clock in the coming years."""
     return tuple(_changes(tz))
 
 
-def _changes(tz: Zone) -> Iterator[Change]:
+def _changes(tz: Zone) -> Iterator[ClockChange]:
     before = _offset(tz, _FIRST)
     for transition in tz.transitions(_FIRST.year, _LAST.year - 1):
         after = transition.clock.offset // _MINUTE
         # Where only the name of the clock changes (`BST` to `IST`), nothing is skipped.
         if after != before:
-            yield Change(coverage.minute(transition.at), before, after)
+            yield ClockChange(coverage.minute(transition.at), before, after)
         before = after
 
 

@@ -9,7 +9,7 @@ from krm_windows.escape.markdown import cell, code
 from krm_windows.plurals import some
 from krm_windows.preview.axis import last_day
 from krm_windows.preview.clock import shown
-from krm_windows.preview.difference import Change, Difference, alike
+from krm_windows.preview.difference import ChangedPeriod, Difference, alike
 from krm_windows.preview.folding import Run, fold
 from krm_windows.preview.text import recurring, span
 from krm_windows.preview.wrapping import broken
@@ -90,7 +90,7 @@ def _markdown(group: Sequence[Difference]) -> Iterator[str]:
         yield f"| **{kind}** | {' | '.join(edges)} | {cell(rules)} |"
 
 
-def _row(difference: Difference, run: Run[Change]) -> tuple[str, ...]:
+def _row(difference: Difference, run: Run[ChangedPeriod]) -> tuple[str, ...]:
     change = run.first
     verb = "closes"
     if change.opens:

@@ -13,7 +13,7 @@ from krm_windows.schedule.timeline import Segment, openings, timeline
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangedPeriod:
     """The UTC interval [`begins`, `ends`) that opens or closes.
 
     `was` and `now` are the rules that decided it.
@@ -53,7 +53,7 @@ class Difference:
     zone: Zone
     begins: datetime
     ends: datetime
-    changes: tuple[Change, ...]
+    changes: tuple[ChangedPeriod, ...]
 
     def length(self, *, opens: bool) -> timedelta:
         """Return how much opens, or closes, in all."""
@@ -97,7 +97,7 @@ def _changes(
     new: Timetable,
     begins: datetime,
     ends: datetime,
-) -> tuple[Change, ...]:
+) -> tuple[ChangedPeriod, ...]:
     if old == new:
         return ()
     return tuple(_swept(old, new, begins, ends))
@@ -108,7 +108,7 @@ def _swept(
     new: Timetable,
     begins: datetime,
     ends: datetime,
-) -> Iterator[Change]:
+) -> Iterator[ChangedPeriod]:
     """Sweep over the edges of both: between one and the next, neither changes."""
     # Also the rims of the period, so that the first and last part are compared, too.
     edges = {begins, ends}
@@ -126,7 +126,7 @@ def _swept(
         if was_open != is_open:
             was = _during(old, start, end)
             now = _during(new, start, end)
-            yield Change(start, end, now.open, was.rules, now.rules)
+            yield ChangedPeriod(start, end, now.open, was.rules, now.rules)
 
 
 def _states(

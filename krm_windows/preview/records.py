@@ -8,7 +8,7 @@ from krm_windows.gate.decide import Decision
 from krm_windows.gate.timetable import Timetable
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.clock import stamp, stamp_or_none
-from krm_windows.preview.difference import Change, Difference
+from krm_windows.preview.difference import ChangedPeriod, Difference
 from krm_windows.schedule.timeline import Segment
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _exception(each: "Span", zone: tzinfo) -> Record:
     }
 
 
-def _change(change: Change, zone: tzinfo) -> Record:
+def _change(change: ChangedPeriod, zone: tzinfo) -> Record:
     return {
         "from": stamp(change.begins, zone),
         "until": stamp(change.ends, zone),

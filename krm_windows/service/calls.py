@@ -55,7 +55,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ResponseModel:
     """An answer that an operation may give: media types with their schemas, and headers."""
 
     description: str
@@ -85,7 +85,7 @@ class Operation:
     summary: str
     handler: "Handler"
     scope: Scope | None
-    answers: Mapping[int, Answer]
+    answers: Mapping[int, ResponseModel]
     parameters: tuple[Parameter, ...] = ()
     body: Body | None = None
     problem: Callable[["Problem", Request], Response] | None = None

@@ -70,7 +70,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TaggedBody:
     """A body with its entity tag, which holds until an instant."""
 
     body: bytes
@@ -88,8 +88,8 @@ class Evaluator:
         self._versions: Recent[Version] = Recent(_MOST_VERSIONS)
         # By what says when a policy is open: policies that differ in their targets share it.
         self._deciders: Recent[Decider] = Recent(_MOST_DECIDERS)
-        self._states: Recent[Answer] = Recent(_MOST_STATES)
-        self._calendars: Recent[Answer] = Recent(_MOST_CALENDARS)
+        self._states: Recent[TaggedBody] = Recent(_MOST_STATES)
+        self._calendars: Recent[TaggedBody] = Recent(_MOST_CALENDARS)
 
     def clusters(self, stored: Stored) -> tuple[str, ...]:
         """Return the clusters that a policy names."""
@@ -136,7 +136,7 @@ class Evaluator:
             raise _wrong(version, stored)
         return version.timetable
 
-    def state_now(self, stored: Stored, cluster: str | None, now: datetime) -> Answer | None:
+    def state_now(self, stored: Stored, cluster: str | None, now: datetime) -> TaggedBody | None:
         """Return the state as it was worked out before, if it still holds; None if it is not."""
         key = self._known_key(stored, cluster)
         if key is None:
@@ -153,7 +153,7 @@ class Evaluator:
         at: datetime,
         *,
         is_now: bool,
-    ) -> Answer:
+    ) -> TaggedBody:
         """Work the state out; that of now is kept up to the next edge."""
         version = self.version(stored, cluster)
         decision = _decider(version, stored).decide(at)
@@ -180,7 +180,7 @@ class Evaluator:
         cluster: str | None,
         period: Period,
         form: Format,
-    ) -> Answer | None:
+    ) -> TaggedBody | None:
         """Return a calendar that was drawn before; None if it was not."""
         key = self._known_key(stored, cluster)
         if key is None:
@@ -193,7 +193,7 @@ class Evaluator:
         cluster: str | None,
         period: Period,
         form: Format,
-    ) -> Answer:
+    ) -> TaggedBody:
         """Return the calendar of some days, in a form."""
         # By content: another commit of the same text draws the same.
         key = (self._key(stored, cluster), period, form)
@@ -348,8 +348,8 @@ def _written(drawn: Calendar, form: Format) -> bytes:
     return json_body(records.calendar(drawn))
 
 
-def _answer(body: bytes, until: datetime) -> Answer:
-    return Answer(body, tag(body), until)
+def _answer(body: bytes, until: datetime) -> TaggedBody:
+    return TaggedBody(body, tag(body), until)
 
 
 def tag(body: bytes) -> str:
@@ -358,7 +358,7 @@ def tag(body: bytes) -> str:
     return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
-def _size(answer: Answer) -> int:
+def _size(answer: TaggedBody) -> int:
     return _ANSWER + len(answer.body)
 
 

@@ -25,7 +25,7 @@ from krm_windows.preview import html
 from krm_windows.preview.calendar import Period
 from krm_windows.service import waiting
 from krm_windows.service.calls import HTML, ICS, JSON, MERGE_PATCH, YAML, Call, bad_request
-from krm_windows.service.evaluation import Answer, Format, Version, state_record
+from krm_windows.service.evaluation import Format, TaggedBody, Version, state_record
 from krm_windows.service.policies import NO_NAMESPACE, Stored
 from krm_windows.service.problems import Problem, json_body
 from krm_windows.service.waiting import Arrived, Asked, Found
@@ -157,7 +157,7 @@ async def get_state(call: Call) -> Response:
     cluster = call.text("cluster")
     evaluator = call.windows.evaluator
     at = call.values.get("at")
-    answer: Answer | None
+    answer: TaggedBody | None
     if isinstance(at, datetime):
         work = partial(evaluator.state, stored, cluster, at, is_now=False)
         answer = await _quickly(call, stored, work)

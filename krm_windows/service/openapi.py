@@ -8,7 +8,7 @@ from krm_windows import __version__
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.policy.schema import json_schema
 from krm_windows.service.access import Scope
-from krm_windows.service.calls import Answer, Operation, Parameter, Schema, schema_ref
+from krm_windows.service.calls import Operation, Parameter, ResponseModel, Schema, schema_ref
 from krm_windows.service.problems import MEDIA_TYPE
 from krm_windows.service.routes import OPERATIONS
 from krm_windows.service.windows import Reach
@@ -174,7 +174,7 @@ def _parameter(parameter: Parameter) -> dict[str, object]:
     }
 
 
-def _answer(answer: Answer) -> dict[str, object]:
+def _answer(answer: ResponseModel) -> dict[str, object]:
     made: dict[str, object] = {"description": answer.description}
     if answer.content:
         made["content"] = _content(answer.content)

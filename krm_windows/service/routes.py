@@ -15,10 +15,10 @@ from krm_windows.service.calls import (
     JSON,
     MERGE_PATCH,
     YAML,
-    Answer,
     Body,
     Operation,
     Parameter,
+    ResponseModel,
     Schema,
     schema_ref,
 )
@@ -142,13 +142,13 @@ IDEMPOTENCY_KEY = Parameter(
 )
 IF_NONE_MATCH = Parameter("If-None-Match", "`*` to create a new policy.", _TEXT, place="header")
 _TAGGED = ("ETag",)
-_CHANGED = Answer("The result.", {JSON: schema_ref("Change")}, _TAGGED)
+_CHANGED = ResponseModel("The result.", {JSON: schema_ref("Change")}, _TAGGED)
 # Accepted and not yet acted upon (RFC 9110, 15.3.3): a person merges it, or does not.
-_PROPOSED = Answer(
+_PROPOSED = ResponseModel(
     "The change was proposed, as a branch or a pull request.", {JSON: schema_ref("Change")}
 )
 # The caller has it already: it was asked with If-None-Match (RFC 9110, 15.4.5).
-_UNCHANGED = Answer("Not modified.", headers=_TAGGED)
+_UNCHANGED = ResponseModel("Not modified.", headers=_TAGGED)
 # What is sent as YAML is the same object; what is answered as YAML is the text of a file.
 _POLICY_BODY = {JSON: schema_ref("WindowPolicy"), YAML: schema_ref("WindowPolicy")}
 _POLICY_TEXT = {JSON: schema_ref("WindowPolicy"), YAML: _TEXT}
@@ -161,7 +161,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "The policies of the branch, page by page.",
         handlers.list_policies,
         Scope.READ,
-        {200: Answer("A page of policies.", {JSON: schema_ref("PolicyList")})},
+        {200: ResponseModel("A page of policies.", {JSON: schema_ref("PolicyList")})},
         (NAMESPACE, LIMIT, CONTINUE),
     ),
     Operation(
@@ -171,7 +171,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "A policy: the file's text as YAML, or its meaning as JSON.",
         handlers.get_policy,
         Scope.READ,
-        {200: Answer("The policy.", _POLICY_TEXT, _TAGGED), 304: _UNCHANGED},
+        {200: ResponseModel("The policy.", _POLICY_TEXT, _TAGGED), 304: _UNCHANGED},
         (FILE,),
     ),
     Operation(
@@ -213,7 +213,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Preview a change: findings and hours. Nothing is saved.",
         handlers.preview,
         Scope.READ,
-        {200: Answer("The preview.", {JSON: schema_ref("Preview")}, _TAGGED)},
+        {200: ResponseModel("The preview.", {JSON: schema_ref("Preview")}, _TAGGED)},
         (FILE, CLUSTER, STRICT),
         Body({MERGE_PATCH: {"type": "object"}, **_POLICY_BODY}, "A merge patch, or a policy."),
     ),
@@ -224,7 +224,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Whether a policy is open, by which rule, since when and until when.",
         handlers.get_state,
         Scope.READ,
-        {200: Answer("The state.", {JSON: schema_ref("State")}, _TAGGED), 304: _UNCHANGED},
+        {200: ResponseModel("The state.", {JSON: schema_ref("State")}, _TAGGED), 304: _UNCHANGED},
         (FILE, CLUSTER, AT),
     ),
     Operation(
@@ -235,7 +235,7 @@ OPERATIONS: tuple[Operation, ...] = (
         handlers.get_calendar,
         Scope.READ,
         {
-            200: Answer(
+            200: ResponseModel(
                 "The calendar.", {JSON: schema_ref("Calendar"), ICS: _TEXT, HTML: _TEXT}, _TAGGED
             ),
             304: _UNCHANGED,
@@ -249,7 +249,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "The commits since a policy closed, and what its targets will apply of them.",
         handlers.get_pending,
         Scope.READ,
-        {200: Answer("What waits.", {JSON: schema_ref("Pending")})},
+        {200: ResponseModel("What waits.", {JSON: schema_ref("Pending")})},
         (FILE, CLUSTER),
     ),
     Operation(
@@ -259,7 +259,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "The overrides of a policy: future, active and over.",
         handlers.list_overrides,
         Scope.READ,
-        {200: Answer("The overrides.", {JSON: schema_ref("OverrideList")})},
+        {200: ResponseModel("The overrides.", {JSON: schema_ref("OverrideList")})},
         (FILE,),
         tag="overrides",
     ),
@@ -293,7 +293,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "What is open now, for all policies and clusters, page by page.",
         handlers.get_fleet,
         Scope.READ,
-        {200: Answer("A page of rows.", {JSON: schema_ref("Fleet")})},
+        {200: ResponseModel("A page of rows.", {JSON: schema_ref("Fleet")})},
         (LIMIT, CONTINUE),
         tag="fleet",
     ),
@@ -304,7 +304,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Whether the service is alive.",
         operations.get_health,
         None,
-        {200: Answer("It is alive.", {JSON: schema_ref("Health")})},
+        {200: ResponseModel("It is alive.", {JSON: schema_ref("Health")})},
         tag="operations",
     ),
     Operation(
@@ -314,7 +314,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Whether the repository can be read and written.",
         operations.get_readiness,
         None,
-        {200: Answer("It is ready.", {JSON: schema_ref("Health")})},
+        {200: ResponseModel("It is ready.", {JSON: schema_ref("Health")})},
         tag="operations",
     ),
     Operation(
@@ -324,7 +324,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Metrics for Prometheus.",
         operations.get_metrics,
         None,
-        {200: Answer("The metrics.", {"text/plain": _TEXT})},
+        {200: ResponseModel("The metrics.", {"text/plain": _TEXT})},
         tag="operations",
     ),
     Operation(
@@ -334,7 +334,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "This document.",
         operations.get_description,
         None,
-        {200: Answer("The document.", {JSON: {"type": "object"}})},
+        {200: ResponseModel("The document.", {JSON: {"type": "object"}})},
         tag="operations",
     ),
 )
@@ -349,7 +349,7 @@ SESSIONS: tuple[Operation, ...] = (
         "Sign in with a browser.",
         operations.begin_session,
         None,
-        {303: Answer("The cookie is set.")},
+        {303: ResponseModel("The cookie is set.")},
         (NEXT,),
         body=Body({FORM: {"type": "object"}}, "The token."),
         tag="pages",
@@ -361,7 +361,7 @@ SESSIONS: tuple[Operation, ...] = (
         "Sign out.",
         operations.end_session,
         None,
-        {303: Answer("The cookie is removed.")},
+        {303: ResponseModel("The cookie is removed.")},
         body=Body({FORM: {"type": "object"}}, "Nothing."),
         tag="pages",
     ),

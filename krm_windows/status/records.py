@@ -62,13 +62,13 @@ def _target(row: Row, tz: tzinfo) -> Record:
         "state": row.state,
         "desired": row.desired,
         "asDesired": row.as_desired,
-        "suspendedBy": _suspender(row.suspension),
+        "suspendedBy": suspender(row.suspension),
         "since": stamp_or_none(since, tz),
         "until": stamp_or_none(until, tz),
     }
 
 
-def _suspender(suspension: Suspension | None) -> Record | None:
+def suspender(suspension: Suspension | None) -> Record | None:
     """Return who keeps a target closed, without the keys that say nothing of it."""
     if suspension is None:
         return None

@@ -14,7 +14,7 @@ from krm_windows.cli import merge_gate
 from krm_windows.cli.arguments import parser
 from krm_windows.cli.main import COMMANDS
 from krm_windows.cli.sleeping import Clock
-from krm_windows.forge import Change, Method
+from krm_windows.forge import Method, PullRequest
 from krm_windows.forge.gitea import Gitea
 
 pytestmark = pytest.mark.slow
@@ -46,7 +46,7 @@ def gate(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         code: int = 0,
         before_merge: Callable[[], None] = lambda: None,
     ) -> None:
-        def merged(forge: Gitea, change: Change, method: Method | None = None) -> None:
+        def merged(forge: Gitea, change: PullRequest, method: Method | None = None) -> None:
             before_merge()
             merge(forge, change, method)
 

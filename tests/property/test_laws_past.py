@@ -8,7 +8,7 @@ from statistics import median
 
 import pytest
 from changes import CHANGES, changes
-from changes import Change as ClockChange
+from changes import CommittedChange as ClockChange
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +19,7 @@ from krm_windows.gate.timetable import Timetable
 from krm_windows.history import simulation
 from krm_windows.history.account import account
 from krm_windows.history.revisions import Revision, State
-from krm_windows.history.simulation import Change, Simulation, simulate
+from krm_windows.history.simulation import CommittedChange, Simulation, simulate
 from krm_windows.system.git_history import Commit
 
 MINUTE = timedelta(minutes=1)
@@ -32,7 +32,7 @@ OFFSETS = st.lists(st.integers(-90000, 86400 * DAYS + 90000), max_size=25)
 def replayed(timetable: Timetable, begins: datetime, offsets: list[int]) -> Simulation:
     """Replay changes at so many seconds from the beginning, in the branch's order."""
     offered = [
-        Change(str(number), begins + timedelta(seconds=seconds), "", "")
+        CommittedChange(str(number), begins + timedelta(seconds=seconds), "", "")
         for number, seconds in enumerate(offsets)
     ]
     return simulate(timetable, offered, begins, begins + timedelta(days=DAYS), "week")
@@ -184,7 +184,7 @@ def test_a_second_at_the_edges() -> None:
     opens = decider.decide(begins).until
     closes = decider.decide(opens).until
     at = [opens - timedelta(seconds=1), opens, closes - timedelta(seconds=1), closes]
-    offered = [Change(str(number), each, "", "") for number, each in enumerate(at)]
+    offered = [CommittedChange(str(number), each, "", "") for number, each in enumerate(at)]
     found = simulate(timetable, offered, begins, begins + timedelta(days=5), "week")
     assert [(wait.change.commit, wait.opens) for wait in found.waits] == [
         ("0", opens),

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from krm_windows.service import routes
 from krm_windows.service.access import Scope
-from krm_windows.service.calls import FORM, HTML, Answer, Body, Operation, Parameter
+from krm_windows.service.calls import FORM, HTML, Body, Operation, Parameter, ResponseModel
 from krm_windows.service.pages import override, overview, policy, rendering, window
 
 _POLICY = "/ui/policies/{namespace}/{name}"
 _TEXT: dict[str, object] = {"type": "string"}
-_PAGE = {200: Answer("A page.", {HTML: _TEXT})}
+_PAGE = {200: ResponseModel("A page.", {HTML: _TEXT})}
 _FORM = Body({FORM: {"type": "object"}}, "The fields of the form.")
 # What only pages ask; the rest is what the REST interface asks, too.
 _FOUND = Parameter("q", "Words in the names of a policy and its cluster.", _TEXT)

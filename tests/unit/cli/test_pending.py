@@ -187,6 +187,25 @@ def test_when_it_opens(pending: Pending, at: str, target: Mapping[str, object], 
     assert f"  opens    {words}\n" in printed
 
 
+@pytest.mark.parametrize(
+    ("notes", "kept"),
+    [
+        ({}, {"kind": "Person"}),
+        (
+            OURS | {"krm-windows.dev/hold": "anna:\nthe press"},
+            {"kind": "Hold", "reason": "anna:\nthe press"},
+        ),
+    ],
+)
+def test_who_keeps_it_shut_for_programs(
+    pending: Pending, notes: Mapping[str, str], kept: Mapping[str, str]
+) -> None:
+    """In the words of `status`: a value each, and no sentence."""
+    things = (apps(f"main@sha1:{OLD}", notes=notes), fleet(f"main@sha1:{NEW}"))
+    [found] = json.loads(pending("-o", "json", things=things).out)["targets"]
+    assert (found["opens"], found["keptBy"]) == (None, kept)
+
+
 def test_nothing_waits(pending: Pending) -> None:
     """That is no error either."""
     ended = pending(things=(apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{OLD}")))

@@ -13,10 +13,10 @@ import pytest
 from forges import KINDS, REPOSITORY, TOKEN, Pull, Reply, Server, serving
 
 from krm_windows.forge import (
-    Change,
     ConflictError,
     Forge,
     ForgeError,
+    PullRequest,
     RefusedError,
     State,
     Status,
@@ -64,7 +64,7 @@ def made(server: Server) -> Asked:
 def test_open_changes_are_read(asked: Asked) -> None:
     """With what is needed of them; a text that is null is none."""
     first, second = asked.forge.open_changes()
-    assert first == Change(
+    assert first == PullRequest(
         number=1,
         sha="a" * 40,
         title="Change 1",

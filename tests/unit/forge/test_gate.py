@@ -9,7 +9,16 @@ import pytest
 import yaml
 from calls import call, spec, wire
 
-from krm_windows.forge import Change, Forge, ForgeError, Group, Method, Readiness, State, Status
+from krm_windows.forge import (
+    Forge,
+    ForgeError,
+    Group,
+    Method,
+    PullRequest,
+    Readiness,
+    State,
+    Status,
+)
 from krm_windows.forge.exemptions import LABEL, Exemptions
 from krm_windows.forge.gate import MergeGate, Outcome
 from krm_windows.forge.policies import Policy
@@ -35,13 +44,13 @@ class Forged(Forge):
     """A forge in memory."""
 
     files: dict[int, frozenset[str] | None]
-    changes: list[Change] = field(default_factory=list)
+    changes: list[PullRequest] = field(default_factory=list)
     said: list[tuple[str, Status]] = field(default_factory=list)
     setters: frozenset[str] = frozenset()
     asked: list[str] = field(default_factory=list)
     failing: frozenset[int] = frozenset()
 
-    def open_changes(self) -> Iterator[Change]:
+    def open_changes(self) -> Iterator[PullRequest]:
         """Yield what is open."""
         yield from list(self.changes)
 
@@ -53,20 +62,20 @@ class Forged(Forge):
         """Yield nothing."""
         yield from ()
 
-    def change(self, number: int) -> Change:
+    def change(self, number: int) -> PullRequest:
         """Read one."""
         self.asked.append("change")
         [found] = [each for each in self.changes if each.number == number]
         return found
 
-    def changed_files(self, change: Change) -> frozenset[str] | None:
+    def changed_files(self, change: PullRequest) -> frozenset[str] | None:
         """Return its files."""
         self.asked.append("files")
         if change.number in self.failing:
             raise ForgeError("the files cannot be read")
         return self.files[change.number]
 
-    def label_setters(self, _change: Change, _label: str) -> frozenset[str]:
+    def label_setters(self, _change: PullRequest, _label: str) -> frozenset[str]:
         """Return who set it."""
         return self.setters
 
@@ -79,15 +88,15 @@ class Forged(Forge):
         """Note it."""
         self.said.append((sha, status))
 
-    def readiness(self, change: Change, ours: str) -> Readiness:
+    def readiness(self, change: PullRequest, ours: str) -> Readiness:
         """Nobody asks for it."""
         raise AssertionError(change, ours)
 
-    def merge(self, change: Change, method: Method | None = None) -> None:
+    def merge(self, change: PullRequest, method: Method | None = None) -> None:
         """Likewise."""
         raise AssertionError(change, method)
 
-    def approve(self, change: Change, words: str) -> bool:
+    def approve(self, change: PullRequest, words: str) -> bool:
         """Likewise."""
         raise AssertionError(change, words)
 
@@ -97,7 +106,7 @@ def forged(*files: tuple[str, ...], **fields: object) -> Forged:
     found = Forged({number: frozenset(each) for number, each in enumerate(files, 1)}, **fields)
     for number in found.files:
         sha = f"{number:040x}"
-        found.changes.append(Change(number, sha, "", "", "ada", frozenset(), "", "main"))
+        found.changes.append(PullRequest(number, sha, "", "", "ada", frozenset(), "", "main"))
     return found
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from krm_windows.flux import Object
 from krm_windows.krm import KubeObject
-from krm_windows.pending.between import Change, Kind
+from krm_windows.pending.between import Kind, ObjectChange
 from krm_windows.pending.objects import Objects, charts, compare, images, is_image
 
 WEB = """\
@@ -72,7 +72,9 @@ def test_a_change(change: Mapping[str, str], fields: tuple[str, ...] | None) -> 
     text = WEB
     for old, new in change.items():
         text = text.replace(old, new)
-    expected = () if fields is None else (Change(Kind.CHANGED, "Deployment shop/web", fields),)
+    expected: tuple[ObjectChange, ...] = ()
+    if fields is not None:
+        expected = (ObjectChange(Kind.CHANGED, "Deployment shop/web", fields),)
     assert compare(objects(WEB), objects(text)) == expected
 
 
@@ -80,8 +82,8 @@ def test_what_comes_and_goes() -> None:
     """In the order of kinds and names."""
     found = compare(objects(WEB), objects(CRD))
     assert found == (
-        Change(Kind.ADDED, "CustomResourceDefinition a.b.dev"),
-        Change(Kind.REMOVED, "Deployment shop/web"),
+        ObjectChange(Kind.ADDED, "CustomResourceDefinition a.b.dev"),
+        ObjectChange(Kind.REMOVED, "Deployment shop/web"),
     )
 
 

@@ -12,7 +12,7 @@ from krm_windows.checks.clock_changes import at_or_before
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan import utc_edges
-from krm_windows.plan.utc_edges import MOST, Change, Schedule
+from krm_windows.plan.utc_edges import MOST, ClockChange, Schedule
 
 ZONES = (
     "Africa/Cairo",
@@ -107,7 +107,7 @@ def recurring(held: Timetable, offsets: set[int]) -> set[int]:
     return found
 
 
-def skipped(held: Timetable, change: Change) -> Iterator[tuple[str, int]]:
+def skipped(held: Timetable, change: ClockChange) -> Iterator[tuple[str, int]]:
     """Yield windows with an edge in what a change skips.
 
     With the minute of the UTC day at which it is reached.
