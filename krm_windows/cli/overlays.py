@@ -13,7 +13,7 @@ from krm_windows.cli import builds
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux.builds import Builds, Request
 from krm_windows.flux.closure import close
-from krm_windows.flux.locations import locate
+from krm_windows.flux.locations import Locator
 from krm_windows.flux.model import Object
 from krm_windows.flux.objects import LOCAL
 from krm_windows.inventory import INDEX, ORIGIN, PATH
@@ -45,7 +45,8 @@ def built(
     # before.
     local = [item for item in files if item.annotations.get(LOCAL) == "true"]
     kept = [each for each in found if rendered or each.note(POLICY) is None]
-    return [*local, *(_placed(tree, each) for each in kept)]
+    locator = Locator(tree)
+    return [*local, *(_placed(tree, locator, each) for each in kept)]
 
 
 def _lists_files_beside_it(tree: Checkout, directory: str) -> bool:
@@ -69,12 +70,11 @@ def _built(tree: Checkout, directory: str) -> tuple[Object, ...]:
     return every.done[request].objects
 
 
-def _placed(tree: Checkout, found: Object) -> KubeObject:
+def _placed(tree: Checkout, locator: Locator, found: Object) -> KubeObject:
     """Return an object with the file that it comes from, as results name it."""
-    file, _ = locate(tree, found)
     item = found.item
     # Only the build here adds it; what is applied does not have it.
     item.remove("metadata", "annotations", ORIGIN)
-    item.set_annotation(PATH, os.path.relpath(Path(tree.root, file)))
+    item.set_annotation(PATH, os.path.relpath(Path(tree.root, locator.locate(found).file)))
     item.set_annotation(INDEX, "0")
     return item

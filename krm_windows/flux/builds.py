@@ -151,9 +151,9 @@ class Builds:
 
     def _placed(self, made: Iterable[Object]) -> Iterator[tuple[str, KubeObject]]:
         """Yield objects with the files that they come from."""
+        locator = locations.Locator(self.tree)
         for each in made:
-            file, _ = locations.locate(self.tree, each)
-            yield file, each.item
+            yield locator.locate(each).file, each.item
 
     def _plugin(self, directory: str, above: frozenset[str]) -> Build:
         """Build a directory of plugins once, however many others name it."""

@@ -1,5 +1,7 @@
 """Where an object is in the repository: the file, and the document in it as it was written."""
 
+from typing import NamedTuple
+
 from krm_windows.flux.closure import joined, kustomization_file
 from krm_windows.flux.model import Object
 from krm_windows.flux.objects import readable
@@ -7,41 +9,95 @@ from krm_windows.inventory import ORIGIN, origin_file
 from krm_windows.krm import KubeObject
 from krm_windows.system.checkout import Checkout
 
+_SEPARATOR = b"\n---"
 
-def locate(tree: Checkout, item: Object) -> tuple[str, KubeObject | None]:
-    """Return the file that an object comes from, and its document there.
+
+class Written(NamedTuple):
+    """What an object was made of: a file, and the document there with its number, from 0.
 
     The document is None where the object was generated.
     """
-    if item.made_by is not None:
-        return locate(tree, item.made_by)
-    file = item.file or _origin(tree, item)
-    # A patch may change the name, hardly ever the kind.
-    found = [each for each in readable(tree.read(file) or b"") if each.kind == item.kind]
-    if not found:
-        return file, None
-    nearest = min(found, key=lambda each: _distance(each, item))
-    return file, nearest
+
+    file: str
+    document: KubeObject | None = None
+    number: int = 0
 
 
-def _distance(document: KubeObject, item: Object) -> int:
-    """Return how far a document is from what an object was made of, 0 for the very one.
+class Locator:
+    """Finds what objects were made of in a tree that does not change meanwhile.
 
-    kustomize may have changed the name, mostly by putting something before or behind it.
+    A file is read once, however many of its objects are looked for.
     """
-    # The very line of the file, where the object was taken from it as it is.
-    if item.file and document.lines_above == item.lines_above:
-        return 0
-    if document.name == item.name:
-        return 1
-    if document.name and document.name in item.name:
-        return 2
-    return 3
+
+    def __init__(self, tree: Checkout) -> None:
+        """Look in a tree."""
+        self._tree = tree
+        self._files: dict[str, _Documents] = {}
+
+    def locate(self, item: Object) -> Written:
+        """Return what an object was made of."""
+        if item.made_by is not None:
+            return self.locate(item.made_by)
+        file = item.file or self._origin(item)
+        if file not in self._files:
+            self._files[file] = _documents(self._tree.read(file) or b"")
+        documents = self._files[file]
+        nearest = documents.nearest(item)
+        if nearest is None:
+            return Written(file)
+        return Written(file, nearest, documents.numbers[nearest.start])
+
+    def _origin(self, item: Object) -> str:
+        """Return the file that kustomize notes, or the kustomization that was built."""
+        noted = origin_file(item.text("metadata", "annotations", ORIGIN))
+        if noted:
+            return joined(item.directory, noted)
+        return kustomization_file(self._tree, item.directory) or item.directory
 
 
-def _origin(tree: Checkout, item: Object) -> str:
-    """Return the file that kustomize notes, or the kustomization that was built."""
-    noted = origin_file(item.text("metadata", "annotations", ORIGIN))
-    if noted:
-        return joined(item.directory, noted)
-    return kustomization_file(tree, item.directory) or item.directory
+class _Documents(NamedTuple):
+    """The documents of a file: by the lines above each, by kind and name, and by kind in order.
+
+    `numbers` has the number of each by where it starts.
+    """
+
+    by_line: dict[int, KubeObject]
+    by_name: dict[tuple[str, str], KubeObject]
+    by_kind: dict[str, list[tuple[str, KubeObject]]]
+    numbers: dict[int, int]
+
+    def nearest(self, item: Object) -> KubeObject | None:
+        """Return what an object was most likely made of, None if nothing has its kind.
+
+        kustomize may have changed the name, mostly by putting something before or behind it. A
+        patch may change it, too, but hardly ever the kind.
+        """
+        # The very line of the file, where the object was taken from it as it is.
+        if item.file:
+            there = self.by_line.get(item.lines_above)
+            if there is not None and there.kind == item.kind:
+                return there
+        if (item.kind, item.name) in self.by_name:
+            return self.by_name[item.kind, item.name]
+        named = self.by_kind.get(item.kind, [])
+        for name, document in named:
+            if name and name in item.name:
+                return document
+        for _, document in named:
+            return document
+        return None
+
+
+def _documents(content: bytes) -> _Documents:
+    found = _Documents({}, {}, {}, {})
+    number = end = 0
+    for document in readable(content):
+        # Each of those before it ends at a line `---`, of which the line feed may be the last byte
+        # that was looked at.
+        number += content.count(_SEPARATOR, max(end - len(_SEPARATOR) + 1, 0), document.start)
+        end = document.start
+        found.numbers[end] = number
+        found.by_line[document.lines_above] = document
+        found.by_name.setdefault((document.kind, document.name), document)
+        found.by_kind.setdefault(document.kind, []).append((document.name, document))
+    return found

@@ -11,7 +11,7 @@ from krm_windows import gateable, rules
 from krm_windows.checks.repository import movement, order
 from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.flux import Cluster, Gate, Kustomization, Object, objects, substitution
-from krm_windows.flux.locations import locate
+from krm_windows.flux.locations import Locator
 from krm_windows.flux.model import Identity, ObjectIdentity
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import InputError, KubeObject
@@ -150,12 +150,13 @@ def _suspended(cluster: Cluster, wanted: Collection[Identity]) -> Iterator[Objec
 
 def _freed(tree: Checkout, suspended: Iterable[Object]) -> Iterator[Freed]:
     """Yield those objects that say what holds without it, as far as a file has that line."""
+    locator = Locator(tree)
     for item in suspended:
         row = gateable.find(item.kind, item.api_version)
         # `suspend: true` is a decision, which nobody but its author takes back.
         if row is None or item.get(*row.field) is not False:
             continue
-        file, document = locate(tree, item)
+        file, document, _ = locator.locate(item)
         if document is not None and document.get(*row.field) is False:
             yield Freed(item, row.field, file, document)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as MappingOf
 from functools import lru_cache
 
-from krm_windows.krm import layout, writer
+from krm_windows.krm import layout, lines, writer
 from krm_windows.krm.errors import EditError, InputError
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, Value, value
 
@@ -80,7 +80,7 @@ class KubeObject:
     @property
     def lines_above(self) -> int:
         """How many lines of the whole input are above the object."""
-        return self.source.count(b"\n", 0, self.start)
+        return lines.feeds_above(self.source, self.start)
 
     def as_read(self) -> "KubeObject":
         """Give the object as it was read, before any edit."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import AnyStr
 
 # `\r\n` first: else it would be two breaks.
@@ -16,6 +17,28 @@ _TRIVIA = re.compile(rf"(?:\s|\ufeff|#[^{_BREAKS}]*)*")
 _COLON = re.compile(rf"(?:[\s\ufeff]++|#[^{_BREAKS}]*+)*+:")
 # Tags and anchors of a node (`!!seq &name`), with what is behind each.
 _PROPERTIES = re.compile(rf"(?:[!&]\S*(?:\s|#[^{_BREAKS}]*)+)*")
+# Bytes, of which line feeds are counted once for all objects of an input.
+_BLOCK = 1 << 14
+
+
+def feeds_above(source: bytes, place: int) -> int:
+    """Return how many line feeds of an input are above a place in it (in bytes).
+
+    It costs no more for the last of many objects than for the first.
+    """
+    block = place // _BLOCK
+    if not block:
+        return source.count(b"\n", 0, place)
+    return _feeds_above_blocks(source)[block] + source.count(b"\n", block * _BLOCK, place)
+
+
+@lru_cache(maxsize=4)
+def _feeds_above_blocks(source: bytes) -> tuple[int, ...]:
+    """Return how many line feeds are above each block of an input, and above its end."""
+    found = [0]
+    for start in range(0, len(source), _BLOCK):
+        found.append(found[-1] + source.count(b"\n", start, start + _BLOCK))
+    return tuple(found)
 
 
 class Offsets:

@@ -10,7 +10,7 @@ from krm_windows.flux import Notice, Survey
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.closure import Closure, close
 from krm_windows.flux.fields import bases, leading, read
-from krm_windows.flux.locations import locate
+from krm_windows.flux.locations import Locator
 from krm_windows.migrate import faults, heuristics
 from krm_windows.migrate.cutover import Cutover
 from krm_windows.migrate.findings import found_at
@@ -77,8 +77,7 @@ class BuildInputs:
         """Return the file that a notice is about."""
         if notice.file or notice.about is None:
             return notice.file
-        file, _ = locate(self.builds.tree, notice.about)
-        return file
+        return Locator(self.builds.tree).locate(notice.about).file
 
     def _rule(self, notice: Notice, repository: Repository) -> Rule:
         if notice.rule in _UNBUILT and self._may_have_windows(notice, repository):

@@ -7,9 +7,10 @@ the same path.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from krm_windows.flux.closure import close
-from krm_windows.flux.locations import locate
+from krm_windows.flux.locations import Locator
 from krm_windows.flux.model import Object
 from krm_windows.krm import InputError
 from krm_windows.krm.nodes import Mapping
@@ -27,6 +28,10 @@ class Origins:
     repository: Repository
     _known: dict[int, tuple[Object, Document]] = field(default_factory=dict)
     _patches: dict[str, tuple[Document, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def _locator(self) -> Locator:
+        return Locator(self.tree)
 
     def document(self, item: Object) -> Document:
         """Return an object as a document; raises InputError where it cannot be read."""
@@ -82,11 +87,11 @@ class Origins:
 
     def _origin(self, item: Object) -> tuple[str, Document | None]:
         """Return the file of an object, and the document there that it was made of."""
-        file, found = locate(self.tree, item)
+        file, found, _ = self._locator.locate(item)
         if found is None:
             return file, None
         first = found.lines_above
-        last = found.source.count(b"\n", 0, found.end)
+        last = first + found.source.count(b"\n", found.start, found.end)
         for each in self.repository.documents(file):
             # Lines of a location are counted from 1, those before the document's bytes from 0.
             if each.kind == item.kind and first < each.location.line <= last + 1:

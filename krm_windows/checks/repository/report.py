@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from krm_windows.checks import report
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.flux import Survey
-from krm_windows.flux.locations import locate
+from krm_windows.flux.locations import Locator
 from krm_windows.plurals import counted
 from krm_windows.results import File, Place, Result, Severity
 
@@ -90,9 +90,10 @@ def compose(
     for finding in findings:
         found.setdefault(finding.grouping_key, []).append(finding)
     # One result at one location is reported once, whatever cluster it was built for.
+    locator = Locator(survey.tree)
     placed: dict[Result, list[Finding]] = {}
     for same in found.values():
-        result = _result(directory, survey, same[0])
+        result = _result(directory, locator, same[0])
         placed.setdefault(result, []).extend(same)
     results = [_named(result, alike) for result, alike in placed.items()]
     results.sort(key=_order)
@@ -141,9 +142,9 @@ def _each_once(names: Iterable[str]) -> list[str]:
     return list(found)
 
 
-def _result(directory: str, survey: Survey, first: Finding) -> Result:
+def _result(directory: str, locator: Locator, first: Finding) -> Result:
     """Return what a finding comes to, whatever cluster it is in."""
-    file, place, index = _place(survey, first)
+    file, place, index = _place(locator, first)
     ref = None
     if first.about:
         ref = first.about.ref
@@ -160,16 +161,14 @@ def _result(directory: str, survey: Survey, first: Finding) -> Result:
     return result.at(place)
 
 
-def _place(survey: Survey, finding: Finding) -> tuple[str, Place, int]:
+def _place(locator: Locator, finding: Finding) -> tuple[str, Place, int]:
     """Return file, place, and the index of the document."""
     if finding.about is None:
         return finding.file, Place(finding.line, finding.column), 0
-    file, item = locate(survey.tree, finding.about)
+    file, item, index = locator.locate(finding.about)
     # Generated: the kustomization that has it made is the nearest location.
     if item is None:
         return file, _BEGINNING, 0
-    # The documents before it in the file, each of which ends at a line `---`.
-    index = item.source.count(b"\n---", 0, item.start)
     return file, report.place(item, finding.path), index
 
 

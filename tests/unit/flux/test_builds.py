@@ -11,7 +11,7 @@ import pytest
 from flux_texts import Write, config_map, policy
 
 from krm_windows.flux.builds import Build, Builds, Request
-from krm_windows.flux.locations import locate
+from krm_windows.flux.locations import Locator
 from krm_windows.system.cache import Cache
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.errors import WorkspaceError
@@ -138,12 +138,14 @@ def test_what_is_empty_needs_no_kustomize(field: str, write: Write, builder: Bui
 def test_what_was_built_is_known_by_the_file_it_came_from(write: Write, builder: Builder) -> None:
     """With the document in it, or the kustomization that generated it."""
     tree = write(OVERLAY)
-    found = {item.name: locate(tree, item) for item in built(tree, builder).objects}
-    assert {name.rpartition("-")[0] or name: file for name, (file, _) in found.items()} == {
+    locator = Locator(tree)
+    found = {item.name: locator.locate(item) for item in built(tree, builder).objects}
+    assert {name.rpartition("-")[0] or name: where.file for name, where in found.items()} == {
         "north": "base/a.yaml",
         "north-g": "apps/kustomization.yaml",
     }
-    assert {name: item.name for name, (_, item) in found.items() if item} == {
+    documents = {name: where.document for name, where in found.items()}
+    assert {name: document.name for name, document in documents.items() if document} == {
         "north-z": "z",
         "north-a": "a",
     }

@@ -347,6 +347,14 @@ def test_an_input_is_searched_once() -> None:
     assert growth(search, 100) < 2.2
 
 
+@given(st.integers(0, 40_000), st.integers(1, 9_000))
+def test_lines_are_counted_wherever_an_object_is(start: int, every: int) -> None:
+    """Also where the input is counted in parts."""
+    text = (b"a" * (every - 1) + b"\n") * (40_000 // every + 1)
+    item = krm.KubeObject(text, start, len(text))
+    assert item.lines_above == text[:start].count(b"\n")
+
+
 def test_the_lines_above_an_object_are_those_of_the_whole_input() -> None:
     """None above the first one; an edit does not change them."""
     text = f"items:\n{TEXT}{TEXT}".encode()

@@ -1,0 +1,86 @@
+"""Where an object was written: the file, the document in it, and its number there."""
+
+from dataclasses import replace
+from itertools import count
+
+import pytest
+from flux_texts import Write, config_map
+from work import growth
+
+from krm_windows.flux.locations import Locator
+from krm_windows.flux.model import Object
+from krm_windows.flux.objects import written
+from krm_windows.inventory import ORIGIN
+from krm_windows.krm import KubeObject
+
+FILE = "apps/a.yaml"
+BUILT = """\
+apiVersion: v1
+kind: {kind}
+metadata:
+  name: {name}
+  annotations: {{{note}: 'path: a.yaml'}}
+"""
+
+
+def built(name: str, kind: str = "ConfigMap") -> Object:
+    """Return an object as kustomize prints it, made of what is in the file."""
+    text = BUILT.format(kind=kind, name=name, note=ORIGIN)
+    return Object.of(KubeObject.parse(text.encode()), directory="apps")
+
+
+def test_documents_are_counted(write: Write) -> None:
+    """From 0; a document without an object is one, and so is one behind a comment."""
+    text = f"# Ours.\n---\n{config_map('a')}{config_map('b')}# Nothing.\n---\n{config_map('c')}"
+    locator = Locator(write({FILE: text}))
+    for each in written(text.encode(), FILE):
+        found = locator.locate(each)
+        assert found.document is not None
+        assert (found.file, found.document.name) == (FILE, each.name)
+        assert found.number == text[: found.document.start].count("\n---")
+
+
+@pytest.mark.parametrize(
+    ("item", "name"),
+    [
+        (built("web"), "web"),
+        # With a prefix and a suffix.
+        (built("north-web-1"), "web"),
+        # Renamed by a patch: the first of its kind.
+        (built("other"), "api"),
+        (built("web", "Secret"), None),
+    ],
+)
+def test_the_nearest_is_found(write: Write, item: Object, name: str | None) -> None:
+    """By its name, by a part of that, by its kind."""
+    text = config_map("api") + config_map("web") + config_map("web-2")
+    document = Locator(write({FILE: text})).locate(item).document
+    assert (document.name if document else None) == name
+
+
+def test_the_line_decides_between_equal_names(write: Write) -> None:
+    """Where an object was taken from the file as it is."""
+    text = config_map("web", "north") + config_map("web", "south")
+    locator = Locator(write({FILE: text}))
+    north, south = written(text.encode(), FILE)
+    found = [locator.locate(each).document for each in (north, south, replace(south, file=""))]
+    assert [each.namespace for each in found if each] == ["north", "south"]
+
+
+@pytest.mark.parametrize("built_by_kustomize", [False, True])
+def test_each_of_many_objects_costs_the_same(write: Write, *, built_by_kustomize: bool) -> None:
+    """However many results there are about one file, it is read once."""
+    number = count()
+
+    def locate(many: int) -> None:
+        # Another text each time, as what was parsed is kept.
+        text = f"# {next(number)}\n" + "".join(config_map(f"c{n}") for n in range(many))
+        tree = write({FILE: text})
+        items = list(written(text.encode(), FILE))
+        if built_by_kustomize:
+            items = [built(f"c{n}") for n in range(many)]
+        locator = Locator(tree)
+        found = [locator.locate(each).document for each in items]
+        assert [each.name for each in found if each] == [f"c{n}" for n in range(many)]
+
+    assert growth(locate, 20) < 2.5
