@@ -93,7 +93,7 @@ test-all: $(READY)
 # may not.
 coverage: $(READY)
 	@mkdir -p .cache/coverage
-	@-$(PYTEST) --quiet --no-summary -m 'not slow and not untraced' --cov --cov-report=
+	@-$(PYTEST) --quiet --tb=no -rfE -m 'not slow and not untraced' --cov --cov-report=
 	@$(BIN)/python .ci/covered.py
 
 # `make mutants MUTANTS='schedule --all'` takes every mutant of one target; without, some of each.

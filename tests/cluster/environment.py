@@ -90,9 +90,12 @@ def far_window(zone: ZoneInfo = ZONE) -> Window:
     """Return a window that opens in twelve hours: until then it is closed.
 
     It opens up to five hours later if twelve hours from now is night. Clocks change there, and a
-    window among those hours has CronJobs in UTC that a window of the day has not.
+    window among those hours has CronJobs in UTC that a window of the day has not. It does not reach
+    into another hour, for which there would be one more, too.
     """
     opens = minute(12 * 3600)
+    if (opens + timedelta(minutes=5)).hour != opens.hour:
+        opens += timedelta(minutes=5)
     while opens.astimezone(zone).hour < NIGHT_ENDS:
         opens += timedelta(hours=1)
     return Window(opens, opens + timedelta(minutes=5), zone)
