@@ -72,9 +72,10 @@ def _built(tree: Checkout, directory: str) -> tuple[Object, ...]:
 
 def _placed(tree: Checkout, locator: Locator, found: Object) -> KubeObject:
     """Return an object with the file that it comes from, as results name it."""
+    file = locator.locate(found).file
     item = found.item
     # Only the build here adds it; what is applied does not have it.
     item.remove("metadata", "annotations", ORIGIN)
-    item.set_annotation(PATH, os.path.relpath(Path(tree.root, locator.locate(found).file)))
+    item.set_annotation(PATH, os.path.relpath(Path(tree.root, file)))
     item.set_annotation(INDEX, "0")
     return item

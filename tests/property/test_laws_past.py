@@ -8,7 +8,7 @@ from statistics import median
 
 import pytest
 from changes import CHANGES, changes
-from changes import CommittedChange as ClockChange
+from changes import Change as ClockChange
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -135,7 +135,7 @@ CALLS: Mapping[str, Call] = {
     # From a file, and not from a repository, which would be followed.
     "pending": Call(
         ["pending", str(POLICY), "-f", str(OBJECTS), "--at", "2026-12-22T10:00Z"],
-        own=161,
+        own=162,
         without=frozenset({"krm_windows.apply", "krm_windows.fleet", "krm_windows.flux"}),
     ),
     "version": Call(["version"], own=15, without=frozenset({"yaml", "krm_windows.krm"})),
