@@ -119,6 +119,15 @@ def test_five_years_are_the_limit() -> None:
     assert leap_days == [datetime(2092, 2, 29, 8, tzinfo=UTC), datetime(2096, 2, 29, 8, tzinfo=UTC)]
 
 
+@pytest.mark.parametrize(
+    ("year", "want"),
+    [(2097, []), (2098, []), (2099, [datetime(2104, 2, 29, tzinfo=UTC)])],
+)
+def test_the_limit_is_met_in_january(year: int, want: list[datetime]) -> None:
+    """`Next` gives up at the turn to the sixth year, as robfig/cron v3.0.1 answered."""
+    assert next_runs("0 0 29 2 *", "", datetime(year, 3, 1, tzinfo=UTC), 1) == want
+
+
 def test_a_day_that_a_zone_skipped_stops_everything() -> None:
     """Stepping on to 30 December 2011, which Samoa did not have, the model ends.
 
