@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from posixpath import dirname
 
 from krm_windows import rules
@@ -46,6 +47,10 @@ class BuildInputs:
             kustomizations.update(closure.kustomizations)
         return cls(builds, closures, frozenset(files), frozenset(kustomizations))
 
+    @cached_property
+    def _locator(self) -> Locator:
+        return Locator(self.builds.tree)
+
     def untouched(self, changed: Collection[str]) -> dict[Request, Build]:
         """Return the builds that read none of some files."""
         found = {}
@@ -77,7 +82,7 @@ class BuildInputs:
         """Return the file that a notice is about."""
         if notice.file or notice.about is None:
             return notice.file
-        return Locator(self.builds.tree).locate(notice.about).file
+        return self._locator.locate(notice.about).file
 
     def _rule(self, notice: Notice, repository: Repository) -> Rule:
         if notice.rule in _UNBUILT and self._may_have_windows(notice, repository):

@@ -89,8 +89,8 @@ def compose(
     found: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
         found.setdefault(finding.grouping_key, []).append(finding)
-    # One result at one location is reported once, whatever cluster it was built for.
     locator = Locator(survey.tree)
+    # One result at one location is reported once, whatever cluster it was built for.
     placed: dict[Result, list[Finding]] = {}
     for same in found.values():
         result = _result(directory, locator, same[0])
