@@ -355,7 +355,7 @@ class Days:
 
         Days that were open throughout when it was last asked are passed over.
         """
-        last = day + self._early // DAY + 1
+        last = day + self._early // DAY
         # Read once, and not again: another thread may set it for other days meanwhile.
         clear = self._clear
         each = day

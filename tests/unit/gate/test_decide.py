@@ -8,7 +8,7 @@ import pytest
 import zoned
 from work import calls, steps
 
-from krm_windows.gate import coverage
+from krm_windows.gate import bits, coverage
 from krm_windows.gate.decide import Days, Decider, decide
 from krm_windows.gate.recurrence import EVERY_DAY, Recurrence, calendar
 from krm_windows.gate.timetable import Kind, Rule, Timetable
@@ -422,6 +422,21 @@ def test_a_margin_of_whole_days(margin: timedelta, ends: time) -> None:
     assert decide(held, DEC_22).until == end - margin
     assert decide(held, end - margin - MINUTE).open
     assert not decide(held, end - margin).open
+
+
+@pytest.mark.parametrize(
+    ("margin", "reached"),
+    [(MINUTE, 1), (timedelta(hours=23), 1), (timedelta(days=2) + MINUTE, 3)],
+)
+def test_no_day_is_looked_at_that_the_margin_does_not_reach(
+    margin: timedelta, reached: int
+) -> None:
+    """Which days a day rests on: itself, and those that its last minute reaches."""
+    always_open = windows((at(0), time(0)))._replace(closes_early=margin)
+    days = Days(always_open, always_open.zone)
+    day = DEC_22.toordinal()
+    assert days.open(day) == bits.FULL
+    assert sorted(days._by_rules) == list(range(day, day + reached + 1))
 
 
 def test_what_begins_as_it_ends_lasts_until_the_next_end() -> None:
