@@ -10,7 +10,7 @@ from pathlib import Path
 
 from measure import CACHE, IMPORTS, OURS, ROOT, Aim, Command, Run, compare, startup
 
-SIZES = {1: 15, 1_000: 9, 10_000: 5}
+SIZES = {1: 15, 1_000: 41, 10_000: 11}
 """How many resources, and how many runs of each program."""
 AIMS: tuple[tuple[int, Aim, Callable[[Run, Run, Run], float]], ...] = (
     (1_000, Aim("1,000 resources: time / Go", 0.8), lambda ours, go, _: ours.seconds / go.seconds),
