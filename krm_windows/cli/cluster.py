@@ -15,7 +15,7 @@ from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview.versions import Choice, Source, Version
 from krm_windows.results import Result
 from krm_windows.schedule import zones
-from krm_windows.status.objects import Thing, closer, queries, read
+from krm_windows.status.objects import LiveObject, closer, queries, read
 from krm_windows.status.report import Report
 from krm_windows.status.report import report as judge
 from krm_windows.system.errors import WorkspaceError
@@ -65,13 +65,13 @@ def _given(text: str) -> str:
 class ClusterState:
     """What a cluster was found to be at a UTC instant.
 
-    There is no report where the policy is wrong. `things` are the objects that were read.
+    There is no report where the policy is wrong. `objects` are those that were read.
     """
 
     at: datetime
     results: list[Result]
     report: Report | None = None
-    things: list[Thing] = field(default_factory=list)
+    objects: list[LiveObject] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,26 +101,26 @@ class Asked:
         # Nobody asks a cluster about a policy that cannot be loaded.
         if policy is None:
             return ClusterState(times.now(), self._located(faults))
-        things = self._things(policy)
+        objects = self._objects(policy)
         at = self._at(zones.zone(policy.spec.time_zone))
         # Only objects that a plan looks into (timeouts, say) are read as if they were resources.
         read_into = kinds(policy)
         items = [
             *self.source.items,
-            *(KubeObject.from_value(each) for each in things if each.get("kind") in read_into),
+            *(KubeObject.from_value(each) for each in objects if each.get("kind") in read_into),
         ]
         versions, results = Source(self.source.config, items).versions(choice)
         if not versions:
             return ClusterState(at, self._located(results))
-        found = self._report(versions[0], things, at)
-        return ClusterState(at, self._located(results), found, things)
+        found = self._report(versions[0], objects, at)
+        return ClusterState(at, self._located(results), found, objects)
 
     def _located(self, results: Iterable[Result]) -> list[Result]:
         """Return results with the line of the policy's file that each is about."""
         policies = {self.arguments.policy: self.source.config}
         return report.located(results, policies, self.arguments.resources)
 
-    def more(self, query: Query) -> list[Thing]:
+    def more(self, query: Query) -> list[LiveObject]:
         """Ask for what is not among a policy's own objects; a file has said all it has."""
         if self.arguments.filename:
             return []
@@ -150,32 +150,32 @@ class Asked:
     def _report(
         self,
         version: Version,
-        things: list[Thing],
+        objects: list[LiveObject],
         at: datetime,
     ) -> Report:
         """Judge; where a run is overdue, kubectl is asked for what may say why."""
         has_asked = not self.arguments.filename
-        found = judge(version, things, at, has_asked=has_asked)
+        found = judge(version, objects, at, has_asked=has_asked)
         # Events and Pods are many, so they are read only when something should have run and has
         # not.
         if not has_asked or not found.is_overdue(at, version.policy.spec.interval):
             return found
-        more = list(things)
+        more = list(objects)
         for query in closer(version.policy):
             more.extend(self._willing(query))
         return judge(version, more, at, has_asked=True)
 
-    def _willing(self, query: Query) -> list[Thing]:
+    def _willing(self, query: Query) -> list[LiveObject]:
         """Ask for what is not needed: who may not read it, or has none of it, is shown the rest."""
         try:
             return _read(_KUBECTL, self._kubectl.get(query))
         except WorkspaceError:
             return []
 
-    def _things(self, policy: WindowPolicy) -> list[Thing]:
+    def _objects(self, policy: WindowPolicy) -> list[LiveObject]:
         name = self.arguments.filename
         if not name:
-            found: list[Thing] = []
+            found: list[LiveObject] = []
             for query in queries(policy):
                 found.extend(_read(_KUBECTL, self._kubectl.get(query)))
             return found
@@ -190,7 +190,7 @@ _KUBECTL = "kubectl"
 _NOT_PRINTED = "is not the output of `kubectl get -o json`"
 
 
-def _read(name: str, text: str) -> list[Thing]:
+def _read(name: str, text: str) -> list[LiveObject]:
     try:
         return read(text)
     except ValueError as error:

@@ -97,7 +97,7 @@ def _of_cluster(
     lookups = Lookups(asked.more)
     if looking is not None:
         lookups = Lookups(asked.more, looking.look, looking.head)
-    return pending_of(answer.report, answer.things, lookups), answer.at, code
+    return pending_of(answer.report, answer.objects, lookups), answer.at, code
 
 
 def _show(found: Pending, at: datetime, arguments: argparse.Namespace) -> ExitCode:

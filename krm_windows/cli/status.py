@@ -74,7 +74,7 @@ def _found(asked: Asked, answer: ClusterState) -> _Shown | None:
     from krm_windows.pending import report as waiting  # noqa: PLC0415 - only `--pending` needs it
 
     lookups = waiting.Lookups(asked.more)
-    return _Shown(answer.report, waiting.report(answer.report, answer.things, lookups))
+    return _Shown(answer.report, waiting.report(answer.report, answer.objects, lookups))
 
 
 def _watch(asked: Asked, shown: _Shown) -> None:

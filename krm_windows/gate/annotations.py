@@ -168,14 +168,14 @@ def is_believed(
     return written_by is Writer.GATE or said.since is None or said.since <= now + AHEAD
 
 
-def writer(thing: object, *path: str) -> Writer:
+def writer(live: object, *path: str) -> Writer:
     """Say who wrote the field at `path`, as the API server records it in `managedFields`.
 
     UNKNOWN: nobody is recorded. That is so where a served version was dropped, or somebody who may
     write the object has emptied the list; Git cannot (an apply with managedFields is refused). What
     cannot be read is of another writer.
     """
-    metadata = dig(thing, "metadata")
+    metadata = dig(live, "metadata")
     if not isinstance(metadata, dict) or "managedFields" not in metadata:
         return Writer.UNKNOWN
     entries = metadata["managedFields"]

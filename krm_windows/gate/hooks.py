@@ -47,7 +47,7 @@ _OF_CHANGES = (HookName.AFTER_APPLY, HookName.AFTER_APPLY_ROLLBACK)
 class Pending(Protocol):
     """What tells whether targets have something to apply: the part `pending`."""
 
-    def observe(self, names: Sequence[str], target: Target, thing: object) -> Observed:
+    def observe(self, names: Sequence[str], target: Target, live: object) -> Observed:
         """Read a target, with what the closed-by annotation of a policy, by its names, notes."""
 
     def reasons(

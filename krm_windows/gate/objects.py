@@ -35,10 +35,10 @@ def _refused(constant: str) -> object:
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refused)
 
 
-def dig(thing: object, *path: str) -> object:
+def dig(value: object, *path: str) -> object:
     """Give what lies at `path` in nested mappings; None where there is nothing."""
     for key in path:
-        if not isinstance(thing, dict):
+        if not isinstance(value, dict):
             return None
-        thing = thing.get(key)
-    return thing
+        value = value.get(key)
+    return value

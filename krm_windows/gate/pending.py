@@ -23,17 +23,17 @@ class _UnknownError(Exception):
     """It cannot be told what a source offers, or whether that is the newest."""
 
 
-def observe(names: Names, target: Target, thing: object) -> Observed:
+def observe(names: Names, target: Target, live: object) -> Observed:
     """Read a target, with the generation that the closed-by annotation notes.
 
     It is the one that the target has by being closed, and is noted when it is closed, if its spec
     was reconciled until then. So a target that has this generation has nothing in its spec that is
     yet to be applied. One that has another may have: it is noted once, and stays.
     """
-    observed = target_of.observe(target, thing)
+    observed = target_of.observe(target, live)
     if observed.suspended:
         return observed._replace(generation=_noted(names, observed))
-    return observed._replace(generation=revisions.by_closing(thing))
+    return observed._replace(generation=revisions.by_closing(live))
 
 
 def _noted(names: Names, observed: Observed) -> int | None:
@@ -58,53 +58,53 @@ def _reason(names: Names, cluster: Cluster, target: Target) -> str:
     if (target.group, target.kind) not in revisions.KINDS:
         return f"unknown: the status of a {target.kind} has no pending revision"
     try:
-        thing = cluster.get(target, _same)
-        edited = _edited(observe(names, target, thing), thing)
-        known = _unread(thing) or edited
+        live = cluster.get(target, _same)
+        edited = _edited(observe(names, target, live), live)
+        known = _unread(live) or edited
         if known:
             return known
-        return _newer(cluster, target, thing)  # asks for its source
+        return _newer(cluster, target, live)  # asks for its source
     except _UnknownError as error:
         return f"unknown: {error}"
     except Exception as error:  # noqa: BLE001 - whatever it is, nothing is known then
         return f"unknown: {words_of(error)}"
 
 
-def _unread(thing: object) -> str:
+def _unread(live: object) -> str:
     """Say what of a target the gate cannot read, or where its last reconcile has failed."""
-    if "Ready" not in true_of(thing):
+    if "Ready" not in true_of(live):
         return "it is not ready"
-    for field in revisions.taken_from_elsewhere(thing):
+    for field in revisions.taken_from_elsewhere(live):
         return f"unknown: it takes values from objects that are not read ({field})"
     return ""
 
 
-def _edited(observed: Observed, thing: object) -> str:
+def _edited(observed: Observed, live: object) -> str:
     if observed.generation is None:
         return "unknown: nothing notes that its spec was reconciled before it was closed"
-    if observed.generation != dig(thing, "metadata", "generation"):
+    if observed.generation != dig(live, "metadata", "generation"):
         return "its spec has changed since it was closed"
     return ""
 
 
-def _newer(cluster: Cluster, target: Target, thing: object) -> str:
+def _newer(cluster: Cluster, target: Target, live: object) -> str:
     """Say what its source has that is not applied; raise `_UnknownError` or `ApiError`."""
     if target.kind == "HelmRelease":
-        return _newer_chart(cluster, target, thing)
-    source = revisions.source(thing, target.namespace, "spec", "sourceRef")
+        return _newer_chart(cluster, target, live)
+    source = revisions.source(live, target.namespace, "spec", "sourceRef")
     offered = _offered(cluster, source)
-    applied = text(thing, "status", "lastAppliedRevision")
+    applied = text(live, "status", "lastAppliedRevision")
     if revisions.is_same(applied, offered):
         return ""
     return f"{source} has {offered}, but {applied or 'nothing'} is applied"
 
 
-def _newer_chart(cluster: Cluster, target: Target, thing: object) -> str:
-    source = revisions.chart(thing, target.namespace)
+def _newer_chart(cluster: Cluster, target: Target, live: object) -> str:
+    source = revisions.chart(live, target.namespace)
     if source is None:
         raise _UnknownError("it has no chart yet")
     offered = _offered(cluster, source)
-    version, digest = revisions.deployed(thing)
+    version, digest = revisions.deployed(live)
     if revisions.is_installed(version, digest, offered):
         return ""
     return f"{source} has {offered}, but {version or 'nothing'} is installed"
@@ -112,14 +112,14 @@ def _newer_chart(cluster: Cluster, target: Target, thing: object) -> str:
 
 def _offered(cluster: Cluster, source: Source) -> str:
     """Return the newest revision of a source; raise `_UnknownError` where that is not known."""
-    thing = _read(cluster, source)
-    _check_newest(source, thing)
-    revision = text(thing, "status", "artifact", "revision")
+    live = _read(cluster, source)
+    _check_newest(source, live)
+    revision = text(live, "status", "artifact", "revision")
     if not revision:
         raise _UnknownError(f"{source} has no artifact")
     # A chart is as new as what it comes from, which may be suspended.
     if source.kind == "HelmChart":
-        origin = revisions.source(thing, source.namespace, "spec", "sourceRef")
+        origin = revisions.source(live, source.namespace, "spec", "sourceRef")
         _check_newest(origin, _read(cluster, origin))
     return revision
 
@@ -132,22 +132,22 @@ def _read(cluster: Cluster, source: Source) -> object:
     return cluster.get(target, _same)
 
 
-def _same(target: Target, thing: object) -> object:
+def _same(target: Target, live: object) -> object:
     """Take what was asked for: a proxy may mix up answers. Raises `ValueError`."""
-    if dig(thing, "metadata", "name") != target.name:
+    if dig(live, "metadata", "name") != target.name:
         raise ValueError(f"another object than {target}")
-    return thing
+    return live
 
 
-def _check_newest(source: Source, thing: object) -> None:
+def _check_newest(source: Source, live: object) -> None:
     """Raise `_UnknownError` where a source may come to have something newer than it has."""
-    if dig(thing, "spec", "suspend") is True:
+    if dig(live, "spec", "suspend") is True:
         raise _UnknownError(f"{source} is suspended")
-    is_oci = source.kind == "HelmRepository" and text(thing, "spec", "type") == "oci"
+    is_oci = source.kind == "HelmRepository" and text(live, "spec", "type") == "oci"
     if is_oci or source.kind == "ExternalArtifact":
         return  # source-controller does not reconcile these, so nothing says how far it is
-    if "Ready" not in true_of(thing):
+    if "Ready" not in true_of(live):
         raise _UnknownError(f"{source} is not ready")
-    generation = dig(thing, "metadata", "generation")
-    if generation is None or dig(thing, "status", "observedGeneration") != generation:
+    generation = dig(live, "metadata", "generation")
+    if generation is None or dig(live, "status", "observedGeneration") != generation:
         raise _UnknownError(f"{source} has changed since it was reconciled")

@@ -53,9 +53,9 @@ class Source(NamedTuple):
         return Target(SOURCE, RESOURCES[self.kind], self.kind, self.namespace, self.name)
 
 
-def text(thing: object, *path: str) -> str:
+def text(value: object, *path: str) -> str:
     """Return a text at a path, empty where there is none."""
-    found = dig(thing, *path)
+    found = dig(value, *path)
     if isinstance(found, str):
         return found
     return ""
@@ -81,27 +81,27 @@ def _digest(revision: str) -> str:
     return ""
 
 
-def source(thing: object, namespace: str, *path: str) -> Source:
+def source(live: object, namespace: str, *path: str) -> Source:
     """Return what a reference at a path names, for an object of a namespace."""
     # Of the object's own namespace unless it names another one (CrossNamespaceSourceReference).
-    home = text(thing, *path, "namespace") or namespace
-    return Source(text(thing, *path, "kind"), home, text(thing, *path, "name"))
+    home = text(live, *path, "namespace") or namespace
+    return Source(text(live, *path, "kind"), home, text(live, *path, "name"))
 
 
-def chart(thing: object, namespace: str) -> Source | None:
+def chart(live: object, namespace: str) -> Source | None:
     """Return where a HelmRelease has its chart from; None before helm-controller has seen to it."""
-    if text(thing, "spec", "chartRef", "kind"):
-        return source(thing, namespace, "spec", "chartRef")
+    if text(live, "spec", "chartRef", "kind"):
+        return source(live, namespace, "spec", "chartRef")
     # `namespace/name` of the HelmChart that helm-controller made.
-    home, slash, name = text(thing, "status", "helmChart").partition("/")
+    home, slash, name = text(live, "status", "helmChart").partition("/")
     if not slash:
         return None
     return Source("HelmChart", home, name)
 
 
-def deployed(thing: object) -> tuple[str, str]:
+def deployed(live: object) -> tuple[str, str]:
     """Return the version of the chart that a HelmRelease has installed, and its digest from OCI."""
-    history = dig(thing, "status", "history")
+    history = dig(live, "status", "history")
     if not isinstance(history, list):
         return "", ""
     # The newest first; an upgrade that failed stands before the release that is still installed.
@@ -112,14 +112,14 @@ def deployed(thing: object) -> tuple[str, str]:
     return "", ""
 
 
-def reconciled(thing: object) -> str:
+def reconciled(live: object) -> str:
     """Return what a Kustomization or a HelmRelease has applied last, in one text.
 
     Of a release that is the chart, its values and how often Helm has released it: they may be
     rolled back.
     """
-    applied = text(thing, "status", "lastAppliedRevision")
-    history = dig(thing, "status", "history")
+    applied = text(live, "status", "lastAppliedRevision")
+    history = dig(live, "status", "history")
     if applied or not isinstance(history, list) or not history:
         return applied
     said = [str(dig(history[0], key)) for key in _OF_A_RELEASE]
@@ -137,7 +137,7 @@ def is_installed(version: str, digest: str, offered: str) -> bool:
     return version == offered
 
 
-def by_closing(thing: object) -> int | None:
+def by_closing(live: object) -> int | None:
     """Return the generation that an open object has once it is closed, if its spec was reconciled.
 
     `status.observedGeneration` is that of the spec with which a reconcile began. Controllers raise
@@ -145,8 +145,8 @@ def by_closing(thing: object) -> int | None:
     open. What conditions note tells it never: they are written for the newest generation, whichever
     was reconciled (fluxcd/pkg, runtime/patch).
     """
-    generation = dig(thing, "metadata", "generation")
-    if isinstance(generation, int) and dig(thing, "status", "observedGeneration") == generation:
+    generation = dig(live, "metadata", "generation")
+    if isinstance(generation, int) and dig(live, "status", "observedGeneration") == generation:
         return generation + 1
     return None
 
@@ -162,8 +162,8 @@ def noted(closed_by: str) -> int | None:
     return None
 
 
-def taken_from_elsewhere(thing: object) -> Iterator[str]:
+def taken_from_elsewhere(live: object) -> Iterator[str]:
     """Yield each field by which an object takes values from ConfigMaps and Secrets."""
     for field in ELSEWHERE:
-        if dig(thing, "spec", *field):
+        if dig(live, "spec", *field):
             yield ".".join(field)

@@ -88,50 +88,50 @@ class Change(NamedTuple):
     suspend: bool | None = None
 
 
-def observe(target: Target, thing: object) -> Observed:
+def observe(target: Target, live: object) -> Observed:
     """Read the object of `target` as the API server gives it; raise `ValueError` for what is none.
 
     It is read strictly, as what is not understood must not be changed. Only the time of its
     creation may be anything: one that cannot be read keeps nothing open.
     """
     for key, wanted in (("name", target.name), ("namespace", target.namespace)):
-        found = dig(thing, "metadata", key)
+        found = dig(live, "metadata", key)
         if found not in (None, wanted):
             raise ValueError(f"is another object: its {key} is {found!r}")
-    annotations = _annotations(thing)
-    filled = [_is_filled(thing, key) for key in target.applied]  # each is to be understood
+    annotations = _annotations(live)
+    filled = [_is_filled(live, key) for key in target.applied]  # each is to be understood
     return Observed(
-        version=_find(thing, str, "metadata", "resourceVersion") or "",
-        suspended=bool(_find(thing, bool, *target.field)),
-        suspended_by=writer(thing, *target.field),
+        version=_find(live, str, "metadata", "resourceVersion") or "",
+        suspended=bool(_find(live, bool, *target.field)),
+        suspended_by=writer(live, *target.field),
         applied=any(filled),
-        created=_created(thing),
+        created=_created(live),
         annotations=annotations,
-        writers={key: writer(thing, *_ANNOTATIONS, key) for key in annotations},
-        conditions={kind: str(dig(each, "reason")) for kind, each in true_of(thing).items()},
-        api_version=str(dig(thing, "apiVersion") or ""),
-        uid=str(dig(thing, "metadata", "uid") or ""),
+        writers={key: writer(live, *_ANNOTATIONS, key) for key in annotations},
+        conditions={kind: str(dig(each, "reason")) for kind, each in true_of(live).items()},
+        api_version=str(dig(live, "apiVersion") or ""),
+        uid=str(dig(live, "metadata", "uid") or ""),
     )
 
 
-def _find(thing: object, kind: type[T], *path: str) -> T | None:
+def _find(value: object, kind: type[T], *path: str) -> T | None:
     """Give what lies at `path`, None where there is nothing.
 
     Raises `ValueError` where that is of another kind, or something else is on the way.
     """
     for key in path:
-        if thing is None:
+        if value is None:
             return None
-        if not isinstance(thing, dict):
+        if not isinstance(value, dict):
             raise ValueError(f"has no map above {'.'.join(path)}")  # noqa: TRY004 - it is wrong
-        thing = thing.get(key)
-    if thing is not None and not isinstance(thing, kind):
-        raise ValueError(f"has {thing!r} in {'.'.join(path)}")
-    return thing
+        value = value.get(key)
+    if value is not None and not isinstance(value, kind):
+        raise ValueError(f"has {value!r} in {'.'.join(path)}")
+    return value
 
 
-def _annotations(thing: object) -> dict[str, str]:
-    every = _find(thing, dict, *_ANNOTATIONS) or {}
+def _annotations(live: object) -> dict[str, str]:
+    every = _find(live, dict, *_ANNOTATIONS) or {}
     found = {}
     for key, text in every.items():
         if key == HOLD or key.startswith((CLOSED_BY, HOOKS)):  # of any policy
@@ -141,24 +141,24 @@ def _annotations(thing: object) -> dict[str, str]:
     return found
 
 
-def _is_filled(thing: object, key: str) -> bool:
+def _is_filled(live: object, key: str) -> bool:
     """Say whether a status field says that something was applied: a text, or what has entries."""
-    found = _find(thing, object, "status", key)
+    found = _find(live, object, "status", key)
     if found is not None and not isinstance(found, str | list | dict):
         raise ValueError(f"has {found!r} in status.{key}")
     return bool(found)
 
 
-def _created(thing: object) -> datetime | None:
+def _created(live: object) -> datetime | None:
     try:
-        return read_instant(dig(thing, "metadata", "creationTimestamp"))
+        return read_instant(dig(live, "metadata", "creationTimestamp"))
     except (TypeError, ValueError, OverflowError):
         return None
 
 
-def true_of(thing: object) -> dict[str, object]:
+def true_of(live: object) -> dict[str, object]:
     """Give the conditions of an object that are `True`, by type."""
-    conditions = dig(thing, "status", "conditions")
+    conditions = dig(live, "status", "conditions")
     if not isinstance(conditions, list):
         return {}
     found = {}

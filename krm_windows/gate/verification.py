@@ -171,21 +171,21 @@ def _read(cluster: Cluster, target: Target) -> _Applied | None:
         raise
 
 
-def _applied(target: Target, thing: object) -> _Applied:
+def _applied(target: Target, live: object) -> _Applied:
     source = None
-    if target.kind == "Kustomization" and dig(thing, "spec", "suspend") is not True:
-        source = revisions.source(thing, target.namespace, "spec", "sourceRef")
-    return _Applied(target, revisions.reconciled(thing), source, _waits_for(thing))
+    if target.kind == "Kustomization" and dig(live, "spec", "suspend") is not True:
+        source = revisions.source(live, target.namespace, "spec", "sourceRef")
+    return _Applied(target, revisions.reconciled(live), source, _waits_for(live))
 
 
-def _waits_for(thing: object) -> str:
+def _waits_for(live: object) -> str:
     """Say what a target waits for, in no words if it has reconciled."""
     # A person keeps it closed, or the window does: nobody is at work on it.
-    if dig(thing, "spec", "suspend") is True:
+    if dig(live, "spec", "suspend") is True:
         return ""
-    if "Ready" not in true_of(thing):
+    if "Ready" not in true_of(live):
         return "is not ready"
-    if dig(thing, "status", "observedGeneration") != dig(thing, "metadata", "generation"):
+    if dig(live, "status", "observedGeneration") != dig(live, "metadata", "generation"):
         return "has changed since it was reconciled"
     return ""
 

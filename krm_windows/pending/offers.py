@@ -17,7 +17,7 @@ from krm_windows.gate.target import true_of
 from krm_windows.gate.timetable import Target
 from krm_windows.gateable import HELM, KUSTOMIZE
 from krm_windows.pending.revisions import Revision, Sources, artifact, named
-from krm_windows.status.objects import Address, Thing
+from krm_windows.status.objects import Address, LiveObject
 
 # The version that a HelmRelease asks for where it names none (helm-controller, HelmChartTemplate).
 _ANY = "*"
@@ -48,24 +48,24 @@ class Offer:
     notes: tuple[str, ...] = ()
 
 
-def wanted(target: Target, thing: Thing) -> Iterator[Address]:
+def wanted(target: Target, live: LiveObject) -> Iterator[Address]:
     """Yield the source that a target takes its revisions from, if it is another object."""
     if _is(target, KUSTOMIZE, "Kustomization"):
-        yield _address(revisions.source(thing, target.namespace, "spec", "sourceRef"))
+        yield _address(revisions.source(live, target.namespace, "spec", "sourceRef"))
     elif _is(target, HELM, "HelmRelease"):
-        chart = revisions.chart(thing, target.namespace)
+        chart = revisions.chart(live, target.namespace)
         if chart is not None:
             yield _address(chart)
 
 
-def read(target: Target, thing: Thing, sources: Sources) -> Offer:
+def read(target: Target, live: LiveObject, sources: Sources) -> Offer:
     """Return what a target has applied and what is offered."""
     if _is(target, KUSTOMIZE, "Kustomization"):
-        return _kustomization(target, thing, sources)
+        return _kustomization(target, live, sources)
     if _is(target, HELM, "HelmRelease"):
-        return _release(target, thing, sources)
+        return _release(target, live, sources)
     if target.group == SOURCE:
-        return _source(target, thing, sources)
+        return _source(target, live, sources)
     note = f"the status of a {target.kind} has no pending revision"
     return _unknown(note)
 
@@ -79,24 +79,24 @@ def _is(target: Target, group: str, kind: str) -> bool:
     return (target.group, target.kind) == (group, kind)
 
 
-def _kustomization(target: Target, thing: Thing, sources: Sources) -> Offer:
-    address = _address(revisions.source(thing, target.namespace, "spec", "sourceRef"))
+def _kustomization(target: Target, live: LiveObject, sources: Sources) -> Offer:
+    address = _address(revisions.source(live, target.namespace, "spec", "sourceRef"))
     applied = _revision(
-        text(thing, "status", "lastAppliedRevision"),
-        text(thing, "status", "lastAppliedOriginRevision"),
+        text(live, "status", "lastAppliedRevision"),
+        text(live, "status", "lastAppliedOriginRevision"),
     )
     source, offered, note = _offered(address, sources)
     if offered is None:
         return _unknown(note, applied, named(address))
-    notes = list(_tried(thing, offered, applied))
+    notes = list(_tried(live, offered, applied))
     waits = _compared(applied, offered)
     if _is_suspended(source):
         waits, offered, note = _found_here(source, applied, offered, sources)
         notes.append(f"{named(address)} {note}")
     # `status.observedGeneration` says nothing, as kustomize-controller raises that while the object
     # is suspended, too. What the condition notes is as old as the condition.
-    reconciled = dig(true_of(thing).get("Ready"), "observedGeneration")
-    if _has_changed(thing, reconciled):
+    reconciled = dig(true_of(live).get("Ready"), "observedGeneration")
+    if _has_changed(live, reconciled):
         waits = Waits.YES
         notes.append("its spec has changed since it was reconciled")
     return Offer(
@@ -109,7 +109,7 @@ def _kustomization(target: Target, thing: Thing, sources: Sources) -> Offer:
 
 
 def _tried(
-    thing: Thing,
+    live: LiveObject,
     offered: Revision,
     applied: Revision | None,
 ) -> Iterator[str]:
@@ -117,17 +117,17 @@ def _tried(
     if applied is not None and applied.is_same(offered):
         return
     # kustomize-controller notes the revision before it builds, and the applied one at the end.
-    if text(thing, "status", "lastAttemptedRevision") != offered.text:
+    if text(live, "status", "lastAttemptedRevision") != offered.text:
         return
     # Only a condition that is True is no reason: `Ready` is what failed.
-    if "Ready" not in true_of(thing):
+    if "Ready" not in true_of(live):
         yield "it was tried, but could not be applied"
 
 
-def _release(target: Target, thing: Thing, sources: Sources) -> Offer:
-    version, digest = revisions.deployed(thing)
+def _release(target: Target, live: LiveObject, sources: Sources) -> Offer:
+    version, digest = revisions.deployed(live)
     applied = _revision(version)
-    chart = revisions.chart(thing, target.namespace)
+    chart = revisions.chart(live, target.namespace)
     if chart is None:
         note = "it has no HelmChart yet: helm-controller creates it at the first reconcile"
         return _unknown(note, applied)
@@ -139,7 +139,7 @@ def _release(target: Target, thing: Thing, sources: Sources) -> Offer:
     if revisions.is_installed(version, digest, offered.text):
         waits = Waits.NO
     # The chart may be the same, and the values others: that is an upgrade, too.
-    notes = list(_edited(thing, source))
+    notes = list(_edited(live, source))
     if notes:
         waits = Waits.YES
     return Offer(
@@ -151,36 +151,36 @@ def _release(target: Target, thing: Thing, sources: Sources) -> Offer:
     )
 
 
-def _edited(thing: Thing, chart: Thing) -> Iterator[str]:
+def _edited(live: LiveObject, chart: LiveObject) -> Iterator[str]:
     """Say what else has changed in a HelmRelease that helm-controller has not seen."""
-    asked = text(thing, "spec", "chart", "spec", "chart")
+    asked = text(live, "spec", "chart", "spec", "chart")
     # A HelmChart is made and changed when the release is reconciled, which suspended it is not.
     if asked and chart.get("kind") == "HelmChart":
-        version = text(thing, "spec", "chart", "spec", "version") or _ANY
+        version = text(live, "spec", "chart", "spec", "version") or _ANY
         had = text(chart, "spec", "chart")
         had_version = text(chart, "spec", "version") or _ANY
         if asked != had or version != had_version:
             yield f"it now asks for chart {asked} {version}, which is fetched when it opens"
-    if _has_changed(thing, dig(thing, "status", "lastAttemptedGeneration")):
+    if _has_changed(live, dig(live, "status", "lastAttemptedGeneration")):
         yield "its spec has changed since it was reconciled (for example its values)"
 
 
-def _has_changed(thing: Thing, reconciled: object) -> bool:
+def _has_changed(live: LiveObject, reconciled: object) -> bool:
     """Say whether a spec was edited since the generation that its status says was reconciled."""
-    generation = dig(thing, "metadata", "generation")
-    noted = set(_noted(thing))
-    if noted and _is_suspended(thing):
+    generation = dig(live, "metadata", "generation")
+    noted = set(_noted(live))
+    if noted and _is_suspended(live):
         return generation not in noted
     # Of one that was never reconciled nothing is known.
     if not isinstance(generation, int) or not isinstance(reconciled, int):
         return False
     # To suspend it is a change, too: that one counts for nothing.
-    return generation - reconciled > int(_is_suspended(thing))
+    return generation - reconciled > int(_is_suspended(live))
 
 
-def _noted(thing: Thing) -> Iterator[int]:
+def _noted(live: LiveObject) -> Iterator[int]:
     """Yield the generation that a target has by being closed, as gates note it for their hooks."""
-    annotations = dig(thing, "metadata", "annotations")
+    annotations = dig(live, "metadata", "annotations")
     if not isinstance(annotations, dict):
         return
     for key, said in annotations.items():
@@ -190,16 +190,16 @@ def _noted(thing: Thing) -> Iterator[int]:
                 yield generation
 
 
-def _source(target: Target, thing: Thing, sources: Sources) -> Offer:
+def _source(target: Target, live: LiveObject, sources: Sources) -> Offer:
     """Return what a source that is a target itself has."""
     source = str(target)
-    current = artifact(thing)
+    current = artifact(live)
     if current is None:
         return _unknown("it has no artifact", source=source)
     # An open source has what it found at its last interval, or a moment ago by a webhook.
-    if not _is_suspended(thing):
+    if not _is_suspended(live):
         return Offer(Waits.NO, source, current, current)
-    waits, offered, note = _found_here(thing, current, current, sources)
+    waits, offered, note = _found_here(live, current, current, sources)
     return Offer(
         waits,
         source,
@@ -210,7 +210,7 @@ def _source(target: Target, thing: Thing, sources: Sources) -> Offer:
 
 
 def _found_here(
-    source: Thing,
+    source: LiveObject,
     applied: Revision | None,
     offered: Revision,
     sources: Sources,
@@ -234,11 +234,11 @@ def _found_here(
     return waits, offered, "is suspended, so it does not look for newer revisions"
 
 
-def _is_suspended(thing: Thing) -> bool:
-    return dig(thing, "spec", "suspend") is True
+def _is_suspended(live: LiveObject) -> bool:
+    return dig(live, "spec", "suspend") is True
 
 
-def _offered(address: Address, sources: Sources) -> tuple[Thing, Revision | None, str]:
+def _offered(address: Address, sources: Sources) -> tuple[LiveObject, Revision | None, str]:
     """Return a source with its revision, or why that is not known."""
     # Of another namespace, say, in which kubectl may read nothing.
     source = sources.found.get(address)

@@ -10,13 +10,13 @@ from krm_windows.pending import offers, revisions
 from krm_windows.pending.between import Between
 from krm_windows.pending.offers import Offer, Waits
 from krm_windows.pending.revisions import Head, Sources, nowhere
-from krm_windows.status.objects import Address, Thing, by_address, find
+from krm_windows.status.objects import Address, LiveObject, by_address, find
 from krm_windows.status.report import Report as Status
 from krm_windows.status.report import Row, Suspension
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.kubectl import Query
 
-Ask = Callable[[Query], list[Thing]]
+Ask = Callable[[Query], list[LiveObject]]
 """Asks for more objects of the cluster; raises WorkspaceError where it may not."""
 Look = Callable[[Target, Offer], Between | None]
 """Looks into a repository for what lies between what is applied and what is offered."""
@@ -105,22 +105,22 @@ class Lookups:
 
 def report(
     status: Status,
-    things: Sequence[Thing],
+    objects: Sequence[LiveObject],
     lookups: Lookups,
 ) -> Pending:
     """Say what waits for the targets of a policy.
 
-    `things` are the objects that the status was judged by. Sources that are not among them are
+    `objects` are those that the status was judged by. Sources that are not among them are
     asked for.
     """
-    objects = by_address(things)
-    sources = _sources(status, objects, lookups)
+    known = by_address(objects)
+    sources = _sources(status, known, lookups)
     entries = []
     for row in status.rows:
         offer = Offer(Waits.UNKNOWN, notes=("it is missing",))
-        thing = find(objects, row.target)
-        if thing is not None:
-            offer = offers.read(row.target, thing, sources)
+        live = find(known, row.target)
+        if live is not None:
+            offer = offers.read(row.target, live, sources)
         opening = _opening(status.decision, row)
         between = lookups.look(row.target, offer)
         entries.append(Entry(row.target, offer, opening, between))
@@ -129,17 +129,17 @@ def report(
 
 def _sources(
     status: Status,
-    objects: Mapping[Address, Thing],
+    known: Mapping[Address, LiveObject],
     lookups: Lookups,
 ) -> Sources:
     """Find the sources of all targets, in few queries."""
     wanted: list[Address] = []
     for row in status.rows:
-        thing = find(objects, row.target)
-        if thing is not None:
-            wanted += offers.wanted(row.target, thing)
+        live = find(known, row.target)
+        if live is not None:
+            wanted += offers.wanted(row.target, live)
     # A file has all that there is; and a source may be a target itself, which was read already.
-    found = {address: objects[address] for address in wanted if address in objects}
+    found = {address: known[address] for address in wanted if address in known}
     missing = [address for address in wanted if address not in found]
     unread: dict[Address, str] = {}
     for query, members in revisions.queries(missing):

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from krm_windows.gate.objects import dig
 from krm_windows.gate.revisions import RESOURCES, SOURCE, is_same, text
-from krm_windows.status.objects import Address, Thing, instant
+from krm_windows.status.objects import Address, LiveObject, instant
 from krm_windows.system.kubectl import Query
 
 Head = Callable[[str, str], str]
@@ -61,7 +61,7 @@ class Sources:
     there is none.
     """
 
-    found: Mapping[Address, Thing]
+    found: Mapping[Address, LiveObject]
     unread: Mapping[Address, str]
     head: Head = nowhere
 
@@ -91,7 +91,7 @@ def queries(addresses: Iterable[Address]) -> Iterable[tuple[Query, list[Address]
             yield Query(f"{resource}.{SOURCE}", namespace, names=names), members
 
 
-def artifact(source: Thing) -> Revision | None:
+def artifact(source: LiveObject) -> Revision | None:
     """Return the revision that a source has now, None where it has none."""
     found = dig(source, "status", "artifact")
     revision = text(found, "revision")

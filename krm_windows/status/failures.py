@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from krm_windows.gate.objects import dig
-from krm_windows.status.objects import Thing, entries, instant, is_of_gate
+from krm_windows.status.objects import LiveObject, entries, instant, is_of_gate
 
 # For what has no time: it sorts before every time that a cluster knows.
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
@@ -60,7 +60,7 @@ class Failure:
 
 
 def newest(
-    things: Sequence[Thing],
+    objects: Sequence[LiveObject],
     label: str,
     names: Iterable[str],
     after: datetime | None,
@@ -70,10 +70,10 @@ def newest(
     The instant is None for failure of any time. `label` is what its objects carry, `names` are
     those of its CronJobs: Events have no labels.
     """
-    ours = [thing for thing in things if is_of_gate(thing, label)]
+    ours = [live for live in objects if is_of_gate(live, label)]
     # A Job that is gone leaves Events, so the names of those still there are not enough.
-    known = {*names, *(str(dig(thing, "metadata", "name")) for thing in ours)}
-    found = [*_of_jobs(ours), *_of_pods(ours), *_of_events(things, known)]
+    known = {*names, *(str(dig(live, "metadata", "name")) for live in ours)}
+    found = [*_of_jobs(ours), *_of_pods(ours), *_of_events(objects, known)]
     later = [each for each in found if after is None or each.at > after]
     return max(later, key=_weight, default=None)
 
@@ -85,38 +85,38 @@ def _weight(failure: Failure) -> tuple[bool, bool, datetime]:
     return failure.is_close, failure.cause != FAILED, failure.at
 
 
-def _of_jobs(things: Iterable[Thing]) -> Iterator[Failure]:
-    for thing in things:
-        if thing.get("kind") != "Job":
+def _of_jobs(objects: Iterable[LiveObject]) -> Iterator[Failure]:
+    for live in objects:
+        if live.get("kind") != "Job":
             continue
-        for condition in entries(thing, "status", "conditions"):
+        for condition in entries(live, "status", "conditions"):
             if dig(condition, "type") == "Failed" and dig(condition, "status") == "True":
                 at = dig(condition, "lastTransitionTime")
                 reason = dig(condition, "reason")
                 message = dig(condition, "message")
-                yield _failure(thing, at, reason, message, is_close=False)
+                yield _failure(live, at, reason, message, is_close=False)
 
 
-def _of_pods(things: Iterable[Thing]) -> Iterator[Failure]:
-    for thing in things:
-        if thing.get("kind") != "Pod":
+def _of_pods(objects: Iterable[LiveObject]) -> Iterator[Failure]:
+    for live in objects:
+        if live.get("kind") != "Pod":
             continue
         # What keeps a container waiting has no time of its own.
-        at = dig(thing, "metadata", "creationTimestamp")
-        for condition in entries(thing, "status", "conditions"):
+        at = dig(live, "metadata", "creationTimestamp")
+        for condition in entries(live, "status", "conditions"):
             if dig(condition, "type") == "PodScheduled" and dig(condition, "status") == "False":
                 reason = dig(condition, "reason")
-                yield _failure(thing, at, reason, dig(condition, "message"))
-        for container in entries(thing, "status", "containerStatuses"):
-            yield from _of_container(thing, container, at)
+                yield _failure(live, at, reason, dig(condition, "message"))
+        for container in entries(live, "status", "containerStatuses"):
+            yield from _of_container(live, container, at)
         # `Evicted` and the like are the Pod's, not of any container (core/v1, PodStatus.reason).
-        cause = dig(thing, "status", "reason")
+        cause = dig(live, "status", "reason")
         if isinstance(cause, str):
-            yield _failure(thing, at, cause, dig(thing, "status", "message"))
+            yield _failure(live, at, cause, dig(live, "status", "message"))
 
 
 def _of_container(
-    thing: Thing,
+    live: LiveObject,
     container: object,
     at: object,
 ) -> Iterator[Failure]:
@@ -124,37 +124,37 @@ def _of_container(
     reason = dig(waiting, "reason")
     # Those two are how every container begins (kubelet).
     if reason not in (None, "ContainerCreating", "PodInitializing"):
-        yield _failure(thing, at, reason, dig(waiting, "message"))
+        yield _failure(live, at, reason, dig(waiting, "message"))
     ended = dig(container, "state", "terminated")
     if dig(ended, "reason") == "OOMKilled":
         # The kubelet has no message for it.
         words = "it exceeded its memory limit"
-        yield _failure(thing, dig(ended, "finishedAt"), "OOMKilled", words)
+        yield _failure(live, dig(ended, "finishedAt"), "OOMKilled", words)
 
 
-def _of_events(things: Iterable[Thing], names: Collection[str]) -> Iterator[Failure]:
+def _of_events(objects: Iterable[LiveObject], names: Collection[str]) -> Iterator[Failure]:
     """Yield the warnings about CronJobs, their Jobs and the Jobs' Pods, which may be gone."""
-    for thing in things:
-        if thing.get("kind") != "Event" or dig(thing, "type") != "Warning":
+    for live in objects:
+        if live.get("kind") != "Event" or dig(live, "type") != "Warning":
             continue
-        kind = dig(thing, "involvedObject", "kind")
-        about = dig(thing, "involvedObject", "name")
+        kind = dig(live, "involvedObject", "kind")
+        about = dig(live, "involvedObject", "name")
         if kind not in ("CronJob", "Job", "Pod") or not isinstance(about, str):
             continue
         if not _is_run(about, names):
             continue
-        whom: Thing = {"kind": kind, "metadata": {"name": about}}
-        reason = thing.get("reason")
+        whom: LiveObject = {"kind": kind, "metadata": {"name": about}}
+        reason = live.get("reason")
         yield _failure(
             whom,
-            at=_time_of(thing),
+            at=_time_of(live),
             reason=reason,
-            message=thing.get("message"),
+            message=live.get("message"),
             is_close=reason not in _ENDS_OF_JOBS,
         )
 
 
-def _time_of(event: Thing) -> object:
+def _time_of(event: LiveObject) -> object:
     """Return when an Event was: who writes them by the newer API leaves the older field empty."""
     created = dig(event, "metadata", "creationTimestamp")
     # `lastTimestamp` moves on when the same Event comes again, `eventTime` and creation do not.
@@ -167,7 +167,7 @@ def _is_run(about: str, names: Collection[str]) -> bool:
 
 
 def _failure(
-    thing: Thing,
+    live: LiveObject,
     at: object,
     reason: object,
     message: object,
@@ -180,7 +180,7 @@ def _failure(
     return Failure(
         at=instant(at) or _NEVER,
         cause=next(causes, FAILED),
-        by=f"{thing.get('kind')} {dig(thing, 'metadata', 'name')}",
+        by=f"{live.get('kind')} {dig(live, 'metadata', 'name')}",
         words=words,
         is_close=is_close,
     )

@@ -14,7 +14,7 @@ from krm_windows.plan import targets
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.system.kubectl import Query
 
-Thing = dict[str, object]
+LiveObject = dict[str, object]
 """An object as the API server gives it, in plain types."""
 
 Address = tuple[str, str, str, str]
@@ -67,51 +67,51 @@ def instant(value: object) -> datetime | None:
     return found
 
 
-def read(text: str) -> list[Thing]:
+def read(text: str) -> list[LiveObject]:
     """Read what `kubectl get -o json` prints.
 
     An object, a list, or several of either, one after the other. Raises ValueError where it is
     no JSON, or no object of Kubernetes, ExcessError where it is nested too deeply.
     """
-    found: list[Thing] = []
+    found: list[LiveObject] = []
     # `kubectl get` is called several times, and its answers may be in one file one after the other.
     for value in plain_json.values(text):
         found.extend(_objects(value))
     return found
 
 
-def by_address(things: Iterable[Thing]) -> dict[Address, Thing]:
+def by_address(objects: Iterable[LiveObject]) -> dict[Address, LiveObject]:
     """Return the objects by what a target is found by; of two with one address the first."""
-    found: dict[Address, Thing] = {}
-    for thing in things:
-        found.setdefault(_address(thing), thing)
+    found: dict[Address, LiveObject] = {}
+    for live in objects:
+        found.setdefault(_address(live), live)
     return found
 
 
-def find(things: Mapping[Address, Thing], target: Target) -> Thing | None:
+def find(objects: Mapping[Address, LiveObject], target: Target) -> LiveObject | None:
     """Return the object of a target."""
     # Without the version: the API server gives an object in any that it serves.
-    return things.get((target.group, target.kind, target.namespace, target.name))
+    return objects.get((target.group, target.kind, target.namespace, target.name))
 
 
-def is_of_gate(thing: Thing, label: str) -> bool:
+def is_of_gate(live: LiveObject, label: str) -> bool:
     """Say whether an object carries the label of a policy, and is not of one of its hooks.
 
     The Jobs of hooks carry it too, and say nothing of the policy's targets.
     """
-    labels = dig(thing, "metadata", "labels")
+    labels = dig(live, "metadata", "labels")
     return dig(labels, POLICY) == label and dig(labels, COMPONENT) != HOOK
 
 
-def entries(thing: Thing, *path: str) -> list[object]:
+def entries(live: LiveObject, *path: str) -> list[object]:
     """Return a list that is deep in an object; an empty one where there is no list."""
-    found = dig(thing, *path)
+    found = dig(live, *path)
     if isinstance(found, list):
         return found
     return []
 
 
-def _objects(value: object) -> list[Thing]:
+def _objects(value: object) -> list[LiveObject]:
     if not isinstance(value, dict) or "kind" not in value:
         raise ValueError("contains something other than Kubernetes objects")
     items = value.get("items")
@@ -121,10 +121,10 @@ def _objects(value: object) -> list[Thing]:
     return [item for item in items if isinstance(item, dict)]
 
 
-def _address(thing: Thing) -> Address:
+def _address(live: LiveObject) -> Address:
     return (
-        group_of(str(thing.get("apiVersion"))),
-        str(thing.get("kind")),
-        str(dig(thing, "metadata", "namespace")),
-        str(dig(thing, "metadata", "name")),
+        group_of(str(live.get("apiVersion"))),
+        str(live.get("kind")),
+        str(dig(live, "metadata", "namespace")),
+        str(dig(live, "metadata", "name")),
     )

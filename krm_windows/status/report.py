@@ -14,7 +14,7 @@ from krm_windows.gate.target import Observed, believed_annotations, due_change, 
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.preview.versions import Version
 from krm_windows.status.failures import Failure, newest
-from krm_windows.status.objects import Address, Thing, by_address, find
+from krm_windows.status.objects import Address, LiveObject, by_address, find
 from krm_windows.status.runs import Run, last
 
 Desired = Literal["open", "closed"]
@@ -141,7 +141,7 @@ class Report:
 
 def report(
     version: Version,
-    things: Sequence[Thing],
+    objects: Sequence[LiveObject],
     at: datetime,
     *,
     has_asked: bool = False,
@@ -155,15 +155,15 @@ def report(
     runs_gate = version.policy.spec.actuator.type == "Gate"
     judge = _Judge(timetable, decide(timetable, at), at, runs_gate=runs_gate)
     label = names.label(timetable.policy)
-    last_run = last(things, label)
+    last_run = last(objects, label)
     # A policy that did not compile has no plan, so nothing is known of its CronJobs.
     own: list[str] = []
     if version.plan:
         own = [names.cron_job(version.plan, each) for each in version.plan.triggers]
     stopped: Iterable[str] = ()
     # A file of targets alone says nothing of CronJobs: none is missing for that.
-    if has_asked or any(thing.get("kind") == "CronJob" for thing in things):
-        stopped = _stopped(own, version.policy.metadata.namespace, things)
+    if has_asked or any(live.get("kind") == "CronJob" for live in objects):
+        stopped = _stopped(own, version.policy.metadata.namespace, objects)
     # What went wrong before the last success is over.
     since = None
     if last_run and last_run.succeeded:
@@ -172,26 +172,26 @@ def report(
         timetable=timetable,
         decision=judge.decision,
         last_run=last_run,
-        rows=tuple(judge.rows(by_address(things))),
+        rows=tuple(judge.rows(by_address(objects))),
         stopped=tuple(stopped),
-        failure=newest(things, label, own, since),
+        failure=newest(objects, label, own, since),
     )
 
 
 def _stopped(
     own: Sequence[str],
     namespace: str,
-    things: Sequence[Thing],
+    objects: Sequence[LiveObject],
 ) -> Iterator[str]:
     """Yield what is wrong with each CronJob that the policy has.
 
     Without them nobody opens or closes.
     """
-    found: dict[tuple[object, object], Thing] = {}
-    for thing in things:
-        if thing.get("kind") == "CronJob":
-            key = (dig(thing, "metadata", "namespace"), dig(thing, "metadata", "name"))
-            found[key] = thing
+    found: dict[tuple[object, object], LiveObject] = {}
+    for live in objects:
+        if live.get("kind") == "CronJob":
+            key = (dig(live, "metadata", "namespace"), dig(live, "metadata", "name"))
+            found[key] = live
     for name in own:
         cron_job = found.get((namespace, name))
         if cron_job is None:
@@ -207,23 +207,23 @@ class _Judge:
     at: datetime
     runs_gate: bool
 
-    def rows(self, things: Mapping[Address, Thing]) -> Iterator[Row]:
+    def rows(self, objects: Mapping[Address, LiveObject]) -> Iterator[Row]:
         """Yield a row for every target, and for each released one that exists."""
         for target in self.timetable.targets:
-            thing = find(things, target)
-            if thing:
-                yield self._row(target, thing)
+            live = find(objects, target)
+            if live:
+                yield self._row(target, live)
             else:
                 yield Row(target, "missing", self._desired(target), as_desired=False)
         # A released one that is missing is as it should be: it is not closed.
         for target in self.timetable.released:
-            thing = find(things, target)
-            if thing:
-                yield self._row(target, thing)
+            live = find(objects, target)
+            if live:
+                yield self._row(target, live)
 
-    def _row(self, target: Target, thing: Thing) -> Row:
+    def _row(self, target: Target, live: LiveObject) -> Row:
         try:
-            observed = observe(target, thing)
+            observed = observe(target, live)
         except ValueError as error:
             # What the gate refuses to read it leaves as it is: its field is taken for unset.
             unread = Suspension(Suspender.UNREADABLE, reason=str(error))

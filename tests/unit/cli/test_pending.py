@@ -24,10 +24,10 @@ OURS = {
     )
 }
 OLD, NEW = "a" * 40, "b" * 40
-Thing = dict[str, object]
+LiveObject = dict[str, object]
 
 
-def apps(applied: str, *, suspend: bool = True, notes: object = None) -> Thing:
+def apps(applied: str, *, suspend: bool = True, notes: object = None) -> LiveObject:
     """Return the target, closed by the policy unless something else is said."""
     return {
         "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
@@ -46,7 +46,7 @@ def apps(applied: str, *, suspend: bool = True, notes: object = None) -> Thing:
     }
 
 
-def fleet(offered: str, **spec: object) -> Thing:
+def fleet(offered: str, **spec: object) -> LiveObject:
     """Return its source."""
     return {
         "apiVersion": "source.toolkit.fluxcd.io/v1",
@@ -79,9 +79,9 @@ def pending(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     Path("policy.yaml").write_text(POLICY)
 
-    def run(*options: str, things: tuple[Thing, ...] = (), at: str = CLOSED) -> Ended:
-        Path("objects.json").write_text("\n".join(map(json.dumps, things)))
-        filename = ("-f", "objects.json") if things else ()
+    def run(*options: str, objects: tuple[LiveObject, ...] = (), at: str = CLOSED) -> Ended:
+        Path("objects.json").write_text("\n".join(map(json.dumps, objects)))
+        filename = ("-f", "objects.json") if objects else ()
         code = main(["pending", "policy.yaml", *filename, "--at", at, *options])
         return Ended(code, *capsys.readouterr())
 
@@ -90,8 +90,8 @@ def pending(
 
 def test_what_waits(pending: Pending) -> None:
     """What holds, and a block for each target."""
-    things = (apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}"))
-    assert pending(things=things) == Ended(
+    objects = (apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}"))
+    assert pending(objects=objects) == Ended(
         0,
         """\
 flux-system/week is closed: no window is open
@@ -110,9 +110,9 @@ Kustomization flux-system/apps: waits
 
 def test_what_waits_as_markdown(pending: Pending) -> None:
     """For a message in the morning of the window."""
-    things = (apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}"))
+    objects = (apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}"))
     assert (
-        pending("-o", "markdown", things=things).out
+        pending("-o", "markdown", objects=objects).out
         == """\
 ### `flux-system/week`: opens Mon 2026-11-23 08:00 (Europe/Berlin)
 
@@ -121,15 +121,15 @@ def test_what_waits_as_markdown(pending: Pending) -> None:
 """
     )
     same = (apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{OLD}"))
-    assert pending("-o", "markdown", things=same).out.splitlines()[2:] == [
+    assert pending("-o", "markdown", objects=same).out.splitlines()[2:] == [
         "- nothing waits for `Kustomization flux-system/apps`"
     ]
 
 
 def test_what_waits_as_json(pending: Pending) -> None:
     """Revisions are whole, and what is not known is null."""
-    things = (apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}"))
-    found = json.loads(pending("-o", "json", things=things).out)
+    objects = (apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}"))
+    found = json.loads(pending("-o", "json", objects=objects).out)
     assert found["desired"]["until"] == "2026-11-23T08:00:00+01:00"
     assert found["targets"] == [
         {
@@ -162,7 +162,8 @@ def test_what_waits_as_json(pending: Pending) -> None:
         }
     ]
     assert (
-        json.loads(pending("-o", "json", things=(things[0],)).out)["targets"][0]["pending"] is None
+        json.loads(pending("-o", "json", objects=(objects[0],)).out)["targets"][0]["pending"]
+        is None
     )
 
 
@@ -183,7 +184,7 @@ def test_what_waits_as_json(pending: Pending) -> None:
 def test_when_it_opens(pending: Pending, at: str, target: Mapping[str, object], words: str) -> None:
     """By the windows, unless somebody else keeps the target shut."""
     made = apps(f"main@sha1:{OLD}", **target)
-    printed = pending(things=(made, fleet(f"main@sha1:{NEW}")), at=at).out
+    printed = pending(objects=(made, fleet(f"main@sha1:{NEW}")), at=at).out
     assert f"  opens    {words}\n" in printed
 
 
@@ -201,28 +202,28 @@ def test_who_keeps_it_shut_for_programs(
     pending: Pending, notes: Mapping[str, str], kept: Mapping[str, str]
 ) -> None:
     """In the words of `status`: a value each, and no sentence."""
-    things = (apps(f"main@sha1:{OLD}", notes=notes), fleet(f"main@sha1:{NEW}"))
-    [found] = json.loads(pending("-o", "json", things=things).out)["targets"]
+    objects = (apps(f"main@sha1:{OLD}", notes=notes), fleet(f"main@sha1:{NEW}"))
+    [found] = json.loads(pending("-o", "json", objects=objects).out)["targets"]
     assert (found["opens"], found["keptBy"]) == (None, kept)
 
 
 def test_nothing_waits(pending: Pending) -> None:
     """That is no error either."""
-    ended = pending(things=(apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{OLD}")))
+    ended = pending(objects=(apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{OLD}")))
     assert ended.code == 0
     assert "Kustomization flux-system/apps: nothing waits\n" in ended.out
 
 
 def test_a_target_that_is_missing(pending: Pending) -> None:
     """It is said."""
-    ended = pending(things=(fleet(f"main@sha1:{OLD}"),))
+    ended = pending(objects=(fleet(f"main@sha1:{OLD}"),))
     assert "Kustomization flux-system/apps: unknown\n" in ended.out
     assert "\n  it is missing\n" in ended.out
 
 
 def test_status_with_what_waits(pending: Pending, capsys: pytest.CaptureFixture[str]) -> None:
     """Below the table, and beside it as JSON."""
-    pending(things=(apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}")))
+    pending(objects=(apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}")))
     call = ["status", "policy.yaml", "-f", "objects.json", "--at", CLOSED]
     assert main(call) == 0
     assert "waits" not in capsys.readouterr().out
@@ -324,7 +325,7 @@ HERE = ("--repo", "fleet")
 def test_the_commits_that_wait(pending: Pending, repository: Past) -> None:
     """Those that touch what the Kustomization reads, the newest first."""
     old, new = grown(repository)
-    ended = pending(*HERE, things=(apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}")))
+    ended = pending(*HERE, objects=(apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}")))
     take = repository("rev-parse", "HEAD^")
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.splitlines()[9:] == [
@@ -337,8 +338,8 @@ def test_the_commits_that_wait(pending: Pending, repository: Past) -> None:
 def test_the_objects_that_change(pending: Pending, repository: Past) -> None:
     """Kinds and names, the fields that differ, and images that are new."""
     old, new = grown(repository)
-    things = (apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}"))
-    printed = pending(*HERE, "--diff", things=things).out
+    objects = (apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}"))
+    printed = pending(*HERE, "--diff", objects=objects).out
     assert printed.splitlines()[12:] == [
         "  3 objects: 1 added, 1 changed, 1 removed",
         "    + ConfigMap shop/new",
@@ -346,7 +347,7 @@ def test_the_objects_that_change(pending: Pending, repository: Past) -> None:
         "    ~ Deployment shop/web: spec.template.spec.containers[web].image",
         "  new image web:2",
     ]
-    found = json.loads(pending(*HERE, "--diff", "-o", "json", things=things).out)
+    found = json.loads(pending(*HERE, "--diff", "-o", "json", objects=objects).out)
     assert found["images"] == ["web:2"]
     assert found["targets"][0]["objects"][2] == {
         "change": "changed",
@@ -357,7 +358,7 @@ def test_the_objects_that_change(pending: Pending, repository: Past) -> None:
         "Put new for old",
         "Take web 2",
     ]
-    listed = pending(*HERE, "--diff", "-o", "markdown", things=things).out
+    listed = pending(*HERE, "--diff", "-o", "markdown", objects=objects).out
     assert "  - 3 objects: 1 added, 1 changed, 1 removed\n" in listed
     assert "  - new image `web:2`\n" in listed
 
@@ -365,10 +366,10 @@ def test_the_objects_that_change(pending: Pending, repository: Past) -> None:
 def test_new_images_alone(pending: Pending, repository: Past) -> None:
     """One a line, for a program; nothing where nothing waits."""
     old, new = grown(repository)
-    things = (apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}"))
-    assert pending(*HERE, "--images", things=things) == Ended(0, "web:2\n", "")
+    objects = (apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}"))
+    assert pending(*HERE, "--images", objects=objects) == Ended(0, "web:2\n", "")
     same = (apps(f"main@sha1:{new}"), fleet(f"main@sha1:{new}"))
-    assert pending(*HERE, "--images", things=same) == Ended(0, "", "")
+    assert pending(*HERE, "--images", objects=same) == Ended(0, "", "")
 
 
 def test_what_is_not_known_of_images(pending: Pending, repository: Past) -> None:
@@ -379,13 +380,13 @@ def test_what_is_not_known_of_images(pending: Pending, repository: Past) -> None
         "metadata: {name: db, namespace: shop}\nspec: {interval: 1m}\n"
     )
     new = repository.commit(AT, {"apps/db.yaml": release}, "Add a database")
-    things = (apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}"))
+    objects = (apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}"))
     words = (
         "krm-windows: Kustomization flux-system/apps: the images of the chart of HelmRelease "
         "shop/db are unknown\n"
     )
-    assert pending(*HERE, "--images", things=things) == Ended(0, "", words)
-    assert pending(*HERE, "--images", "--strict", things=things).code == 1
+    assert pending(*HERE, "--images", objects=objects) == Ended(0, "", words)
+    assert pending(*HERE, "--images", "--strict", objects=objects).code == 1
 
 
 def test_two_commits_without_a_cluster(pending: Pending, repository: Past) -> None:
@@ -413,11 +414,11 @@ def test_commits_about_others(pending: Pending, repository: Past) -> None:
     """The revision is another, and nothing in it is for the target."""
     old = repository("rev-parse", "HEAD")
     new = repository.commit(AT, {"README.md": "more\n"})
-    things = (apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}"))
-    printed = pending(*HERE, "--diff", things=things).out
+    objects = (apps(f"main@sha1:{old}"), fleet(f"main@sha1:{new}"))
+    printed = pending(*HERE, "--diff", objects=objects).out
     assert "Kustomization flux-system/apps: only the revision is new\n" in printed
     assert "  no commit changes the files that it reads\n  no object changes\n" in printed
-    listed = pending(*HERE, "--diff", "-o", "markdown", things=things).out
+    listed = pending(*HERE, "--diff", "-o", "markdown", objects=objects).out
     assert "** only the revision is new: `main@sha1:" in listed
 
 
@@ -526,9 +527,9 @@ def test_a_gated_source(pending: Pending, repository: Past) -> None:
     Path("policy.yaml").write_text(policy)
     source = fleet(f"main@sha1:{old}", suspend=True, ref={"branch": "main"})
     source["metadata"] = {"name": "fleet", "namespace": "flux-system", "annotations": OURS}
-    alone = pending(things=(source,)).out
+    alone = pending(objects=(source,)).out
     assert "GitRepository flux-system/fleet: unknown\n" in alone
-    printed = pending(*HERE, "--diff", things=(source,)).out
+    printed = pending(*HERE, "--diff", objects=(source,)).out
     assert "GitRepository flux-system/fleet: waits\n" in printed
     assert f"  offered  main@sha1:{new[:12]}\n" in printed
     assert "    + ConfigMap shop/new\n" in printed
@@ -537,8 +538,8 @@ def test_a_gated_source(pending: Pending, repository: Past) -> None:
 def test_a_first_apply(pending: Pending, repository: Past) -> None:
     """All of it is new."""
     new = repository("rev-parse", "HEAD")
-    things = (apps(""), fleet(f"main@sha1:{new}"))
-    printed = pending(*HERE, "--diff", things=things).out
+    objects = (apps(""), fleet(f"main@sha1:{new}"))
+    printed = pending(*HERE, "--diff", objects=objects).out
     assert "  2 objects added\n" in printed
     assert "  new image web:1\n" in printed
 
@@ -600,10 +601,10 @@ def test_what_is_applied_from_elsewhere(pending: Pending, repository: Past) -> N
 def test_markdown_of_what_the_window_does_not_open(pending: Pending) -> None:
     """Whose decision it is, and what is not known."""
     held = apps("", notes={"krm-windows.dev/hold": "anna: @team"})
-    printed = pending("-o", "markdown", things=(held, fleet(f"main@sha1:{NEW}"))).out
+    printed = pending("-o", "markdown", objects=(held, fleet(f"main@sha1:{NEW}"))).out
     assert "`nothing` → `main@sha1:bbbbbbbbbbbb`" in printed
     assert "  - `not at the next opening: held: anna: @team`\n" in printed
-    alone = pending("-o", "markdown", things=(apps(""),), at=OPEN).out
+    alone = pending("-o", "markdown", objects=(apps(""),), at=OPEN).out
     assert alone.startswith("### `flux-system/week`: closes Thu 2026-11-26 17:00 (Europe/Berlin)\n")
     assert "  - `GitRepository flux-system/fleet not found among the objects`\n" in alone
 
@@ -611,26 +612,26 @@ def test_markdown_of_what_the_window_does_not_open(pending: Pending) -> None:
 def test_a_policy_that_never_opens(pending: Pending) -> None:
     """There is no moment to say."""
     Path("policy.yaml").write_text(f"{POLICY}  state: Closed\n")
-    things = (apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}"))
-    assert "  opens    in more than 400 days\n" in pending(things=things).out
-    found = json.loads(pending("-o", "json", things=things).out)["targets"][0]
+    objects = (apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}"))
+    assert "  opens    in more than 400 days\n" in pending(objects=objects).out
+    found = json.loads(pending("-o", "json", objects=objects).out)["targets"][0]
     assert (found["opens"], found["keptBy"]) == (None, None)
-    assert "opens in more than 400 days (`state`)" in pending("-o", "markdown", things=things).out
+    assert "opens in more than 400 days (`state`)" in pending("-o", "markdown", objects=objects).out
 
 
 @pytest.mark.parametrize("form", ["text", "markdown"])
 def test_labels_that_nothing_has(pending: Pending, form: str) -> None:
     """There is no target, and it is said."""
     Path("policy.yaml").write_text(POLICY.replace("names: [apps]", "matchLabels: {a: b}"))
-    printed = pending("-o", form, things=(fleet(f"main@sha1:{NEW}"),)).out
+    printed = pending("-o", form, objects=(fleet(f"main@sha1:{NEW}"),)).out
     assert printed.endswith("no targets: no object matches the policy's `matchLabels`\n")
 
 
 def test_revisions_that_name_no_commit(pending: Pending, repository: Past) -> None:
     """Of an artifact whose origin nobody noted."""
     assert repository
-    things = (apps(f"1@sha256:{OLD}"), fleet(f"2@sha256:{NEW}"))
-    ended = pending(*HERE, "--images", things=things)
+    objects = (apps(f"1@sha256:{OLD}"), fleet(f"2@sha256:{NEW}"))
+    ended = pending(*HERE, "--images", objects=objects)
     assert (ended.code, ended.out) == (0, "")
     assert "its revisions contain no commit" in ended.err
 
@@ -638,8 +639,8 @@ def test_revisions_that_name_no_commit(pending: Pending, repository: Past) -> No
 def test_a_commit_that_is_not_here(pending: Pending, repository: Past) -> None:
     """It is said of that target."""
     assert repository
-    things = (apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}"))
-    ended = pending(*HERE, things=things)
+    objects = (apps(f"main@sha1:{OLD}"), fleet(f"main@sha1:{NEW}"))
+    ended = pending(*HERE, objects=objects)
     assert ended.code == 0
     words = " ".join(ended.out.split())
     assert f"fleet: '{OLD}' is not a commit in this repository (was it fetched?)" in words
@@ -701,7 +702,7 @@ def test_a_wrong_policy(pending: Pending, repository: Past) -> None:
     assert repository
     Path("policy.yaml").write_text(POLICY.replace("Mon 08:00", "Mo 08:00"))
     assert pending(*HERE, "--base", "main").code == 1
-    assert pending(things=(apps(""),)).code == 1
+    assert pending(objects=(apps(""),)).code == 1
 
 
 def test_hostile_words_of_commits(pending: Pending, repository: Past) -> None:
@@ -724,12 +725,12 @@ def test_hostile_words_in_every_format(pending: Pending, repository: Past, name:
     web["spec"]["template"]["spec"]["containers"] = [{"name": text, "image": f"{text} "}]
     words = text.encode("utf-8", "replace").decode()[:10_000]
     new = repository.commit(AT, {"apps/web.yaml": yaml.safe_dump(web)}, words, who=words[:500])
-    things = (apps(f"{text}@sha1:{old}"), fleet(f"{text}@sha1:{new}"))
+    objects = (apps(f"{text}@sha1:{old}"), fleet(f"{text}@sha1:{new}"))
     for form in ("text", "json", "markdown"):
-        ended = pending(*HERE, "--diff", "-o", form, things=things)
+        ended = pending(*HERE, "--diff", "-o", form, objects=objects)
         assert (ended.code, raw(ended.out)) == (0, [])
         READERS[form](ended.out)
-    ended = pending(*HERE, "--images", things=things)
+    ended = pending(*HERE, "--images", objects=objects)
     assert (ended.code, raw(ended.out)) == (0, [])
     # What is no name of an image is none to pull, and it is said.
     assert ended.out == ""

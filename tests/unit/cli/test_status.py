@@ -39,18 +39,18 @@ OTHERS = {
 HOLD = {"krm-windows.dev/hold": "anna: the press is being repaired"}
 LABEL = {"krm-windows.dev/policy": "flux-system.week"}
 THIS_POLICY: dict[str, object] = {"kind": "Policy", "policy": "flux-system/week"}
-Thing = dict[str, object]
+LiveObject = dict[str, object]
 Status = Callable[..., tuple[int, str]]
 
 
-def thing(
+def live(
     name: str = "apps",
     *,
     suspend: object = None,
     notes: object = None,
     new: bool = False,
     **meta: object,
-) -> Thing:
+) -> LiveObject:
     """Return a Kustomization as the API server gives it."""
     metadata = {"name": name, "namespace": "flux-system", "annotations": notes or {}, **meta}
     metadata.setdefault(
@@ -65,7 +65,7 @@ def thing(
     }
 
 
-def job(name: str, at: str, condition: str = "Complete", component: str = "gate") -> Thing:
+def job(name: str, at: str, condition: str = "Complete", component: str = "gate") -> LiveObject:
     """Return a Job of the policy that ended."""
     labels = {**LABEL, "app.kubernetes.io/component": component}
     metadata = {"name": name, "namespace": "flux-system", "labels": labels}
@@ -97,10 +97,10 @@ def status(
     monkeypatch.chdir(tmp_path)
 
     def run(
-        at: str, *things: object, policy: str = POLICY, options: tuple[str, ...] = ()
+        at: str, *objects: object, policy: str = POLICY, options: tuple[str, ...] = ()
     ) -> tuple[int, str]:
         Path("policy.yaml").write_text(policy)
-        Path("objects.json").write_text("\n".join(map(json.dumps, things)))
+        Path("objects.json").write_text("\n".join(map(json.dumps, objects)))
         code = main(["status", "policy.yaml", "-f", "objects.json", "--at", at, *options])
         return code, capsys.readouterr().out
 
@@ -115,39 +115,39 @@ def row(printed: str) -> list[str]:
 @pytest.mark.parametrize(
     ("at", "found", "code", "cells"),
     [
-        (OPEN, thing(), 0, ["open", "open"]),
-        (OPEN, thing(suspend=True, notes=OURS), 1, ["closed", "open", "this policy"]),
-        (OPEN, thing(suspend=True), 0, ["closed", "open", "a person"]),
+        (OPEN, live(), 0, ["open", "open"]),
+        (OPEN, live(suspend=True, notes=OURS), 1, ["closed", "open", "this policy"]),
+        (OPEN, live(suspend=True), 0, ["closed", "open", "a person"]),
         (
             OPEN,
-            thing(suspend=True, notes=OURS | HOLD),
+            live(suspend=True, notes=OURS | HOLD),
             0,
             ["closed", "open", f"held: {HOLD['krm-windows.dev/hold']}"],
         ),
-        (OPEN, thing(suspend=True, notes=OTHERS), 0, ["closed", "open", "policy shop/nights"]),
+        (OPEN, live(suspend=True, notes=OTHERS), 0, ["closed", "open", "policy shop/nights"]),
         (
             OPEN,
-            thing(suspend=True, notes={annotation("a/b"): "spoilt"}),
+            live(suspend=True, notes={annotation("a/b"): "spoilt"}),
             0,
             ["closed", "open", "a person"],
         ),
         (
             OPEN,
-            thing(suspend=True, notes=OURS | OTHERS),
+            live(suspend=True, notes=OURS | OTHERS),
             0,
             ["closed", "open", "policy shop/nights"],
         ),
-        (CLOSED, thing(suspend=True, notes=OURS | OTHERS), 0, ["closed", "closed", "this policy"]),
-        (CLOSED, thing(suspend=True, notes=OURS), 0, ["closed", "closed", "this policy"]),
-        (CLOSED, thing(suspend=True), 0, ["closed", "closed", "a person"]),
-        (CLOSED, thing(), 1, ["open", "closed"]),
-        (CLOSED, thing(suspend=False, notes=OURS), 1, ["open", "closed"]),
-        (CLOSED, thing(new=True), 0, ["open", "open"]),
-        (CLOSED, thing(name="infra"), 1, ["missing", "closed"]),
-        (OPEN, thing(namespace="shop"), 1, ["missing", "open"]),
+        (CLOSED, live(suspend=True, notes=OURS | OTHERS), 0, ["closed", "closed", "this policy"]),
+        (CLOSED, live(suspend=True, notes=OURS), 0, ["closed", "closed", "this policy"]),
+        (CLOSED, live(suspend=True), 0, ["closed", "closed", "a person"]),
+        (CLOSED, live(), 1, ["open", "closed"]),
+        (CLOSED, live(suspend=False, notes=OURS), 1, ["open", "closed"]),
+        (CLOSED, live(new=True), 0, ["open", "open"]),
+        (CLOSED, live(name="infra"), 1, ["missing", "closed"]),
+        (OPEN, live(namespace="shop"), 1, ["missing", "open"]),
     ],
 )
-def test_a_target(status: Status, at: str, found: Thing, code: int, cells: list[str]) -> None:
+def test_a_target(status: Status, at: str, found: LiveObject, code: int, cells: list[str]) -> None:
     """It is as desired where the gate would leave it.
 
     As the policy says, new, or somebody else's.
@@ -159,7 +159,7 @@ def test_a_target(status: Status, at: str, found: Thing, code: int, cells: list[
 def test_the_table(status: Status) -> None:
     """Moments are those of the policy's clocks; the header says what holds, and why."""
     code, printed = status(
-        CLOSED, thing(suspend=True, notes=OURS), job("week-resync-1", "2026-11-21T09:55:10Z")
+        CLOSED, live(suspend=True, notes=OURS), job("week-resync-1", "2026-11-21T09:55:10Z")
     )
     assert code == 0
     assert printed.splitlines() == [
@@ -184,7 +184,7 @@ def test_other_zone_data_in_the_image(status: Status) -> None:
     """
     words = "the image's zone data (2025b) differs now from the timetable's (2026f), which is used"
     notes = {key: json.dumps(json.loads(text) | {"zoneData": words}) for key, text in OURS.items()}
-    found = [thing(name, suspend=True, notes=notes) for name in ("apps", "infra")]
+    found = [live(name, suspend=True, notes=notes) for name in ("apps", "infra")]
     policy = POLICY.replace("[apps]", "[apps, infra]")
     code, printed = status(CLOSED, *found, policy=policy)
     assert (code, printed.count(words)) == (0, 1)
@@ -197,7 +197,7 @@ def test_other_zone_data_in_the_image(status: Status) -> None:
         notes = {
             key: json.dumps(json.loads(text) | {"zoneData": other}) for key, text in OURS.items()
         }
-        code, printed = status(CLOSED, thing(suspend=True, notes=notes), options=("-o", "json"))
+        code, printed = status(CLOSED, live(suspend=True, notes=notes), options=("-o", "json"))
         assert (code, json.loads(printed)["zoneData"]) == (0, None)
         assert json.loads(printed)["targets"][0]["suspendedBy"] == THIS_POLICY
 
@@ -206,7 +206,7 @@ def test_json(status: Status) -> None:
     """The same, for programs."""
     _, printed = status(
         CLOSED,
-        thing(),
+        live(),
         job("week-resync-1", "2026-11-21T09:55:10Z", "Failed"),
         options=("-o", "json"),
     )
@@ -260,7 +260,7 @@ def test_who_keeps_it_closed_is_a_value(
     status: Status, at: str, notes: object, by: dict[str, object], policy: str
 ) -> None:
     """No program has to read a sentence; what is absent has no key."""
-    found = thing(suspend=True, notes=notes)
+    found = live(suspend=True, notes=notes)
     _, printed = status(at, found, options=("-o", "json"), policy=policy)
     assert json.loads(printed)["targets"][0]["suspendedBy"] == by
 
@@ -276,10 +276,10 @@ def test_the_last_run_is_the_newest(status: Status) -> None:
     foreign = job("other", "2026-11-21T09:59:00Z")
     foreign["metadata"] = {"name": "other", "namespace": "flux-system"}
     _, printed = status(
-        CLOSED, thing(), job("week-resync-1", "2026-11-21T09:40:00Z", "Failed"), cron_job, foreign
+        CLOSED, live(), job("week-resync-1", "2026-11-21T09:40:00Z", "Failed"), cron_job, foreign
     )
     assert row(printed)[-1] == "3 m ago, succeeded"
-    _, printed = status(CLOSED, thing())
+    _, printed = status(CLOSED, live())
     assert row(printed)[-1] == "never"
 
 
@@ -287,7 +287,7 @@ def test_the_job_of_a_hook_is_no_run(status: Status) -> None:
     """It has the policy's label, too, and may have ended well where the run did not."""
     hook = job("week-before-open-1", "2026-11-21T09:50:00Z", component="hook")
     _, printed = status(
-        CLOSED, thing(), job("week-resync-1", "2026-11-21T09:45:00Z", "Failed"), hook
+        CLOSED, live(), job("week-resync-1", "2026-11-21T09:45:00Z", "Failed"), hook
     )
     assert row(printed)[-1] == "15 m ago, failed"
 
@@ -307,7 +307,7 @@ def test_clocks_that_are_apart(status: Status, at: str, policy: str) -> None:
     """
     said = {"policy": "flux-system/week", "reason": APART, "since": None, "until": None}
     said["cause"] = "ClockSkew"
-    shut = thing(suspend=True, notes={annotation("flux-system/week"): json.dumps(said)})
+    shut = live(suspend=True, notes={annotation("flux-system/week"): json.dumps(said)})
     code, printed = status(at, shut, policy=policy)
     assert (code, row(printed)[3]) == (1, f"this policy: {APART}")
     _, printed = status(at, shut, options=("-o", "json"), policy=policy)
@@ -327,7 +327,7 @@ def test_a_hook_that_failed(status: Status) -> None:
     failed = THIS_POLICY | {"reason": why, "cause": "HookFailed"}
     for known, by in ((edges, failed), (before, THIS_POLICY)):
         said = {"policy": "flux-system/week", "reason": why, "cause": "HookFailed", **known}
-        shut = thing(suspend=True, notes={annotation("flux-system/week"): json.dumps(said)})
+        shut = live(suspend=True, notes={annotation("flux-system/week"): json.dumps(said)})
         code, printed = status(OPEN, shut, options=("-o", "json"))
         found = json.loads(printed)
         assert found["desired"]["since"] == "2026-11-23T08:00:00+01:00"
@@ -342,24 +342,24 @@ def test_the_job_that_leaves_to_the_next_run_proves_nothing(status: Status) -> N
     at_once = job("week-apply-0123456789", "2026-11-21T09:58:00Z")
     command = ["python3", "-I", "/gate", "--allow-missing", "--leave-to-next"]
     at_once["spec"] = {"template": {"spec": {"containers": [{"name": "gate", "command": command}]}}}
-    _, printed = status(CLOSED, thing(), at_once)
+    _, printed = status(CLOSED, live(), at_once)
     assert row(printed)[-1] == "never"
     _, printed = status(
-        CLOSED, thing(), at_once, job("week-resync-1", "2026-11-21T09:45:00Z", "Failed")
+        CLOSED, live(), at_once, job("week-resync-1", "2026-11-21T09:45:00Z", "Failed")
     )
     assert row(printed)[-1] == "15 m ago, failed"
 
 
 def test_a_cluster_whose_clock_is_ahead(status: Status) -> None:
     """Its last run was not before it was."""
-    _, printed = status(CLOSED, thing(), job("week-resync-1", "2026-11-21T10:00:03Z"))
+    _, printed = status(CLOSED, live(), job("week-resync-1", "2026-11-21T10:00:03Z"))
     assert row(printed)[-1] == "0 m ago, succeeded"
 
 
 def test_what_a_person_wrote_stays_in_its_cell(status: Status) -> None:
     """A hold of several lines is one, and steers no terminal."""
     notes = OURS | {"krm-windows.dev/hold": "anna:\n\x1b[2Jthe press\n"}
-    _, printed = status(CLOSED, thing(suspend=True, notes=notes))
+    _, printed = status(CLOSED, live(suspend=True, notes=notes))
     assert row(printed)[3] == "held: anna: \\x1b[2Jthe press"
 
 
@@ -372,16 +372,16 @@ def test_only_what_the_policy_asks_for_is_read(
     monkeypatch.setattr(KubeObject, "from_value", lambda value: made.append(value) or whole(value))
     status(
         CLOSED,
-        thing(),
+        live(),
         *(job(f"week-resync-{number}", "2026-11-21T09:45:00Z") for number in range(9)),
     )
-    assert made == [thing()]
+    assert made == [live()]
 
 
 def test_lists_of_lists(status: Status) -> None:
     """What several calls of kubectl printed, one after the other."""
     code, printed = status(
-        OPEN, {"kind": "List", "items": [thing("infra")]}, {"kind": "List", "items": [thing()]}
+        OPEN, {"kind": "List", "items": [live("infra")]}, {"kind": "List", "items": [live()]}
     )
     assert (code, row(printed)[0]) == (0, "Kustomization flux-system/apps")
 
@@ -393,10 +393,10 @@ def test_labels_are_resolved_from_the_cluster(status: Status) -> None:
     """
     policy = POLICY.replace("names: [apps]", "matchLabels: {class: windowed}")
     code, printed = status(
-        CLOSED, thing("a", labels={"class": "windowed"}), thing("b"), policy=policy
+        CLOSED, live("a", labels={"class": "windowed"}), live("b"), policy=policy
     )
     assert (code, row(printed)[0]) == (1, "Kustomization flux-system/a")
-    code, printed = status(CLOSED, thing("b"), policy=policy)
+    code, printed = status(CLOSED, live("b"), policy=policy)
     assert (code, printed.splitlines()[-1]) == (
         1,
         "no targets: no object matches the policy's `matchLabels`",
@@ -406,27 +406,27 @@ def test_labels_are_resolved_from_the_cluster(status: Status) -> None:
 def test_what_is_released(status: Status) -> None:
     """Its desired state is open while it exists, whatever the windows say."""
     policy = POLICY + "  released: [{kind: Kustomization, names: [old, gone]}]\n"
-    apps = thing(suspend=True, notes=OURS)
-    code, printed = status(CLOSED, apps, thing("old", suspend=True, notes=OURS), policy=policy)
+    apps = live(suspend=True, notes=OURS)
+    code, printed = status(CLOSED, apps, live("old", suspend=True, notes=OURS), policy=policy)
     assert (code, row(printed)[:3]) == (1, ["Kustomization flux-system/old", "closed", "open"])
     assert "gone" not in printed
-    assert status(CLOSED, apps, thing("old"), policy=policy)[0] == 0
+    assert status(CLOSED, apps, live("old"), policy=policy)[0] == 0
 
 
 def test_a_cluster_of_its_own(status: Status) -> None:
     """`--cluster` judges by the policy as that cluster has it."""
     policy = POLICY + "  clusters: {north: {state: Open}}\n"
-    assert status(CLOSED, thing(), policy=policy)[0] == 1
-    code, printed = status(CLOSED, thing(), policy=policy, options=("--cluster", "north"))
+    assert status(CLOSED, live(), policy=policy)[0] == 1
+    code, printed = status(CLOSED, live(), policy=policy, options=("--cluster", "north"))
     assert (code, printed.splitlines()[0]) == (0, "flux-system/week on north is open: state")
 
 
 def test_edges_that_act(status: Status) -> None:
     """The actuator Kubectl leaves no marks, so nobody can say whose a suspension is."""
     policy = POLICY + "  actuator: {type: Kubectl}\n"
-    code, printed = status(CLOSED, thing(suspend=True), policy=policy)
+    code, printed = status(CLOSED, live(suspend=True), policy=policy)
     assert (code, row(printed)[1:4]) == (0, ["closed", "closed", "an edge, or a person"])
-    assert status(OPEN, thing(suspend=True), policy=policy)[0] == 1
+    assert status(OPEN, live(suspend=True), policy=policy)[0] == 1
 
 
 @pytest.mark.parametrize("text", ["", "  \n"])
@@ -571,7 +571,7 @@ def test_a_watch_says_what_it_can_no_longer_judge(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The target whose timeout counts is deleted: what was shown is no longer known."""
-    apps = {**thing(), "spec": {"timeout": "3m"}}
+    apps = {**live(), "spec": {"timeout": "3m"}}
     kubectl(
         f"case $* in *kustomizations*) [ -e gone ] || cat <<'END'\n{json.dumps(apps)}\nEND\nesac"
     )
@@ -590,7 +590,7 @@ def test_a_watch_says_what_it_can_no_longer_judge(
 
 def test_a_wrong_policy(status: Status, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is judged by it."""
-    code, printed = status(OPEN, thing(), policy=POLICY.replace("Mon 08:00", "Mo 08:00"))
+    code, printed = status(OPEN, live(), policy=POLICY.replace("Mon 08:00", "Mo 08:00"))
     assert (code, printed) == (1, "")
     assert main(["status", "-", "-f", "-"]) == 2
     assert (
@@ -602,7 +602,7 @@ def test_a_wrong_policy(status: Status, capsys: pytest.CaptureFixture[str]) -> N
 def test_colour_says_nothing_alone(status: Status) -> None:
     """In a terminal the line of a target that is not as desired is red; its words are the same."""
     code, printed = status(
-        CLOSED, thing("infra"), thing(), policy=POLICY.replace("[apps]", "[apps, infra]")
+        CLOSED, live("infra"), live(), policy=POLICY.replace("[apps]", "[apps, infra]")
     )
     alarming = [number > 3 for number, _ in enumerate(printed.splitlines())]
     painted = color.paint(printed, alarming)
@@ -630,7 +630,7 @@ def test_a_cron_job_that_somebody_suspended(status: Status) -> None:
         "metadata": {"name": "week-resync", "namespace": "flux-system", "labels": LABEL},
         "spec": {"suspend": True},
     }
-    code, printed = status(CLOSED, thing(suspend=True, notes=OURS), suspended)
+    code, printed = status(CLOSED, live(suspend=True, notes=OURS), suspended)
     assert code == 1
     assert "CronJob flux-system/week-resync is suspended, so it starts no runs" in printed
     assert "CronJob flux-system/week-open-office not found" in printed
@@ -641,10 +641,10 @@ def test_a_terminal_that_is_narrower_than_the_table(
     columns: int, status: Status, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each target is a block, in which every cell of the table is whole."""
-    _, wide = status(OPEN, thing(suspend=True))
+    _, wide = status(OPEN, live(suspend=True))
     monkeypatch.setattr(output, "width", lambda: columns)
     monkeypatch.setattr(output, "is_terminal", lambda: True)
-    _, narrow = status(OPEN, thing(suspend=True))
+    _, narrow = status(OPEN, live(suspend=True))
     [table] = [line for line in wide.splitlines() if line.startswith("Kustomization ")]
     assert len(table) > columns
     cells = re.split(r"   +", table)

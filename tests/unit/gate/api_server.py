@@ -82,13 +82,13 @@ class Api:
         """Give the Kustomization `name` as it is."""
         return self.objects[path_of(name)]
 
-    def store(self, path: str, thing: Json) -> Json:
+    def store(self, path: str, live: Json) -> Json:
         """Write an object, which makes a new resource version of it."""
         self.version += 1
-        metadata = thing["metadata"]
+        metadata = live["metadata"]
         assert isinstance(metadata, dict)
         self.objects[path] = {
-            **thing,
+            **live,
             "metadata": {**metadata, "resourceVersion": str(self.version)},
         }
         return self.objects[path]
@@ -231,8 +231,8 @@ class Handler(BaseHTTPRequestHandler):
             with self.api.lock:
                 self._patch(path, query, patch)
 
-    def _create(self, path: str, thing: Json) -> None:
-        metadata = thing["metadata"]
+    def _create(self, path: str, live: Json) -> None:
+        metadata = live["metadata"]
         assert isinstance(metadata, dict)
         name = metadata["name"]
         if self.headers["Content-Type"] != "application/json":
@@ -240,9 +240,9 @@ class Handler(BaseHTTPRequestHandler):
         elif f"{path}/{name}" in self.api.objects:
             self.refuse(409, f"{name!r} already exists")
         else:
-            self.reply(201, self.api.store(f"{path}/{name}", thing))
+            self.reply(201, self.api.store(f"{path}/{name}", live))
             ends = next((end for part, end in self.api.ends.items() if part in name), "Complete")
-            if thing["kind"] == "Job" and ends:
+            if live["kind"] == "Job" and ends:
                 self.api.end(name, ends)
 
     def _patch(self, path: str, query: str, patch: Json) -> None:
@@ -277,13 +277,13 @@ def _keys(fields: Json) -> Json:
     }
 
 
-def _owned(thing: Json, patch: Json, by: str) -> Json:
+def _owned(live: Json, patch: Json, by: str) -> Json:
     """Merge a patch, and hand what it changes to who wrote it, where the object says who did."""
-    merged = _merged(thing, patch)
-    entries = dig(thing, "metadata", "managedFields")
+    merged = _merged(live, patch)
+    entries = dig(live, "metadata", "managedFields")
     if not isinstance(entries, list):
         return merged
-    changed = _changed(patch, thing)
+    changed = _changed(patch, live)
     dig_dict(changed, "metadata").pop("resourceVersion", None)
     old = [entry for entry in entries if entry["manager"] == by]
     taken = _keys(changed)
@@ -300,9 +300,9 @@ def _owned(thing: Json, patch: Json, by: str) -> Json:
     return merged | {"metadata": metadata | {"managedFields": [*others, entry]}}
 
 
-def dig_dict(thing: Json, key: str) -> Json:
+def dig_dict(live: Json, key: str) -> Json:
     """Give a map in a map, empty where there is none."""
-    found = thing.get(key)
+    found = live.get(key)
     return found if isinstance(found, dict) else {}
 
 
@@ -312,13 +312,13 @@ def _nulls(patch: Json) -> Json:
     return {key: "removed" for key, value in annotations.items() if value is None}
 
 
-def _changed(patch: Json, thing: Json) -> Json:
+def _changed(patch: Json, live: Json) -> Json:
     """Give what of a patch is not so already."""
     changed: Json = {}
     for key, value in patch.items():
         if isinstance(value, dict):
-            changed[key] = _changed(value, dig_dict(thing, key))
-        elif thing.get(key) != value:
+            changed[key] = _changed(value, dig_dict(live, key))
+        elif live.get(key) != value:
             changed[key] = value
     return changed
 
@@ -335,15 +335,15 @@ def _without(fields: Json, gone: Json) -> Json:
     return left
 
 
-def _version(thing: Json) -> object:
-    metadata = thing["metadata"]
+def _version(live: Json) -> object:
+    metadata = live["metadata"]
     assert isinstance(metadata, dict)
     return metadata["resourceVersion"]
 
 
-def _merged(thing: Json, patch: Json) -> Json:
+def _merged(live: Json, patch: Json) -> Json:
     """Merge as RFC 7386 says."""
-    merged = dict(thing)
+    merged = dict(live)
     for key, value in patch.items():
         old = merged.get(key)
         if isinstance(value, dict):

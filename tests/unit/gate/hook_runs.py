@@ -165,5 +165,5 @@ class Lab:
     def forget_jobs(self) -> None:
         """Remove all Jobs, as their time to live does after a day."""
         self.api.objects = {
-            path: thing for path, thing in self.api.objects.items() if "/jobs/" not in path
+            path: live for path, live in self.api.objects.items() if "/jobs/" not in path
         }

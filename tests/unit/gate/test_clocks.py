@@ -172,7 +172,7 @@ def test_the_annotation_and_an_event_say_why(
     assert said is not None
     assert (said.reason, said.cause) == (APART, Cause.CLOCK_SKEW)
     assert len(node.api.bodies) == 1
-    written = [thing for path, thing in node.api.objects.items() if "/events/" in path]
+    written = [live for path, live in node.api.objects.items() if "/events/" in path]
     assert [(each["type"], each["reason"]) for each in written] == [("Warning", "WindowNotOpened")]
     assert str(written[0]["message"]).startswith(f"not opened: {APART}, by flux-system/p")
     node.log.clear()

@@ -173,13 +173,13 @@ def test_one_answer_is_read_at_a_time(api: Api, cluster: Cluster) -> None:
     reading: list[Target] = []
     most = 0
 
-    def read(target: Target, thing: object) -> Observed:
+    def read(target: Target, live: object) -> Observed:
         nonlocal most
         reading.append(target)
         sleep(0.002)
         most = max(most, len(reading))
         reading.remove(target)
-        return observe(target, json.loads(json.dumps(thing)))
+        return observe(target, json.loads(json.dumps(live)))
 
     assert len(list(cluster.each(MANY, lambda mine, target: mine.get(target, read)))) == len(MANY)
     assert most == 1

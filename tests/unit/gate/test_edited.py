@@ -136,7 +136,7 @@ class World:
         return str(self.target)
 
     @property
-    def thing(self) -> Json:
+    def live(self) -> Json:
         """Its object, as it is now."""
         return self.api.objects[self.name]
 
@@ -151,7 +151,7 @@ class World:
         """Let a reconcile begin; of what is suspended it only observes the generation."""
         if self.reconciles is not None:
             return
-        spec, generation = self.thing["spec"], dig(self.thing, "metadata", "generation")
+        spec, generation = self.live["spec"], dig(self.live, "metadata", "generation")
         assert isinstance(spec, dict)
         if spec.get("suspend") is True:
             if self._ready() == "True" or self.kind == "HelmRelease":
@@ -181,16 +181,16 @@ class World:
         return {"status": "deployed", "chartVersion": "1.0.0", "ociDigest": REVISION}
 
     def _write(self, ready: str = "", **status: object) -> None:
-        found = {**(dict_of(self.thing["status"])), **status}
+        found = {**(dict_of(self.live["status"])), **status}
         if ready:  # for the generation of the moment, whatever was reconciled
-            generation = dig(self.thing, "metadata", "generation")
+            generation = dig(self.live, "metadata", "generation")
             found["conditions"] = [
                 {"type": "Ready", "status": ready, "reason": "r", "observedGeneration": generation}
             ]
-        self.api.store(self.name, {**self.thing, "status": found})
+        self.api.store(self.name, {**self.live, "status": found})
 
     def _ready(self) -> object:
-        conditions = dict_of(self.thing["status"])["conditions"]
+        conditions = dict_of(self.live["status"])["conditions"]
         assert isinstance(conditions, list)
         return conditions[0]["status"]
 
@@ -198,7 +198,7 @@ class World:
 
     def edits(self, **more: object) -> None:
         """Change what is applied."""
-        edits = dig(self.thing, "spec", "edits")
+        edits = dig(self.live, "spec", "edits")
         assert isinstance(edits, int)
         self._patch({"spec": {"edits": edits + 1, **more}})
 
@@ -212,8 +212,8 @@ class World:
 
     def forges(self) -> None:
         """Note the generation of now on a target, as the gate does."""
-        generation = dig(self.thing, "metadata", "generation")
-        annotations = dict_of(dig(self.thing, "metadata", "annotations"))
+        generation = dig(self.live, "metadata", "generation")
+        annotations = dict_of(dig(self.live, "metadata", "annotations"))
         for key, text in annotations.items():
             forged = {**json.loads(str(text)), "generation": generation}
             if key.startswith("closed-by"):
@@ -246,7 +246,7 @@ class World:
     ) -> None:
         """Run the gate once, and see what it opens."""
         timetable = timetable._replace(targets=(self.target,))
-        was_closed, hooked = dig(self.thing, "spec", "suspend"), self.jobs
+        was_closed, hooked = dig(self.live, "spec", "suspend"), self.jobs
         gate = Gate(timetable, partial(decide, timetable), lambda: time, lambda **_: None)
         hooks.run(
             gate,
@@ -256,9 +256,9 @@ class World:
             kind=kind or PENDING,
             **PACE,
         )
-        opened = was_closed and not dig(self.thing, "spec", "suspend")
+        opened = was_closed and not dig(self.live, "spec", "suspend")
         if opened and self.jobs == hooked and self.waits():
-            self.unhooked.append(f"generation {dig(self.thing, 'metadata', 'generation')}")
+            self.unhooked.append(f"generation {dig(self.live, 'metadata', 'generation')}")
 
     def twin(self) -> "World":
         """Give a world in which all is as in this one, and other things may happen."""
@@ -271,13 +271,13 @@ class World:
     def state(self) -> str:
         """All by which one world differs from another, but for versions."""
         objects = deepcopy(self.api.objects)
-        for thing in objects.values():
-            dict_of(thing["metadata"]).pop("resourceVersion", None)
+        for live in objects.values():
+            dict_of(live["metadata"]).pop("resourceVersion", None)
         return repr((objects, self.reconciles, self.applied, self.runs, self.unhooked))
 
     def waits(self) -> bool:
         """Whether the target would apply something else than was applied last."""
-        return dig(self.thing, "spec", "edits") != self.applied.get("edits")
+        return dig(self.live, "spec", "edits") != self.applied.get("edits")
 
 
 def dict_of(found: object) -> Json:
@@ -349,7 +349,7 @@ def test_nothing_is_edited(kind: str) -> None:
     in_the_middle = ("begins", "closes", "ends", "begins", "opens", "begins", "ends")
     for steps in (at_rest, in_the_middle):
         world = story(World(kind), *steps, *steps)
-        assert (world.jobs, dig(world.thing, "spec", "suspend")) == (0, False)
+        assert (world.jobs, dig(world.live, "spec", "suspend")) == (0, False)
 
 
 @KINDS
@@ -374,7 +374,7 @@ def test_a_note_that_the_gate_has_not_written(kind: str) -> None:
     """It does not count, nor after the gate has written its annotation again."""
     for steps in (("opens",), ("closes", "opens")):
         world = story(World(kind), "closes", "edits", "forges", *steps)
-        assert world.jobs == 1 or dig(world.thing, "spec", "suspend") is True
+        assert world.jobs == 1 or dig(world.live, "spec", "suspend") is True
         assert not world.unhooked
 
 
@@ -397,8 +397,8 @@ def test_a_policy_of_another_name(kind: str) -> None:
     renamed = POLICY._replace(policy="flux-system/q", former_names=("flux-system/p",))
     for time in TIMES[:2]:
         world.run(time, renamed)
-        assert OURS not in dict_of(dig(world.thing, "metadata", "annotations"))
-    assert (world.jobs, dig(world.thing, "spec", "suspend")) == (0, False)
+        assert OURS not in dict_of(dig(world.live, "metadata", "annotations"))
+    assert (world.jobs, dig(world.live, "spec", "suspend")) == (0, False)
     edited = story(World(kind), "closes", "edits")
     for time in TIMES[:2]:
         edited.run(time, renamed)
@@ -409,10 +409,10 @@ def test_a_policy_of_another_name(kind: str) -> None:
 def test_what_is_noted(kind: str) -> None:
     """The generation by the close, once, and nothing of it is left when it is open."""
     world = story(World(kind), "closes", "begins", "edits", "closes")
-    annotations = dict_of(dig(world.thing, "metadata", "annotations"))
+    annotations = dict_of(dig(world.live, "metadata", "annotations"))
     assert json.loads(str(annotations[OURS]))["generation"] == 2
     story(world, "opens")
-    assert OURS not in dict_of(dig(world.thing, "metadata", "annotations"))
+    assert OURS not in dict_of(dig(world.live, "metadata", "annotations"))
 
 
 @KINDS
@@ -420,7 +420,7 @@ def test_without_only_if_nothing_is_noted(kind: str) -> None:
     """The annotation is what it was."""
     world = World(kind)
     world.run(TIMES[0], kind=hooks.Hooks)
-    annotations = dict_of(dig(world.thing, "metadata", "annotations"))
+    annotations = dict_of(dig(world.live, "metadata", "annotations"))
     assert "generation" not in json.loads(str(annotations[OURS]))
 
 

@@ -66,7 +66,7 @@ def run_once(api: Api, port: int, account: Path) -> RunOnce:
 
 def recorded(api: Api) -> list[tuple[object, ...]]:
     """Type, reason and message of each Event, in order."""
-    found = [thing for path, thing in api.objects.items() if "/events/" in path]
+    found = [live for path, live in api.objects.items() if "/events/" in path]
     return [(event["type"], event["reason"], event["message"]) for event in found]
 
 
@@ -87,8 +87,8 @@ def test_an_event_is_one_of_the_core(api: Api, run_once: RunOnce) -> None:
     """About the object as it is, in its namespace, with the times that kubectl and flux sort by."""
     run_once(NOON)
     [event] = [
-        thing
-        for path, thing in api.objects.items()
+        live
+        for path, live in api.objects.items()
         if path.startswith("/api/v1/namespaces/flux-system/events/")
     ]
     assert event["involvedObject"] == {
@@ -249,7 +249,7 @@ def test_an_event_that_is_written_late(api: Api, port: int, account: Path) -> No
         recorded(api)[0][2]
         == "closed, by flux-system/p until Sat 2026-11-21 09:00 CET: no window is open"
     )
-    [event] = [thing for path, thing in api.objects.items() if "/events/" in path]
+    [event] = [live for path, live in api.objects.items() if "/events/" in path]
     assert event["firstTimestamp"] == "2026-11-20T12:00:00Z"
 
 

@@ -361,8 +361,8 @@ def test_it_runs_after_the_close(lab: Lab) -> None:
             sleep(0.01)
         sleep(0.3)
         assert lab.posts() == 0
-        thing = lab.api.object("apps")
-        lab.api.store(path_of("apps"), {**thing, "status": calm})
+        live = lab.api.object("apps")
+        lab.api.store(path_of("apps"), {**live, "status": calm})
         assert run.result()
     assert (lab.kinds(), lab.stage()) == (["before-open", "after-close"], "Closed")
     lab.forget_jobs()

@@ -150,31 +150,31 @@ def honest() -> dict[str, object]:
     }
 
 
-def paths(thing: object, above: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
+def paths(live: object, above: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
     """Give the way to everything in an object, maps and lists too."""
     yield above
-    if isinstance(thing, dict | list):
-        for key, value in thing.items() if isinstance(thing, dict) else enumerate(thing):
+    if isinstance(live, dict | list):
+        for key, value in live.items() if isinstance(live, dict) else enumerate(live):
             yield from paths(value, (*above, key))
 
 
-def changed(thing: object, path: tuple[object, ...], value: object) -> object:
+def changed(live: object, path: tuple[object, ...], value: object) -> object:
     """Put a value in one place."""
     if not path:
         return value
-    thing = deepcopy(thing)
-    inner = thing
+    live = deepcopy(live)
+    inner = live
     for key in path[:-1]:
         inner = inner[key]  # type: ignore[index]
     inner[path[-1]] = value  # type: ignore[index]
-    return thing
+    return live
 
 
-def held(thing: object, path: tuple[object, ...]) -> object:
+def held(live: object, path: tuple[object, ...]) -> object:
     """Give what is there."""
     for key in path:
-        thing = thing[key]  # type: ignore[index]
-    return thing if isinstance(thing, dict | list) else None
+        live = live[key]  # type: ignore[index]
+    return live if isinstance(live, dict | list) else None
 
 
 PLACES = list(paths(honest()))
@@ -235,9 +235,9 @@ class Said(Cluster):
         return any(name == "infra" for name, _ in self.patched)
 
 
-def without(thing: dict[str, object], key: str) -> dict[str, object]:
+def without(live: dict[str, object], key: str) -> dict[str, object]:
     """All but a key."""
-    return {each: value for each, value in thing.items() if each != key}
+    return {each: value for each, value in live.items() if each != key}
 
 
 def other() -> dict[str, object]:
@@ -692,11 +692,11 @@ def test_notes_that_are_ahead_of_every_run(api: Api, run_once: RunOnce) -> None:
         }
         fields = {"metadata": {"annotations": {NOTE: ""}}}
         metadata = {"resourceVersion": "1", "annotations": {NOTE: json.dumps(note)}}
-        thing = {
+        live = {
             "metadata": {**metadata, "managedFields": [managed("krm-windows", fields)]},
             "spec": {"suspend": True},
         }
-        return said(thing)(handler)
+        return said(live)(handler)
 
     for name in ("infra", "apps"):
         api.fault("GET", name, *[ahead] * 100_000)

@@ -63,8 +63,8 @@ class Flux(Lab):
         if revision is not None:
             found["artifact"] = {"revision": revision}
         metadata = {"name": name, "namespace": "flux-system", "generation": 4}
-        thing: Json = {"kind": kind, "metadata": metadata, "spec": spec or {}, "status": found}
-        self.api.store(source_path(kind, name), thing)
+        live: Json = {"kind": kind, "metadata": metadata, "spec": spec or {}, "status": found}
+        self.api.store(source_path(kind, name), live)
 
     def target(
         self,

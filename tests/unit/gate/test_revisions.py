@@ -55,7 +55,7 @@ def test_what_was_reconciled_last(status: dict[str, object], expected: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("thing", "expected"),
+    ("live", "expected"),
     [
         (
             of(helmChart="flux-system/apps-podinfo"),
@@ -65,6 +65,6 @@ def test_what_was_reconciled_last(status: dict[str, object], expected: str) -> N
         (of(), None),
     ],
 )
-def test_where_a_release_has_its_chart_from(thing: object, expected: Source | None) -> None:
+def test_where_a_release_has_its_chart_from(live: object, expected: Source | None) -> None:
     """It is unknown until helm-controller has made the HelmChart."""
-    assert chart(thing, "apps") == expected
+    assert chart(live, "apps") == expected

@@ -71,7 +71,7 @@ def test_it_runs_a_hook_opens_and_reports(api: Api, run: Run) -> None:
     code, log = run()
     assert (code, dig(api.object("apps"), "spec", "suspend")) == (0, False)
     assert [name.rsplit("-", 2)[0] for name in api.jobs()] == ["week-before-open"]
-    assert [thing["reason"] for path, thing in api.objects.items() if "/events/" in path] == [
+    assert [live["reason"] for path, live in api.objects.items() if "/events/" in path] == [
         "WindowOpened"
     ]
     assert {"hook", "job", "failure"} in [set(line) for line in log]

@@ -78,10 +78,10 @@ def found(
 
 
 def due(
-    policy: Timetable, target: Target, thing: object, decision: Decision, now: datetime
+    policy: Timetable, target: Target, live: object, decision: Decision, now: datetime
 ) -> tuple[object, str]:
     """The patch, and the words for it."""
-    change = due_change(policy, target, observe(target, thing), decision, now)
+    change = due_change(policy, target, observe(target, live), decision, now)
     return change.patch, change.words
 
 
@@ -166,7 +166,7 @@ WAITS = POLICY._replace(first_apply="Wait")
 
 
 @pytest.mark.parametrize(
-    ("reason", "policy", "decision", "thing", "want"),
+    ("reason", "policy", "decision", "live", "want"),
     [
         (
             "unannotated counts as ours: opened",
@@ -232,17 +232,17 @@ WAITS = POLICY._replace(first_apply="Wait")
     ],
 )
 def test_what_counts_as_ours(
-    reason: str, policy: Timetable, decision: Decision, thing: object, want: dict[str, object]
+    reason: str, policy: Timetable, decision: Decision, live: object, want: dict[str, object]
 ) -> None:
     """Taking over from hand-written jobs, and suspensions that Git carries for the first apply."""
-    assert due(policy, APPS, thing, decision, NOW)[0] == want, reason
+    assert due(policy, APPS, live, decision, NOW)[0] == want, reason
 
 
 YOUNG, OLDER = timedelta(minutes=59), timedelta(hours=1)
 
 
 @pytest.mark.parametrize(
-    ("reason", "target", "thing", "want"),
+    ("reason", "target", "live", "want"),
     [
         (
             "open until it was applied",
@@ -300,9 +300,9 @@ YOUNG, OLDER = timedelta(minutes=59), timedelta(hours=1)
         ),
     ],
 )
-def test_first_apply(reason: str, target: Target, thing: object, want: dict[str, object]) -> None:
+def test_first_apply(reason: str, target: Target, live: object, want: dict[str, object]) -> None:
     """A new cluster can start, whatever the decision says."""
-    assert due(POLICY, target, thing, CLOSED, NOW)[0] == want, reason
+    assert due(POLICY, target, live, CLOSED, NOW)[0] == want, reason
 
 
 def test_a_released_target_is_only_opened() -> None:
@@ -318,8 +318,8 @@ def test_a_released_target_is_only_opened() -> None:
 def test_another_field() -> None:
     """Some kinds are paused, and a custom one may keep its switch anywhere."""
     deep = APPS._replace(field=("spec", "sync", "paused"))
-    thing = {"metadata": {"resourceVersion": "7"}, "spec": {"sync": {"interval": "1m"}}}
-    assert dig(due(POLICY, deep, thing, CLOSED, NOW)[0], "spec") == {"sync": {"paused": True}}
+    live = {"metadata": {"resourceVersion": "7"}, "spec": {"sync": {"interval": "1m"}}}
+    assert dig(due(POLICY, deep, live, CLOSED, NOW)[0], "spec") == {"sync": {"paused": True}}
 
 
 def test_keys_of_annotations_are_names() -> None:

@@ -55,18 +55,16 @@ class Plant(Lab):
         source: str = "fleet",
     ) -> None:
         """Let Flux have applied a revision."""
-        thing = self.api.object(name)
-        metadata = {**thing["metadata"], "generation": 9}  # type: ignore[dict-item]
-        spec = {**thing["spec"], "sourceRef": {"kind": "GitRepository", "name": source}}  # type: ignore[dict-item]
+        live = self.api.object(name)
+        metadata = {**live["metadata"], "generation": 9}  # type: ignore[dict-item]
+        spec = {**live["spec"], "sourceRef": {"kind": "GitRepository", "name": source}}  # type: ignore[dict-item]
         condition = {"type": "Ready", "status": str(ready), "reason": "any"}
         found: Json = {
             "lastAppliedRevision": revision,
             "observedGeneration": observed,
             "conditions": [condition],
         }
-        self.api.store(
-            path_of(name), {**thing, "metadata": metadata, "spec": spec, "status": found}
-        )
+        self.api.store(path_of(name), {**live, "metadata": metadata, "spec": spec, "status": found})
 
     def begins(self, timetable: Timetable = POLICY, text: str = CHECK) -> None:
         """Open the targets, which have applied the first revision."""
@@ -158,8 +156,8 @@ def test_a_target_that_a_person_keeps_closed_is_not_waited_for(plant: Plant) -> 
     plant.closes("apps", "infra")
     plant.begins(BOTH)
     plant.applies(FIRST, "infra", ready=False)
-    thing = plant.api.object("infra")
-    plant.api.store(path_of("infra"), {**thing, "spec": {"suspend": True}})
+    live = plant.api.object("infra")
+    plant.api.store(path_of("infra"), {**live, "spec": {"suspend": True}})
     plant.applies()
     assert plant.run(BOTH)
     assert plant.kinds() == ["after-apply"]
@@ -330,9 +328,9 @@ def test_a_gate_that_died(plant: Plant) -> None:
         plant.api.end(job, "Complete")
         assert run.result()
     begun = {**plant.said(), "check": job, "changed": plant.said()["applied"], "applied": "0"}
-    thing = plant.api.object("apps")
-    metadata = {**thing["metadata"], "annotations": {NOTE: json.dumps(begun)}}  # type: ignore[dict-item]
-    plant.api.store(path_of("apps"), {**thing, "metadata": metadata})
+    live = plant.api.object("apps")
+    metadata = {**live["metadata"], "annotations": {NOTE: json.dumps(begun)}}  # type: ignore[dict-item]
+    plant.api.store(path_of("apps"), {**live, "metadata": metadata})
     assert plant.run()
     assert (plant.said()["check"], plant.api.jobs()) == ("", [job])
 
@@ -480,8 +478,8 @@ def test_a_release(plant: Plant) -> None:
         metadata: Json = {"name": "app", "namespace": "flux-system", "generation": 3}
         old = plant.api.objects.get(path, {})
         metadata["annotations"] = dig(old, "metadata", "annotations") or {}
-        thing: Json = {"kind": "HelmRelease", "metadata": metadata, "spec": {}}
-        plant.api.store(path, {**thing, "status": release(version, chart)})
+        live: Json = {"kind": "HelmRelease", "metadata": metadata, "spec": {}}
+        plant.api.store(path, {**live, "status": release(version, chart)})
 
     released(1, "1.0.0")
     assert plant.run(policy)
@@ -498,9 +496,9 @@ def test_a_note_that_cannot_be_read(plant: Plant, change: Json) -> None:
     """It does not count: what is applied now is where the check begins."""
     plant.begins()
     spoilt = json.dumps({**plant.said(), **change})
-    thing = plant.api.object("apps")
-    metadata = {**thing["metadata"], "annotations": {NOTE: spoilt}}  # type: ignore[dict-item]
-    plant.api.store(path_of("apps"), {**thing, "metadata": metadata})
+    live = plant.api.object("apps")
+    metadata = {**live["metadata"], "annotations": {NOTE: spoilt}}  # type: ignore[dict-item]
+    plant.api.store(path_of("apps"), {**live, "metadata": metadata})
     plant.applies()
     assert plant.run()
     assert plant.kinds() == []

@@ -9,7 +9,7 @@ from krm_windows.gate.timetable import Target
 from krm_windows.pending import offers
 from krm_windows.pending.offers import Offer, Waits
 from krm_windows.pending.revisions import Revision, Sources, queries
-from krm_windows.status.objects import Thing, by_address
+from krm_windows.status.objects import LiveObject, by_address
 from krm_windows.system.kubectl import Query
 
 OLD, NEW = "a" * 40, "b" * 40
@@ -24,7 +24,7 @@ def target(kind: str, group: str, name: str = "apps") -> Target:
     return Target(group, f"{kind.lower()}s", kind, "shop", name)
 
 
-def thing(kind: str, group: str, name: str, spec: object = None, **status: object) -> Thing:
+def live(kind: str, group: str, name: str, spec: object = None, **status: object) -> LiveObject:
     """Return an object as the API server gives it."""
     return {
         "apiVersion": f"{group}/v1",
@@ -35,19 +35,19 @@ def thing(kind: str, group: str, name: str, spec: object = None, **status: objec
     }
 
 
-def source(kind: str, revision: str, spec: object = None, **metadata: str) -> Thing:
+def source(kind: str, revision: str, spec: object = None, **metadata: str) -> LiveObject:
     """Return a source that has a revision."""
     artifact = {"revision": revision, "lastUpdateTime": SINCE, "metadata": metadata}
-    return thing(kind, SOURCE, "fleet", spec, artifact=artifact)
+    return live(kind, SOURCE, "fleet", spec, artifact=artifact)
 
 
-def kustomization(kind: str, applied: str, **status: object) -> Thing:
+def kustomization(kind: str, applied: str, **status: object) -> LiveObject:
     """Return a Kustomization of a source."""
     spec = {"suspend": True, "sourceRef": {"kind": kind, "name": "fleet"}}
-    return thing("Kustomization", KUSTOMIZE, "apps", spec, lastAppliedRevision=applied, **status)
+    return live("Kustomization", KUSTOMIZE, "apps", spec, lastAppliedRevision=applied, **status)
 
 
-def read(of: Target, found: Thing, *sources: Thing, **more: object) -> Offer:
+def read(of: Target, found: LiveObject, *sources: LiveObject, **more: object) -> Offer:
     """Read an offer."""
     return offers.read(of, found, Sources(by_address(sources), {}, **more))
 
@@ -122,7 +122,7 @@ def test_a_source_that_is_not_known() -> None:
     address = (SOURCE, "GitRepository", "shop", "fleet")
     refused = offers.read(APPS, here, Sources({}, {address: "kubectl: forbidden"}))
     assert (refused.waits, refused.notes) == (Waits.UNKNOWN, ("kubectl: forbidden",))
-    empty = read(APPS, here, thing("GitRepository", SOURCE, "fleet"))
+    empty = read(APPS, here, live("GitRepository", SOURCE, "fleet"))
     assert (empty.waits, empty.notes) == (
         Waits.UNKNOWN,
         ("GitRepository shop/fleet has no artifact",),
@@ -213,7 +213,7 @@ def test_a_source_that_is_open(kind: str) -> None:
     """It has what it found."""
     found = read(target(kind, SOURCE, "fleet"), source(kind, "sha256:1"))
     assert (found.waits, found.applied) == (Waits.NO, found.offered)
-    empty = read(target(kind, SOURCE, "fleet"), thing(kind, SOURCE, "fleet"))
+    empty = read(target(kind, SOURCE, "fleet"), live(kind, SOURCE, "fleet"))
     assert (empty.waits, empty.notes) == (Waits.UNKNOWN, ("it has no artifact",))
 
 
@@ -221,7 +221,7 @@ RELEASE = target("HelmRelease", HELM, "web")
 CHART = {"spec": {"chart": "web", "version": ">=1.0.0"}}
 
 
-def release(version: str, spec: object = None, **status: object) -> Thing:
+def release(version: str, spec: object = None, **status: object) -> LiveObject:
     """Return a HelmRelease whose chart is installed."""
     deployed = {"status": "deployed", "chartVersion": version}
     status = {
@@ -230,10 +230,10 @@ def release(version: str, spec: object = None, **status: object) -> Thing:
         "lastAttemptedGeneration": 3,
         **status,
     }
-    return thing("HelmRelease", HELM, "web", spec or {"chart": CHART, "suspend": True}, **status)
+    return live("HelmRelease", HELM, "web", spec or {"chart": CHART, "suspend": True}, **status)
 
 
-def chart(version: str) -> Thing:
+def chart(version: str) -> LiveObject:
     """Return the HelmChart of that release, as source-controller has fetched it."""
     return source("HelmChart", version, CHART["spec"])
 
@@ -300,14 +300,14 @@ def test_a_release_of_an_oci_repository(noted: str, offered: str, waits: Waits) 
 
 def test_a_release_without_a_chart() -> None:
     """It was never reconciled."""
-    found = read(RELEASE, thing("HelmRelease", HELM, "web"))
+    found = read(RELEASE, live("HelmRelease", HELM, "web"))
     assert found.waits is Waits.UNKNOWN
     assert "it has no HelmChart yet" in found.notes[0]
 
 
 def test_a_kind_without_revisions() -> None:
     """Nothing is made up."""
-    found = read(target("CronJob", "batch"), thing("CronJob", "batch", "apps"))
+    found = read(target("CronJob", "batch"), live("CronJob", "batch", "apps"))
     assert (found.waits, found.notes) == (
         Waits.UNKNOWN,
         ("the status of a CronJob has no pending revision",),

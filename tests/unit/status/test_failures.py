@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from krm_windows.status import failures
-from krm_windows.status.objects import Thing
+from krm_windows.status.objects import LiveObject
 
 LABELS = {"krm-windows.dev/policy": "flux-system.week", "app.kubernetes.io/component": "gate"}
 POD = "week-resync-29700000-abcde"
@@ -16,7 +16,7 @@ LATER = "2026-11-21T12:05:00Z"
 NOON = "2026-11-21T12:00:00Z"
 
 
-def thing(kind: str, name: str, **status: object) -> Thing:
+def live(kind: str, name: str, **status: object) -> LiveObject:
     """Return an object of the policy."""
     metadata = {
         "name": name,
@@ -29,7 +29,7 @@ def thing(kind: str, name: str, **status: object) -> Thing:
 
 def event(
     reason: str, message: str, kind: str = "Job", name: str = "week-resync-29700000", **more: object
-) -> Thing:
+) -> LiveObject:
     """Return a warning about an object."""
     about = {"kind": kind, "name": name}
     said = {
@@ -42,9 +42,9 @@ def event(
     return {**said, "metadata": {}, "involvedObject": about, **more}
 
 
-def newest(*things: Thing, after: datetime | None = None) -> failures.Failure | None:
+def newest(*objects: LiveObject, after: datetime | None = None) -> failures.Failure | None:
     """Return the failure of the policy that has one CronJob."""
-    return failures.newest(things, "flux-system.week", ["week-resync"], after)
+    return failures.newest(objects, "flux-system.week", ["week-resync"], after)
 
 
 FORBIDDEN = 'Error creating: pods "week-resync-29700000-x" is forbidden: '
@@ -61,25 +61,25 @@ CASES = {
         "FailedCreate", 'Error creating: admission webhook "x.dev" denied the request: no'
     ),
     "account": event("FailedCreate", 'Error creating: serviceaccount "week-gate" not found'),
-    "image": thing(
+    "image": live(
         "Pod", POD, containerStatuses=[{"state": {"waiting": {"reason": "ImagePullBackOff"}}}]
     ),
-    "no node": thing(
+    "no node": live(
         "Pod",
         POD,
         conditions=[{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}],
     ),
-    "memory": thing(
+    "memory": live(
         "Pod",
         POD,
         containerStatuses=[{"state": {"terminated": {"reason": "OOMKilled", "finishedAt": NOON}}}],
     ),
-    "node": thing("Pod", POD, reason="Evicted", message="The node was low on resource: memory."),
+    "node": live("Pod", POD, reason="Evicted", message="The node was low on resource: memory."),
     "configuration": event("FailedMount", 'configmap "week-gate" not found', "Pod", POD),
     "missed": event(
         "MissSchedule", "Missed scheduled time to start a job", "CronJob", "week-resync"
     ),
-    "deadline": thing(
+    "deadline": live(
         "Job",
         "week-resync-29700000",
         conditions=[
@@ -110,12 +110,12 @@ def test_a_cause(cause: str) -> None:
         event("FailedCreate", "exceeded quota", name="other"),
         event("FailedCreate", "exceeded quota", kind="ReplicaSet", name="week-resync-1"),
         event("SuccessfulCreate", "Created job", type="Normal"),
-        {**thing("Pod", "other", reason="Evicted"), "metadata": {"name": "other", "labels": {}}},
+        {**live("Pod", "other", reason="Evicted"), "metadata": {"name": "other", "labels": {}}},
         event("FailedCreate", "exceeded quota", involvedObject=None),
-        thing("Pod", POD, containerStatuses="none", conditions=[None, "x"]),
+        live("Pod", POD, containerStatuses="none", conditions=[None, "x"]),
     ],
 )
-def test_what_is_none_of_ours(foreign: Thing) -> None:
+def test_what_is_none_of_ours(foreign: LiveObject) -> None:
     """Another policy's, or no failure, or nothing that an API server writes."""
     assert newest(foreign) is None
 
@@ -137,7 +137,7 @@ def test_what_is_close_to_the_cause_comes_first() -> None:
         event("BackoffLimitExceeded", "Job has reached it", lastTimestamp=LATER),
     ],
 )
-def test_a_cause_that_is_known_outlasts_what_is_said_later(later: Thing) -> None:
+def test_a_cause_that_is_known_outlasts_what_is_said_later(later: LiveObject) -> None:
     """A kubelet warns of other things for as long as a Pod waits, and in the end the Job fails."""
     found = newest(CASES["image"], later)
     assert found

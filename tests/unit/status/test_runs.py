@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 import pytest
 
 from krm_windows.status import runs
-from krm_windows.status.objects import Thing
+from krm_windows.status.objects import LiveObject
 
 LABEL = "flux-system.week"
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
-def job(ended: object, *args: object, kind: str = "Complete") -> Thing:
+def job(ended: object, *args: object, kind: str = "Complete") -> LiveObject:
     """Return a Job of the policy that has ended."""
     condition = {"type": kind, "status": "True", "lastTransitionTime": ended}
     container = {"command": ["python3"], "args": list(args)}
