@@ -398,8 +398,12 @@ def test_after_the_close_it_is_tried_again(lab: Lab) -> None:
     lab.run()
     lab.clock.time = NOON
     lab.api.fault("POST", "jobs", status(403))
+    lab.log.clear()
     assert not lab.run()
     assert (lab.open(), lab.kinds()) == (False, ["before-open"])
+    # Why the hook failed is said, and nothing else goes wrong.
+    assert [line for line in lab.log if "failure" in line]
+    assert not [line for line in lab.log if line.get("action") == "LeftToNextRun"]
     assert lab.run()
     assert lab.kinds() == ["before-open", "after-close"]
 
