@@ -127,7 +127,7 @@ class _Joined(dict[frozenset[int], int]):
 def calendar(first_year: int, last_year: int) -> Calendar:
     """Return the days from one year's first to another one's last."""
     first = date(first_year, 1, 1).toordinal()
-    months = dict.fromkeys(EVERY_MONTH, 0)
+    months = dict.fromkeys(sorted(EVERY_MONTH), 0)  # from January on
     firsts = 0
     last_weeks = 0
     begin = 0  # of the month, counted from the first day on

@@ -143,6 +143,22 @@ def test_days_that_are_moved_from_before_the_calendar() -> None:
     assert moved.after(datetime(1, 1, 1)) == datetime(1, 1, 4)
 
 
+def test_each_day_is_of_its_month_and_weekday_and_of_no_other() -> None:
+    """Two years, one of them a leap year, beside what the standard library says of each day."""
+    years = calendar(2027, 2028)
+    assert years.length == 365 + 366
+    for number in range(years.length):
+        day = date.fromordinal(years.first + number)
+        assert _which(years.days, range(1, 32), number) == [day.day]
+        assert _which(years.months, range(1, 13), number) == [day.month]
+        assert _which(years.weekdays, range(7), number) == [day.isoweekday() % 7]
+
+
+def _which(sets: dict[frozenset[int], int], numbers: range, day: int) -> list[int]:
+    """The numbers of a field that a day of the calendar has."""
+    return [each for each in numbers if sets[frozenset({each})] >> day & 1]
+
+
 def test_the_weeks_of_a_month() -> None:
     """Five, of which the last has what is left, and the last seven days."""
     years = calendar(2026, 2027)
