@@ -89,29 +89,28 @@ def reports(
     There is one report for the clusters that have it alike. A policy that is wrong is not audited.
     """
     loaded = load(config.node, file=file_of(config))
-    clusters: dict[str, tuple[_Version, list[str]]] = {}
-    versions: dict[str, _Version] = {}
+    clusters: dict[_Version, list[str]] = {}
+    versions: dict[tuple[WindowPolicy | None, tuple[Result, ...]], _Version] = {}
     for name in choice.clusters(loaded):
         if name in without:
             continue
         policy, found = loaded.for_cluster(name)
-        # Clusters that have the same patch are compiled once; a name changes no hours.
-        key = repr((_unnamed(policy), found))
+        # Clusters that have the same patch are compiled once.
+        key = (_hours(policy), found)
         if key not in versions:
             versions[key] = _version(config, items, policy, found)
-        version = versions[key]
-        # Clusters that have it alike share a report; a plan is compared by all it says.
-        _, names = clusters.setdefault(repr(version), (version, []))
+        # Those that have it alike share a report.
+        names = clusters.setdefault(versions[key], [])
         if name:
             names.append(name)
-    return [_report(config, version, names, scope) for version, names in clusters.values()]
+    return [_report(config, version, names, scope) for version, names in clusters.items()]
 
 
-def _unnamed(policy: WindowPolicy | None) -> WindowPolicy | None:
-    """Return a policy without the cluster that it is built for."""
+def _hours(policy: WindowPolicy | None) -> WindowPolicy | None:
+    """Return a policy without what names clusters, which changes nothing of when it is open."""
     if policy is None:
         return None
-    spec = policy.spec.replaced(build_for=None)
+    spec = policy.spec.replaced(build_for=None, clusters={})
     return policy.replaced(spec=spec)
 
 

@@ -196,13 +196,20 @@ class Part:
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
     def __hash__(self) -> int:
-        """Hash the values of the fields; raises TypeError where one of them is a map."""
-        return hash(tuple(self.__dict__.values()))
+        """Hash the values of the fields; raises TypeError where a map holds a list or a map."""
+        return hash(tuple(map(_hashable, self.__dict__.values())))
 
     def __repr__(self) -> str:
         """Show all fields."""
         values = ", ".join([f"{name}={value!r}" for name, value in self.__dict__.items()])
         return f"{type(self).__name__}({values})"
+
+
+def _hashable(value: object) -> object:
+    """Return what stands for a value in a hash: for a map its entries, in whatever order."""
+    if isinstance(value, Mapping):
+        return frozenset(value.items())
+    return value
 
 
 class Entry(NamedTuple):

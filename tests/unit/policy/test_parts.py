@@ -191,8 +191,14 @@ def test_a_part_is_checked_as_a_whole() -> None:
 
 
 def test_a_part_is_a_value() -> None:
-    """It cannot be changed, is equal to its like, and can be a key where nothing in it is a map."""
+    """It cannot be changed, is equal to its like, and can be a key, whatever maps are in it."""
     assert len({Wheel(size=1), Wheel(size=1), Wheel(size=2)}) == 2
+    loaded, reordered, other = (
+        Cart.read(GOOD | {"loads": loads})
+        for loads in ({"1": "2", "3": "4"}, {"3": "4", "1": "2"}, {"1": "4", "3": "2"})
+    )
+    assert (loaded == reordered, loaded == other) == (True, False)
+    assert len({loaded, reordered, other}) == 2
     assert Wheel(size=1) != Cart.read(GOOD)
     assert Wheel(size=1, made_of="Steel").replaced(size=2) == Wheel(size=2, made_of="Steel")
     assert repr(Wheel(size=1)) == "Wheel(size=1, made_of='Wood')"
