@@ -207,6 +207,9 @@ def test_a_failure_is_passed_over(plant: Plant) -> None:
     assert plant.run(text=text)
     assert (plant.open(), plant.stage(), plant.kinds()) == (True, "MayOpen", ["after-apply"])
     assert any("it said no" in str(line.get("failure")) for line in plant.log)
+    plant.forget_jobs()
+    assert plant.run(text=text)
+    assert plant.posts() == 1
 
 
 def test_one_that_hangs_has_failed(plant: Plant) -> None:
