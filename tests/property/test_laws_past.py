@@ -65,7 +65,7 @@ def around(change: ClockChange, days: int) -> datetime:
     return (change.utc - timedelta(days=days)).replace(second=0)
 
 
-@pytest.mark.untraced
+@pytest.mark.slow
 @given(st.sampled_from(sorted(SHAPES)), CHANGES, st.integers(0, DAYS), OFFSETS)
 @settings(max_examples=examples(100))
 def test_every_wait_is_walked_again(

@@ -176,7 +176,7 @@ def in_force(
     return [(part.begins, part.ends) for part in timeline(frozen, begins, ends) if not part.open]
 
 
-@pytest.mark.untraced
+@pytest.mark.slow
 @given(
     st.sampled_from(sorted(SHAPES)),
     LATER_CHANGES,

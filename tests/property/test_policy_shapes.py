@@ -88,7 +88,7 @@ KINDS = {
 }
 
 
-@pytest.mark.untraced
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_shape_at_every_place(kind: str) -> None:
     """A list, a map or a scalar where another belongs is a finding, or is fine.

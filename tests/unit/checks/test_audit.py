@@ -119,7 +119,7 @@ def test_leaving_out_ordinary_weeks_hides_nothing(
     }
 
 
-@pytest.mark.untraced
+@pytest.mark.slow
 @settings(max_examples=examples(25))
 @given(
     some((*WINDOWS, "g: {opens: '*/7 * 1-9 * *', duration: 4m}"), least=1),

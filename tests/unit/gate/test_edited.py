@@ -446,7 +446,7 @@ def test_no_change_is_applied_without_its_hook(kind: str) -> None:
         assert not world.unhooked, several
 
 
-@pytest.mark.untraced
+@pytest.mark.slow
 @KINDS
 def test_no_change_is_applied_without_its_hook_in_a_second_window(kind: str) -> None:
     """What the first has left open, or in the middle of a reconcile, is closed again."""
