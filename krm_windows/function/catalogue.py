@@ -192,7 +192,7 @@ def main() -> int:
         return 0
     if found := stale(arguments.root):
         # On standard error and with exit 1, as `sys.exit` does with a text.
-        sys.exit("".join(f"{name} is stale; make generate\n" for name in found).rstrip())
+        sys.exit("".join(f"{name} is stale: make generate\n" for name in found).rstrip())
     return 0
 
 
