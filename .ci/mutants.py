@@ -215,10 +215,14 @@ def main() -> int:
     one that is none any more.
     """
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("targets", nargs="*", help=f"some of {', '.join(TARGETS)}")
+    named = f"some of {', '.join(TARGETS)}"
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=named)
     parser.add_argument("--sample", type=int, default=SAMPLE, help="how many of each target")
     parser.add_argument("--all", action="store_true", help="every mutant")
     arguments = parser.parse_args()
+    unknown = ", ".join(name for name in arguments.targets if name not in TARGETS)
+    if unknown:
+        parser.error(f"there is no target {unknown}: write {named}")
     old = stale(EXPLAINED)
     for name in old:
         print(f".ci/mutants.toml: no code has this mutant any more, remove it: {name}")

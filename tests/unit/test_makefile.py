@@ -108,3 +108,13 @@ def test_a_script_of_a_target_finds_what_it_imports(path: str, script: str) -> N
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("script", ["bench/bench.py", ".ci/mutants.py"])
+def test_a_misspelt_name_is_answered_with_those_that_there_are(script: str) -> None:
+    """Even one that Python has a module of."""
+    command = [sys.executable, script, "calendar"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    last = done.stderr.splitlines()[-1]
+    assert re.search(r"error: there is no \w+ calendar: write some of \w+, \w+", last), last
