@@ -43,14 +43,26 @@ def make(folder: Path, *arguments: str) -> str:
     done = subprocess.run(
         command,
         cwd=folder,
-        # The tests run within make, which would have this one tell where it is.
-        env={name: text for name, text in os.environ.items() if not name.startswith("MAKE")},
+        env=unasked(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         check=True,
     )
     return done.stdout
+
+
+def unasked() -> dict[str, str]:
+    """Return the environment without what a make has set within which the tests run.
+
+    Else this one would tell where it is, and take `TESTS=…` of that one for its own.
+    """
+    given = re.findall(r"(?:^|\s)(\w+)=", os.environ.get("MAKEFLAGS", ""))
+    return {
+        name: text
+        for name, text in os.environ.items()
+        if not name.startswith("MAKE") and name not in given
+    }
 
 
 @pytest.mark.slow  # sets up an environment
