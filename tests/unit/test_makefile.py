@@ -43,7 +43,7 @@ def make(folder: Path, *arguments: str) -> str:
     done = subprocess.run(
         command,
         cwd=folder,
-        env=unasked(),
+        env=outside_make(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -52,10 +52,10 @@ def make(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def unasked() -> dict[str, str]:
-    """Return the environment without what a make has set within which the tests run.
+def outside_make() -> dict[str, str]:
+    """Return the environment without what the make has set that runs these tests.
 
-    Else this one would tell where it is, and take `TESTS=…` of that one for its own.
+    Else the make of a test would tell where it is, and take `TESTS=…` for its own.
     """
     given = re.findall(r"(?:^|\s)(\w+)=", os.environ.get("MAKEFLAGS", ""))
     return {

@@ -72,7 +72,7 @@ HOOK = json.dumps(
 )
 T = TypeVar("T")
 BUSY = 20.0  # seconds that only turn a hang into a failure
-PATIENCE = 1.5  # seconds for a request that never ends, and the others need some on a busy machine
+PATIENCE = 1.5  # seconds: all that an endless request gets, and enough for the others when busy
 RunOnce = Callable[..., bool]
 
 
