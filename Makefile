@@ -17,14 +17,15 @@ export PYTHONDONTWRITEBYTECODE :=
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all coverage mutants fuzz laws-full e2e cluster-up cluster-down check \
+.PHONY: help demo test test-orchestrators test-all coverage mutants fuzz laws-full e2e cluster-up cluster-down check \
 	format generate bench bench-cluster image image-server dist requirements renew-images audit site clean
 
 help:
 	@echo 'make demo      show the coming week of examples/no-deploy-friday, and build it'
 	@echo 'make test      run the quick tests (TESTS=…: some); what a machine lacks is skipped'
+	@echo 'make test-orchestrators  run what runs kustomize and kpt, with containers, as CI does'
 	@echo 'make test-all  run the slow tests, too, and every property with all its examples'
-	@echo 'make coverage  what the quick tests run through, room by room: no less than it was'
+	@echo 'make coverage  the lines and branches that no quick test reaches'
 	@echo 'make mutants   change one operator at a time; tests have to notice (MUTANTS=room)'
 	@echo 'make fuzz      read inputs changed at random, for FUZZ_SECONDS (300), or FUZZ_INPUT alone'
 	@echo 'make laws-full walk ten years of all zones minute by minute, which takes half an hour'
@@ -89,12 +90,14 @@ test-all: $(READY)
 	@$(if $(TESTS),:,echo 'the quick tests$(comma) then the slow ones$(comma) with all examples: some twenty-five minutes on two cores')
 	@$(PYTEST) --hypothesis-profile full $(TESTS)
 
-# Whether the tests pass is what the two above are for: traced, a test that measures time or memory
-# may not.
+# Of the slow tests those that run kustomize and kpt.
+test-orchestrators: $(READY)
+	@$(PYTEST) -m slow tests/orchestrators tests/real_input tests/function/test_examples.py \
+	  tests/function/test_fleet.py tests/unit/cli/test_signals.py
+
 coverage: $(READY)
 	@mkdir -p .cache/coverage
-	@-$(PYTEST) --quiet --tb=no -rfE -m 'not slow and not untraced' --cov --cov-report=
-	@$(BIN)/python .ci/covered.py
+	@$(PYTEST) --quiet -m 'not slow' --cov --cov-report=term-missing:skip-covered
 
 # `make mutants MUTANTS='schedule --all'` takes every mutant of one target; without, some of each.
 mutants: $(READY)

@@ -13,7 +13,6 @@ from checks import (
     requirements,
     security,
     simplicity,
-    sizes,
     widths,
     words,
 )
@@ -24,7 +23,6 @@ BIN = Path(sys.executable).parent
 
 SCRIPTS = [
     ".ci/check.py",
-    ".ci/covered.py",
     ".ci/demo.py",
     ".ci/mutants.py",
     ".ci/supply/sbom.py",
@@ -47,8 +45,7 @@ PROGRAMS: dict[str, list[str | Path]] = {
 MENDED_BY = {"lint": "make format mends some of it", "format": "make format writes it so"}
 RULES: dict[str, Callable[[], Iterator[str]]] = {
     "what must hold": ids.problems,
-    "simplicity": simplicity.problems,
-    "size of the gate": sizes.problems,
+    "nested comprehensions": simplicity.problems,
     "words": words.problems,
     "widths of pages": widths.problems,
     "pins": pins.problems,

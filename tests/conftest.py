@@ -176,5 +176,5 @@ def pytest_terminal_summary(
     if count:
         terminalreporter.write_line(
             f"left out: {count} slow tests, and three of four examples of each property; "
-            "`make test-all` runs them, as CI does"
+            "`make test-all` runs them"
         )

@@ -10,7 +10,11 @@ from krm_windows.policy.images import DEFAULTS, Image
 ROOT = Path(__file__).resolve().parents[2]
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 # What jobs of CI run in: ours, and those of a user of the component.
-JOBS = (".github/workflows/ci.yaml", "templates/krm-windows.yml")
+JOBS = (
+    ".github/workflows/ci.yaml",
+    ".github/workflows/night.yaml",
+    "templates/krm-windows.yml",
+)
 IN_A_JOB = re.compile(r"^ +(?:image|default): ([^\s@]+/[^\s@]+:[^\s@]+)(?:@(\S+))?$", re.MULTILINE)
 
 

@@ -139,6 +139,7 @@ def write(root: Path, reference: str, found: str) -> None:
     of_a_job = rf"^( +(?:image|default): {name})(@.*)?$"
     places = {
         ".github/workflows/ci.yaml": (of_a_job, rf"\1@{found}"),
+        ".github/workflows/night.yaml": (of_a_job, rf"\1@{found}"),
         "templates/krm-windows.yml": (of_a_job, rf"\1@{found}"),
         "versions.toml": (rf'^("{name}" = )".*"$', rf'\1"{found}"'),
         "Dockerfile": (rf"^(ARG BASE={name})(@.*)?$", rf"\1@{found}"),

@@ -62,7 +62,6 @@ def is_plain(at: datetime, zone: ZoneInfo) -> bool:
     return len(offsets) == 1
 
 
-@pytest.mark.untraced
 @given(
     st.sampled_from(sorted(SHAPES)),
     CHANGES,
@@ -93,7 +92,6 @@ def test_every_minute_is_open_or_closed_as_decided(
             assert muted(found.closed, local) is not said, (at, local)
 
 
-@pytest.mark.untraced
 def test_most_shapes_lose_nothing() -> None:
     """The grammar can say nearly all that people write; a leap day may move what comes after it."""
     lost = {name for name in SHAPES if intervals(plan(name, changes()[0]).timetable).lost}

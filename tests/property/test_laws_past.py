@@ -135,7 +135,6 @@ VERSIONS = st.lists(
 )
 
 
-@pytest.mark.untraced
 @given(VERSIONS, CHANGES, st.integers(0, 4))
 @settings(max_examples=examples(60))
 def test_every_minute_is_told_as_it_was(

@@ -6,7 +6,6 @@ States, rules, reasons, and edges.
 from datetime import UTC, datetime, time, timedelta
 from itertools import islice
 
-import pytest
 import reference
 import zoned
 from changes import Change, changes, of
@@ -145,7 +144,6 @@ def test_decisions_are_those_of_the_reference(
         assert decider.decide(at) == reference.decide(timetable, at)
 
 
-@pytest.mark.untraced
 def test_every_shape_is_decided_as_by_the_reference() -> None:
     """Policies as one writes them, each around changes of several clocks."""
     every = changes()

@@ -104,7 +104,6 @@ def test_there_are_few(shape: str) -> None:
         assert sum(not slug.startswith("edge-utc-") for slug in slugs) <= 4, change
 
 
-@pytest.mark.untraced
 @pytest.mark.parametrize("interval", INTERVALS, ids=str)
 def test_no_edge_waits_longer_than_an_interval(interval: timedelta) -> None:
     """The resync comes every `interval`, across midnight and the turn of the year.

@@ -68,7 +68,6 @@ def test_no_change_is_left_out() -> None:
     assert {change for shape in SHAPES for change in met_by(shape, STRIDE)} == set(changes())
 
 
-@pytest.mark.untraced
 @pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=10))
 def test_every_minute(shape: str) -> None:
     """Three days around each change, the timeline is what a run in each minute finds.

@@ -23,6 +23,7 @@ FILES = (
     "Dockerfile",
     "krm_windows/policy/images.py",
     ".github/workflows/ci.yaml",
+    ".github/workflows/night.yaml",
     "templates/krm-windows.yml",
 )
 
@@ -94,7 +95,7 @@ def test_digests_are_written_wherever_images_are_named(
     references = {f"{tag}@{digest}" for tag, digest in digests.items()}
     assert {image.reference for image in defaults.values()} <= references
     # A container of a workflow, and the default of the component.
-    for path, where in ((FILES[3], "image"), (FILES[4], "default")):
+    for path, where in ((FILES[3], "image"), (FILES[4], "image"), (FILES[5], "default")):
         assert re.findall(rf"^ +{where}: (\S+@.+)$", (project / path).read_text(), re.MULTILINE)[
             0
         ] in (references)

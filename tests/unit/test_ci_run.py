@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).resolve().parents[2] / ".ci/run"
-REST = ["check", "dist", "site", "test-all", "coverage"]
+REST = ["check", "test", "test-orchestrators", "site"]
 # Each target notes itself, and does what its file says, where there is one.
 MAKE = """\
 #!/bin/sh
@@ -95,8 +95,8 @@ def test_what_end_to_end_tests_print_is_shown_as_a_whole(clone: Path, code: int)
         clone,
         e2e=several.format(name="story") + f"echo complaint >&2\nexit {code}\n",
         check=several.format(name="rule"),
-        coverage=MEETS.format(other="checked"),
-        dist="touch checked\n",
+        site=MEETS.format(other="checked"),
+        test="touch checked\n",
     )
     output, _ = run.communicate(timeout=60)
     failed = "run: make e2e failed\n" if code else ""
@@ -108,8 +108,8 @@ def test_what_end_to_end_tests_print_is_shown_as_a_whole(clone: Path, code: int)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_ends_both(clone: Path, number: signal.Signals) -> None:
     """It returns once both have taken down what they started, and begins nothing more."""
-    run = start(clone, **{name: LASTS.format(name=name) for name in ("e2e", "test_all")})
-    for name in ("e2e.up", "test_all.up"):
+    run = start(clone, **{name: LASTS.format(name=name) for name in ("e2e", "test")})
+    for name in ("e2e.up", "test.up"):
         while not (clone / name).exists():
             assert run.poll() is None
             time.sleep(0.02)
@@ -117,5 +117,5 @@ def test_a_signal_ends_both(clone: Path, number: signal.Signals) -> None:
     output, _ = run.communicate(timeout=60)
     assert run.returncode == 128 + number, output
     assert (clone / "e2e.down").exists()
-    assert (clone / "test_all.down").exists()
-    assert called(clone)[-1] == "test-all"
+    assert (clone / "test.down").exists()
+    assert called(clone)[-1] == "test"

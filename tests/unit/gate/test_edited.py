@@ -436,7 +436,6 @@ def test_a_note_of_another_policy(kind: str) -> None:
     assert (world.jobs, world.unhooked) == (1, [])
 
 
-@pytest.mark.untraced
 @KINDS
 def test_no_change_is_applied_without_its_hook(kind: str) -> None:
     """Whatever comes before a window, in any order."""

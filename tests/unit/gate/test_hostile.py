@@ -263,7 +263,6 @@ def opened(cluster: Said) -> bool:
 )
 @pytest.mark.parametrize("by", ["krm-windows", "kustomize-controller"])
 # By thirds, of which each has values of several types.
-@pytest.mark.untraced
 @pytest.mark.parametrize("third", mostly_slow(range(3), every=3))
 def test_any_odd_value_at_any_place(timetable: Timetable, by: str, third: int) -> None:
     """The run ends, the other target is updated, and nothing is opened that would not be anyway.

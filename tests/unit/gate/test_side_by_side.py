@@ -62,7 +62,6 @@ def test_six_runs_do_what_one_does(
     assert len([line for line in log if "action" in line]) == len(TARGETS)
 
 
-@pytest.mark.untraced
 def test_two_runs_share_the_targets_of_an_edge(api: Api, port: int, account: Path) -> None:
     """The CronJob in the policy's zone and that in UTC fire at once.
 

@@ -218,7 +218,6 @@ def test_patterns_are_found() -> None:
     } <= names
 
 
-@pytest.mark.untraced
 @pytest.mark.parametrize(
     ("module", "name", "pattern"),
     [pytest.param(*each, id=f"{each[0]}.{each[1]}") for each in compiled()],
@@ -229,7 +228,6 @@ def test_a_pattern_is_linear(module: str, name: str, pattern: re.Pattern[str]) -
     assert (wrong is not None) == ((module, name) in ARGUED), wrong
 
 
-@pytest.mark.untraced
 def test_patterns_are_constant() -> None:
     """No text from outside reaches `re`: what it is given is at the top of a module."""
     wrong = []
