@@ -452,6 +452,12 @@ CLASS_MOVED = _error(
 
 # A fleet: what delivers the windows.
 WINDOWS_UNAPPLIED = _error("windows-unapplied", "Windows were rendered, but nothing applies them.")
+WINDOWS_STALE = _error(
+    "windows-stale", "Rendered windows are not what their policy yields now, so it is not in force."
+)
+WINDOWS_UNCHECKED = _warning(
+    "windows-unchecked", "Rendered windows cannot be compared with their policy."
+)
 DELIVERY_FIELD = _error(
     "delivery-field", "A Flux Kustomization with this field cannot deliver windows."
 )

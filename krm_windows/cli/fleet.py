@@ -32,10 +32,11 @@ from krm_windows.krm import InputError, KubeObject
 from krm_windows.plurals import counted, some
 from krm_windows.policy import fields, load
 from krm_windows.policy.model import KIND
-from krm_windows.render import layout
+from krm_windows.render import command, layout
+from krm_windows.render.command import CLUSTER
 from krm_windows.render.delivery import Template
 from krm_windows.results import Result, fails
-from krm_windows.system import locks, walk
+from krm_windows.system import locks, tops, walk
 from krm_windows.system.files import Changes, first_line
 from krm_windows.system.processes import MOST, spread
 from krm_windows.system.reading import SUFFIXES
@@ -45,38 +46,13 @@ from krm_windows.system.reading import SUFFIXES
 _OWN = re.compile(
     f"{layout.WINDOW}/.*|{layout.CLUSTERS}/[^/]+/(?:{layout.WINDOW}|{layout.DELIVERY})/.*"
 )
-# In `--resources clusters/{cluster}`; written once for all of them.
-CLUSTER = "{cluster}"
 CLUSTERS = "spec.clusters"
 # Names in a message, before `and 17 more`.
 _LISTED = 3
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that are about many clusters."""
-    group = parser.add_argument_group("many clusters at once")
-    group.add_argument(
-        "--all-clusters",
-        action="store_true",
-        help="render for every cluster that the policies name",
-    )
-    group.add_argument(
-        "--clusters",
-        type=Path,
-        metavar="DIR",
-        help="render for each file or directory in DIR, which contain policies or patches",
-    )
-    group.add_argument(
-        "--layout",
-        choices=("overlays", "flat"),
-        default="overlays",
-        help="write a base and patches, or complete objects",
-    )
-    group.add_argument(
-        "--flux-kustomizations",
-        metavar="FILE",
-        help="also write a Flux Kustomization per cluster, using FILE as the template",
-    )
+def options(group: argparse._ArgumentGroup) -> None:
+    """Declare the options that are about many clusters, and decide no file."""
     group.add_argument("-j", "--jobs", type=_count, default=1, metavar="N", help="use N processes")
     group.add_argument("--shard", type=shards.parse, metavar="I/N", help="render only shard I of N")
 
@@ -147,6 +123,28 @@ def _report(
     code = report.show(every, strict=arguments.strict)
     report.summarize(every, *done)
     return code
+
+
+def renewal(arguments: argparse.Namespace) -> tuple[list[Result], dict[str, bytes | None]]:
+    """Return what is to be said of a fleet, and which files of its directory `render` changes.
+
+    By path, None for one that it removes; those of a cluster with an error stay as they are.
+    """
+    policies = {path: inputs.policy(path) for path in arguments.policies}
+    wanted = _fleet(arguments, [policies[path] for path in arguments.policies])
+    tree = FleetOutput(wanted, arguments.output_dir, checks=True)
+    base = wanted.base()
+    results = list(base.results)
+    for path, config in policies.items():
+        results += applied.check(config, path)
+    edits: dict[str, bytes | None] = {}
+    if base.files is not None and not fails(results):
+        found = Findings(results)
+        for outcome in (tree.base(base.files), *map(tree.cluster, tree.clusters())):
+            found.add(outcome)
+            edits.update(outcome.edits)
+        results = found.results()
+    return report.located(results, policies, arguments.resources), edits
 
 
 class NoClusterError(InputError):
@@ -254,6 +252,7 @@ def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet
         uninstalls=arguments.uninstall,
         delivery=_template(arguments.flux_kustomizations),
         existing=_existing(arguments.output_dir),
+        command=command.called(arguments, tops.top),
     )
 
 

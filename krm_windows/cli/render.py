@@ -1,8 +1,9 @@
 """`krm-windows render`: the windows of a policy as plain files, for Flux, which runs no plugin."""
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from krm_windows import emit, render, rules
 from krm_windows.checks import policy_changes, readonly, zone_release
@@ -18,7 +19,9 @@ from krm_windows.inventory import about
 from krm_windows.krm import KubeObject
 from krm_windows.plan import uninstall
 from krm_windows.plan.model import Plan
+from krm_windows.render import command
 from krm_windows.results import Result, fails
+from krm_windows.system import tops
 from krm_windows.system.files import Folder, first_lines
 
 MOVED = destinations.MOVED
@@ -26,41 +29,15 @@ MOVED = destinations.MOVED
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument(
-        "policies",
-        metavar="POLICY",
-        nargs="*",
-        help="the file of a WindowPolicy, or - for standard input",
-    )
+    group = command.options(parser)
     destinations.add(parser, required=True)
-    parser.add_argument(
-        "--cluster",
-        metavar="NAME",
-        help="the cluster to render for (default: the policy's buildFor)",
-    )
-    parser.add_argument(
-        "--resources",
-        metavar="DIR",
-        help=(
-            "the resources that a transformer would see: a directory of YAML, in whose path "
-            "{cluster} stands for the cluster's name, or - for a stream"
-        ),
-    )
     parser.add_argument(
         "--check",
         action="store_true",
         help="write nothing; exit 1 with a diff if DIR is out of date",
     )
-    parser.add_argument(
-        "--uninstall",
-        action="store_true",
-        help=(
-            "render a Job that resumes all targets that the policy closed, and removes its "
-            "annotations"
-        ),
-    )
     report.options(parser)
-    fleet.options(parser)
+    fleet.options(group)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -69,6 +46,33 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     # A fleet has its own form of output: a base and overlays for each cluster.
     if arguments.all_clusters or arguments.clusters:
         return fleet.run(arguments)
+    made = rendered(arguments)
+    code = report.show(made.results, strict=arguments.strict)
+    if made.folder is None or code is not ExitCode.FINE:
+        report.summarize(made.results, "nothing written")
+        return code
+    # Nothing is written where one runs `--check`, as `gofmt -l` and `terraform fmt -check` do it.
+    if arguments.check:
+        return report.compare(made.folder, made.files, report.zone_rules())
+    done = report.changes(*made.folder.write(made.files))
+    report.summarize(made.results, *done, report.zone_rules())
+    return ExitCode.FINE
+
+
+class Rendered(NamedTuple):
+    """What a policy yields for one cluster.
+
+    The `files` by name for a `folder`, which is None where an error among the `results` leaves
+    none.
+    """
+
+    results: list[Result]
+    folder: Folder | None = None
+    files: Mapping[str, bytes] = {}
+
+
+def rendered(arguments: argparse.Namespace) -> Rendered:
+    """Render one policy for one cluster, and write nothing."""
     if len(arguments.policies) != 1:
         raise UsageError(
             f"takes one POLICY for one cluster, got {len(arguments.policies)}; for more, use "
@@ -80,10 +84,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if file != inputs.STDIN:
         results = [*results, *applied.check(config, file)]
     if plan is None:
-        results = report.located(results, {file: config}, arguments.resources)
-        code = report.show(results, strict=arguments.strict)
-        report.summarize(results, "nothing written")
-        return code
+        return Rendered(report.located(results, {file: config}, arguments.resources))
     # To uninstall removes a policy, so another one that claims the same targets does not matter.
     if not arguments.uninstall:
         results = [
@@ -100,20 +101,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     forgotten = policy_changes.forgotten(older, [plan.timetable])
     results = [*results, *about(config, forgotten)]
     results = report.located(results, {file: config}, arguments.resources)
-    code = report.show(results, strict=arguments.strict)
-    if code is not ExitCode.FINE:
-        report.summarize(results, "nothing written")
-        return code
-    folder, files = (
-        _folder(plan, arguments.output_dir),
-        render.files(plan.policy, emit.objects(plan)),
-    )
-    # Nothing is written where one runs `--check`, as `gofmt -l` and `terraform fmt -check` do it.
-    if arguments.check:
-        return report.compare(folder, files, report.zone_rules())
-    done = report.changes(*folder.write(files))
-    report.summarize(results, *done, report.zone_rules())
-    return ExitCode.FINE
+    files = render.files(plan.policy, emit.objects(plan))
+    signed = command.signed(files, command.called(arguments, tops.top))
+    return Rendered(results, _folder(plan, arguments.output_dir), signed)
 
 
 def _older(path: Path) -> Iterable[bytes]:

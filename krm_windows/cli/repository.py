@@ -15,13 +15,13 @@ from krm_windows import rules
 from krm_windows.checks import repository
 from krm_windows.checks.formats import FORMATS
 from krm_windows.checks.repository.report import compose
-from krm_windows.cli import builds, inputs, output, progress
+from krm_windows.cli import builds, inputs, output, progress, rendered
 from krm_windows.cli import report as results
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux import Hints, Survey, cluster_directories, survey
 from krm_windows.flux.builds import Builds
 from krm_windows.krm import InputError
-from krm_windows.plurals import some
+from krm_windows.plurals import counted, some
 from krm_windows.results import fails
 from krm_windows.system import remotes
 from krm_windows.system.checkout import Checkout
@@ -75,7 +75,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             raise InputError(f"{arguments.repo}: {unmatched(arguments)}; {advice(tree)}")
         _log_roots(after, arguments.clusters)
         found = repository.check(after, before, arguments.allow_cross_namespace)
-        report = compose(arguments.repo, after, chain(found, _unlisted(after, arguments.clusters)))
+        more = (_unlisted(after, arguments.clusters), _stale(tree))
+        report = compose(arguments.repo, after, chain(found, *more))
     if arguments.output != "text":
         output.show(FORMATS[arguments.output]([report]))
     elif not output.is_quiet():
@@ -83,6 +84,35 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     else:
         results.show(report.results, strict=arguments.strict)
     return ExitCode.of(failed=fails(report.results, strict=arguments.strict))
+
+
+def _stale(tree: Checkout) -> Iterator[repository.Finding]:
+    """Yield the rendered windows that are not what is rendered now, or of which nobody knows."""
+    top = Path(tree.root)
+    for each in rendered.find(tree):
+        made = rendered.renew(top, each)
+        rule, message = rules.WINDOWS_STALE, ""
+        if each.command is None:
+            rule = rules.WINDOWS_UNCHECKED
+            places = some(list(map(dirname, each.kustomizations)), _FEW)
+            message = (
+                f"nothing in {places} says how the windows of {', '.join(sorted(each.policies))} "
+                "were rendered, so whether they are up to date is unknown: render them again with "
+                "this version"
+            )
+        elif not made.is_known:
+            message = (
+                f"the windows in {each.directory} cannot be rendered from {each.sources} any more: "
+                f"{made.why}; then run `{each.command}`"
+            )
+        elif made.edits:
+            message = (
+                f"the windows in {each.directory} are not what {each.sources} yields now "
+                f"({counted(len(made.edits), 'file')} out of date), so the change is not in force: "
+                f"run `{each.command}` at the top of the repository, and commit"
+            )
+        if message:
+            yield repository.Finding(rule, message, file=each.kustomizations[0])
 
 
 def unmatched(arguments: argparse.Namespace) -> str:

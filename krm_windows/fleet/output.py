@@ -1,7 +1,7 @@
 """A tree of files made what a fleet yields, a cluster at a time; or only compared with it."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from posixpath import basename, dirname
@@ -25,13 +25,15 @@ class ClusterOutcome:
     """What became of a cluster.
 
     `results` are what was said of it, `changes` how many files were renewed, or are to be; `diff`
-    is how they differed, empty where none did.
+    is how they differed, empty where none did. Where it was only compared, `edits` are the contents
+    by path of the files that differ, None of those that are to go.
     """
 
     cluster: str
     results: tuple[Result, ...] = ()
     changes: Changes = _NONE
     diff: str = ""
+    edits: Mapping[str, bytes | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,8 @@ class FleetOutput:
         before = stamp.without(older, place)
         after = stamp.without(files, place)
         diffs = list(branch.stale(before, after))
-        return ClusterOutcome(name, tuple(results), Changes(len(diffs)), "".join(diffs))
+        edits = {p: files.get(p) for p in {**before, **after} if before.get(p) != after.get(p)}
+        return ClusterOutcome(name, tuple(results), Changes(len(diffs)), "".join(diffs), edits)
 
     def _refuse_doubled(self, name: str) -> None:
         """Refuse a delivery of what Flux delivers already.

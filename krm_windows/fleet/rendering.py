@@ -19,6 +19,7 @@ from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import uninstall
 from krm_windows.render import layout as paths
 from krm_windows.render import overlay, stamp
+from krm_windows.render.command import RenderCommand, line, signed
 from krm_windows.render.delivery import Template
 from krm_windows.render.layout import Layout, PolicyOutput
 from krm_windows.results import File, ResourceRef, Result, Severity, fails
@@ -54,7 +55,8 @@ class Fleet:
 
     `resources` gives what a transformer would see in a cluster, and for None what it would see in
     any: nothing, if that is `apart` for each. Where it `sees` nothing at all, targets are taken on
-    trust. `existing` gives what was rendered for a cluster of a name, but not in this tree.
+    trust. `existing` gives what was rendered for a cluster of a name, but not in this tree. The
+    `command` is what every kustomization says that it was rendered by.
     """
 
     policies: tuple[FleetPolicy, ...]
@@ -66,6 +68,7 @@ class Fleet:
     uninstalls: bool = False
     delivery: Template | None = None
     existing: Callable[[str], tuple[Claim, ...]] = _nothing
+    command: RenderCommand | None = None
 
     @cached_property
     def slugs(self) -> Mapping[str, str]:
@@ -107,7 +110,7 @@ class Fleet:
         if self.layout != "flat":
             for output in self._base_outputs:
                 files.update(paths.base(output))
-        return Rendered(files, self._base_results)
+        return Rendered(signed(files, self.command), self._base_results)
 
     def _reaching(self, cluster: str) -> list[FleetPolicy]:
         """Return the policies that a cluster has."""
@@ -204,7 +207,7 @@ class Fleet:
         if self.delivery:
             # In a directory beside the windows, and so not in the kustomization that it delivers.
             files.update(self.delivery.files(cluster, outputs))
-        return files
+        return signed(files, self.command)
 
     @cached_property
     def _waiting(self) -> Mapping[str, Sequence[emit.Manifest]]:
@@ -235,7 +238,8 @@ class Fleet:
         template = b""
         if self.delivery:
             template = self.delivery.item.span
-        parts = [f"{self.layout} {self.uninstalls}".encode(), template]
+        said = line(self.command, self.command.output_dir) if self.command else ""
+        parts = [f"{self.layout} {self.uninstalls} {said}".encode(), template]
         # Sorted, so that the order in which files were made does not matter.
         base = self.base().files or {}
         parts += (base[path] for path in sorted(base))

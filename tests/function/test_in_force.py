@@ -49,6 +49,8 @@ def found(repository: Path, capsys: pytest.CaptureFixture[str]) -> Found:
         return [
             (each["tags"]["rule"], f"{each['file']['path']}:{each['tags']['line']}")
             for each in results
+            # Tests move what was rendered: its command then leads elsewhere.
+            if each["tags"]["rule"] != "windows-stale"
         ]
 
     return check

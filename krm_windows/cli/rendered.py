@@ -1,0 +1,219 @@
+"""What `render` wrote into a repository, and what it would write there now."""
+
+import argparse
+import os
+import posixpath
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from krm_windows.cli import fleet, render
+from krm_windows.cli.arguments import check_cluster
+from krm_windows.emit.header import is_header, is_rendered, policies_of
+from krm_windows.krm import EditError, InputError, KubeObject
+from krm_windows.render import KUSTOMIZATION, command
+from krm_windows.render.command import RenderCommand
+from krm_windows.results import Result, fails
+from krm_windows.system import tops
+from krm_windows.system.checkout import Checkout
+from krm_windows.system.directories import Directory
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.files import first_line
+
+Edits = Mapping[str, bytes | None]
+"""Contents of files by their paths from the top of a repository, None of those that are to go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What one call of `render` wrote.
+
+    `kustomizations` are those that name the `command`, from the top of the repository as all paths
+    here are. It is None where they name none that can be run again, as those of an earlier version:
+    then only the `policies` are known by name (`namespace/name`).
+    """
+
+    command: RenderCommand | None
+    kustomizations: tuple[str, ...]
+    policies: frozenset[str]
+
+    @property
+    def directory(self) -> str:
+        """The directory that was rendered; without a command, one of those that were."""
+        if self.command is None:
+            return posixpath.dirname(self.kustomizations[0]) or "."
+        return self.command.output_dir
+
+    @property
+    def sources(self) -> str:
+        """What it was rendered from, for a person."""
+        if self.command is None:
+            return ", ".join(sorted(self.policies))
+        return ", ".join(self.command.policies) or str(self.command.arguments.clusters)
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """What to render an output again comes to.
+
+    `edits` are the files that differ from what is there; `problem` says why it cannot be rendered,
+    where that is no finding among the `results`.
+    """
+
+    output: Output
+    results: tuple[Result, ...] = ()
+    edits: Edits = field(default_factory=dict)
+    problem: str = ""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it could be rendered, so that the edits are all there are."""
+        return not self.problem and not fails(self.results)
+
+    @property
+    def why(self) -> str:
+        """Why it could not be rendered."""
+        wrong = [str(result) for result in self.results if fails([result])]
+        return self.problem or "; ".join(wrong)
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether what is there is what the policy yields."""
+        return self.is_known and not self.edits
+
+
+def top_of(file: Path) -> Path:
+    """Return the top of the repository of a file.
+
+    Without Git that is the working directory, if the file is below it, else its own directory.
+    """
+    place = Path(os.path.realpath(file))
+    here = Path(os.path.realpath("."))
+    around = here if place.is_relative_to(here) else place.parent
+    return tops.top(place.parent) or around
+
+
+def find(tree: Checkout) -> list[Output]:
+    """Return all that was rendered into a repository."""
+    found: dict[RenderCommand | frozenset[str], list[str]] = {}
+    policies: dict[RenderCommand | frozenset[str], set[str]] = {}
+    for path in tree.manifests():
+        # Behind a link, paths that are relative to the directory would lead elsewhere.
+        if posixpath.basename(path) != KUSTOMIZATION or tree.real(path) != path:
+            continue
+        content = tree.read(path) or b""
+        if not is_rendered(content):
+            continue
+        names = policies_of(content)
+        key = command.read(content, posixpath.dirname(path)) or names
+        found.setdefault(key, []).append(path)
+        policies.setdefault(key, set()).update(names)
+    return [
+        Output(key if isinstance(key, RenderCommand) else None, tuple(paths), frozenset(names))
+        for (key, paths), names in zip(found.items(), policies.values(), strict=True)
+    ]
+
+
+def outputs(tree: Checkout, file: str, policy: str) -> list[Output]:
+    """Return what was rendered from the policy (`namespace/name`) of a file, from the top.
+
+    Among what says by no command what it was rendered from, that is what names the policy, unless
+    something else says that it was rendered from this file.
+    """
+    every = find(tree)
+    sure = [each for each in every if each.command and each.command.reads_policy(file)]
+    return sure or [each for each in every if not each.command and policy in each.policies]
+
+
+def of_policy(file: Path, config: KubeObject) -> tuple[Path, list[Renewal]]:
+    """Return what was rendered from the policy of a file, and whether each is fresh.
+
+    With the top of the repository, from which all paths are.
+    """
+    top = top_of(file)
+    path = os.path.relpath(os.path.realpath(file), top)
+    found = outputs(Checkout.at(top), path, f"{config.namespace}/{config.name}")
+    return top, [renew(top, each) for each in found]
+
+
+def renew(top: Path, output: Output, start: Path | None = None) -> Renewal:
+    """Return what to render an output again comes to; nothing is written.
+
+    What is found names files from the directory `start`, or else from the top.
+    """
+    if output.command is None:
+        return Renewal(output, problem="nothing in it says how it was rendered")
+    try:
+        _check_inside(top, output.command)
+        where = os.path.relpath(top, start) if start else str(top)
+        placed = output.command.moved(lambda path: posixpath.normpath(posixpath.join(where, path)))
+        results, edits = _rendered(placed.arguments)
+        below = {
+            posixpath.normpath(posixpath.join(output.directory, path)): content
+            for path, content in edits.items()
+        }
+        _check_ours(top, below)
+    except (InputError, EditError, WorkspaceError) as error:
+        location = f"{error.location}: " if isinstance(error, InputError) and error.location else ""
+        return Renewal(output, problem=f"{location}{error}".replace(f"{top}/", ""))
+    except OSError as error:
+        return Renewal(output, problem=f"{error.filename}: {error.strerror}".replace(f"{top}/", ""))
+    return Renewal(output, tuple(_from(top, result) for result in results), below)
+
+
+def _from(top: Path, result: Result) -> Result:
+    """Return a result with paths from the top in place of absolute ones."""
+    found = result._replace(message=result.message.replace(f"{top}/", ""))
+    if found.file is None:
+        return found
+    return found._replace(file=found.file._replace(path=found.file.path.removeprefix(f"{top}/")))
+
+
+def write(top: Path, edits: Edits) -> None:
+    """Make files what they are to be."""
+    with Directory.at(top) as root:
+        for path, content in edits.items():
+            if content is None:
+                root.clear(path)
+            else:
+                root.put(path, content)
+
+
+def before(top: Path, edits: Edits) -> dict[str, bytes | None]:
+    """Return what undoes edits that are not made yet."""
+    return {path: _content(top / path) for path in edits}
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
+
+
+def _rendered(arguments: argparse.Namespace) -> tuple[Iterable[Result], Edits]:
+    """Return what `render` has to say, and the files of its directory that it would change."""
+    check_cluster(arguments, "--clusters")
+    if arguments.all_clusters or arguments.clusters:
+        return fleet.renewal(arguments)
+    made = render.rendered(arguments)
+    if made.folder is None or fails(made.results):
+        return made.results, {}
+    there = made.folder.read()
+    names = {**there, **made.files}
+    edits = {
+        each: made.files.get(each) for each in names if there.get(each) != made.files.get(each)
+    }
+    return made.results, edits
+
+
+def _check_inside(top: Path, rendered: RenderCommand) -> None:
+    """Raise WorkspaceError where a link leads out of the repository."""
+    real = os.path.realpath(top)
+    for path in rendered.paths:
+        if not Path(os.path.realpath(top / path)).is_relative_to(real):
+            raise WorkspaceError(f"{path}: leads out of the repository, so it is not rendered")
+
+
+def _check_ours(top: Path, edits: Edits) -> None:
+    """Raise WorkspaceError where something that was not rendered is in the way."""
+    for path in edits:
+        if os.path.lexists(top / path) and not is_header(first_line(top / path) or ""):
+            raise WorkspaceError(f"{path} is in the way: it was not rendered; move it away")

@@ -1,0 +1,244 @@
+"""The command that rendered a directory, as a line of every kustomization that it made says it.
+
+It is what renders the directory again. The line comes from a repository, which may be anybody's: it
+is read by the parser of `render` alone, and its paths lead nowhere out of the repository.
+"""
+
+import argparse
+import os
+import posixpath
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NoReturn
+
+from krm_windows.krm import InputError
+from krm_windows.render.flat import KUSTOMIZATION
+
+CALL = ("krm-windows", "render")
+OUTPUT_DIR = "--output-dir"
+CLUSTER = "{cluster}"
+"""In the path of `--resources`: the name of the cluster that is rendered for."""
+_KEY = "# krm-windows.dev/rendered-by: "
+# The arguments that are paths; those of a line are relative to the directory that it is in.
+_PATHS = ("policies", "output_dir", "resources", "clusters", "flux_kustomizations")
+# A line of a fleet names a policy in some dozen bytes; what is longer than this is none of ours.
+_LONGEST = 100_000
+
+
+def options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Declare what decides which files `render` writes, but for `--output-dir`.
+
+    Return the group of what is about many clusters. What is declared elsewhere is in no line.
+    """
+    parser.add_argument(
+        "policies",
+        metavar="POLICY",
+        nargs="*",
+        help="the file of a WindowPolicy, or - for standard input",
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="NAME",
+        help="the cluster to render for (default: the policy's buildFor)",
+    )
+    parser.add_argument(
+        "--resources",
+        metavar="DIR",
+        help=(
+            "the resources that a transformer would see: a directory of YAML, in whose path "
+            "{cluster} stands for the cluster's name, or - for a stream"
+        ),
+    )
+    parser.add_argument(
+        "--uninstall",
+        action="store_true",
+        help=(
+            "render a Job that resumes all targets that the policy closed, and removes its "
+            "annotations"
+        ),
+    )
+    group = parser.add_argument_group("many clusters at once")
+    group.add_argument(
+        "--all-clusters",
+        action="store_true",
+        help="render for every cluster that the policies name",
+    )
+    group.add_argument(
+        "--clusters",
+        type=Path,
+        metavar="DIR",
+        help="render for each file or directory in DIR, which contain policies or patches",
+    )
+    group.add_argument(
+        "--layout",
+        choices=("overlays", "flat"),
+        default="overlays",
+        help="write a base and patches, or complete objects",
+    )
+    group.add_argument(
+        "--flux-kustomizations",
+        metavar="FILE",
+        help="also write a Flux Kustomization per cluster, using FILE as the template",
+    )
+    return group
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reads a line, and says nothing of what is wrong with it."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise InputError."""
+        raise InputError(message)
+
+
+def _parser() -> _Parser:
+    parser = _Parser(add_help=False, allow_abbrev=False)
+    options(parser)
+    parser.add_argument(OUTPUT_DIR, type=Path, required=True)
+    return parser
+
+
+@dataclass(frozen=True)
+class RenderCommand:
+    """A call of `render` by its words behind `krm-windows render`, in one order for all of them.
+
+    Its paths are all absolute, or all relative to one directory.
+    """
+
+    words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> "RenderCommand":
+        """Take the arguments of a call that render reads; what decides no file is left out."""
+        words: list[str] = []
+        for action in _parser()._actions:  # noqa: SLF001 - argparse shows them in no other way
+            value = getattr(arguments, action.dest)
+            if not action.option_strings:
+                words += value
+            elif value is True:
+                words.append(action.option_strings[0])
+            elif value not in (None, action.default):
+                words += (action.option_strings[0], str(value))
+        return cls(tuple(words))
+
+    @cached_property
+    def arguments(self) -> argparse.Namespace:
+        """The arguments as `render` reads them; raises InputError where it cannot."""
+        return _parser().parse_args(self.words)
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The files of the policies."""
+        return tuple(self.arguments.policies)
+
+    @property
+    def output_dir(self) -> str:
+        """The directory that is rendered."""
+        return str(self.arguments.output_dir)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All paths: what is read, and what is written."""
+        found = list(self.policies)
+        for name in _PATHS[1:]:
+            value = getattr(self.arguments, name)
+            if value is not None:
+                found.append(str(value))
+        return tuple(found)
+
+    def reads_policy(self, file: str) -> bool:
+        """Whether a file is one of its policies, or one that `--clusters` finds."""
+        folder = self.arguments.clusters
+        return file in self.policies or (folder is not None and _is_below(file, str(folder)))
+
+    def moved(self, change: Callable[[str], str]) -> "RenderCommand":
+        """Return it with every path changed."""
+
+        def changed(path: object) -> str:
+            found = change(str(path))
+            # It would be taken for an option.
+            return f"./{found}" if found.startswith("-") else found
+
+        values = dict(vars(self.arguments))
+        values["policies"] = [changed(path) for path in self.policies]
+        for name in _PATHS[1:]:
+            if values[name] is not None:
+                values[name] = changed(values[name])
+        return self.of(argparse.Namespace(**values))
+
+    def __str__(self) -> str:
+        """Return the call as it is typed."""
+        return shlex.join((*CALL, *self.words))
+
+
+def called(
+    arguments: argparse.Namespace, top: Callable[[Path], Path | None]
+) -> RenderCommand | None:
+    """Return a call with absolute paths, as it can be said in the repository of its output.
+
+    None where another clone could not say it: something is read from standard input, or is outside
+    of the repository whose `top` is that of the output; without one, outside of any directory.
+    """
+    command = RenderCommand.of(arguments)
+    if "-" in (*command.policies, arguments.resources):
+        return None
+    command = command.moved(os.path.realpath)
+    above = top(Path(command.output_dir)) or Path(os.path.commonpath(command.paths))
+    if above == Path(above.anchor) or not all(_is_below(p, str(above)) for p in command.paths):
+        return None
+    return command
+
+
+def line(command: RenderCommand, directory: str) -> str:
+    """Return the line for a directory; empty where no line of text can say it.
+
+    All paths are absolute.
+    """
+    found = f"{_KEY}{command.moved(lambda path: os.path.relpath(path, directory))}"
+    # A line end in a name would end the comment.
+    return found if found.isprintable() and len(found) <= _LONGEST else ""
+
+
+def signed(files: Mapping[str, bytes], command: RenderCommand | None) -> dict[str, bytes]:
+    """Return rendered files, by their paths in its output, with the line in each kustomization."""
+    found = dict(files)
+    for path, content in files.items():
+        folder, name = posixpath.split(path)
+        if command is None or name != KUSTOMIZATION:
+            continue
+        said = line(command, posixpath.join(command.output_dir, folder))
+        if said:
+            header, _, body = content.partition(b"\n")
+            found[path] = b"\n".join((header, said.encode(), body))
+    return found
+
+
+def read(content: bytes, directory: str) -> RenderCommand | None:
+    """Return the command that a rendered kustomization in a directory of a repository names.
+
+    Its paths are from the top, as is `directory`. None where it names none that can be run: another
+    command, options that there are not, paths that lead out of the repository.
+    """
+    said = b"".join(content.split(b"\n", 2)[1:2]).decode(errors="replace")
+    if not said.startswith(_KEY) or len(said) > _LONGEST or not said.isprintable():
+        return None
+    try:
+        words = shlex.split(said.removeprefix(_KEY))
+        command = RenderCommand(tuple(words[len(CALL) :]))
+        paths = command.paths
+    except (InputError, ValueError):
+        return None
+    if tuple(words[: len(CALL)]) != CALL or any(map(os.path.isabs, paths)) or "-" in paths:
+        return None
+    command = command.moved(lambda path: posixpath.normpath(posixpath.join(directory, path)))
+    if any(path.split("/")[0] == ".." for path in command.paths):
+        return None
+    return command
+
+
+def _is_below(path: str, directory: str) -> bool:
+    """Whether a path is a directory itself or below it; both are normal."""
+    return directory == "." or f"{path}/".startswith(f"{directory}/")

@@ -1,0 +1,209 @@
+"""What is rendered follows its policy, and where it does not, that is found."""
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from krm_windows.cli import main
+from krm_windows.render import command
+
+POLICY = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: WindowPolicy
+metadata:
+  name: {name}
+  namespace: flux-system
+  annotations: {{config.kubernetes.io/local-config: "true"}}
+spec:
+  timeZone: Europe/Berlin
+  targets: [{{kind: Kustomization, names: [{name}]}}]
+  windows:
+    week: {{opens: Mon-Thu 09:00, closes: "16:00"}}
+  clusters: {{north: {{}}, south: {{timeZone: Asia/Tokyo}}}}
+"""
+TARGET = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: {name}, namespace: flux-system}}
+spec:
+  interval: 10m
+  path: ./{path}
+  prune: true
+  sourceRef: {{kind: GitRepository, name: flux-system}}
+"""
+# Every form in which `render` writes windows, by its options behind the policy.
+LAYOUTS = {
+    "one-directory": "--output-dir clusters/north/win --resources clusters/north",
+    "of-a-cluster": "--output-dir clusters/south/win --cluster south",
+    "overlays": "--output-dir fleet --all-clusters --resources 'clusters/{cluster}'",
+    "flat": "--output-dir fleet --all-clusters --layout flat",
+    "delivered": "--output-dir fleet --all-clusters --flux-kustomizations template.yaml",
+    "several": "night.yaml --output-dir fleet --all-clusters",
+    "patched": "--output-dir fleet --clusters patches",
+    "uninstalled": "--output-dir clusters/north/win --uninstall",
+}
+CHANGES = {
+    "set": ["set", "week.yaml", "--patch", '{"spec": {"windows": {"week": {"closes": "15:00"}}}}'],
+    "open": ["override", "week.yaml", "open", "--for", "2h", "--reason", "fix", "--name", "fix"],
+    "closed": ["override", "week.yaml", "closed", "--for", "2h", "--reason", "stop"],
+    "one-cluster": [
+        *("override", "week.yaml", "open", "--cluster", "south", "--for", "2h"),
+        *("--reason", "fix"),
+    ],
+}
+
+
+@pytest.fixture(params=LAYOUTS.values(), ids=LAYOUTS)
+def rendered(request: pytest.FixtureRequest, repository: Path) -> Path:
+    """A repository in which a policy is rendered."""
+    assert main(["render", "week.yaml", *shlex.split(request.param)]) == 0
+    return repository
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository of two clusters with two policies."""
+    for cluster in ("north", "south"):
+        folder = tmp_path / "clusters" / cluster
+        folder.mkdir(parents=True)
+        (folder / "sync.yaml").write_text(
+            TARGET.format(name="flux-system", path=f"clusters/{cluster}")
+        )
+        for name in ("week", "night"):
+            (tmp_path / name).mkdir(exist_ok=True)
+            (folder / f"{name}.yaml").write_text(TARGET.format(name=name, path=name))
+    for name in ("week", "night"):
+        (tmp_path / f"{name}.yaml").write_text(POLICY.format(name=name))
+    (tmp_path / "template.yaml").write_text(TARGET.format(name="windows", path="fleet"))
+    (tmp_path / "patches").mkdir()
+    (tmp_path / "patches/north.yaml").write_text(
+        "apiVersion: krm-windows.dev/v1alpha1\nkind: WindowPolicy\n"
+        "metadata: {name: week, namespace: flux-system}\nspec: {timeZone: Asia/Tokyo}\n"
+    )
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+Found = Callable[..., dict[str, str]]
+
+
+@pytest.fixture
+def found(capsys: pytest.CaptureFixture[str]) -> Found:
+    """Return what `check --repo` finds of rendered windows: messages by rule."""
+
+    def run(directory: str = ".") -> dict[str, str]:
+        capsys.readouterr()
+        main(["check", "--repo", directory, "-o", "json", "--source", "flux-system=."])
+        report = json.loads(capsys.readouterr().out)
+        named = {result["tags"]["rule"]: result["message"] for result in report["results"]}
+        return {
+            rule: named[rule] for rule in named if rule in ("windows-stale", "windows-unchecked")
+        }
+
+    return run
+
+
+def edited(repository: Path) -> None:
+    """Change the policy as an editor does."""
+    file = repository / "week.yaml"
+    file.write_text(file.read_text().replace("16:00", "15:00"))
+
+
+def test_fresh_windows_are_no_finding(rendered: Path, found: Found) -> None:
+    """From wherever it is checked."""
+    assert found() == {}
+    assert found(str(rendered)) == {}
+
+
+def test_stale_windows_are_found_with_the_command_that_renews_them(
+    rendered: Path, found: Found
+) -> None:
+    """In every layout."""
+    edited(rendered)
+    message = found()["windows-stale"]
+    assert "week.yaml" in message
+    words = shlex.split(message.split("`")[1])
+    assert words[:2] == ["krm-windows", "render"]
+    assert main(words[1:]) == 0
+    assert found() == {}
+
+
+def test_a_file_that_somebody_edited_is_found(rendered: Path, found: Found) -> None:
+    """It will be taken back by the next render, and says something else until then."""
+    file = next(path for path in sorted(rendered.rglob("kustomization.yaml")))
+    file.write_text(f"{file.read_text()}namePrefix: a-\n")
+    assert "1 file out of date" in found()["windows-stale"]
+
+
+def test_windows_whose_policy_is_gone_are_stale(rendered: Path, found: Found) -> None:
+    """Nobody can change them any more."""
+    (rendered / "week.yaml").rename(rendered / "elsewhere.yaml")
+    assert "week.yaml: no such file" in found()["windows-stale"].lower()
+
+
+def test_windows_of_an_earlier_version_cannot_be_checked(rendered: Path, found: Found) -> None:
+    """They do not say how they were rendered."""
+    for path in rendered.rglob("kustomization.yaml"):
+        lines = path.read_text().splitlines(keepends=True)
+        path.write_text("".join(line for line in lines if "rendered-by" not in line))
+    assert list(found()) == ["windows-unchecked"]
+
+
+def test_the_line_is_the_same_wherever_it_is_rendered_from(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two clones and two directories make the same files."""
+    file = repository / "clusters/north/win/kustomization.yaml"
+    arguments = shlex.split(LAYOUTS["one-directory"])
+    assert main(["render", "week.yaml", *arguments]) == 0
+    before = file.read_text()
+    assert before.splitlines()[1] == (
+        "# krm-windows.dev/rendered-by: krm-windows render ../../../week.yaml --resources .. "
+        "--output-dir ."
+    )
+    monkeypatch.chdir(repository / "clusters")
+    absolute = str(repository / "week.yaml")
+    arguments = ["--output-dir", "north/win", "--resources", "./north"]
+    assert main(["render", absolute, *arguments]) == 0
+    assert file.read_text() == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "krm-windows render /etc/passwd --output-dir .",
+        "krm-windows render ../../../../outside.yaml --output-dir .",
+        "krm-windows render ../../../week.yaml --output-dir /tmp/out",
+        "krm-windows render ../../../week.yaml --output-dir ../../../..",
+        "krm-windows render ../../../week.yaml --output-dir . --resources /etc",
+        "krm-windows render - --output-dir .",
+        "krm-windows serve --repo . --output-dir .",
+        "rm -rf ../../../week.yaml --output-dir .",
+        "krm-windows render ../../../week.yaml --output-dir . --no-such-option",
+        "krm-windows render ../../../week.yaml --output-dir . --help",
+        "krm-windows render '../../../week.yaml --output-dir .",
+        "krm-windows",
+        "",
+    ],
+)
+def test_a_line_runs_no_other_command_and_leads_nowhere_else(words: str) -> None:
+    """A repository may be anybody's."""
+    content = (
+        f"# krm-windows.dev/rendered-from: a/b (edit it)\n# krm-windows.dev/rendered-by: {words}\n"
+    )
+    assert command.read(content.encode(), "clusters/north/win") is None
+
+
+def test_a_link_leads_nowhere_else(
+    repository: Path, found: Found, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """What is behind it is not read."""
+    assert main(["render", "week.yaml", *shlex.split(LAYOUTS["one-directory"])]) == 0
+    outside = tmp_path_factory.mktemp("outside") / "week.yaml"
+    (repository / "week.yaml").rename(outside)
+    (repository / "week.yaml").symlink_to(outside)
+    assert "leads out of the repository" in found()["windows-stale"]
