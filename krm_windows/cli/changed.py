@@ -1,20 +1,27 @@
 """What the commands that change a policy's file share: audit, show the hours, write, commit."""
 
 import argparse
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
-from krm_windows.cli import cluster_resources, inputs, output, report, times
+from krm_windows import escape
+from krm_windows.cli import cluster_resources, inputs, output, rendered, report, times
 from krm_windows.cli.arguments import output_format, person
 from krm_windows.cli.inputs import UsageError
+from krm_windows.cli.rendered import Output, Renewal
 from krm_windows.edit.proposal import Proposal, View, propose
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject
+from krm_windows.plurals import counted
 from krm_windows.preview import changes, records
 from krm_windows.preview.calendar import Period
-from krm_windows.results import Result
+from krm_windows.results import Result, fails
 from krm_windows.schedule import zones
 from krm_windows.system import files, locks
 from krm_windows.system.commits import WorkingTree
@@ -39,7 +46,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     output_format(parser)
     parser.add_argument(
-        "--commit", action="store_true", help="commit the file, and only this file; needs --reason"
+        "--commit",
+        action="store_true",
+        help="commit the file and what is rendered from it, and nothing else; needs --reason",
     )
     parser.add_argument(
         "--author",
@@ -76,33 +85,38 @@ def run(
 ) -> ExitCode:
     """Change the policy of a file, unless an error is found in what it would be.
 
-    `describe` says more of the change than which hours it moves. Of what is `urgent`
-    an audit's errors are shown, and only what does not build is not written.
+    What is rendered from it is rendered again in the same write. `describe` says more of the change
+    than which hours it moves. Of what is `urgent` an audit's errors are shown, and only what does
+    not build is not written.
     """
     # Before the file is touched, so that a wrong call costs nothing.
     _check(arguments)
     path = _file(arguments.policy)
     items = cluster_resources.read(arguments.resources)
-    # Nobody else changes a file here between the reading and the writing.
-    with locks.alone(path.parent):
+    # By the name that was given, which is also what messages say.
+    top, outputs = rendered.of_file(path, inputs.policy(arguments.policy))
+    # Nobody else changes these files here between the reading and the writing.
+    with ExitStack() as stack:
+        for folder in sorted({path.parent, *(top / each.directory for each in outputs)}):
+            stack.enter_context(locks.alone(folder))
         tree = None
         # A branch that is not the wanted one is refused before there is anything to take back.
         if arguments.commit:
             tree = WorkingTree.of(path)
-            tree.check(arguments.branch)
-        # By the name that was given, which is also what messages say.
+            tree.check(arguments.branch, [path])
         old = inputs.policy(arguments.policy)
         view = View(at, _period(arguments, old, at), urgent)
         proposal = propose(old, _changed(old, change, arguments.policy), items, view)
         failed = proposal.fails(strict=arguments.strict, urgent=urgent)
+        written = Written()
         # A change that says what the file already says leaves no empty commit behind.
-        writes = proposal.changes_text and not failed and not arguments.dry_run
-        commit = _write(path, proposal, tree, arguments) if writes else None
+        if proposal.changes_text and not failed and not arguments.dry_run:
+            written = _write(_Target(path, top, outputs, tree), proposal, arguments, urgent=urgent)
     show = _show_text
     if arguments.output == "json":
         show = _show_json
-    show(arguments, proposal, describe(proposal), commit, written=writes)
-    return ExitCode.of(failed=failed)
+    show(arguments, proposal, describe(proposal), written)
+    return ExitCode.of(failed=failed or bool(written.stale))
 
 
 def _changed(policy: KubeObject, change: Change, file: str) -> KubeObject:
@@ -148,42 +162,89 @@ def _file(given: str) -> Path:
     return path.resolve()
 
 
-def _write(
-    path: Path,
-    proposal: Proposal,
-    tree: WorkingTree | None,
-    arguments: argparse.Namespace,
-) -> str | None:
-    """Write the file; return its commit, if there is to be one.
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of a change: whether the policy `is_written`, and in which commit if in one.
 
-    What cannot be committed is taken back.
+    `renewals` are of what was rendered from it, below the `top` of the repository.
     """
-    old = proposal.old
-    files.replace(path, proposal.content)
-    if tree is None:
-        return None
+
+    is_written: bool = False
+    commit: str | None = None
+    renewals: tuple[Renewal, ...] = ()
+    top: Path = Path()
+
+    @property
+    def stale(self) -> list[Renewal]:
+        """What was rendered from the policy and does not follow it."""
+        return [each for each in self.renewals if not each.is_known]
+
+    def command(self, renewal: Renewal) -> str:
+        """Return the command that renders again what is stale, as it is typed here."""
+        if renewal.output.command is None:
+            return "krm-windows render, with the options that it was rendered with"
+        return str(renewal.output.command.moved(lambda path: os.path.relpath(self.top / path)))
+
+
+class _Target(NamedTuple):
+    """The file of a policy, what is rendered from it below a `top`, and where Git has both."""
+
+    path: Path
+    top: Path
+    outputs: Sequence[Output]
+    tree: WorkingTree | None
+
+
+def _write(
+    target: _Target,
+    proposal: Proposal,
+    arguments: argparse.Namespace,
+    *,
+    urgent: bool,
+) -> Written:
+    """Write the policy, and render what is rendered from it; commit both, if so wanted.
+
+    Where `render` finds an error nothing is written, but for what is `urgent`. What cannot be
+    committed is taken back.
+    """
+    policy = os.path.relpath(target.path, target.top)
+    undo: dict[str, bytes | None] = {policy: proposal.old.source}
+    files.replace(target.path, proposal.content)
     try:
-        return tree.commit(arguments.reason, arguments.author)
-    except WorkspaceError:
-        # The file and the history say the same again; what git said is shown.
-        files.replace(path, old.source)
+        here = Path.cwd()
+        renewals = [rendered.renew(target.top, each, here) for each in target.outputs]
+        if not urgent and any(map(fails, (each.results for each in renewals))):
+            rendered.write(target.top, undo)
+            return Written(renewals=tuple(renewals))
+        edits = dict(chain.from_iterable(each.edits.items() for each in renewals))
+        paths = [target.top / path for path in edits]
+        if target.tree is not None:
+            target.tree.check(None, paths)
+        undo = {**rendered.contents(target.top, edits), **undo}
+        rendered.write(target.top, edits)
+        commit = None
+        if target.tree is not None:
+            commit = target.tree.commit([target.path, *paths], arguments.reason, arguments.author)
+    except (WorkspaceError, OSError):
+        # The files and the history say the same again; what git said is shown.
+        rendered.write(target.top, undo)
         raise
+    return Written(is_written=True, commit=commit, renewals=tuple(renewals), top=target.top)
 
 
 def _show_json(
     arguments: argparse.Namespace,
     proposal: Proposal,
     said: Said,
-    commit: str | None,
-    *,
-    written: bool,
+    written: Written,
 ) -> None:
-    results = _located(arguments, proposal)
+    results = _located(arguments, proposal, written)
     record: dict[str, object] = {
         "policy": f"{proposal.old.namespace}/{proposal.old.name}",
         "file": arguments.policy,
-        "written": written,
-        "commit": commit,
+        "written": written.is_written,
+        "commit": written.commit,
+        "rendered": [_record(each, written) for each in written.renewals],
     }
     # As the service says it, whose answer has the same members.
     if said.override is not None:
@@ -196,40 +257,62 @@ def _show_json(
     output.show_json(record)
 
 
+def _record(renewal: Renewal, written: Written) -> dict[str, object]:
+    """Return what became of what was rendered from the policy."""
+    record: dict[str, object] = {
+        "directory": renewal.output.directory,
+        "files": sorted(renewal.edits),
+        "stale": not renewal.is_known,
+    }
+    if not renewal.is_known:
+        record["reason"] = renewal.why
+        record["command"] = written.command(renewal)
+    return record
+
+
 def _show_text(
     arguments: argparse.Namespace,
     proposal: Proposal,
     said: Said,
-    commit: str | None,
-    *,
-    written: bool,
+    written: Written,
 ) -> None:
-    output.log_results(_located(arguments, proposal))
+    output.log_results(_located(arguments, proposal, written))
     output.show_words(changes.text(proposal.differences, output.width()) + said.text)
-    output.show_words(_outcome(arguments, proposal, commit, written=written))
+    for line in _outcome(arguments, proposal, written):
+        output.show_words(f"{escape.line(line)}\n")
 
 
-def _located(arguments: argparse.Namespace, proposal: Proposal) -> list[Result]:
+def _located(arguments: argparse.Namespace, proposal: Proposal, written: Written) -> list[Result]:
     """Return what was found, with the lines that the file has after the change."""
-    return report.located(proposal.results, {arguments.policy: proposal.new}, arguments.resources)
+    results = proposal.results
+    known = {(result.rule, result.message) for result in results}
+    for each in written.renewals:
+        new = [result for result in each.results if fails([result])]
+        results += [result for result in new if (result.rule, result.message) not in known]
+    return report.located(results, {arguments.policy: proposal.new}, arguments.resources)
 
 
-def _outcome(
-    arguments: argparse.Namespace,
-    proposal: Proposal,
-    commit: str | None,
-    *,
-    written: bool,
-) -> str:
-    """Say in a line what became of the file."""
+def _outcome(arguments: argparse.Namespace, proposal: Proposal, written: Written) -> Iterator[str]:
+    """Say in a line what became of the file, and of each directory that is rendered from it."""
     file = arguments.policy
-    if commit is not None:
+    if written.commit is not None:
         # Twelve digits are enough to be unique in a large repository.
-        return f"{file}: committed as {commit[:12]}\n"
-    if written:
-        return f"{file}: written\n"
-    if not proposal.changes_text:
-        return f"{file}: already up to date, nothing to write\n"
-    if arguments.dry_run:
-        return f"{file}: not written (--dry-run)\n"
-    return f"{file}: not written because of the errors above\n"
+        yield f"{file}: committed as {written.commit[:12]}"
+    elif written.is_written:
+        yield f"{file}: written"
+    elif not proposal.changes_text:
+        yield f"{file}: already up to date, nothing to write"
+    elif arguments.dry_run:
+        yield f"{file}: not written (--dry-run)"
+    else:
+        yield f"{file}: not written because of the errors above"
+    if not written.is_written:
+        return
+    for each in written.renewals:
+        if each.edits:
+            yield f"{each.output.directory}: rendered again, {counted(len(each.edits), 'file')}"
+        elif each.is_known:
+            yield f"{each.output.directory}: rendered again, no file changed"
+        if not each.is_known:
+            yield f"{each.output.directory}: stale, because it cannot be rendered: {each.why}"
+            yield f"  so the change is not in force; then run: {written.command(each)}"

@@ -125,14 +125,19 @@ def outputs(tree: Checkout, file: str, policy: str) -> list[Output]:
     return sure or [each for each in every if not each.command and policy in each.policies]
 
 
-def of_policy(file: Path, config: KubeObject) -> tuple[Path, list[Renewal]]:
-    """Return what was rendered from the policy of a file, and whether each is fresh.
+def of_file(file: Path, config: KubeObject) -> tuple[Path, list[Output]]:
+    """Return what was rendered from the policy of a file.
 
     With the top of the repository, from which all paths are.
     """
     top = top_of(file)
     path = os.path.relpath(os.path.realpath(file), top)
-    found = outputs(Checkout.at(top), path, f"{config.namespace}/{config.name}")
+    return top, outputs(Checkout.at(top), path, f"{config.namespace}/{config.name}")
+
+
+def of_policy(file: Path, config: KubeObject) -> tuple[Path, list[Renewal]]:
+    """Return what was rendered from the policy of a file, and whether each is fresh."""
+    top, found = of_file(file, config)
     return top, [renew(top, each) for each in found]
 
 
@@ -173,14 +178,14 @@ def write(top: Path, edits: Edits) -> None:
     """Make files what they are to be."""
     with Directory.at(top) as root:
         for path, content in edits.items():
-            if content is None:
-                root.clear(path)
-            else:
+            if content is not None:
                 root.put(path, content)
+            elif (top / path).exists():
+                root.clear(path)
 
 
-def before(top: Path, edits: Edits) -> dict[str, bytes | None]:
-    """Return what undoes edits that are not made yet."""
+def contents(top: Path, edits: Edits) -> dict[str, bytes | None]:
+    """Return the contents of the files of some edits as they are, None of those that are not."""
     return {path: _content(top / path) for path in edits}
 
 

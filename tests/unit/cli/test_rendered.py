@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -85,6 +86,8 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
+    # What is rendered needs no build, which would take most of the time.
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
     return tmp_path
 
 
@@ -207,3 +210,142 @@ def test_a_link_leads_nowhere_else(
     (repository / "week.yaml").rename(outside)
     (repository / "week.yaml").symlink_to(outside)
     assert "leads out of the repository" in found()["windows-stale"]
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_writes_a_policy_renders_it_in_every_layout(
+    change: list[str], rendered: Path, found: Found
+) -> None:
+    """What is written is rendered, and `render` has nothing left to do."""
+    before = contents(rendered)
+    assert main(change) == 0
+    # Not every layout has the one cluster that is opened.
+    assert "--cluster" in change or contents(rendered) != before
+    assert found() == {}
+
+
+def contents(repository: Path) -> dict[Path, bytes]:
+    """Return what is rendered in a repository."""
+    every = (path for path in repository.rglob("*.yaml") if "rendered-from" in path.read_text())
+    return {path: path.read_bytes() for path in every}
+
+
+def test_to_end_and_to_prune_overrides_is_rendered_too(rendered: Path, found: Found) -> None:
+    """What was rendered is what it was before the override."""
+    before = contents(rendered)
+    assert main(CHANGES["open"]) == 0
+    assert main(["override", "week.yaml", "--end", "fix"]) == 0
+    assert contents(rendered) == before
+    over = '{"spec": {"overrides": {"old": {"starts": "2026-01-01T00:00:00Z", "until": '
+    over += '"2026-01-02T00:00:00Z", "state": "open", "reason": "x"}}}}'
+    main(["set", "week.yaml", "--patch", over])
+    assert main(["override", "week.yaml", "--prune"]) == 0
+    assert found() == {}
+
+
+def test_from_another_directory(
+    rendered: Path, found: Found, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The repository is found from the policy, and not from where one is."""
+    monkeypatch.chdir(rendered / "clusters")
+    assert main(["set", "../week.yaml", *CHANGES["set"][2:]]) == 0
+    assert found(str(rendered)) == {}
+
+
+def test_an_error_of_render_leaves_everything_as_it_was(
+    rendered: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would have no effect in the cluster; a change that is not urgent is not written."""
+    (rendered / "clusters/north/win").mkdir(exist_ok=True)
+    if "--uninstall" in "".join(map(Path.read_text, rendered.rglob("kustomization.yaml"))):
+        pytest.skip("to uninstall names its targets whatever they are")
+    before = (rendered / "week.yaml").read_bytes(), contents(rendered)
+    patch = '{"spec": {"targets": [{"kind": "Kustomization", "names": ["other"]}]}}'
+    assert main(["set", "week.yaml", "--patch", patch]) == 1
+    assert "not written because of the errors above" in capsys.readouterr().out
+    assert ((rendered / "week.yaml").read_bytes(), contents(rendered)) == before
+
+
+def test_what_cannot_be_rendered_is_said_with_the_command(
+    repository: Path, found: Found, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At 3 a.m. the policy is written all the same, and the exit code says that more is to do."""
+    assert main(["render", "week.yaml", *shlex.split(LAYOUTS["one-directory"])]) == 0
+    (repository / "clusters/north").rename(repository / "clusters/moved")
+    (repository / "clusters/moved/win").rename(repository / "win")
+    (repository / "clusters/north").mkdir()
+    (repository / "win").rename(repository / "clusters/north/win")
+    (repository / "clusters/north/bad.yaml").write_text("{")
+    capsys.readouterr()
+    assert main(CHANGES["open"]) == 1
+    said = capsys.readouterr().out
+    assert "week.yaml: written" in said
+    assert "clusters/north/win: stale" in said
+    assert "krm-windows render week.yaml --resources clusters/north --output-dir" in said
+    assert "fix:" in (repository / "week.yaml").read_text()
+    assert "windows-stale" in found()
+
+
+def test_windows_that_say_no_command_are_said_to_be_stale(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They were rendered by an earlier version."""
+    assert main(["render", "week.yaml", *shlex.split(LAYOUTS["one-directory"])]) == 0
+    file = repository / "clusters/north/win/kustomization.yaml"
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:1]))
+    assert main(CHANGES["open"]) == 1
+    assert "clusters/north/win: stale" in capsys.readouterr().out
+
+
+def test_one_commit_has_the_policy_and_what_is_rendered(
+    rendered: Path, tool: Callable[[str], Path]
+) -> None:
+    """And nothing that was staged beside it."""
+    git = [str(tool("git")), "-C", str(rendered)]
+    (rendered / ".git").rmdir()
+    subprocess.run([*git, "init", "--quiet", "-b", "main"], check=True)
+    for name, value in (("user.name", "Ada"), ("user.email", "ada@example.com")):
+        subprocess.run([*git, "config", name, value], check=True)
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "--quiet", "-m", "first"], check=True)
+    (rendered / "staged").write_text("")
+    subprocess.run([*git, "add", "staged"], check=True)
+    assert main([*CHANGES["open"], "--commit"]) == 0
+    status = subprocess.run([*git, "status", "--porcelain"], check=True, capture_output=True)
+    assert status.stdout == b"A  staged\n"
+    names = ["show", "--name-only", "--format=", "HEAD"]
+    shown = subprocess.run([*git, *names], check=True, capture_output=True, text=True)
+    assert "week.yaml" in shown.stdout.split()
+    assert len(shown.stdout.split()) > 1
+
+
+def test_nothing_is_committed_over_somebody_elses_edit(
+    repository: Path, tool: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is rendered and changed by hand is not taken along, and the policy is taken back."""
+    assert main(["render", "week.yaml", *shlex.split(LAYOUTS["one-directory"])]) == 0
+    git = [str(tool("git")), "-C", str(repository)]
+    (repository / ".git").rmdir()
+    subprocess.run([*git, "init", "--quiet", "-b", "main"], check=True)
+    subprocess.run([*git, "add", "week.yaml"], check=True)
+    who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
+    subprocess.run([*git, *who, "commit", "--quiet", "-m", "first"], check=True)
+    before = (repository / "week.yaml").read_bytes(), contents(repository)
+    assert main([*CHANGES["open"], "--commit"]) == 1
+    assert "uncommitted changes" in capsys.readouterr().err
+    assert ((repository / "week.yaml").read_bytes(), contents(repository)) == before
+
+
+def test_a_policy_of_the_same_name_in_another_file_is_another(
+    repository: Path, found: Found
+) -> None:
+    """As `init` names them: each cluster has its own `deploy-windows`."""
+    for cluster in ("north", "south"):
+        file = repository / f"clusters/{cluster}/week-policy.yaml"
+        file.write_text((repository / "week.yaml").read_text())
+        output = ["--output-dir", f"clusters/{cluster}/win", "--cluster", cluster]
+        assert main(["render", str(file), *output]) == 0
+    south = contents(repository / "clusters/south")
+    assert main(["set", "clusters/north/week-policy.yaml", *CHANGES["set"][2:]]) == 0
+    assert contents(repository / "clusters/south") == south
+    assert found() == {}
