@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, timedelta, tzinfo
 
 from krm_windows.checks import (
     actuation,
@@ -15,7 +15,8 @@ from krm_windows.checks import (
     zone_changes,
 )
 from krm_windows.checks.facts import DAY, later, take
-from krm_windows.plan import AUDITED
+from krm_windows.plan import AUDITED, clocks
+from krm_windows.plan.clocks import Day
 from krm_windows.plan.model import Plan
 from krm_windows.results import Result
 
@@ -26,16 +27,19 @@ MAX_CLOSED = 35 * DAY
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is audited, from midnight of `first` on, and what is called too long a closure."""
+    """What is audited, and what is called too long a closure.
 
-    first: date
+    From midnight of `first` on, which may be today: another date in each zone.
+    """
+
+    first: Day
     years: int = YEARS
     max_closed: timedelta = MAX_CLOSED
 
-    @property
-    def last(self) -> date:
-        """The last day that is audited."""
-        return later(self.first, self.years) - DAY
+    def days(self, zone: tzinfo) -> tuple[date, date]:
+        """Return the first and the last day that are audited in a zone."""
+        first = clocks.day_on(self.first, zone)
+        return first, later(first, self.years) - DAY
 
 
 def audit(
@@ -47,7 +51,8 @@ def audit(
 
     Its gate runs every `interval`, if it has one.
     """
-    facts = take(plan.timetable, scope.first, scope.years)
+    first, _ = scope.days(plan.timetable.zone)
+    facts = take(plan.timetable, first, scope.years)
     yield from windows.check(facts, _delays(plan, interval))
     yield from clock_edges.check(facts)
     yield from closures.check(facts, scope.max_closed)

@@ -49,8 +49,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     versions, code = previews.load(arguments.policy, choice, arguments)
     if versions:
         timetables = [version.timetable for version in versions]
-        # The zone of the first policy says what "today" is; each is shown in its own.
-        period = times.period(arguments, timetables[0].zone)
+        period = times.period(arguments)
         specs = (version.policy.spec for version in versions)
         every = tuple(map(described, calendars(timetables, period), specs))
         FORMATS[arguments.output](every, arguments)

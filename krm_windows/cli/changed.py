@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +22,6 @@ from krm_windows.plurals import counted
 from krm_windows.preview import changes, records
 from krm_windows.preview.calendar import Period
 from krm_windows.results import Result, fails
-from krm_windows.schedule import zones
 from krm_windows.system import files, locks
 from krm_windows.system.commits import WorkingTree
 from krm_windows.system.errors import WorkspaceError
@@ -105,7 +104,7 @@ def run(
             tree = WorkingTree.of(path)
             tree.check(arguments.branch, [path])
         old = inputs.policy(arguments.policy)
-        view = View(at, _period(arguments, old, at), urgent)
+        view = View(at, _period(arguments, at), urgent)
         proposal = propose(old, _changed(old, change, arguments.policy), items, view)
         failed = proposal.fails(strict=arguments.strict, urgent=urgent)
         written = Written()
@@ -129,21 +128,10 @@ def _changed(policy: KubeObject, change: Change, file: str) -> KubeObject:
         raise
 
 
-def _period(
-    arguments: argparse.Namespace,
-    policy: KubeObject,
-    at: datetime,
-) -> Period:
+def _period(arguments: argparse.Namespace, at: datetime) -> Period:
     """Return the time of which hours are compared: from now on, if nothing else is asked for."""
-    if arguments.start is None:
-        # From the minute on, as windows know no seconds.
-        return Period(at.replace(second=0, microsecond=0), arguments.days)
-    zone: tzinfo = UTC
-    # A zone that is none is an error of the policy, which is reported as such.
-    named = policy.get("spec", "timeZone")
-    if isinstance(named, str) and named in zones.names():
-        zone = zones.zone(named)
-    return Period(times.in_zone(arguments.start, zone), arguments.days)
+    # From the minute on, as windows know no seconds.
+    return Period(arguments.start or at.replace(second=0, microsecond=0), arguments.days)
 
 
 def _check(arguments: argparse.Namespace) -> None:

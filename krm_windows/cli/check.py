@@ -120,7 +120,7 @@ def _policies(arguments: argparse.Namespace) -> ExitCode:
 
 def _found(arguments: argparse.Namespace) -> list[Findings]:
     """Return the reports on each policy, with the place of each finding."""
-    scope = Scope(arguments.first or times.now().date(), arguments.years, arguments.max_closed)
+    scope = Scope(arguments.first or times.today(), arguments.years, arguments.max_closed)
     # One file that cannot be read is the end of the command, as everywhere, and on standard error.
     alone = arguments.output == "text" and len(arguments.policies) == 1
     found: list[Findings] = []

@@ -8,6 +8,7 @@ from json import JSONDecodeError
 
 from krm_windows.cli import inputs, previews, report, times
 from krm_windows.cli.inputs import UsageError
+from krm_windows.gate import wallclock
 from krm_windows.gate.clocks import skew
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import kinds
@@ -134,7 +135,7 @@ class Asked:
         """
         at: datetime | None = self.arguments.at
         if at is not None:
-            return times.in_zone(at, zone)
+            return wallclock.utc(at, zone)
         asked = times.now()
         # The `Date` header of an answer (RFC 9110), in whole seconds.
         date = None if self.arguments.filename else self._kubectl.date()

@@ -42,8 +42,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     # By cluster, as a policy may be another one on each.
     pairs, results = successions(old, new, arguments.cluster)
     if pairs:
-        # This zone says only what "today" is.
-        period = times.period(arguments, pairs[0].new.timetable.zone)
+        period = times.period(arguments)
         every = [compare(pair.old.timetable, pair.new.timetable, period) for pair in pairs]
         _show(every, results, arguments)
         if arguments.comment is not None:

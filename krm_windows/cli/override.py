@@ -5,6 +5,7 @@ For whoever has to let a fix in at 3 a.m., and for whoever has to stop the line.
 
 import argparse
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -16,6 +17,7 @@ from krm_windows.edit import overrides
 from krm_windows.edit.overrides import Listed, PolicyError, Wanted
 from krm_windows.edit.proposal import Proposal
 from krm_windows.exit_codes import ExitCode
+from krm_windows.plan.zone_rules import zone_of
 from krm_windows.preview.clock import shown
 
 # What each of the four calls takes besides what all do.
@@ -80,7 +82,7 @@ def _done(arguments: argparse.Namespace, now: datetime) -> ExitCode:
     # `urgent`: what is made at 3 a.m. must not be held up by a finding about next year.
     wanted = _wanted(arguments, now)
     change = partial(overrides.made, wanted=wanted, at=now)
-    return changed.run(arguments, change, now, partial(_turns, name=wanted.name), urgent=True)
+    return changed.run(arguments, change, now, partial(_made, wanted=wanted), urgent=True)
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -126,6 +128,12 @@ def _turns(proposal: Proposal, name: str | None) -> Said:
     return Said(proposal.spoken_turns, name)
 
 
+def _made(proposal: Proposal, wanted: Wanted) -> Said:
+    """Say what holds now, and which instant the end was taken for."""
+    said = _turns(proposal, wanted.name)
+    return replace(said, text=overrides.spoken_end(proposal.new, wanted) + said.text)
+
+
 def _list(arguments: argparse.Namespace, now: datetime) -> ExitCode:
     inputs.check_file(arguments.policy)
     found = overrides.listed(inputs.policy(arguments.policy), now)
@@ -153,6 +161,8 @@ def _where(each: Listed) -> tuple[str, str, str]:
 
 
 def _span(each: Listed) -> str:
-    """Return beginning and end, in the time zone that the file is written in, for its place."""
-    begins = shown(each.begins, each.zone) if each.begins else "always"
-    return f"{begins} to {shown(each.ends, each.zone)} ({each.zone.key})"
+    """Return beginning and end: in the time zone of its place, if there they are one instant."""
+    zone = each.zone or zone_of("UTC")
+    words = zone.key if each.zone else "UTC, first to last: each cluster by its own clock"
+    begins = shown(each.begins, zone) if each.begins else "always"
+    return f"{begins} to {shown(each.ends, zone)} ({words})"

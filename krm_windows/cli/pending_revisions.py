@@ -9,6 +9,7 @@ from pathlib import Path
 from krm_windows.cli import builds, inputs, previews, report, repository, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux import Survey
+from krm_windows.gate import wallclock
 from krm_windows.gate.decide import decide
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import InputError, KubeObject
@@ -109,7 +110,7 @@ def of_refs(
     timetable = versions[0].timetable
     at = times.now()
     if arguments.at is not None:
-        at = times.in_zone(arguments.at, timetable.zone)
+        at = wallclock.utc(arguments.at, timetable.zone)
     decision = decide(timetable, at)
     # Nobody holds what is in no cluster: the windows alone decide.
     opening = Opening(is_open=decision.open, at=decision.until)

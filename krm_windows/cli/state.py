@@ -5,6 +5,7 @@ import argparse
 from krm_windows.cli import output, previews, times
 from krm_windows.cli.arguments import output_format
 from krm_windows.exit_codes import ExitCode
+from krm_windows.gate import wallclock
 from krm_windows.gate.decide import decide
 from krm_windows.preview import records, sentences
 from krm_windows.preview.versions import Choice
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     timetable = versions[0].timetable
     at = times.now()
     if arguments.at is not None:
-        at = times.in_zone(arguments.at, timetable.zone)
+        at = wallclock.utc(arguments.at, timetable.zone)
     decision = decide(timetable, at)
     if arguments.output == "json":
         output.show_json(records.state(decision, timetable.zone))

@@ -2,10 +2,10 @@
 
 import argparse
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta
 from typing import TypeVar
 
-from krm_windows.gate import wallclock
+from krm_windows.plan.clocks import Today
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
 from krm_windows.preview import parameters
@@ -13,7 +13,6 @@ from krm_windows.preview.calendar import Period
 from krm_windows.preview.parameters import AskedError
 
 _Read = TypeVar("_Read")
-_Day = TypeVar("_Day", date, datetime)
 
 # Ten years, leap days included.
 _MOST_DAYS = 3660
@@ -37,20 +36,14 @@ def options(parser: argparse.ArgumentParser, *, days: int) -> None:
     )
 
 
-def period(arguments: argparse.Namespace, zone: tzinfo) -> Period:
-    """Return the days asked for; without a beginning they begin today, in a zone."""
-    # Today where the policy is at home: in Auckland it is tomorrow already while Berlin has today.
-    start = arguments.start
-    if start is None:
-        start = now().astimezone(zone).date()
-    return Period(in_zone(start, zone), arguments.days)
+def period(arguments: argparse.Namespace) -> Period:
+    """Return the days asked for; without a beginning they begin today, wherever a policy is."""
+    return Period(arguments.start or today(), arguments.days)
 
 
-def in_zone(start: _Day, zone: tzinfo) -> _Day:
-    """Return a time without an offset as the instant at which clocks of a zone show it."""
-    if isinstance(start, datetime):
-        return wallclock.utc(start, zone)
-    return start
+def today() -> Today:
+    """Read the clock; which date it shows is known in a zone."""
+    return Today(now())
 
 
 def now() -> datetime:

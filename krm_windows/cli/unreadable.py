@@ -1,5 +1,6 @@
 """What cannot be read, as a finding: a CI that shows annotations sees nothing else."""
 
+from datetime import UTC
 from pathlib import Path
 
 from krm_windows import rules
@@ -33,4 +34,4 @@ def report(error: Exception, path: str, scope: Scope) -> UnreadReport:
     if name != inputs.STDIN:
         file = Path(name).as_posix()
         result = rules.INPUT_UNREADABLE.result(message, file=File(path=file)).at(place)
-    return UnreadReport(name, scope.first, scope.last, result, file)
+    return UnreadReport(name, *scope.days(UTC), result, file)

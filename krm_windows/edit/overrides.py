@@ -1,20 +1,24 @@
 """Overrides in a policy's own text: made for so long, listed with what they are now, taken out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
 
 from krm_windows.checks.facts import end_of
 from krm_windows.edit.patches import AbsentError, check_cluster
 from krm_windows.gate import wallclock
-from krm_windows.gate.timetable import Timetable
+from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.gate.zones import Zone
 from krm_windows.krm import InputError, KubeObject, Value
+from krm_windows.plan import clocks
+from krm_windows.plan.clocks import Today
+from krm_windows.policy import moments
+from krm_windows.policy.findings import RefusedError
+from krm_windows.policy.moments import Role
 from krm_windows.preview.clock import stamp
 from krm_windows.preview.versions import Source
 from krm_windows.results import Result, fails
-from krm_windows.schedule import zones
 
 STATES = {"open": "Open", "closed": "Closed"}
 """As a person says them, and as the field `state` of a policy does."""
@@ -52,8 +56,9 @@ class Wanted:
 class Listed:
     """An override as the file has it; `cluster` is None for one of all clusters.
 
-    `begins` is None for one that has always held. Both instants are UTC; `zone` is that of the
-    policy, or of its cluster.
+    `begins` is None for one that has always held. Both instants are UTC. Written without an offset,
+    they differ between the zones of clusters: then `begins` is the first, `ends` the last, and
+    `zone` None.
     """
 
     name: str
@@ -63,7 +68,7 @@ class Listed:
     ends: datetime
     phase: Phase
     reason: str
-    zone: Zone
+    zone: Zone | None
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -99,6 +104,20 @@ def minute(at: datetime) -> datetime:
     return at.replace(second=0, microsecond=0)
 
 
+def spoken_end(policy: KubeObject, wanted: Wanted) -> str:
+    """Say in which zone an end without an offset was read, where clusters have several."""
+    text = wanted.until
+    ends = policy.get(*_path(wanted.name or "", wanted.cluster), "ends")
+    # Several zones, and an end that is not as it was typed.
+    if wanted.cluster or text in (None, ends) or len(clocks.of_clusters(policy)) == 1:
+        return ""
+    zone = clocks.zone(policy)
+    return (
+        f"{text} in the policy's time zone, {zone.key}: {ends} on every cluster, whatever its own "
+        "zone; for another instant give --until with an offset\n"
+    )
+
+
 def until(at: datetime, length: timedelta) -> datetime:
     """Return the full minute at which so much time has passed since an instant, none cut off."""
     begun = minute(at)
@@ -118,7 +137,7 @@ def made(config: KubeObject, wanted: Wanted, at: datetime) -> KubeObject:
 
     Raises InputError where its name is taken, or the policy has no such cluster.
     """
-    starts, ends = _bounds(wanted, at, _zone(config))
+    starts, ends = _bounds(wanted, at, _zone(config, wanted.cluster))
     entry: dict[str, Value] = {
         "state": STATES[wanted.state],
         "starts": starts,
@@ -133,43 +152,73 @@ def made(config: KubeObject, wanted: Wanted, at: datetime) -> KubeObject:
     return added(config, name, wanted.cluster, entry)
 
 
-def _bounds(wanted: Wanted, now: datetime, zone: tzinfo) -> tuple[str, str]:
-    """Return beginning and end as the policy is to have them.
+def _bounds(wanted: Wanted, now: datetime, zone: Zone) -> tuple[str, str]:
+    """Return beginning and end as the policy is to have them: instants, the same everywhere.
 
-    What ends at an instant begins at one; what ends on the wall clock (`18:00`, a date) begins
-    there, too, as a time of day counts from the beginning.
+    Now is no time on a wall clock: clusters in other zones would begin hours later.
     """
     # Cron has no seconds: an override begins at a full minute.
-    begins = minute(now).astimezone(zone)
+    begins = minute(now)
     if wanted.length is not None:
-        ends = until(now, wanted.length).astimezone(zone)
-        return _written(begins), _written(ends)
-    ends_at = wanted.until or ""
-    # An offset such as `+01:00` says which instant it is, so it can stand in the policy as it is.
-    if _is_instant(ends_at):
-        return _written(begins), ends_at
-    # Without an offset, as in `2026-12-24T20:00`: the policy's zone says which instant that is.
-    return _written(begins.replace(tzinfo=None)), ends_at
+        return _written(begins, zone), _written(until(now, wanted.length), zone)
+    return _written(begins, zone), end(wanted.until or "", begins, zone)
 
 
-def _is_instant(text: str) -> bool:
+def end(text: str, begins: datetime, zone: Zone) -> str:
+    """Return the instant at which what begins at another one ends, with an offset.
+
+    A time of day, a date, or a time without an offset is one on the clocks of a zone. What is none
+    of them is returned as it is: a policy with it is refused, which says what must be there.
+    """
     try:
-        return datetime.fromisoformat(text).tzinfo is not None
-    except ValueError:
-        return False
+        found = moments.parse(text, Role.ONCE_END).value
+    except RefusedError:
+        return text
+    if isinstance(found, time):
+        return _written(_next(found, begins, zone), zone)
+    # What has an offset stays as it was typed; recurrences are refused above.
+    if isinstance(found, datetime) and found.tzinfo is None:
+        return _written(_shown_at(found, begins, zone), zone)
+    return text
 
 
-def _written(at: datetime) -> str:
-    """Write a full minute: with an offset, the reader's own, where it is an instant."""
-    return at.isoformat(timespec="minutes")
+def _next(clock: time, begins: datetime, zone: Zone) -> datetime:
+    """Return the first instant after another one at which clocks of a zone show a time of day."""
+    today = Today(begins).on(zone)
+    # A time may be left out today, and the second of two times may be the first to come.
+    days = (today + timedelta(days=number) for number in range(3))
+    found = (_shown_at(datetime.combine(day, clock), begins, zone) for day in days)
+    return next(at for at in found if at > begins)
 
 
-def _zone(policy: KubeObject) -> tzinfo:
-    """Return the policy's time zone; UTC where it is wrong, which is found when it is audited."""
-    name = policy.get("spec", "timeZone")
-    if isinstance(name, str) and name in zones.names():
-        return zones.zone(name)
-    return zones.zone("Etc/UTC")
+def _shown_at(moment: datetime, begins: datetime, zone: Zone) -> datetime:
+    """Return the instant at which clocks of a zone show a moment.
+
+    Of a moment that they show twice it is the second one where the first is over.
+    """
+    first = wallclock.instant(moment, zone)
+    again = moment.replace(tzinfo=zone, fold=1).astimezone(UTC)
+    if first <= begins < again and again.astimezone(zone).replace(tzinfo=None) == moment:
+        return again
+    return first
+
+
+def _written(at: datetime, zone: Zone) -> str:
+    """Write a full minute with the offset of a zone, so that a reader there sees their clock."""
+    return at.astimezone(zone).isoformat(timespec="minutes")
+
+
+def _zone(policy: KubeObject, cluster: str | None) -> Zone:
+    """Return the time zone that `18:00` is meant in.
+
+    That of the cluster, or of all; where clusters have several, that of the policy.
+    """
+    if cluster is not None:
+        return clocks.zone(policy, cluster)
+    found = clocks.of_clusters(policy)
+    if len(found) == 1:
+        return found.pop()
+    return clocks.zone(policy)
 
 
 def added(
@@ -223,44 +272,58 @@ def listed(config: KubeObject, at: datetime) -> list[Listed]:
     errors = [result for result in results if fails([result])]
     if errors:
         raise PolicyError(errors)
-    found: list[Listed] = []
+    own = {place: set(_names(config, place)) for place in places}
+    rules: dict[tuple[str | None, str], list[_Dated]] = {}
     for cluster, version in zip(places, versions, strict=True):
-        names = set(_names(config, cluster))
-        found += _listed(version.timetable, cluster, names, at)
-    return found
+        timetable = version.timetable
+        for rule in timetable.overrides:
+            # A cluster has those of all clusters as well, on its own clock.
+            place = cluster if rule.key in own[cluster] else None
+            rules.setdefault((place, rule.key), []).append(_dated(rule, timetable))
+    # Those of all clusters first, then by cluster, as the file has them.
+    every = sorted(rules.items(), key=lambda each: places.index(each[0][0]))
+    return [_listed(name, cluster, dated, at) for (cluster, name), dated in every]
 
 
-def _listed(
-    timetable: Timetable,
-    cluster: str | None,
-    names: set[str],
-    at: datetime,
-) -> Iterator[Listed]:
-    """Yield those overrides of a timetable that the policy's text has at one place."""
-    for rule in timetable.overrides:
-        # A cluster has those of all clusters as well, which are listed there.
-        if rule.key not in names:
-            continue
-        begins = None
-        # Without a beginning it has always held.
-        if isinstance(rule.begins, datetime):
-            begins = wallclock.utc(rule.begins, timetable.zone)
-        ends = end_of(timetable, rule)
+@dataclass(frozen=True, slots=True)
+class _Dated:
+    """A rule of a timetable and the instants at which it begins and ends there."""
+
+    rule: Rule
+    begins: datetime | None
+    ends: datetime
+    zone: Zone
+
+    def is_active(self, at: datetime) -> bool:
+        return at < self.ends and (self.begins is None or self.begins <= at)
+
+
+def _dated(rule: Rule, timetable: Timetable) -> _Dated:
+    begins = None
+    # Without a beginning it has always held.
+    if isinstance(rule.begins, datetime):
+        begins = wallclock.utc(rule.begins, timetable.zone)
+    return _Dated(rule, begins, end_of(timetable, rule), timetable.zone)
+
+
+def _listed(name: str, cluster: str | None, dated: list[_Dated], at: datetime) -> Listed:
+    """Return an override by what it is wherever it holds: it is over when it is over everywhere."""
+    first = dated[0]
+    begins = first.begins
+    if begins is not None:
+        begins = min(each.begins for each in dated if each.begins is not None)
+    ends = max(each.ends for each in dated)
+    phase = Phase.COMING
+    if ends <= at:
+        phase = Phase.OVER
+    elif any(each.is_active(at) for each in dated):
         phase = Phase.ACTIVE
-        if ends <= at:
-            phase = Phase.OVER
-        elif begins is not None and at < begins:
-            phase = Phase.COMING
-        yield Listed(
-            rule.key,
-            cluster,
-            rule.state or "",
-            begins,
-            ends,
-            phase,
-            rule.reason,
-            timetable.zone,
-        )
+    zone: Zone | None = first.zone
+    if len({(each.begins, each.ends) for each in dated}) > 1:
+        zone = None
+    return Listed(
+        name, cluster, first.rule.state or "", begins, ends, phase, first.rule.reason, zone
+    )
 
 
 def _having(config: KubeObject, name: str, cluster: str | None) -> list[str]:

@@ -10,6 +10,7 @@ from krm_windows.fleet import audit
 from krm_windows.gate.decide import Decision, decide
 from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import KubeObject
+from krm_windows.plan.clocks import Today
 from krm_windows.preview import sentences
 from krm_windows.preview.calendar import Period, rules_of
 from krm_windows.preview.difference import Difference, compare
@@ -113,7 +114,7 @@ def propose(
     `items` are the resources among which the policy's targets may be.
     """
     at, period = view.at, view.period
-    scope = Scope(at.date())
+    scope = Scope(Today(at))
     pairs, results = successions(Source(old, items), Source(new, items), None)
     alone: set[str | None] = set()
     if view.urgent:
@@ -149,7 +150,7 @@ def _decision(timetable: Timetable, at: datetime) -> Decision:
 
 def introduce(new: KubeObject, items: list[KubeObject], at: datetime) -> Proposal:
     """Audit a policy that is new, from the day of the instant `at` on: there is nothing before."""
-    reports = audit.reports(new, items, Choice(every=True), Scope(at.date()))
+    reports = audit.reports(new, items, Choice(every=True), Scope(Today(at)))
     found: list[Result] = []
     for report in reports:
         found.extend(report.results)

@@ -4,7 +4,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from krm_windows import inventory, rules
@@ -12,7 +12,7 @@ from krm_windows.checks.audit import Scope, audit
 from krm_windows.checks.report import Report
 from krm_windows.inventory import about, file_of
 from krm_windows.krm import KubeObject
-from krm_windows.plan import compile_policy, kinds
+from krm_windows.plan import clocks, compile_policy, kinds
 from krm_windows.plan.model import Plan
 from krm_windows.policy.load import load
 from krm_windows.policy.model import WindowPolicy
@@ -48,7 +48,9 @@ class _Version:
         # Nothing can be said of times that are not known.
         if self.plan is None:
             return ()
-        return _audits.findings(self.plan, self.interval, scope)
+        # Today is a date here, so that what was found is found again until midnight.
+        first, _ = scope.days(self.plan.timetable.zone)
+        return _audits.findings(self.plan, self.interval, replace(scope, first=first))
 
 
 class _Audits:
@@ -121,11 +123,14 @@ def _report(
     scope: Scope,
 ) -> Report:
     audited = about(config, list(version.findings(scope)))
+    # Of what is wrong, the text may still say where it is.
+    zone = version.plan.timetable.zone if version.plan else clocks.zone(config)
+    first, last = scope.days(zone)
     return Report(
         policy=named(config.namespace, config.name),
         clusters=tuple(clusters),
-        first=scope.first,
-        last=scope.last,
+        first=first,
+        last=last,
         results=tuple(sort([*version.results, *audited])),
         item=config,
     )

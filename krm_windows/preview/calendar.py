@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from krm_windows.gate import wallclock
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.gate.zones import Zone
+from krm_windows.plan import clocks
+from krm_windows.plan.clocks import Day, Today
 from krm_windows.plan.zone_rules import FIRST_YEAR
 from krm_windows.schedule.timeline import Segment, timeline
 
@@ -22,22 +24,29 @@ EARLIEST = datetime(FIRST_YEAR, 1, 2, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """So many days, from a date or from an instant.
+    """So many days on each policy's wall clock, or of 24 hours from a moment.
 
-    From midnight of a date on each policy's wall clock, or of 24 hours from an aware instant.
+    From midnight of a date, or of today; a naive moment is read on each policy's wall clock, too.
     """
 
-    start: date | datetime
+    start: Day | datetime
     days: int
 
     def bounds(self, zone: tzinfo) -> tuple[datetime, datetime]:
         """Return the half-open UTC interval of these days in a zone."""
         length = timedelta(days=self.days)
         if isinstance(self.start, datetime):
-            begins = self.start.astimezone(UTC)
+            begins = wallclock.utc(self.start, zone).astimezone(UTC)
             return begins, begins + length
+        first = clocks.day_on(self.start, zone)
         # Midnight of either day: over a change of the clock, days are not 24 hours long.
-        return _midnight(self.start, zone), _midnight(self.start + length, zone)
+        return _midnight(first, zone), _midnight(first + length, zone)
+
+    def on(self, zone: tzinfo) -> "Period":
+        """Return it with the date that today is in a zone; it is equal until midnight there."""
+        if isinstance(self.start, Today):
+            return replace(self, start=self.start.on(zone))
+        return self
 
 
 @dataclass(frozen=True, slots=True)

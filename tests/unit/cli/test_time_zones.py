@@ -1,0 +1,201 @@
+"""Now and today on twelve clusters in twelve time zones, by the terminal."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+import yaml
+from twelve_zones import BASE, INSTANTS, POLICY, ZONES, local
+
+from krm_windows.cli import inputs, times
+from krm_windows.cli.main import main
+from krm_windows.edit import overrides
+from krm_windows.gate.decide import Decision, decide
+from krm_windows.plan.zone_rules import zone_of
+from krm_windows.preview.versions import Choice, Source
+
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    """The file of the policy."""
+    file = tmp_path / "week.yaml"
+    file.write_text(POLICY)
+    return file
+
+
+@pytest.fixture(params=INSTANTS, ids=lambda at: at.isoformat(timespec="minutes"))
+def now(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> datetime:
+    """The instant that it is."""
+    monkeypatch.setattr(times, "now", lambda: request.param)
+    at: datetime = request.param
+    return at
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:  # noqa: ANN401
+    """Return what a command says as JSON."""
+    capsys.readouterr()
+    main([*map(str, arguments), "-o", "json"])
+    return json.loads(capsys.readouterr().out)
+
+
+def made(policy: Path, *arguments: str, cluster: str | None = None) -> tuple[datetime, datetime]:
+    """Make an override; return the instants of it, which the file has to have as such."""
+    options = ["--reason", "r", "--name", "o"]
+    if cluster is not None:
+        options += ["--cluster", cluster]
+    assert main(["override", str(policy), *arguments, *options]) == 0
+    spec = yaml.load(policy.read_text(), yaml.BaseLoader)["spec"]  # noqa: S506 - texts alone
+    place = spec["clusters"][cluster] if cluster is not None else spec
+    entry = place["overrides"]["o"]
+    begins, ends = datetime.fromisoformat(entry["starts"]), datetime.fromisoformat(entry["ends"])
+    assert begins.tzinfo is not None
+    assert ends.tzinfo is not None
+    return begins, ends
+
+
+def decided(policy: Path, at: datetime) -> dict[str | None, Decision]:
+    """Return what holds on each cluster."""
+    versions, _ = Source(inputs.policy(str(policy)), []).versions(Choice(every=True))
+    return {each.timetable.cluster: decide(each.timetable, at) for each in versions}
+
+
+def stamped(at: datetime) -> str:
+    """Return an instant as it is typed."""
+    return at.astimezone(UTC).isoformat(timespec="minutes")
+
+
+@pytest.mark.parametrize("state", ["open", "closed"])
+@pytest.mark.parametrize(
+    "end",
+    [
+        ("--for", "2h"),
+        ("--until", "18:00"),
+        ("--until", "24:00"),
+        ("--until", "2098-12-24T20:00"),
+    ],
+)
+def test_all_clusters_open_and_close_at_once_and_end_at_one_instant(
+    state: str, end: tuple[str, str], policy: Path, now: datetime
+) -> None:
+    """Whatever a clock of a cluster shows: now is an instant."""
+    begins, ends = made(policy, state, *end)
+    assert begins == now.replace(second=0)
+    for at in (now, ends - MINUTE):
+        for cluster, decision in decided(policy, at).items():
+            assert decision.open is (state == "open"), (cluster, at)
+            assert decision.rules == ("overrides.o",)
+    assert all(each.rules != ("overrides.o",) for each in decided(policy, ends).values())
+
+
+@pytest.mark.parametrize("zone", ZONES.values())
+def test_a_time_of_day_is_the_next_one_that_the_clocks_show(zone: str) -> None:
+    """No minute before shows it, but where clocks skip it."""
+    for now, clock in product(INSTANTS, ["18:00", "02:30", "00:00"]):
+        begins = now.replace(second=0)
+        ends = datetime.fromisoformat(overrides.end(clock, begins, zone_of(zone)))
+        hour, minute = map(int, clock.split(":"))
+        at = begins
+        shown = (-1, -1)
+        while shown != (hour, minute):
+            at += MINUTE
+            was, here = ((at - MINUTE).astimezone(ZoneInfo(zone)), at.astimezone(ZoneInfo(zone)))
+            shown = here.hour, here.minute
+            # Clocks that go forward show a later time where it would be: it is reached there.
+            if was.date() == here.date() and (was.hour, was.minute) < (hour, minute) < shown:
+                break
+        assert ends == at, (now, clock)
+
+
+def test_a_date_and_a_time_are_of_the_clusters_clock(policy: Path) -> None:
+    """A date is its whole day, as everywhere."""
+    for cluster, zone in ZONES.items():
+        _, ends = made(policy, "open", "--until", "2098-12-24", cluster=cluster)
+        assert ends == datetime(2098, 12, 25, tzinfo=ZoneInfo(zone)), cluster
+    _, ends = made(policy, "open", "--until", "2098-12-24T20:00")
+    assert ends == datetime(2098, 12, 24, 20, tzinfo=ZoneInfo(BASE))
+
+
+def test_the_zone_of_an_end_is_said_where_clusters_have_several(
+    policy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the instant; an end with an offset, or of one cluster, leaves nothing to say."""
+    made(policy, "open", "--until", "2098-12-24T20:00")
+    assert (
+        "2098-12-24T20:00 in the policy's time zone, Europe/Berlin: "
+        "2098-12-24T20:00+01:00 on every cluster"
+    ) in capsys.readouterr().out
+
+
+def test_zones_that_all_clusters_share_are_theirs(tmp_path: Path) -> None:
+    """The policy's own is of none of them then."""
+    file = tmp_path / "w.yaml"
+    head = POLICY.partition("  clusters:\n")[0]
+    zone = "{timeZone: America/Chicago}"
+    file.write_text(f"{head}  clusters:\n    a: {zone}\n    b: {zone}\n")
+    _, ends = made(file, "open", "--until", "2098-12-24T20:00")
+    assert ends == datetime(2098, 12, 24, 20, tzinfo=ZoneInfo("America/Chicago"))
+
+
+def test_an_override_is_over_when_it_is_over_everywhere(
+    policy: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Written without an offset, it ends in Pago Pago 25 hours after Kiritimati."""
+    with policy.open("a") as file:
+        file.write(
+            "  overrides:\n    wall: {state: Closed, starts: 2026-11-25T08:00, "
+            'ends: "2026-11-25T18:00", reason: r}\n'
+        )
+    first = datetime(2026, 11, 25, 8, tzinfo=ZoneInfo(ZONES["kiritimati"]))
+    last = datetime(2026, 11, 25, 18, tzinfo=ZoneInfo(ZONES["pago-pago"]))
+    for at, phase in [
+        (first - MINUTE, "coming"),
+        (first, "active"),
+        (last - MINUTE, "active"),
+        (last, "over"),
+    ]:
+        monkeypatch.setattr(times, "now", lambda at=at: at.astimezone(UTC))
+        [listed] = said(capsys, "override", policy, "--list")
+        assert listed["phase"] == phase, at
+        assert listed["begins"] == stamped(first).replace("+", ":00+")
+        assert listed["ends"] == stamped(last).replace("+", ":00+")
+
+
+def test_calendars_and_differences_begin_with_each_clusters_own_day(
+    policy: Path, capsys: pytest.CaptureFixture[str], now: datetime
+) -> None:
+    """Also those of all clusters in one."""
+    every = said(capsys, "calendar", policy, "--all-clusters", "--days", "2")
+    every += said(capsys, "diff", policy, policy, "--days", "2")
+    for calendar in every:
+        day = local(now, calendar["cluster"]).date()
+        assert calendar["timeZone"] == ZONES[calendar["cluster"]]
+        assert calendar["from"].startswith(f"{day}T0")
+        assert calendar["until"].startswith(f"{day + timedelta(days=2)}T0")
+
+
+def test_a_time_without_an_offset_is_one_of_each_clusters_clock(
+    policy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `state --at` has it."""
+    start = ("--from", "2026-12-20T09:00")
+    for calendar in said(capsys, "calendar", policy, "--all-clusters", *start):
+        assert calendar["from"].startswith("2026-12-20T09:00:00")
+
+
+def test_what_ends_today_has_not_ended(
+    policy: Path, capsys: pytest.CaptureFixture[str], now: datetime
+) -> None:
+    """An audit begins with the day that it is on each cluster."""
+    made(policy, "open", "--for", "10m")
+    found = said(capsys, "check", policy, "--all-clusters")
+    assert len(found) == len(ZONES)
+    for report in found:
+        [cluster] = report["clusters"]
+        assert report["from"] == str(local(now, cluster).date())
+        assert not any("ended" in result["message"] for result in report["results"])
