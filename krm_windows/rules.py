@@ -459,11 +459,15 @@ WINDOWS_UNCHECKED = _warning(
     "windows-unchecked", "Rendered windows cannot be compared with their policy."
 )
 DELIVERY_FIELD = _error(
-    "delivery-field", "A Flux Kustomization with this field cannot deliver windows."
+    "delivery-field",
+    "A field between the rendered windows and the cluster keeps them away or changes them.",
 )
 
 # The repository: what `check --repo` finds beside the rules of plan and stream.
 BUILD_FAILED = _error("build-failed", "Something that a cluster applies cannot be read or built.")
+DELIVERY_CHANGED = _error(
+    "delivery-changed", "Something else is applied than was rendered, and no field explains it."
+)
 ADMISSION_UNDELIVERED = _warning(
     "admission-undelivered",
     "The account that delivers a policy may not create its admission policies.",

@@ -14,6 +14,8 @@ from krm_windows.results import Result
 
 Address = tuple[str, str, str]
 """Kind, namespace and name."""
+Field = tuple[str, str, str]
+"""The path of a field, what it is, and what is wrong with it."""
 
 
 def check(
@@ -29,36 +31,59 @@ def check(
 
 def _fields(resource: Resource) -> Iterator[Result]:
     """Yield an error for each field that keeps windows from arriving as rendered."""
-    for name, wrong, reason in (
-        ("suspend", True, "while it is suspended, no change to the windows is applied"),
-        (
-            "prune",
-            False,
+    item = resource.item
+    for path, current, message in (*stopped(item), *lasting(item), *_moving(item)):
+        yield resource.result(rules.DELIVERY_FIELD, message, path=path, current=current)
+
+
+def stopped(item: KubeObject) -> Iterator[Field]:
+    """Yield the field by which a Flux Kustomization applies nothing."""
+    if item.get("spec", "suspend") is True:
+        yield (
+            "spec.suspend",
+            "true",
             (
-                "CronJobs of removed windows would keep running, and every change would leave a "
-                "Job behind"
+                "must not be true on a Kustomization that delivers windows: while it is suspended, "
+                "no change to the windows is applied; remove it"
             ),
-        ),
-    ):
-        if resource.item.get("spec", name) is wrong:
-            # As YAML has it.
-            current = str(wrong).lower()
-            message = (
-                f"must not be {current} on the Kustomization that delivers the windows: {reason}"
-            )
-            yield resource.result(
-                rules.DELIVERY_FIELD,
-                message,
-                path=f"spec.{name}",
-                current=current,
-            )
-    # A Role in another namespace than its targets grants nothing on them.
-    if resource.text("spec", "targetNamespace"):
-        message = "must not be set: it would move the Roles out of the namespaces of the targets"
-        current = resource.text("spec", "targetNamespace")
-        yield resource.result(
-            rules.DELIVERY_FIELD, message, path="spec.targetNamespace", current=current
         )
+
+
+def lasting(item: KubeObject) -> Iterator[Field]:
+    """Yield the fields by which what a Flux Kustomization applied stays when it is gone in Git."""
+    if item.get("spec", "prune") is False:
+        yield (
+            "spec.prune",
+            "false",
+            (
+                "must not be false on the Kustomization that delivers the windows: CronJobs of "
+                "removed windows would keep running, and every change would leave a Job behind; "
+                "set it to true"
+            ),
+        )
+    if item.get("spec", "deletionPolicy") == "Orphan":
+        yield (
+            "spec.deletionPolicy",
+            "Orphan",
+            (
+                "must not be Orphan on the Kustomization that delivers the windows: once it is "
+                "removed, the windows would keep opening and closing, and nothing in Git would "
+                "show them; remove it"
+            ),
+        )
+
+
+def _moving(item: KubeObject) -> Iterator[Field]:
+    """Yield the fields that move or rename all that a Flux Kustomization applies."""
+    for name, does in (
+        # A Role in another namespace than its targets grants nothing on them.
+        ("targetNamespace", "move the Roles out of the namespaces of the targets"),
+        ("namePrefix", "rename what the admission policies and the timetable have by name"),
+        ("nameSuffix", "rename what the admission policies and the timetable have by name"),
+    ):
+        value = item.get("spec", name)
+        if value:
+            yield f"spec.{name}", str(value), f"must not be set: it would {does}; remove it"
 
 
 def _locks(

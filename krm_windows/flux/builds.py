@@ -5,11 +5,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from posixpath import basename
+from posixpath import basename, dirname
 
 from krm_windows import rules
+from krm_windows.emit.header import is_rendered
+from krm_windows.emit.labels import POLICY
 from krm_windows.flux import locations, objects, schemas
 from krm_windows.flux.closure import Closure, close, joined, kustomization_file, unchecked
+from krm_windows.flux.fields import bases
 from krm_windows.flux.model import Notice, Object
 from krm_windows.krm import InputError, KubeObject, Value, render
 from krm_windows.system.checkout import Checkout
@@ -56,7 +59,8 @@ class Build:
 
     `complete` unless something was left out or failed; `policies` by their files. `unbuilt` says
     why there is nothing, where only what was left out as remote may be to blame. `files` are the
-    paths that were read for it, in the tree.
+    paths that were read for it, in the tree; `rendered` are those of them that hold what was
+    rendered from policies, or list it.
     """
 
     objects: tuple[Object, ...] = ()
@@ -65,6 +69,7 @@ class Build:
     complete: bool = True
     unbuilt: Notice | None = None
     files: frozenset[str] = frozenset()
+    rendered: frozenset[str] = frozenset()
 
 
 # A build leaves out what is annotated `config.kubernetes.io/local-config: "true"`, at its end: the
@@ -147,7 +152,54 @@ class Builds:
             complete=complete,
             unbuilt=unbuilt,
             files=frozenset(closure.files),
+            rendered=frozenset(self._rendered(closure)),
         )
+
+    def _rendered(self, closure: Closure) -> Iterator[str]:
+        """Yield the files of a build that were rendered from policies.
+
+        They have the header, or, where a build with the function was committed, objects with our
+        label.
+        """
+        resources: set[str] = set()
+        for file, wanted in closure.kustomizations.items():
+            # As it is written: what is put into it on the way to the build has no header.
+            if is_rendered(self.tree.read(file) or b""):
+                yield file
+            resources.update(joined(dirname(file), entry) for entry in bases(wanted))
+        # A patch may name our label, too, and is no object.
+        for file in resources.intersection(closure.files):
+            if POLICY.encode() in closure.files[file]:
+                yield file
+
+    def kustomizations(self, request: Request) -> Mapping[str, Mapping[str, Value]]:
+        """Return the kustomizations that a request leads to, as they are built, by their files."""
+        return close(self.tree, request.directory, json.loads(request.changes)).kustomizations
+
+    def without(
+        self,
+        request: Request,
+        file: str,
+        key: str,
+        index: int | None,
+    ) -> tuple[Object, ...] | None:
+        """Return what a request would yield if one of its kustomizations lacked a field.
+
+        Or, with an `index`, one entry of a list. None where that cannot be built.
+        """
+        closure = close(self.tree, request.directory, json.loads(request.changes))
+        fields = dict(closure.kustomizations[file])
+        value = fields.pop(key)
+        if index is not None and isinstance(value, list):
+            fields[key] = [*value[:index], *value[index + 1 :]]
+        if (dirname(file) or ".") == closure.directory:
+            closure.root = fields
+        closure.kustomizations[file] = fields
+        closure.files[file] = render(fields).encode()
+        found, failure = self._built(closure)
+        if failure is not None:
+            return None
+        return found
 
     def _placed(self, made: Iterable[Object]) -> Iterator[tuple[str, KubeObject]]:
         """Yield objects with the files that they come from."""

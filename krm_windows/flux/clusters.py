@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from posixpath import dirname
 
 from krm_windows import rules
-from krm_windows.flux import policies
+from krm_windows.flux import layers, policies
 from krm_windows.flux.builds import Build, Builds
 from krm_windows.flux.closure import kustomization_file, window_policies
 from krm_windows.flux.follow import ROOT, State, follow
@@ -41,6 +41,8 @@ def survey(
     """
     known = hints or Hints()
     states = follow(tree, clusters, builds, known)
+    for state in states:
+        layers.examine(builds, state)
     read: dict[tuple[str, bytes], WrittenPolicy] = {}
     within = [list(_within(state, read)) for state in states]
     # The directories of all clusters there are, not only of those that are followed.

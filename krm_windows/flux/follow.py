@@ -41,6 +41,7 @@ class State:
 
     What is known, and the requests that are due, each with who made it. `waiting` are the
     Kustomizations of which nothing says yet which directory of this repository they apply.
+    `asked` is what was asked for, to build each of `built`.
     `by_hand` are those that apply its directory and lie in it, which it may leave out of a build.
     """
 
@@ -49,6 +50,7 @@ class State:
     sources: Sources
     found: dict[str, Kustomization] = field(default_factory=dict)
     built: dict[str, Build] = field(default_factory=dict)
+    asked: dict[str, Request] = field(default_factory=dict)
     due: list[tuple[Kustomization, Request]] = field(default_factory=list)
     waiting: list[Kustomization] = field(default_factory=list)
     known: dict[Identity, Object] = field(default_factory=dict)
@@ -236,6 +238,7 @@ def _receive(
     # With the variables of `postBuild`, which may name further directories.
     arrived = _applying(state, kustomization, request, builds.done[request], shared)
     state.built[arrived.key] = builds.done[request]
+    state.asked[arrived.key] = request
     _record(state, arrived)
 
 
@@ -437,7 +440,7 @@ def _not_followed(
 
 
 # The fields of a Flux Kustomization that change what is built, and those of a kustomization.
-_CHANGING = {
+CHANGING = {
     "targetNamespace": "namespace",
     "namePrefix": "namePrefix",
     "nameSuffix": "nameSuffix",
@@ -461,7 +464,7 @@ def _changes(own: Object | None) -> dict[str, Value]:
     if own is None:
         return {}
     found: dict[str, Value] = {}
-    for field_name, name in _CHANGING.items():
+    for field_name, name in CHANGING.items():
         entry = own.get("spec", field_name)
         if entry:
             found[name] = entry

@@ -3,8 +3,8 @@
 Clusters, their Kustomizations, what each applies, and the policies that gate them.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -143,8 +143,8 @@ class Object:
     def note(self, key: str) -> str | None:
         """Give an annotation, or else a label, of that key."""
         # Flux and the operator read either, for what switches something off.
-        for field in ("annotations", "labels"):
-            found = self.get("metadata", field, key)
+        for place in ("annotations", "labels"):
+            found = self.get("metadata", place, key)
             if isinstance(found, str):
                 return found
         return None
@@ -168,13 +168,54 @@ class Notice:
     column: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A field between a file and the cluster that changes what is applied.
+
+    `path` is in the object `about`, a Flux Kustomization, or where there is none, in the
+    kustomization `file`, whose document `item` is.
+    """
+
+    path: str
+    about: Object | None = None
+    file: str = ""
+    item: KubeObject | None = None
+
+
+class Outcome(NamedTuple):
+    """What a delivery makes of an object that was rendered from a policy.
+
+    `applied` is the object that is applied in its place, None where none is; `changes` are the
+    paths of the fields that differ, each with what is there.
+    """
+
+    rendered: Object
+    applied: ObjectIdentity | None
+    changes: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def differs(self) -> bool:
+        """Whether something else is applied than was rendered."""
+        return self.applied != self.rendered.identity or bool(self.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Alteration:
+    """Rendered objects that a layer changes on their way; the layer is None where none is known."""
+
+    layer: Layer | None
+    outcomes: tuple[Outcome, ...]
+
+
 @dataclass(frozen=True)
 class Kustomization:
     """A Flux Kustomization in a cluster.
 
     `key` is `namespace/name`, `parent` that of the one that delivers it. `own` is the object
     itself, None for a root that is not in Git. `complete` says that all it applies is known.
-    `files` are the paths in the tree that were read to know it.
+    `files` are the paths in the tree that were read to know it. `alterations` are what becomes of
+    what was rendered from policies; `set_above` are those of its own fields that another layer
+    sets than the file it is in.
     """
 
     key: str
@@ -184,6 +225,8 @@ class Kustomization:
     objects: tuple[Object, ...] = ()
     complete: bool = True
     files: frozenset[str] = frozenset()
+    alterations: tuple[Alteration, ...] = ()
+    set_above: Mapping[str, Layer] = field(default_factory=dict, hash=False)
 
     @property
     def namespace(self) -> str:
@@ -211,8 +254,8 @@ class Kustomization:
         """
         if self.own is None:
             return ""
-        for field in ("secretRef", "configMapRef"):
-            name = self.own.text("spec", "kubeConfig", field, "name")
+        for kind in ("secretRef", "configMapRef"):
+            name = self.own.text("spec", "kubeConfig", kind, "name")
             if name:
                 return f"{self.namespace}/{name}"
         return ""

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from krm_windows import rules
 from krm_windows.checks.repository import (
+    delivered,
     gates,
     movement,
     order,
@@ -20,7 +21,14 @@ from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.flux import Survey
 
-_CHECKS = (gates.check, order.check, ownership.check, references.check, movement.check)
+_CHECKS = (
+    gates.check,
+    delivered.check,
+    order.check,
+    ownership.check,
+    references.check,
+    movement.check,
+)
 
 __all__ = ["Finding", "check"]
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from krm_windows.flux import Object
 from krm_windows.flux.model import ObjectIdentity
+from krm_windows.krm import KubeObject
 from krm_windows.rules import Rule
 
 
@@ -11,7 +12,8 @@ from krm_windows.rules import Rule
 class Finding:
     """A rule that fired at the field `path` of `about`.
 
-    `file`, `line` and `column` say where if it is about no object. `cluster` is empty where a
+    `file`, `line` and `column` say where if it is about no object; with `item`, a document of that
+    file, it is at the field `path` of that. `cluster` is empty where a
     finding is about none in particular. What is found at many objects for one reason has the same
     `fact`, and each time another object, `of`: it is reported once.
     """
@@ -28,6 +30,7 @@ class Finding:
     cluster: str = ""
     fact: str = ""
     of: ObjectIdentity | None = None
+    item: KubeObject | None = None
 
     @property
     def grouping_key(self) -> tuple[object, ...]:

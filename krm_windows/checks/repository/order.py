@@ -16,7 +16,8 @@ def check(gated: GatedCluster) -> Iterator[Finding]:
     for each in gated.cluster.kustomizations.values():
         for index, key in enumerate(each.depends_on):
             dependency = gated.cluster.kustomizations.get(key)
-            if dependency is not None:
+            # What delivers a policy must not wait for what that gates: said of the delivery.
+            if dependency is not None and not _locks(gated, each, dependency):
                 yield from _dependency(gated, each, dependency, f"spec.dependsOn[{index}]")
         yield from _child(gated, each)
 
@@ -66,6 +67,14 @@ def _child(gated: GatedCluster, each: Kustomization) -> Iterator[Finding]:
             "with `krm-windows.dev/change-class: live`"
         )
         yield Finding(rules.CHILD_LIVE, message, each.own, "spec")
+
+
+def _locks(gated: GatedCluster, each: Kustomization, dependency: Kustomization) -> bool:
+    """Whether a policy suspends a dependency of the Kustomization that delivers it."""
+    for gate in gated.cluster.gates:
+        if gate.delivered_by == each.key and dependency.identity in gate.identities:
+            return True
+    return False
 
 
 def _delivers(gated: GatedCluster, each: Kustomization) -> bool:

@@ -3,31 +3,19 @@
 An object has one Kustomization, and moves to another only with pruning in mind.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from krm_windows import rules
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster, Owned, described
 from krm_windows.flux import Kustomization, Object
+from krm_windows.flux.layers import ABSTAINS, LEFT
 from krm_windows.flux.model import Identity
+from krm_windows.gateable import KUSTOMIZE
 from krm_windows.inventory import CHANGE_CLASS
 
-_FLUX = "kustomize.toolkit.fluxcd.io"
 # The cluster that an object is on, empty for the one that is checked, and its identity there.
 _Place = tuple[tuple[str, ...], Identity]
-
-# By these an object is not written where it is there already (kustomize-controller).
-_ABSTAINS = {
-    (f"{_FLUX}/ssa", "IfNotPresent"),
-    (f"{_FLUX}/ssa", "Ignore"),
-    (f"{_FLUX}/reconcile", "disabled"),
-}
-# By these an object stays in the cluster when it is gone from Git.
-_LEFT = {
-    (f"{_FLUX}/prune", "disabled"),
-    (f"{_FLUX}/reconcile", "disabled"),
-    (f"{_FLUX}/ssa", "Ignore"),
-}
 
 
 def check(gated: GatedCluster) -> Iterator[Finding]:
@@ -59,10 +47,10 @@ def _owners(gated: GatedCluster) -> dict[_Place, list[Owned]]:
 
 def _acting(several: list[Owned]) -> list[Owned]:
     """Leave out those that do not write what is there already."""
-    return [(each, item) for each, item in several if not _says(item, _ABSTAINS)]
+    return [(each, item) for each, item in several if not _says(item, ABSTAINS)]
 
 
-def _says(item: Object, notes: set[tuple[str, str]]) -> bool:
+def _says(item: Object, notes: Collection[tuple[str, str]]) -> bool:
     """Whether an object has one of some annotations, with that value."""
     return any(item.note(key) == text for key, text in notes)
 
@@ -105,7 +93,7 @@ def moved(before: GatedCluster, after: GatedCluster) -> Iterator[Finding]:
             if giver.key in keys:
                 continue
             # Nothing is deleted by who never deletes, or where the object says that it stays.
-            if not _prunes(giver) or _says(given, _LEFT):
+            if not _prunes(giver) or _says(given, LEFT):
                 continue
             yield from _given(after, giver, owner, item)
 
@@ -122,7 +110,7 @@ def _given(
     if later:
         message = (
             f"moved from {giver} to {owner}, which changes {described(later)}: until then "
-            f"pruning deletes it; first annotate it with {_FLUX}/prune: disabled in its old "
+            f"pruning deletes it; first annotate it with {KUSTOMIZE}/prune: disabled in its old "
             "place, wait until that is applied, then move it"
         )
         yield Finding(rules.OBJECT_MOVED, message, item)

@@ -163,6 +163,8 @@ def _result(directory: str, locator: Locator, first: Finding) -> Result:
 
 def _place(locator: Locator, finding: Finding) -> tuple[str, Place, int]:
     """Return file, place, and the index of the document."""
+    if finding.item is not None:
+        return finding.file, report.place(finding.item, finding.path), 0
     if finding.about is None:
         return finding.file, Place(finding.line, finding.column), 0
     file, item, index = locator.locate(finding.about)

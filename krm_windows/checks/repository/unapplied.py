@@ -180,6 +180,9 @@ def _lacking(
     """
     wanted = _rendered_kinds(survey, dirname(file))
     for each in clusters:
+        # What takes some of them away on their way is said where it does.
+        if any(applied.alterations for applied in each.kustomizations.values()):
+            continue
         applied = [gate for gate in each.gates if _is_rendered(gate)]
         if not any(gate.manifest.note(POLICY) in labels for gate in applied):
             continue

@@ -24,6 +24,7 @@ SHARED = (
     rules.ANNOTATION_IN_GIT,
     rules.TARGET_ELSEWHERE,
     rules.ADMISSION_DISABLED,
+    rules.DELIVERY_FIELD,
 )
 OWN = RULES[RULES.index(rules.BUILD_FAILED) : RULES.index(rules.SOURCE_MOVES) + 1]
 # A target may be in what is not followed only where something is not followed, and so may what

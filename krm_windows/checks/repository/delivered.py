@@ -1,0 +1,294 @@
+"""What lies between the rendered windows and the cluster: whatever keeps them away or changes them.
+
+Fields that no build shows are looked for by name; for all others, what is applied was compared with
+what was rendered (`flux.layers`).
+"""
+
+from collections.abc import Iterator, Sequence
+
+from krm_windows import rules
+from krm_windows.checks import delivery
+from krm_windows.checks.repository.finding import Finding
+from krm_windows.checks.repository.gated import GatedCluster
+from krm_windows.emit.labels import POLICY
+from krm_windows.flux import Gate, Kustomization, Object
+from krm_windows.flux.layers import ABSTAINS
+from krm_windows.flux.model import Alteration, ObjectIdentity, Outcome
+from krm_windows.gate.timetable import Target
+from krm_windows.gateable import KUSTOMIZE
+from krm_windows.krm import Value
+from krm_windows.patterns import go_regexp
+from krm_windows.patterns.go_regexp import Budget
+from krm_windows.patterns.go_syntax import PatternError
+
+_OBEYED = "metadata.annotations"
+# So many changed fields are named.
+_FEW = 3
+
+
+def check(gated: GatedCluster) -> Iterator[Finding]:
+    """Yield what is wrong with the delivery of a cluster's windows."""
+    cluster = gated.cluster
+    delivering: dict[str, Kustomization] = {}
+    for gate in cluster.gates:
+        by = cluster.kustomizations.get(gate.delivered_by or "")
+        if by is not None:
+            delivering[by.key] = by
+            yield from _elsewhere(gated, gate, by)
+            yield from _waiting(gated, gate, by)
+    for each in cluster.kustomizations.values():
+        for alteration in each.alterations:
+            delivering[each.key] = each
+            yield from _altered(each, alteration)
+        if any(item.item.mentions(POLICY) for item in each.objects):
+            delivering[each.key] = each
+    above: dict[str, Kustomization] = {}
+    for each in delivering.values():
+        yield from _fields(gated, each)
+        yield from _ignored(each)
+        for one in _chain(gated, each):
+            above[one.key] = one
+    for each in above.values():
+        yield from _stopped(gated, each)
+
+
+def _chain(gated: GatedCluster, each: Kustomization) -> Iterator[Kustomization]:
+    """Yield a Kustomization and all that deliver it, up to the root."""
+    found: Kustomization | None = each
+    while found is not None:
+        yield found
+        found = gated.cluster.kustomizations.get(found.parent or "")
+
+
+def _at(each: Kustomization, path: str, message: str, current: str | None = None) -> Finding:
+    """Return a finding at a field of a Flux Kustomization, or at what sets it from above."""
+    layer = each.set_above.get(path.partition("[")[0])
+    if layer is None:
+        return Finding(rules.DELIVERY_FIELD, message, each.own, path, current=current)
+    message = f"sets {path} of {each}, which {message}"
+    return Finding(
+        rules.DELIVERY_FIELD, message, layer.about, layer.path, file=layer.file, item=layer.item
+    )
+
+
+def _stopped(gated: GatedCluster, each: Kustomization) -> Iterator[Finding]:
+    """Look for what stops a Kustomization that delivers windows, or what delivers them."""
+    own = each.own
+    # One that is gated is suspended by its windows, and reported where it must not be.
+    if own is None or gated.suspends(each):
+        return
+    for path, current, message in delivery.stopped(own.item):
+        yield _at(each, path, message, current)
+    # The root reconciles, whether it is applied or not.
+    if each is not gated.cluster.first:
+        for key, text in sorted(ABSTAINS - {(f"{KUSTOMIZE}/ssa", "IfNotPresent")}):
+            if (own.note(key) or "").lower() == text.lower():
+                message = (
+                    f"must not have {key}: {text}, because it delivers windows: Flux neither "
+                    "creates nor updates it; remove it"
+                )
+                yield _at(each, _OBEYED, message, text)
+    source = gated.cluster.objects.get(each.source) if each.source else None
+    if source is not None and not gated.gates(source[1]):
+        _, item = source
+        if item.get("spec", "suspend") is True:
+            message = (
+                f"must not be true on the source of {each}, which delivers windows: no change "
+                "to them would arrive; remove it"
+            )
+            yield Finding(rules.DELIVERY_FIELD, message, item, "spec.suspend", current="true")
+
+
+def _fields(gated: GatedCluster, each: Kustomization) -> Iterator[Finding]:
+    """Look for fields by which windows that are no longer in Git stay in the cluster."""
+    if each.own is None:
+        return
+    for path, current, message in delivery.lasting(each.own.item):
+        # Without its root a cluster has no Flux; that its objects stay is prudent.
+        if path != "spec.deletionPolicy" or each is not gated.cluster.first:
+            yield _at(each, path, message, current)
+
+
+def _elsewhere(gated: GatedCluster, gate: Gate, by: Kustomization) -> Iterator[Finding]:
+    """Look for windows on another cluster than their targets."""
+    cluster = gated.cluster
+    there = cluster.destination(by)
+    for target in gate.targets:
+        owners = _owners(gated, target)
+        # What nothing in Git has is reported as missing.
+        if not owners or there in {cluster.destination(owner) for owner in owners}:
+            continue
+        place = _described(cluster.destination(owners[0]))
+        message = (
+            f"the windows of {gate.policy} are applied to {_described(there)}, and {target} is on "
+            f"{place}, so nothing gates it: apply them there"
+        )
+        remote = next((each for each in _chain(gated, by) if each.remote), None)
+        if remote is None:
+            yield Finding(rules.DELIVERY_FIELD, message, gate.manifest, gate.path)
+        else:
+            yield _at(remote, "spec.kubeConfig", message)
+        return
+
+
+def _owners(gated: GatedCluster, target: Target) -> list[Kustomization]:
+    identity = ObjectIdentity.of_target(target)
+    return [each for each, item in gated.applied() if item.identity == identity]
+
+
+def _described(destination: Sequence[str]) -> str:
+    if not destination:
+        return "the cluster itself"
+    return f"the cluster of {destination[0]}"
+
+
+def _waiting(gated: GatedCluster, gate: Gate, by: Kustomization) -> Iterator[Finding]:
+    """Look for what the delivery waits for and the policy itself closes."""
+    for index, key in enumerate(by.depends_on):
+        for each in _waits_for(gated, key):
+            if each.identity not in gate.identities:
+                continue
+            message = (
+                f"the windows must not gate {each}, which their delivery waits for: while it is "
+                "closed, no change to them would be applied; targets may depend on the windows, "
+                "but not the other way round"
+            )
+            path = f"spec.dependsOn[{index}]"
+            yield Finding(rules.SELF_LOCK, message, by.own, path, current=key)
+
+
+def _waits_for(gated: GatedCluster, key: str) -> list[Kustomization]:
+    """Return a dependency, with all that it waits for in its turn."""
+    found: dict[str, Kustomization] = {}
+    waiting = [key]
+    while waiting:
+        each = gated.cluster.kustomizations.get(waiting.pop())
+        # Flux refuses a cycle.
+        if each is not None and each.key not in found:
+            found[each.key] = each
+            waiting += each.depends_on
+    return list(found.values())
+
+
+def _ignored(each: Kustomization) -> Iterator[Finding]:
+    """Look for fields of the windows that Flux leaves as they are (`spec.ignore`, Flux 2.9)."""
+    if each.own is None:
+        return
+    for index, rule in enumerate(each.own.parts("spec", "ignore")):
+        paths = rule.get("paths")
+        if not isinstance(paths, list):
+            continue
+        for item in each.objects:
+            if not item.item.mentions(POLICY) or not _selects(rule.get("target"), item):
+                continue
+            path = next((path for path in paths if _has(item, str(path))), None)
+            if path is not None:
+                message = (
+                    f"must not contain {path} for {item}: Flux would not apply changes of it, so "
+                    "the windows would stay as they are; name the objects that it is for with "
+                    "`target`"
+                )
+                yield _at(each, f"spec.ignore[{index}]", message, str(path))
+                break
+
+
+def _selects(selector: Value, item: Object) -> bool:
+    """Whether a selector is about an object; where that cannot be told, it is not."""
+    if not isinstance(selector, dict):
+        return True
+    own = {
+        "group": item.group,
+        "version": item.api_version.rpartition("/")[2],
+        "kind": item.kind,
+        "namespace": item.namespace,
+        "name": item.name,
+    }
+    budget = Budget()
+    try:
+        return all(
+            key in own and go_regexp.compile(f"^(?:{text})$").search(own[key], budget)
+            for key, text in selector.items()
+            if text
+        )
+    except PatternError:
+        return False
+
+
+def _has(item: Object, pointer: str) -> bool:
+    """Whether an object has the field of a JSON pointer (RFC 6901) that matters to the windows."""
+    steps = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    # `/spec/suspend` is left alone for the sake of the targets; no object of ours is opened by it.
+    if steps in (["spec", "suspend"], []) or steps[0] in ("metadata", "status"):
+        return False
+    return item.get(*(int(part) if part.isdecimal() else part for part in steps)) is not None
+
+
+def _altered(each: Kustomization, alteration: Alteration) -> Iterator[Finding]:
+    """Report what becomes of windows between the rendered files and the cluster."""
+    does = "; ".join(_effects(alteration.outcomes))
+    layer = alteration.layer
+    if layer is not None:
+        message = (
+            f"{does}: remove it, or keep it from the windows; to change windows, change their "
+            "policy and render it again"
+        )
+        yield Finding(
+            rules.DELIVERY_FIELD,
+            message,
+            layer.about,
+            layer.path,
+            file=layer.file,
+            item=layer.item,
+        )
+        return
+    first = alteration.outcomes[0]
+    path = first.changes[0][0] if first.changes else ""
+    message = f"{each} applies something else than this: it {does}; apply it as it was rendered"
+    yield Finding(rules.DELIVERY_CHANGED, message, first.rendered, path)
+
+
+def _effects(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Say what becomes of the windows, what is worst first."""
+    moved: dict[str, list[Outcome]] = {}
+    renamed, removed, changed = [], [], []
+    for each in outcomes:
+        if each.applied is None:
+            removed.append(each)
+        elif each.applied.namespace != each.rendered.namespace:
+            moved.setdefault(each.applied.namespace, []).append(each)
+        elif each.applied != each.rendered.identity:
+            renamed.append(each)
+        elif each.changes:
+            changed.append(each)
+    if removed:
+        yield f"removes {_named(removed)}, without which the windows do not work"
+    for namespace, every in moved.items():
+        yield (
+            f"moves {_named(every)} into the namespace {namespace}, where the gate has no rights "
+            "on its targets, so nothing is gated"
+        )
+    if renamed:
+        new = renamed[0].applied
+        yield (
+            f"renames {_named(renamed)} to {new.name if new else ''}, though the admission "
+            "policies and the timetable have the names of before"
+        )
+    if changed:
+        fields = ", ".join(_changes(changed)[:_FEW])
+        yield f"changes {_named(changed)} ({fields}), not as the policy says"
+
+
+def _changes(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return the fields that differ, each once; of what Flux obeys, the note itself."""
+    found: dict[str, None] = {}
+    for each in outcomes:
+        for path, note in each.changes:
+            found[note if note.startswith(KUSTOMIZE) else path] = None
+    return list(found)
+
+
+def _named(outcomes: Sequence[Outcome]) -> str:
+    first = str(outcomes[0].rendered)
+    if len(outcomes) == 1:
+        return first
+    return f"{first} and {len(outcomes) - 1} more"

@@ -1,0 +1,367 @@
+"""Whatever lies between the rendered windows and the cluster, wherever it is written.
+
+Each thing that keeps windows away or changes them is said at its own line, and nothing is said of
+what leaves them as they are.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from flux_texts import HOME, config_map, kustomization, lay, policy
+
+from krm_windows.cli import main
+
+Found = list[tuple[str, str, str]]
+Judged = Callable[[dict[str, str]], Found]
+FLUX = "clusters/north/flux.yaml"
+WINDOWS = "clusters/north/windows.yaml"
+ROOT = "clusters/north/kustomization.yaml"
+LISTED = "resources: [flux.yaml, windows.yaml]\n"
+OVERLAY = "overlay/kustomization.yaml"
+# As a patch of every CronJob, of one object, and of all that have a label of ours.
+SUSPEND = (
+    '{target: {kind: CronJob}, patch: \'[{"op": "add", "path": "/spec/suspend", "value": true}]\'}'
+)
+DELETE = (
+    '{target: {kind: RoleBinding}, patch: \'{"apiVersion": "rbac.authorization.k8s.io/v1", '
+    '"kind": "RoleBinding", "metadata": {"name": "window-gate"}, "$patch": "delete"}\'}'
+)
+UNLABEL = (
+    '{target: {kind: Role}, patch: \'[{"op": "remove", '
+    '"path": "/metadata/labels/krm-windows.dev~1policy"}]\'}'
+)
+PLACED = (
+    'patches: [{target: {kind: CronJob}, patch: \'[{"op": "add", "path": '
+    '"/spec/jobTemplate/spec/template/spec/nodeSelector", "value": {"a": "b"}}]\'}]\n'
+)
+IMAGE = "{name: docker.io/library/python, newName: example.com/other}"
+NOTE = "kustomize.toolkit.fluxcd.io/"
+
+
+@pytest.fixture(autouse=True)
+def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it is about overlays."""
+    monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
+
+
+@pytest.fixture(scope="module")
+def windows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the windows of a policy as `render` writes them."""
+    folder = tmp_path_factory.mktemp("windows")
+    (folder / "policy.yaml").write_text(policy())
+    assert main(["render", str(folder / "policy.yaml"), "--output-dir", str(folder / "out")]) == 0
+    return {f"windows/{path.name}": path.read_text() for path in (folder / "out").iterdir()}
+
+
+@pytest.fixture
+def judged(windows: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judged:
+    """Check a repository with rendered windows; give rule, file and the text from its place on."""
+
+    def check(files: dict[str, str]) -> Found:
+        usual = {
+            FLUX: kustomization("windowed"),
+            WINDOWS: kustomization("windows"),
+            "windowed/w.yaml": config_map("w"),
+        }
+        lay(tmp_path, usual | windows | files)
+        main(["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", "--source", HOME])
+        found = []
+        for each in json.loads(capsys.readouterr().out)["results"]:
+            # The policy itself is elsewhere.
+            if each["tags"]["rule"] == "windows-stale":
+                continue
+            path = Path(each["file"]["path"])
+            line = path.read_text().splitlines()[int(each["tags"]["line"]) - 1]
+            said = line[int(each["tags"]["column"]) - 1 :]
+            found.append((each["tags"]["rule"], path.relative_to(tmp_path).as_posix(), said))
+        return found
+
+    return check
+
+
+# What Flux puts on top, with what the line begins that is to be named.
+FIELDS = [
+    ("suspend: true", "suspend: true"),
+    ("prune: false", "prune: false"),
+    ("deletionPolicy: Orphan", "deletionPolicy: Orphan"),
+    ("targetNamespace: shop", "targetNamespace: shop"),
+    ("namePrefix: x-", "namePrefix: x-"),
+    ("nameSuffix: -x", "nameSuffix: -x"),
+    ("kubeConfig: {secretRef: {name: spoke}}", "kubeConfig: "),
+    (f"patches: [{SUSPEND}]", "{target: {kind: CronJob}"),
+    (f"patches: [{DELETE}]", "{target: {kind: RoleBinding}"),
+    (f"patches: [{UNLABEL}]", "{target: {kind: Role}"),
+    (f"images: [{IMAGE}]", "{name: docker.io"),
+    ("components: [../component]", "../component"),
+    ("commonMetadata: {labels: {krm-windows.dev/policy: other}}", "labels: "),
+    (f"commonMetadata: {{annotations: {{{NOTE}substitute: enabled}}}}", "annotations: "),
+    (f"commonMetadata: {{annotations: {{{NOTE}reconcile: disabled}}}}", "annotations: "),
+    (f"commonMetadata: {{labels: {{{NOTE}prune: disabled}}}}", "labels: "),
+    (f"commonMetadata: {{labels: {{{NOTE}ssa: ignore}}}}", "labels: "),
+    ("ignore: [{paths: [/rules], target: {kind: Ro.e}}]", "{paths: "),
+]
+COMPONENT = {
+    "component/kustomization.yaml": (
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: x-\n"
+    )
+}
+
+
+def of_flux(field: str) -> str:
+    """Return the Flux Kustomization that delivers the windows, with a field of its own."""
+    if field.startswith("prune"):
+        return kustomization("windows").replace("prune: true", field)
+    return kustomization("windows", f"  {field}\n")
+
+
+@pytest.mark.parametrize(("field", "line"), FIELDS)
+def test_a_field_of_the_flux_kustomization(field: str, line: str, judged: Judged) -> None:
+    """At its line, and nothing else is found."""
+    [(rule, file, said)] = judged(COMPONENT | {WINDOWS: of_flux(field)})
+    assert (rule, file) == ("delivery-field", WINDOWS)
+    assert said.startswith(line)
+
+
+@pytest.mark.parametrize("field", [field for field, _ in FIELDS])
+def test_the_same_field_set_by_a_patch_above(field: str, judged: Judged) -> None:
+    """It is written in the kustomization of the root: there it is said, and at that patch."""
+    patch = (
+        "patches:\n- {path: harmless.yaml}\n- target: {name: windows}\n  patch: |\n"
+        "    apiVersion: kustomize.toolkit.fluxcd.io/v1\n    kind: Kustomization\n"
+        f"    metadata: {{name: windows, namespace: flux-system}}\n    spec:\n      {field}\n"
+    )
+    harmless = kustomization("windows", "  interval: 10m\n").removesuffix("---\n")
+    files = {ROOT: LISTED + patch, "clusters/north/harmless.yaml": harmless}
+    [(rule, file, said)] = judged(COMPONENT | files)
+    assert (rule, file, said) == ("delivery-field", ROOT, "target: {name: windows}")
+
+
+@pytest.mark.parametrize(
+    "field", ["suspend: true", "prune: false", "targetNamespace: shop", "namePrefix: x-"]
+)
+def test_the_same_field_set_by_the_parent_of_flux(field: str, judged: Judged) -> None:
+    """The patch is in the parent's own `spec.patches`."""
+    patch = json.dumps(
+        {
+            "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+            "kind": "Kustomization",
+            "metadata": {"name": "windows", "namespace": "flux-system"},
+            "spec": dict([field.split(": ")]),
+        }
+    )
+    patch = patch.replace('"true"', "true").replace('"false"', "false")
+    parent = kustomization("parent", f"  patches:\n  - patch: '{patch}'\n")
+    files = {WINDOWS: parent, "parent/windows.yaml": kustomization("windows")}
+    [(rule, file, said)] = judged(files)
+    assert (rule, file) == ("delivery-field", WINDOWS)
+    assert said.startswith("patch: ")
+
+
+@pytest.mark.parametrize(
+    ("field", "line"),
+    [
+        ("namespace: shop", "namespace: "),
+        ("namePrefix: x-", "namePrefix: "),
+        ("nameSuffix: -x", "nameSuffix: "),
+        (f"patches: [{SUSPEND}]", "{target: {kind: CronJob}"),
+        (f"patches: [{DELETE}]", "{target: {kind: RoleBinding}"),
+        (f"images: [{IMAGE}]", "{name: docker.io"),
+        ("components: [../component]", "../component"),
+        ("commonLabels: {app.kubernetes.io/name: other}", "commonLabels: "),
+        ("labels: [{pairs: {app.kubernetes.io/name: other}}]", "{pairs: "),
+        (f"commonAnnotations: {{{NOTE}ssa: IfNotPresent}}", "commonAnnotations: "),
+        ("transformers: [prefix.yaml]", "prefix.yaml"),
+        (
+            (
+                "replacements: [{source: {kind: Role, fieldPath: metadata.name}, targets: "
+                "[{select: {kind: CronJob}, fieldPaths: [spec.timeZone]}]}]"
+            ),
+            "{source: ",
+        ),
+    ],
+)
+@pytest.mark.parametrize("place", ["overlay", "outer"])
+def test_a_field_of_a_kustomization_above(
+    place: str, field: str, line: str, judged: Judged
+) -> None:
+    """In the one that lists the windows, or in one above that."""
+    texts = {
+        "overlay": "resources: [../windows]\n",
+        "outer": "resources: [../overlay]\nlabels: [{pairs: {team: a}}]\n",
+    }
+    texts[place] = texts[place].split("labels")[0] + f"{field}\n"
+    files = {f"{name}/kustomization.yaml": text for name, text in texts.items()}
+    prefix = (
+        "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: p}\nprefix: x-\n"
+        "fieldSpecs: [{path: metadata/name}]\n"
+    )
+    files[f"{place}/prefix.yaml"] = prefix
+    files[WINDOWS] = kustomization("windows", path="./outer")
+    [(rule, file, said)] = judged(COMPONENT | files)
+    assert (rule, file) == ("delivery-field", f"{place}/kustomization.yaml")
+    assert said.startswith(line)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "interval: 1m",
+        "wait: true",
+        "force: true",
+        "suspend: false",
+        "deletionPolicy: Delete",
+        "targetNamespace: flux-system",
+        "commonMetadata: {labels: {team: a}, annotations: {b: c}}",
+        "postBuild: {substitute: {a: b}}",
+        "postBuild: {substitute: {a: b}, substituteFrom: [{kind: Secret, name: s}]}",
+        "images: [{name: nginx, newTag: '1'}]",
+        'patches: [{target: {kind: Deployment}, patch: \'[{"op": "remove", "path": "/spec"}]\'}]',
+        "ignore: [{paths: [/spec/suspend]}]",
+        "ignore: [{paths: [/data], target: {kind: Secret}}]",
+    ],
+)
+def test_what_leaves_the_windows_as_they_are(field: str, judged: Judged) -> None:
+    """Nothing is said of it."""
+    assert judged({WINDOWS: of_flux(field)}) == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "namespace: flux-system\n",
+        "labels: [{pairs: {team: a}, includeTemplates: true}]\n",
+        "commonLabels: {team: a}\n",
+        "commonAnnotations: {team: a}\n",
+        PLACED,
+        "configMapGenerator: [{name: other, literals: [a=b]}]\n",
+        'patches: [{target: {name: other.*}, patch: \'[{"op": "remove", "path": "/a"}]\'}]\n',
+    ],
+)
+def test_layers_that_leave_the_windows_as_they_are(fields: str, judged: Judged) -> None:
+    """They only add labels, or are about other objects."""
+    files = {
+        OVERLAY: f"resources: [../windows]\n{fields}",
+        WINDOWS: kustomization("windows", path="./overlay"),
+    }
+    assert judged(files) == []
+
+
+def test_two_layers_are_two_findings(judged: Judged) -> None:
+    """Without either of them the other still does what it does."""
+    files = {
+        OVERLAY: f"resources: [../windows]\npatches:\n- {SUSPEND}\n- {UNLABEL}\n",
+        WINDOWS: kustomization("windows", "  namePrefix: x-\n", path="./overlay"),
+    }
+    found = judged(files)
+    assert [(rule, file) for rule, file, _ in found] == [
+        ("delivery-field", WINDOWS),
+        ("delivery-field", OVERLAY),
+        ("delivery-field", OVERLAY),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "line"), [("suspend: true", "suspend: true"), ("suspend: false", None)]
+)
+def test_what_delivers_the_delivery(spec: str, line: str | None, judged: Judged) -> None:
+    """A suspended ancestor stops all changes below; that it leaves its own objects is its own."""
+    files = {
+        WINDOWS: kustomization("parent", f"  {spec}\n").replace("prune: true", "prune: false"),
+        "parent/windows.yaml": kustomization("windows"),
+    }
+    assert [said for _, _, said in judged(files)] == ([line] if line else [])
+
+
+@pytest.mark.parametrize(
+    ("note", "fires"),
+    [("reconcile: disabled", True), ("ssa: Ignore", True), ("ssa: Merge", False)],
+)
+def test_a_kustomization_that_flux_does_not_apply(
+    note: str, *, fires: bool, judged: Judged
+) -> None:
+    """Its parent leaves it out, so on a new cluster there are no windows."""
+    noted = kustomization("windows").replace(
+        "flux-system}", f"flux-system, annotations: {{{NOTE}{note}}}}}", 1
+    )
+    found = judged({WINDOWS: noted})
+    assert [(rule, file) for rule, file, _ in found] == [("delivery-field", WINDOWS)] * fires
+
+
+def test_a_suspended_source(judged: Judged) -> None:
+    """No change of the windows is fetched."""
+    source = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: flux-system, namespace: flux-system}
+spec:
+  url: https://example.com/fleet
+  suspend: true
+"""
+    assert judged({"clusters/north/source.yaml": source}) == [
+        ("delivery-field", "clusters/north/source.yaml", "suspend: true")
+    ]
+
+
+@pytest.mark.parametrize("chain", ["windowed", "middle"])
+def test_a_delivery_that_waits_for_what_its_windows_close(chain: str, judged: Judged) -> None:
+    """By itself, or by what it waits for: no edit of the windows would arrive."""
+    middle = kustomization("middle", "  dependsOn: [{name: windowed}]\n", source="other")
+    files = {
+        WINDOWS: kustomization("windows", f"  dependsOn: [{{name: {chain}}}]\n") + middle,
+    }
+    found = judged(files)
+    assert ("self-lock", WINDOWS, f"{{name: {chain}}}]") in found
+
+
+@pytest.mark.parametrize("target", ["kubeConfig: {secretRef: {name: spoke}}", "interval: 1m"])
+def test_windows_for_another_cluster(target: str, judged: Judged) -> None:
+    """They are right where their targets are applied to that cluster, too."""
+    files = {
+        FLUX: kustomization("spoke", f"  {target}\n"),
+        "spoke/windowed.yaml": kustomization("windowed"),
+        WINDOWS: kustomization("windows", "  kubeConfig: {secretRef: {name: spoke}}\n"),
+    }
+    expected = [] if target.startswith("kube") else ["delivery-field"]
+    assert [rule for rule, _, _ in judged(files)] == expected
+
+
+def test_what_was_edited_after_it_was_rendered(judged: Judged, windows: dict[str, str]) -> None:
+    """No layer does it: the object itself says that Flux leaves it as it is."""
+    file = next(name for name in windows if name.startswith("windows/configmap"))
+    edited = windows[file].replace(
+        f"{NOTE}substitute: disabled", f"{NOTE}substitute: disabled\n    {NOTE}ssa: Ignore"
+    )
+    assert judged({file: edited}) == [("delivery-changed", file, "annotations:")]
+
+
+def test_a_fleet_of_overlays_is_as_it_was_rendered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The patches that are rendered for a cluster change the base, and are no layer of others."""
+    lay(
+        tmp_path,
+        {
+            "policy.yaml": policy(spec="  clusters: {north: {}, south: {timeZone: Asia/Tokyo}}\n"),
+            "clusters/north/flux.yaml": kustomization("windowed")
+            + kustomization("windows", path="./fleet/clusters/north/reconciliation-window"),
+            "clusters/south/flux.yaml": kustomization("windowed")
+            + kustomization("windows", path="./south"),
+            "south/kustomization.yaml": (
+                "resources: [../fleet/clusters/south/reconciliation-window]\n"
+                "labels: [{pairs: {team: a}}]\n"
+            ),
+            "windowed/w.yaml": config_map("w"),
+        },
+    )
+    render = ["render", str(tmp_path / "policy.yaml"), "--all-clusters"]
+    assert main([*render, "--output-dir", str(tmp_path / "fleet")]) == 0
+    capsys.readouterr()
+    check = ["check", "--repo", str(tmp_path), "--no-cache", "--source", HOME]
+    assert main(check) == 0, capsys.readouterr().out
+    (tmp_path / "south/kustomization.yaml").write_text(
+        "resources: [../fleet/clusters/south/reconciliation-window]\nnamespace: shop\n"
+    )
+    assert main(check) == 1
+    assert "south/kustomization.yaml:2:1: [error]" in capsys.readouterr().out
