@@ -51,6 +51,25 @@ TABLE: tuple[Gateable, ...] = (
     Gateable("CronJob", "batch", "cronjobs"),
 )
 
+# The short names that kubectl takes: those of a CustomResourceDefinition (`spec.names.shortNames`),
+# those of older releases included, and that of `cronjobs`.
+_SHORT = {
+    "ks": "Kustomization",
+    "hr": "HelmRelease",
+    "gitrepo": "GitRepository",
+    "ocirepo": "OCIRepository",
+    "helmrepo": "HelmRepository",
+    "hc": "HelmChart",
+    "imgrepo": "ImageRepository",
+    "imagerepo": "ImageRepository",
+    "imgpol": "ImagePolicy",
+    "imagepol": "ImagePolicy",
+    "iua": "ImageUpdateAutomation",
+    "imgupd": "ImageUpdateAutomation",
+    "imgauto": "ImageUpdateAutomation",
+    "cj": "CronJob",
+}
+
 _NO_FIELD = "it has no field that stops its reconciliation"
 _EVENTS = "its events would be dropped, not queued"
 
@@ -80,6 +99,20 @@ def find(kind: str, api_version: str | None = None) -> Gateable | None:
     """Return the table's row for a kind, of the group of `api_version` where one is given."""
     for row in TABLE:
         if row.kind == kind and _is_of(row.group, api_version):
+            return row
+    return None
+
+
+def named(word: str) -> Gateable | None:
+    """Return the kind that kubectl means by a word, such as `ks`, or `kustomizations.v1.GROUP`."""
+    resource, _, group = word.lower().partition(".")
+    # `kustomizations.v1.kustomize.toolkit.fluxcd.io`: the version says nothing of the kind.
+    if group.startswith(("v1", "v2")):
+        group = group.partition(".")[2]
+    for row in TABLE:
+        if group not in ("", row.group):
+            continue
+        if resource in (row.resource, row.kind.lower()) or _SHORT.get(resource) == row.kind:
             return row
     return None
 

@@ -25,9 +25,11 @@ def _resource(plural: str, kind: str) -> Object:
     }
 
 
+RBAC = "rbac.authorization.k8s.io"
 GROUPS = {
     KUSTOMIZE: [_resource("kustomizations", "Kustomization")],
     "batch": [_resource("cronjobs", "CronJob"), _resource("jobs", "Job")],
+    RBAC: [_resource("roles", "Role"), _resource("rolebindings", "RoleBinding")],
 }
 PLURALS = {
     found["kind"]: (group, found["name"]) for group, every in GROUPS.items() for found in every
@@ -160,8 +162,17 @@ def _handler(cluster: Cluster) -> type[BaseHTTPRequestHandler]:
             change = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             assert self.headers["Content-Type"] == "application/merge-patch+json"
             cluster.managers += parse_qs(url.query)["fieldManager"]
-            cluster.objects[url.path]["spec"] |= change["spec"]
-            self.reply(200, cluster.objects[url.path])
+            for end, message in cluster.refused.items():
+                if url.path.endswith(end):
+                    return self.reply(403, _status(403, "Forbidden", message))
+            found = cluster.objects[url.path]
+            notes = found["metadata"].setdefault("annotations", {})
+            changed = notes | change.get("metadata", {}).get("annotations", {})
+            found["metadata"]["annotations"] = {
+                key: text for key, text in changed.items() if text is not None
+            }
+            found["spec"] |= change.get("spec", {})
+            return self.reply(200, found)
 
         def reply(self, status: int, found: Object) -> None:
             body = json.dumps(found).encode()

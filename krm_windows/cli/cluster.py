@@ -23,10 +23,15 @@ from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.kubectl import Kubectl, Query
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Declare which cluster is asked, and for which instant."""
+def options_of_kubectl(parser: argparse.ArgumentParser) -> None:
+    """Declare which cluster is asked."""
     parser.add_argument("--kubeconfig", type=_given, metavar="FILE", help="as for kubectl")
     parser.add_argument("--context", type=_given, metavar="NAME", help="as for kubectl")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare which cluster is asked, and for which instant."""
+    options_of_kubectl(parser)
     parser.add_argument(
         "--at",
         type=times.moment,

@@ -20,6 +20,10 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "krm-windows override windows/policy.yaml open --for 2h --reason 'Urgent fix'",
         "krm-windows override windows/policy.yaml --list",
     ),
+    "hold": (
+        "krm-windows hold Kustomization/apps -n flux-system --reason 'The press is being repaired'",
+        "krm-windows hold Kustomization/apps -n flux-system --release",
+    ),
     "holidays": ("krm-windows holidays DE --subdivision BY --years 2027-2028",),
     "import-ics": ("krm-windows import-ics company.ics --years 2027",),
     "check": (

@@ -22,6 +22,7 @@ HEADINGS: dict[str, dict[str, str]] = {
     "Write": {
         "set": "change a policy's file with a patch, unless the result is invalid",
         "override": ("open or close a policy for a while; list, end and prune overrides"),
+        "hold": "keep a target of a cluster closed, whatever its policy says, or release it",
         "holidays": "print a country's public holidays as freezes",
         "import-ics": "print the events of an iCalendar file as freezes or windows",
     },

@@ -11,7 +11,7 @@ from enum import Enum, StrEnum, auto
 from functools import lru_cache
 from typing import NamedTuple
 
-from krm_windows.gate.objects import MANAGER, dig, parse
+from krm_windows.gate.objects import HOLDER, MANAGER, dig, parse
 
 # hashlib loads OpenSSL, a sixth of the memory of a build. Python's own SHA-256 is without it, as
 # its module `random` takes it; a Python that was built without one has hashlib.
@@ -54,6 +54,7 @@ class Writer(Enum):
     """Who wrote a field of an object, by its `managedFields`."""
 
     GATE = auto()
+    HOLD = auto()  # `krm-windows hold`, for a person
     OTHER = auto()
     UNKNOWN = auto()  # nobody is recorded
 
@@ -161,7 +162,7 @@ def is_believed(
     to begin. One that the gate wrote may be of a clock that was wrong, and `until` may be long
     over: the cluster was off.
     """
-    if key != annotation(said.policy) or written_by is Writer.OTHER:
+    if key != annotation(said.policy) or written_by in (Writer.HOLD, Writer.OTHER):
         return False
     if suspended_by is Writer.OTHER and not said.adopted:
         return False
@@ -187,19 +188,22 @@ def writer(live: object, *path: str) -> Writer:
         if not isinstance(entry, dict):
             found = Writer.OTHER
         elif _owns(entry.get("fieldsV1"), keys):
-            found = _writer_of(entry)
+            by = _writer_of(entry)
             # It counts before any other: Flux may own the same field with the same value.
-            if found is Writer.GATE:
-                break
+            if by is Writer.GATE:
+                return by
+            if found is not Writer.OTHER:
+                found = by
     return found
 
 
 def _writer_of(entry: dict[str, object]) -> Writer:
     """Say whose an entry is; `Update` is what a patch is recorded as, `Apply` is Flux's way."""
-    is_ours = entry.get("manager") in (MANAGER, *_JOINED)
-    if is_ours and entry.get("operation") == "Update":
-        return Writer.GATE
-    return Writer.OTHER
+    if entry.get("operation") != "Update":
+        return Writer.OTHER
+    if entry.get("manager") == HOLDER:
+        return Writer.HOLD
+    return Writer.GATE if entry.get("manager") in (MANAGER, *_JOINED) else Writer.OTHER
 
 
 def _owns(fields: object, keys: list[str]) -> bool:

@@ -7,6 +7,7 @@ which reads and names what the gate writes, asks no server.
 import json
 
 MANAGER = "krm-windows"  # of the fields that are patched
+HOLDER = "krm-windows-hold"  # of what `krm-windows hold` writes for a person
 _NESTED = 250_000  # maps and lists in a text: a million empty ones are 100 MiB in memory
 
 

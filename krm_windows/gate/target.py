@@ -250,6 +250,9 @@ class _Case:
     @property
     def _adopts(self) -> bool:
         """Whether a suspension without an annotation counts as ours."""
+        # What a hold has suspended is the policy's again as soon as nobody holds it.
+        if self.observed.suspended_by is Writer.HOLD:
+            return True
         if self.timetable.first_apply == "Wait" and self._is_new:
             return True
         until = self.timetable.adopt_until

@@ -33,24 +33,6 @@ _FLUX = {
     "image policy": "ImagePolicy",
     "image update": "ImageUpdateAutomation",
 }
-# The short names that kubectl takes: those of a CustomResourceDefinition (`spec.names.shortNames`),
-# those of older releases included, and that of `cronjobs`.
-_SHORT = {
-    "ks": "Kustomization",
-    "hr": "HelmRelease",
-    "gitrepo": "GitRepository",
-    "ocirepo": "OCIRepository",
-    "helmrepo": "HelmRepository",
-    "hc": "HelmChart",
-    "imgrepo": "ImageRepository",
-    "imagerepo": "ImageRepository",
-    "imgpol": "ImagePolicy",
-    "imagepol": "ImagePolicy",
-    "iua": "ImageUpdateAutomation",
-    "imgupd": "ImageUpdateAutomation",
-    "imgauto": "ImageUpdateAutomation",
-    "cj": "CronJob",
-}
 # What `flux suspend` takes as well, and what only drops events while it is suspended.
 _EVENTS = frozenset({"alert", "alert-provider", "receiver"})
 _NAMESPACE = ("-n", "--namespace")
@@ -312,7 +294,7 @@ def _kubectl(
     names = [_name(word) for word in call.words[2:]]
     if name:
         names.insert(0, _name(name))
-    row = _row(kind)
+    row = gateable.named(kind)
     if row is None:
         _check_other(kind, call.patch, command)
         return
@@ -374,20 +356,6 @@ def _check_other(
 
 def _not_the_field(kind: str, command: Command) -> CommandError:
     return CommandError(f"`{command}` patches another field than the one that suspends {kind}")
-
-
-def _row(word: str) -> Gateable | None:
-    """Return the kind that kubectl means by a word, such as `ks`, or `kustomizations.v1.GROUP`."""
-    resource, _, group = word.lower().partition(".")
-    # `kustomizations.v1.kustomize.toolkit.fluxcd.io`: the version says nothing of the kind.
-    if group.startswith(("v1", "v2")):
-        group = group.partition(".")[2]
-    for row in gateable.TABLE:
-        if group not in ("", row.group):
-            continue
-        if resource in (row.resource, row.kind.lower()) or _SHORT.get(resource) == row.kind:
-            return row
-    return None
 
 
 class _Effect(Enum):

@@ -229,6 +229,11 @@ class _Judge:
             unread = Suspension(Suspender.UNREADABLE, reason=str(error))
             return Row(target, "open", self._desired(target), as_desired=False, suspension=unread)
         turned = self._turned(target, observed)
+        if not observed.suspended and self.runs_gate and HOLD in observed.annotations:
+            # Somebody resumed it after that, or the hold did not suspend it: one of two people
+            # takes it for shut.
+            held = Suspension(Suspender.HOLD, reason=observed.annotations[HOLD])
+            return Row(target, "open", "closed", as_desired=False, suspension=held)
         if not observed.suspended:
             # A target that the gate leaves open although the policy is closed is being applied for
             # the first time.

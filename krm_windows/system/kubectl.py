@@ -1,10 +1,11 @@
-"""kubectl, asked for objects: it knows the user's clusters and how to sign in to them.
+"""kubectl, which asks and patches: it knows the user's clusters and how to sign in to them.
 
 For that it has the user's environment; it has no terminal and no standard input. What a policy says
 reaches it only as what it is: names, a namespace and labels, each checked by its grammar, and none
 where kubectl looks for options.
 """
 
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -27,6 +28,8 @@ _GRAMMARS = {
     "label": re.compile(rf"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?{_PART}"),
     "value of a label": re.compile(rf"({_PART})?"),
 }
+# Managed fields say who has set what: kubectl leaves them out.
+_AS_JSON = ("--output=json", "--show-managed-fields")
 # A DNS subdomain may have 253 characters (RFC 1123), and nothing here is longer.
 _LONGEST = 253
 # A header in kubectl's log, as client-go writes it at level 8 (transport/round_trippers.go).
@@ -36,6 +39,7 @@ _ADVICE = {
     re.compile(
         r"doesn't have a resource type"
     ): "the CRD is not installed in this cluster; is it the right cluster (--context)?",
+    re.compile(r"\(Forbidden\).* cannot patch"): "a hold needs `get` and `patch` on the target",
     re.compile(r"\(Forbidden\)"): (
         "reading the targets needs `get` on them, and reading the last run needs `list` on Jobs "
         "and CronJobs"
@@ -60,7 +64,7 @@ class Query:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     def arguments(self) -> list[str]:
-        """Return the arguments of `kubectl get`.
+        """Return the arguments of `kubectl get`, or of `kubectl patch`.
 
         Raises WorkspaceError where one is not what it should be.
         """
@@ -97,12 +101,23 @@ class Kubectl:
         Raises `WorkspaceError` where there is no kubectl, or where it fails, with its reason and
         some advice.
         """
-        # Managed fields say who has set what: `status` needs them, and kubectl leaves them out.
-        options = ("--ignore-not-found", "--output=json", "--show-managed-fields")
-        ended = self._run(*options, *query.arguments())
-        if ended.code != 0:
-            raise WorkspaceError(_words(ended.complaint))
-        return ended.output.decode(errors="replace")
+        return self._printed("get", "--ignore-not-found", *_AS_JSON, *query.arguments())
+
+    def patch(self, query: Query, patch: Mapping[str, object], manager: str) -> str:
+        """Apply a JSON merge patch (RFC 7386) as a field manager; return the object as JSON.
+
+        Raises `WorkspaceError` as `get` does.
+        """
+        options = ("--type=merge", f"--field-manager={manager}", f"--patch={json.dumps(patch)}")
+        return self._printed("patch", *options, *_AS_JSON, *query.arguments())
+
+    def user(self) -> str | None:
+        """Return by which name the API server knows the user, None where it does not say."""
+        try:
+            ended = self._run("auth", "whoami", "--output=jsonpath={.status.userInfo.username}")
+        except WorkspaceError:
+            return None
+        return ended.output.decode(errors="replace").strip() or None
 
     def date(self) -> str | None:
         """Return the `Date` of an answer of the API server, which shows its clock.
@@ -113,20 +128,26 @@ class Kubectl:
         """
         try:
             # Level 8 is the first at which kubectl logs the headers of answers.
-            log = self._run("--v=8", "--raw=/version").complaint
+            log = self._run("get", "--v=8", "--raw=/version").complaint
         except WorkspaceError:
             return None
         found = _DATE.search(log)
         return found[1] if found else None
 
-    def _run(self, *arguments: str) -> Ended:
+    def _printed(self, verb: str, *arguments: str) -> str:
+        ended = self._run(verb, *arguments)
+        if ended.code != 0:
+            raise WorkspaceError(_words(ended.complaint))
+        return ended.output.decode(errors="replace")
+
+    def _run(self, verb: str, *arguments: str) -> Ended:
         chosen = {"--kubeconfig": self.kubeconfig, "--context": self.context}
         options = [f"{name}={value}" for name, value in chosen.items() if value is not None]
         program = programs.find("kubectl")
         if program is None:
             advice = "install it, or pipe in its output from another machine (-f -)"
             raise WorkspaceError(f"kubectl not found in PATH: {advice}")
-        command = [program, "get", *options, f"--request-timeout={_PATIENCE}", *arguments]
+        command = [program, verb, *options, f"--request-timeout={_PATIENCE}", *arguments]
         return programs.run(command, environment=os.environ, limits=_LIMITS)
 
 

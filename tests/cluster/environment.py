@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,10 +23,11 @@ from lab.api import Api, ApiError, Object
 from lab.processes import HANG, pace
 from lab.settings import ADMIN, API, API_PORT, BIN, GIT, GIT_PORT, LOGS, PKI
 
-from krm_windows.gate.annotations import annotation
+from krm_windows.gate.annotations import HOLD, annotation
 
 __all__ = ["Environment", "Object", "Window", "daily", "minute", "pace", "soon"]
 
+CLI = Path(__file__).with_name("cli")
 FUNCTION = Path(sys.executable).with_name("krm-windows")
 ZONE = ZoneInfo("Europe/Berlin")
 # Its clocks never change. `Kubectl` refuses an edge inside a clock change, and in ZONE a test that
@@ -423,6 +425,40 @@ class Environment:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+    def shell(self, command: str) -> str:
+        """Run a command as a page shows it, as the administrator, and return what it printed.
+
+        The namespace `flux-system` is the test's. `flux` is a stand-in (tests/cluster/cli/flux).
+        """
+        path = os.pathsep.join([str(CLI), str(BIN), str(FUNCTION.parent), os.environ["PATH"]])
+        done = subprocess.run(
+            ["bash", "-e", "-o", "pipefail", "-c", command.replace("flux-system", self.name)],
+            cwd=self.tree,
+            env={**os.environ, "PATH": path, "KUBECONFIG": str(ADMIN)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def hold(self, name: str = APPS, plural: str = "kustomizations") -> str | None:
+        """Return what a target's hold says, None without one."""
+        return self.target(name, plural)["metadata"].get("annotations", {}).get(HOLD)
+
+    def reconcile_delivery(self, times: int = 2) -> None:
+        """Have `fleet` reconcile, as `flux reconcile` does, and wait until it has."""
+        for _ in range(times):
+            asked = str(time.time_ns())
+            annotations = {"reconcile.fluxcd.io/requestedAt": asked}
+            patch = {"metadata": {"annotations": annotations}}
+            self.api.patch("kustomizations", self.name, PARENT, patch, manager="flux")
+            eventually("fleet has reconciled", partial(self._has_reconciled, asked))
+
+    def _has_reconciled(self, asked: str) -> bool:
+        status = self.target(PARENT).get("status", {})
+        return status.get("lastHandledReconcileAt") == asked
 
     def ask(
         self,

@@ -63,7 +63,7 @@ def test_a_clock_that_is_wrong_closes(env: Environment, seconds: int) -> None:
     env.policy({"windows": {"later": far_window().spec}})
     env.eventually_closed()
     env.suspend_delivery()
-    env.api.patch("kustomizations", env.name, APPS, {"spec": {"suspend": False}}, manager="flux")
+    env.shell(f"flux resume kustomization {APPS} -n flux-system")
     eventually("it is resumed", lambda: not env.suspended())
     code, lines = run_at(env, seconds)
     assert env.closed()

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
+import proposed
 import pytest
 from environment import (
     PARENT,
@@ -27,6 +28,7 @@ from lab.api import Api
 from lab.settings import ADMIN, BIN, GIT, ROOT
 from shown import IN_A_CLUSTER, renewed, run
 
+PAGE = "docs/how-to/edge-clusters.md"
 PLANT = "plant"  # the namespace of examples/edge
 RESOLVE = "import socket; socket.getaddrinfo('registry.example.com', 443)"
 
@@ -124,12 +126,12 @@ def test_an_override_that_is_applied_on_site(env: Environment) -> None:
         "reason": "No uplink",
     }
     with no_uplink(env):
-        env.suspend_delivery()
+        [suspend] = proposed.commands(PAGE, "flux suspend")
+        [apply] = proposed.commands(PAGE, "kubectl apply --server-side")
+        env.shell(suspend.replace("<what delivers the windows>", PARENT))
         opened = {"windows": {"later": far_window().spec}, "overrides": {"on-site": override}}
         env.policy(opened, commit=False)
-        env.kubectl(
-            "apply", "--server-side", "--force-conflicts", "-k", str(env.tree / "cluster/windows")
-        )
+        env.shell(apply.replace("-k windows", "-k cluster/windows"))
         env.eventually_open()
     env.commit("Open on site")
     env.suspend_delivery(suspend=False)

@@ -2,18 +2,30 @@
 
 from datetime import timedelta
 
+import proposed
 import pytest
-from environment import APPS, Environment, Window, far_window, note, sleep_until, throughout, window
+from environment import (
+    APPS,
+    Environment,
+    Window,
+    eventually,
+    far_window,
+    note,
+    sleep_until,
+    throughout,
+    window,
+)
 
-HOLD = "krm-windows.dev/hold"
+from krm_windows.gate.annotations import HOLD
+
+PAGE = "docs/how-to/when-something-is-wrong.md"
 
 
 @pytest.mark.long
 def test_a_suspension_by_a_person_survives_windows(env: Environment) -> None:
     """Two windows open and close over it; it is said in the log, and never lifted."""
     env.begin()
-    suspended = {"spec": {"suspend": True}}
-    env.api.patch("kustomizations", env.name, APPS, suspended, manager="flux")
+    env.shell(f"flux suspend kustomization {APPS} -n flux-system")
     first = window(after=30)
     second = Window(first.closes + timedelta(minutes=1), first.closes + timedelta(minutes=2))
     env.policy({"windows": {"first": first.spec, "second": second.spec}})
@@ -33,18 +45,99 @@ def test_a_suspension_by_a_person_survives_windows(env: Environment) -> None:
 
 @pytest.mark.long
 def test_a_hold_set_while_closed_is_kept(env: Environment) -> None:
-    """It stays shut through a window, and opens in the next run after the hold is gone."""
+    """It stays shut through a window, and opens in the next run after the hold is released."""
     env.begin()
     opening = window(length=3)
     env.policy({"interval": "1m", "windows": {"next": opening.spec}})
     env.eventually_closed()
-    hold = {"metadata": {"annotations": {HOLD: "anna: the press is being repaired"}}}
-    env.api.patch("kustomizations", env.name, APPS, hold)
+    hold, release = proposed.commands(PAGE, "krm-windows hold")
+    assert "it was suspended already" in env.shell(hold)
+    env.reconcile_delivery()
+    assert env.hold()
     sleep_until(opening.opens)
-    env.eventually_says("held: anna: the press is being repaired")
+    env.eventually_says("The press is being repaired")
     throughout(20, "apps stays closed", env.suspended)
-    env.api.patch("kustomizations", env.name, APPS, {"metadata": {"annotations": {HOLD: None}}})
+    assert f"{env.name}/windows opens it in its next run, at 2" in env.shell(release)
+    env.reconcile_delivery()
     env.eventually_open()
+
+
+@pytest.mark.long
+def test_a_hold_of_an_open_target(env: Environment) -> None:
+    """It shuts at once and through reconciles; after its end the gate closes, or opens, as it is.
+
+    A release while the policy is closed lets nothing in: what waits is not applied.
+    """
+    env.begin()
+    env.policy({"interval": "1m", "outsideWindows": "Open", "windows": {}})
+    env.eventually_delivered()
+    hold, release = proposed.commands(PAGE, "krm-windows hold")
+    assert "it was open" in env.shell(hold)
+    env.release("2")
+    env.reconcile_delivery()
+    assert env.suspended()
+    env.eventually_says("The press is being repaired")
+    env.policy({"interval": "1m", "windows": {"later": far_window().spec}})
+    eventually("the gate has noted the suspension", env.annotated)
+    env.shell(release)
+    env.reconcile_delivery()
+    env.waits("1", intervals=1.2)
+    assert env.closed()
+    env.policy({"interval": "1m", "outsideWindows": "Open", "windows": {}})
+    env.eventually_open()
+    env.eventually_applied("2")
+
+
+def test_a_hold_by_plain_kubectl(env: Environment) -> None:
+    """The commands that the page shows for who has no krm-windows; without its manager it is lost.
+
+    This is what people do, by the kubectl that they have.
+    """
+    env.begin()
+    env.policy({"interval": "1m", "outsideWindows": "Open", "windows": {}})
+    env.eventually_delivered()
+    env.kubectl("annotate", "kustomization", APPS, f"{HOLD}=anna: the press is being repaired")
+    env.reconcile_delivery()
+    assert env.hold() is None
+    [patch] = proposed.commands(PAGE, "kubectl patch")
+    [annotate] = proposed.commands(PAGE, "kubectl annotate")
+    env.shell(patch)
+    env.reconcile_delivery()
+    assert (env.hold(), env.suspended()) == ("anna: the press is being repaired", True)
+    env.shell(annotate)
+    env.reconcile_delivery()
+    env.eventually_open()
+
+
+def test_what_nobody_gates(env: Environment) -> None:
+    """A target without a policy is held all the same; the commands that are printed end that."""
+    env.begin()
+    [hold, _] = proposed.commands(PAGE, "krm-windows hold")
+    [release] = proposed.in_code(env.shell(hold))
+    env.reconcile_delivery()
+    assert env.suspended()
+    [resume] = proposed.in_code(env.shell(release))
+    env.reconcile_delivery()
+    assert (env.hold(), env.suspended()) == (None, True)
+    env.shell(resume)
+    env.reconcile_delivery()
+    assert not env.suspended()
+
+
+def test_flux_suspend_and_resume(env: Environment) -> None:
+    """As the flux CLI does it, on a target that Flux delivers: both last."""
+    env.begin()
+    env.policy({"interval": "1m", "outsideWindows": "Open", "windows": {}})
+    env.eventually_delivered()
+    [suspend] = proposed.commands(PAGE, "flux suspend")
+    [resume] = proposed.commands(PAGE, "flux resume")
+    env.shell(suspend)
+    env.reconcile_delivery()
+    env.eventually_says("left closed by a person")
+    assert env.suspended()
+    env.shell(resume)
+    env.reconcile_delivery()
+    assert env.open()
 
 
 def test_a_resume_while_closed_is_closed_again(env: Environment) -> None:
@@ -52,7 +145,7 @@ def test_a_resume_while_closed_is_closed_again(env: Environment) -> None:
     env.begin()
     env.policy({"interval": "1m", "windows": {"later": far_window().spec}})
     env.eventually_closed()
-    env.api.patch("kustomizations", env.name, APPS, {"spec": {"suspend": False}}, manager="flux")
+    env.shell(f"flux resume kustomization {APPS} -n flux-system")
     note("open where closed was wanted: resumed by a person, interval 1m", env.eventually_closed())
     env.eventually_says("closed again: a person had resumed it")
 

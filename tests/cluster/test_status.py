@@ -9,8 +9,6 @@ from pathlib import Path
 from environment import APPS, Environment, Object, far_window
 from lab.settings import ADMIN
 
-HOLD = {"metadata": {"annotations": {"krm-windows.dev/hold": "anna: the press is being repaired"}}}
-
 
 def status(
     env: Environment,
@@ -43,14 +41,12 @@ def test_it_says_whose_suspension_it_is(env: Environment) -> None:
     code, found, said = status(env)
     assert (code, row(found), said) == (0, ("closed", "closed", by_windows(env)), "")
     assert found["targets"][0]["until"] == found["desired"]["until"]
-    env.api.patch("kustomizations", env.name, APPS, HOLD)
-    assert row(status(env)[1])[2] == {
-        "kind": "Hold",
-        "reason": "anna: the press is being repaired",
-    }
-    env.api.patch("kustomizations", env.name, APPS, {"spec": {"suspend": False}}, manager="flux")
+    env.shell(f"krm-windows hold ks/{APPS} -n flux-system --by anna --reason 'The press is stuck'")
+    assert row(status(env)[1])[2] == {"kind": "Hold", "reason": env.hold()}
+    assert str(env.hold()).endswith(": The press is stuck")
+    env.shell(f"flux resume kustomization {APPS} -n flux-system")
     code, found, _ = status(env)
-    assert (code, row(found)) == (1, ("open", "closed", None))
+    assert (code, row(found)) == (1, ("open", "closed", {"kind": "Hold", "reason": env.hold()}))
 
 
 def test_a_first_apply_is_as_desired(env: Environment) -> None:

@@ -3,8 +3,11 @@
 from datetime import timedelta
 from shutil import rmtree
 
+import proposed
 from environment import APPS, Environment, eventually, far_window, minute, throughout, wall
 from test_policies import CLOSED, OPEN
+
+from krm_windows.gate.annotations import annotation
 
 
 def test_a_renamed_policy_knows_its_former_annotations(env: Environment) -> None:
@@ -60,7 +63,7 @@ def test_a_dropped_target_is_released(env: Environment) -> None:
 def test_what_hand_written_cron_jobs_closed_is_adopted(env: Environment) -> None:
     """`adoptUntil`: until then a suspension without the annotation is ours, and is opened."""
     env.begin()
-    env.api.patch("kustomizations", env.name, APPS, {"spec": {"suspend": True}}, manager="flux")
+    env.shell(f"flux suspend kustomization {APPS} -n flux-system")
     env.policy({**OPEN, "adoptUntil": wall(minute(3600))})
     env.eventually_open()
 
@@ -68,7 +71,7 @@ def test_what_hand_written_cron_jobs_closed_is_adopted(env: Environment) -> None
 def test_what_was_suspended_after_adoption_is_a_persons(env: Environment) -> None:
     """After `adoptUntil` it is left alone."""
     env.begin()
-    env.api.patch("kustomizations", env.name, APPS, {"spec": {"suspend": True}}, manager="flux")
+    env.shell(f"flux suspend kustomization {APPS} -n flux-system")
     env.policy({**OPEN, "adoptUntil": wall(minute() - timedelta(days=1))})
     env.eventually_says("left closed by a person")
     assert env.suspended()
@@ -114,10 +117,52 @@ def test_the_way_out_for_a_policy_deleted_while_closed(env: Environment) -> None
     eventually("all of it is gone", lambda: nothing_left(env))
     throughout(20, "apps stays closed", env.closed)
     env.render("windows.yaml", "cluster/windows", "--uninstall")
-    env.kubectl("apply", "--kustomize", str(env.tree / "cluster/windows"))
+    [apply] = proposed.commands("docs/how-to/removing-a-policy.md", "kubectl apply")
+    env.shell(apply.replace("-k windows", "-k cluster/windows"))
     env.eventually_open()
+    env.reconcile_delivery()
+    assert env.open()
     env.kubectl("delete", "--kustomize", str(env.tree / "cluster/windows"))
     assert nothing_left(env)
+
+
+def test_a_policy_deleted_while_closed_is_undone_by_hand(env: Environment) -> None:
+    """By the commands of the pages, with the kubectl that people have: Flux takes nothing back."""
+    env.write("cluster/infra.yaml", env.kustomization("infra", "./apps", prune=False))
+    env.include("infra.yaml")
+    env.begin()
+    both = [{"kind": "Kustomization", "names": [APPS, "infra"]}]
+    env.policy({"targets": both, "windows": {"later": far_window().spec}})
+    env.eventually_closed()
+    eventually("infra is closed", lambda: env.annotated(name="infra"))
+    env.leave_out("windows")
+    env.commit("Remove the windows, too early")
+    eventually("all of it is gone", lambda: nothing_left(env))
+    closed_by = annotation(f"{env.name}/windows").rpartition("/")[2]
+    [resume] = proposed.commands("docs/how-to/removing-a-policy.md", "flux resume")
+    [annotate] = proposed.commands("docs/how-to/removing-a-policy.md", "kubectl annotate")
+    env.shell(resume)
+    env.shell(annotate.replace("<hash>", closed_by))
+    env.reconcile_delivery()
+    assert env.open()
+    assert not env.suspended("infra")
+    assert not env.annotated(name="infra")
+
+
+def test_annotations_that_a_person_removes(env: Environment) -> None:
+    """By the commands of the pages: Git has none of the gate's, so nothing brings them back."""
+    env.begin()
+    digest = annotation(f"{env.name}/windows").rpartition("/")[2]
+    notes = {f"{each}.krm-windows.dev/{digest}": "{}" for each in ("closed-by", "hooks")}
+    patch = {"metadata": {"annotations": notes}}
+    env.api.patch("kustomizations", env.name, APPS, patch, manager="krm-windows")
+    [closed_by] = proposed.commands("docs/how-to/change-the-actuator.md", "kubectl annotate")
+    around = "docs/how-to/run-something-around-a-window.md"
+    [hooks] = proposed.commands(around, "kubectl -n flux-system annotate")
+    env.shell(closed_by.replace("<hash>", digest))
+    env.shell(hooks.replace("apps infra", APPS).replace("<hash>", digest))
+    env.reconcile_delivery()
+    assert not notes.keys() & env.target()["metadata"].get("annotations", {}).keys()
 
 
 def nothing_left(env: Environment) -> bool:

@@ -124,6 +124,7 @@ def row(printed: str) -> list[str]:
             0,
             ["closed", "open", f"held: {HOLD['krm-windows.dev/hold']}"],
         ),
+        (OPEN, live(notes=HOLD), 1, ["open", "closed", f"held: {HOLD['krm-windows.dev/hold']}"]),
         (OPEN, live(suspend=True, notes=OTHERS), 0, ["closed", "open", "policy shop/nights"]),
         (
             OPEN,

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 import zoned
-from api_server import Api, Json, closed_by, edited, kustomization, managed
+from api_server import Api, Json, closed_by, edited, kustomization, managed, path_of
 
 from krm_windows.gate import hooks
 from krm_windows.gate.annotations import (
     DIGITS,
+    HOLD,
     HOOKS,
     Cause,
     ClosedBy,
@@ -29,7 +30,7 @@ from krm_windows.gate.annotations import (
 )
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster
-from krm_windows.gate.objects import dig
+from krm_windows.gate.objects import HOLDER, dig
 from krm_windows.gate.run import Gate
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 
@@ -126,6 +127,14 @@ def wrote(
             [wrote(GATE, OURS), wrote("flux", suspend=True)],
             False,
         ),
+        ("a hold suspended, and is over", [wrote(GATE, OURS), wrote(HOLDER, suspend=True)], True),
+        ("a hold suspended alone, and is over", [wrote(HOLDER, suspend=True)], True),
+        ("a hold in Git's words", [wrote(HOLDER, suspend=True, operation="Apply")], False),
+        (
+            "Git says the same suspension as a hold that is over",
+            [wrote(FLUX, suspend=True, operation="Apply"), wrote(HOLDER, suspend=True)],
+            False,
+        ),
         (
             "an apply in the gate's name",
             [wrote(GATE, OURS, suspend=True, operation="Apply")],
@@ -155,6 +164,21 @@ def test_whose_writing_counts(
     put(api, {OURS: closed_by("flux-system/p")}, entries=entries)
     assert run_once(ALWAYS), reason
     assert (suspended(api) is False) == opens, reason
+
+
+@pytest.mark.parametrize("policy", [SHUT, ALWAYS], ids=["closed", "open"])
+def test_a_hold_of_an_open_target(api: Api, run_once: RunOnce, policy: Timetable) -> None:
+    """It is shut by the hold itself, whatever the calendar says, and is the policy's afterwards."""
+    hold = wrote(HOLDER, HOLD, suspend=True)
+    put(api, {HOLD: "ann, 2026-11-20T10:00:00Z: looking"}, entries=[hold])
+    assert run_once(policy)
+    assert suspended(api) is True
+    release: Json = {"metadata": {"annotations": {HOLD: None}}, "spec": {}}
+    api.merge(path_of("apps"), release, "kubectl-annotate")
+    assert run_once(SHUT)
+    assert suspended(api) is True
+    assert run_once(ALWAYS)
+    assert suspended(api) is False
 
 
 @pytest.mark.parametrize(
