@@ -497,6 +497,11 @@ OBJECT_SHARED = _error(
 OBJECT_MOVED = _error(
     "object-moved", "An object moved to a later Kustomization, and is pruned until that applies it."
 )
+TARGET_REMOVED = _warning(
+    "target-removed",
+    "A target is removed from Git, and what it applied stays in the cluster if that is while the "
+    "policy is closed.",
+)
 DEPENDS_BLOCKED = _error(
     "depends-blocked",
     "A Kustomization depends on one that is closed when it is open, so it fails until that opens.",

@@ -1,8 +1,8 @@
 """A policy and its cluster, as kubectl or a file of what it printed shows it."""
 
 import argparse
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, tzinfo
 from json import JSONDecodeError
 
@@ -10,12 +10,14 @@ from krm_windows.cli import inputs, previews, report, times
 from krm_windows.cli.inputs import UsageError
 from krm_windows.gate import wallclock
 from krm_windows.gate.clocks import skew
+from krm_windows.gate.timetable import Target
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import kinds
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview.versions import Choice, Source, Version
 from krm_windows.results import Result
 from krm_windows.schedule import zones
+from krm_windows.status.leftovers import Leftovers, is_labelled, selector
 from krm_windows.status.objects import LiveObject, closer, queries, read
 from krm_windows.status.report import Report
 from krm_windows.status.report import report as judge
@@ -162,6 +164,7 @@ class Asked:
         """Judge; where a run is overdue, kubectl is asked for what may say why."""
         has_asked = not self.arguments.filename
         found = judge(version, objects, at, has_asked=has_asked)
+        found = replace(found, leftovers=tuple(self._leftovers(found)))
         # Events and Pods are many, so they are read only when something should have run and has
         # not.
         if not has_asked or not found.is_overdue(at, version.policy.spec.interval):
@@ -169,7 +172,25 @@ class Asked:
         more = list(objects)
         for query in closer(version.policy):
             more.extend(self._willing(query))
-        return judge(version, more, at, has_asked=True)
+        explained = judge(version, more, at, has_asked=True)
+        return replace(explained, leftovers=found.leftovers)
+
+    def _leftovers(self, found: Report) -> Iterator[Leftovers]:
+        """Ask for what targets that are gone have left, if anything."""
+        for row in found.rows:
+            if row.state == "missing" and is_labelled(row.target):
+                left = self._left(row.target)
+                if left.words:
+                    yield left
+
+    def _left(self, target: Target) -> Leftovers:
+        if self.arguments.filename:
+            return Leftovers(target)
+        try:
+            objects, complete = self._kubectl.labelled(selector(target))
+        except WorkspaceError:
+            return Leftovers(target)
+        return Leftovers(target, tuple(objects), complete)
 
     def _willing(self, query: Query) -> list[LiveObject]:
         """Ask for what is not needed: who may not read it, or has none of it, is shown the rest."""

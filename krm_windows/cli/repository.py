@@ -15,7 +15,7 @@ from krm_windows import rules
 from krm_windows.checks import repository
 from krm_windows.checks.formats import FORMATS
 from krm_windows.checks.repository.report import compose
-from krm_windows.cli import builds, inputs, output, progress, rendered
+from krm_windows.cli import builds, inputs, output, progress, rendered, times
 from krm_windows.cli import report as results
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux import Hints, Survey, cluster_directories, survey
@@ -43,6 +43,15 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--base",
         metavar="REF",
         help="the commit that the clusters run, to find the objects that have moved since then",
+    )
+    group.add_argument(
+        "--at",
+        type=times.moment,
+        metavar="TIME",
+        help=(
+            "with --base: when the change would be merged, in each policy's time zone or with an "
+            "offset (default: now)"
+        ),
     )
     group.add_argument(
         "--allow-cross-namespace",
@@ -74,7 +83,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         if not after.clusters:
             raise InputError(f"{arguments.repo}: {unmatched(arguments)}; {advice(tree)}")
         _log_roots(after, arguments.clusters)
-        found = repository.check(after, before, arguments.allow_cross_namespace)
+        found = repository.check(
+            after, before, arguments.allow_cross_namespace, arguments.at or times.now()
+        )
         more = (_unlisted(after, arguments.clusters), _stale(tree))
         report = compose(arguments.repo, after, chain(found, *more))
     if arguments.output != "text":

@@ -3,12 +3,12 @@
 Clusters, their Kustomizations, what each applies, and the policies that gate them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from krm_windows.gate.timetable import Target
+from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.gateable import KUSTOMIZE, SOURCE, group_of
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.results import ResourceRef
@@ -304,7 +304,8 @@ class Gate:
     `delivered_by` is None where nothing in the repository does. `waits`: `firstApply` is `Wait`.
     `manifest` is the object that says so, the policy itself or what was rendered from it; `path` is
     its field that names the targets. `held` is what the policy says of admission policies, None
-    where only what was rendered shows it.
+    where only what was rendered shows it. `timetable` compiles when it is open, and gives None
+    where that is not known.
     """
 
     policy: str
@@ -314,6 +315,7 @@ class Gate:
     delivered_by: str | None = None
     waits: bool = False
     held: bool | None = None
+    timetable: Callable[[], Timetable | None] = field(default=lambda: None, compare=False)
 
     @property
     def namespace(self) -> str:

@@ -3,18 +3,19 @@
 They are rendered into what is applied, among the plugins of a build, or in a file.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from krm_windows import inventory, rules
+from krm_windows import rules
 from krm_windows.emit import names, timetables
 from krm_windows.emit.configmap import TIMETABLE
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux.model import Gate, Kustomization, Notice, Object
-from krm_windows.gate.timetable import Target
-from krm_windows.inventory import Resource
+from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.inventory import Inventory, Resource
 from krm_windows.krm import KubeObject
-from krm_windows.plan import kinds, rights
+from krm_windows.plan import compile_timetable, kinds, rights
 from krm_windows.plan.targets import select
 from krm_windows.policy.load import Loaded, load
 from krm_windows.policy.model import WindowPolicy
@@ -61,6 +62,7 @@ class WrittenPolicy:
             delivered_by=by,
             waits=policy.spec.first_apply == "Wait",
             held=policy.spec.admission_policy == "Enabled",
+            timetable=partial(_compiled, policy, cluster, tuple(objects)),
         )
 
     def faulty(self) -> Notice:
@@ -74,6 +76,13 @@ class WrittenPolicy:
 
 def _targets(policy: WindowPolicy, objects: Iterable[Object]) -> Iterator[Target]:
     """Yield what a policy's selectors find among some objects."""
+    seen = _seen(policy, objects)
+    for index, selector in enumerate(policy.spec.targets):
+        path = f"{TARGETS}[{index}]"
+        yield from select(selector, path, policy.metadata.namespace, seen).targets()
+
+
+def _seen(policy: WindowPolicy, objects: Iterable[Object]) -> Inventory:
     wanted = kinds(policy)
     # Reading an object in full is dear, so only kinds that are selected are handed on.
     resources = []
@@ -81,10 +90,14 @@ def _targets(policy: WindowPolicy, objects: Iterable[Object]) -> Iterator[Target
         if each.kind in wanted:
             found = Resource(each.item, each.api_version, each.kind, each.namespace, each.name)
             resources.append(found)
-    seen = inventory.Inventory(tuple(resources), visible=True)
-    for index, selector in enumerate(policy.spec.targets):
-        path = f"{TARGETS}[{index}]"
-        yield from select(selector, path, policy.metadata.namespace, seen).targets()
+    return Inventory(tuple(resources), visible=True)
+
+
+def _compiled(
+    policy: WindowPolicy, cluster: str | None, objects: Sequence[Object]
+) -> Timetable | None:
+    timetable, found = compile_timetable(policy, cluster, _seen(policy, objects))
+    return None if fails(found) else timetable
 
 
 def rendered(kustomization: Kustomization) -> Iterator[Gate]:
@@ -130,4 +143,12 @@ def _timetabled(item: Object, by: str) -> Gate | None:
         # Another ConfigMap of ours, or one of a release that this one cannot read.
         return None
     waits = found.first_apply == "Wait"
-    return Gate(found.policy, found.targets, item, f"data.{TIMETABLE}", by, waits)
+    return Gate(
+        found.policy,
+        found.targets,
+        item,
+        f"data.{TIMETABLE}",
+        by,
+        waits,
+        timetable=lambda: found,
+    )

@@ -6,6 +6,7 @@ from krm_windows.preview import records
 from krm_windows.preview.clock import stamp, stamp_or_none
 from krm_windows.preview.records import Record
 from krm_windows.status.failures import Failure
+from krm_windows.status.leftovers import Leftovers
 from krm_windows.status.report import Report, Row, Suspension
 from krm_windows.status.runs import Run
 
@@ -21,6 +22,7 @@ def status(report: Report, at: datetime) -> Record:
         "zoneData": report.zone_data or None,
         # Null once a run has succeeded again.
         "failure": _failure(report.failure, tz),
+        "leftovers": [_leftovers(each) for each in report.leftovers],
         "targets": [_target(row, tz) for row in report.rows],
     }
 
@@ -44,6 +46,16 @@ def _failure(failure: Failure | None, tz: tzinfo) -> Record | None:
         "cause": failure.cause,
         "by": failure.by,
         "message": failure.words,
+    }
+
+
+def _leftovers(found: Leftovers) -> Record:
+    return {
+        "target": str(found.target),
+        # Null where nobody asked the cluster.
+        "objects": found.objects,
+        "complete": found.complete,
+        "command": found.command,
     }
 
 

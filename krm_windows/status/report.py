@@ -14,6 +14,7 @@ from krm_windows.gate.target import Observed, believed_annotations, due_change, 
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.preview.versions import Version
 from krm_windows.status.failures import Failure, newest
+from krm_windows.status.leftovers import Leftovers
 from krm_windows.status.objects import Address, LiveObject, by_address, find
 from krm_windows.status.runs import Run, last
 
@@ -111,6 +112,8 @@ class Report:
     """What of its CronJobs is gone, or suspended, in words."""
     failure: Failure | None = None
     """What kept a run from running since the last one that succeeded."""
+    leftovers: tuple[Leftovers, ...] = ()
+    """What targets that are gone have left in the cluster."""
 
     @property
     def zone_data(self) -> str:

@@ -35,6 +35,8 @@ def lines(report: Report, at: datetime, width: int = 0) -> Iterator[tuple[str, b
     yield from _table(report, at, width)
     for words in report.stopped:
         yield escape.line(words), True
+    for each in report.leftovers:
+        yield escape.line(each.words), True
     if report.zone_data:
         yield escape.line(report.zone_data), False
     if report.failure:

@@ -72,15 +72,9 @@ class Query:
         _check("namespace", self.namespace)
         for name in self.names:
             _check("name", name)
-        for key, value in self.labels.items():
-            _check("label", key)
-            _check("value of a label", value)
         options = [f"--namespace={self.namespace}"]
         if self.labels:
-            options.append(
-                "--selector="
-                + ",".join(f"{key}={value}" for key, value in sorted(self.labels.items()))
-            )
+            options.append(_selector(self.labels))
         # Behind `--` nothing is an option, whatever it begins with.
         return [*options, "--", self.resource, *self.names]
 
@@ -119,6 +113,34 @@ class Kubectl:
             return None
         return ended.output.decode(errors="replace").strip() or None
 
+    def labelled(self, labels: Mapping[str, str]) -> tuple[list[str], bool]:
+        """Return every object of any kind that has labels, and whether every kind was listed.
+
+        Each is `Kind namespace/name`, or `Kind name`. Of kinds that the user may not list nothing
+        is known. Raises `WorkspaceError` where there is no kubectl, or it lists no kinds.
+        """
+        listed = self._run("api-resources", "--verbs=list", "--output=name")
+        kinds = listed.output.decode(errors="replace").split()
+        if not kinds:
+            raise WorkspaceError(_words(listed.complaint))
+        columns = "KIND:.kind,NAMESPACE:.metadata.namespace,NAME:.metadata.name"
+        ended = self._run(
+            "get",
+            "--all-namespaces",
+            "--ignore-not-found",
+            "--no-headers",
+            f"--output=custom-columns={columns}",
+            _selector(labels),
+            "--",
+            ",".join(kinds),
+        )
+        objects = []
+        for line in filter(str.strip, ended.output.decode(errors="replace").splitlines()):
+            kind, *place = line.split()
+            # A cluster-scoped object has no namespace.
+            objects.append(f"{kind} {'/'.join(part for part in place if part != '<none>')}")
+        return objects, listed.code == 0 and ended.code == 0
+
     def date(self) -> str | None:
         """Return the `Date` of an answer of the API server, which shows its clock.
 
@@ -149,6 +171,13 @@ class Kubectl:
             raise WorkspaceError(f"kubectl not found in PATH: {advice}")
         command = [program, verb, *options, f"--request-timeout={_PATIENCE}", *arguments]
         return programs.run(command, environment=os.environ, limits=_LIMITS)
+
+
+def _selector(labels: Mapping[str, str]) -> str:
+    for key, value in labels.items():
+        _check("label", key)
+        _check("value of a label", value)
+    return "--selector=" + ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
 
 
 def _check(what: str, text: str) -> None:

@@ -5,6 +5,7 @@ Facts in, findings out.
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from datetime import datetime
 
 from krm_windows import rules
 from krm_windows.checks.repository import (
@@ -14,6 +15,7 @@ from krm_windows.checks.repository import (
     order,
     ownership,
     references,
+    removal,
     rights,
     unapplied,
 )
@@ -37,8 +39,12 @@ def check(
     survey: Survey,
     before: Survey | None = None,
     trusted: Collection[str] = (),
+    at: datetime | None = None,
 ) -> Iterator[Finding]:
     """Yield every finding on a repository, and on what changed since it was as `before`.
+
+    The change is judged as if it were merged `at` a time, which without an offset is meant in the
+    zone of each policy.
 
     Policies in the namespaces that are `trusted` may gate targets in others, though they are a
     tenant's.
@@ -64,6 +70,8 @@ def check(
         # A cluster that is new has nothing that could have moved.
         for finding in _of_cluster(gated, older.get(cluster.name), trusted):
             yield replace(finding, cluster=cluster.name)
+    if before is not None and at is not None:
+        yield from removal.check(before, survey, at)
     yield from unapplied.check(survey)
     yield from _ungated(survey)
 

@@ -15,7 +15,7 @@ from krm_windows.gateable import KUSTOMIZE
 from krm_windows.inventory import CHANGE_CLASS
 
 # The cluster that an object is on, empty for the one that is checked, and its identity there.
-_Place = tuple[tuple[str, ...], Identity]
+Place = tuple[tuple[str, ...], Identity]
 
 
 def check(gated: GatedCluster) -> Iterator[Finding]:
@@ -29,10 +29,10 @@ def check(gated: GatedCluster) -> Iterator[Finding]:
                 yield _shared(gated, first, other)
 
 
-def _owners(gated: GatedCluster) -> dict[_Place, list[Owned]]:
+def _owners(gated: GatedCluster) -> dict[Place, list[Owned]]:
     """Return who applies each object that several do."""
-    several: dict[_Place, list[Owned]] = {}
-    for key, found in _all(gated).items():
+    several: dict[Place, list[Owned]] = {}
+    for key, found in applied_by(gated).items():
         # Most have one owner, and are not read for it.
         if len(found) == 1:
             continue
@@ -47,10 +47,10 @@ def _owners(gated: GatedCluster) -> dict[_Place, list[Owned]]:
 
 def _acting(several: list[Owned]) -> list[Owned]:
     """Leave out those that do not write what is there already."""
-    return [(each, item) for each, item in several if not _says(item, ABSTAINS)]
+    return [(each, item) for each, item in several if not says(item, ABSTAINS)]
 
 
-def _says(item: Object, notes: Collection[tuple[str, str]]) -> bool:
+def says(item: Object, notes: Collection[tuple[str, str]]) -> bool:
     """Whether an object has one of some annotations, with that value."""
     return any(item.note(key) == text for key, text in notes)
 
@@ -84,8 +84,8 @@ def moved(before: GatedCluster, after: GatedCluster) -> Iterator[Finding]:
     Until then pruning has deleted them. What another owner's labels are on by then is not pruned
     (kustomize-controller), so a move the other way is fine.
     """
-    old = _all(before)
-    for key, found in _all(after).items():
+    old = applied_by(before)
+    for key, found in applied_by(after).items():
         owner, item = found[0]
         keys = {each.key for each, _ in found}
         for giver, given in old.get(key, ()):
@@ -93,20 +93,21 @@ def moved(before: GatedCluster, after: GatedCluster) -> Iterator[Finding]:
             if giver.key in keys:
                 continue
             # Nothing is deleted by who never deletes, or where the object says that it stays.
-            if not _prunes(giver) or _says(given, LEFT):
+            if not prunes(giver) or says(given, LEFT):
                 continue
-            yield from _given(after, giver, owner, item)
+            yield from _given(before, after, giver, owner, item)
 
 
 def _given(
+    before: GatedCluster,
     after: GatedCluster,
     giver: Kustomization,
     owner: Kustomization,
     item: Object,
 ) -> Iterator[Finding]:
-    # The giver as it is now, or as it was where it is gone.
-    still = after.cluster.kustomizations.get(giver.key, giver)
-    later = after.holds(owner) - after.holds(still)
+    # One that is gone prunes nothing if it was closed, and else its policies are open.
+    held = after if giver.key in after.cluster.kustomizations else before
+    later = after.holds(owner) - held.holds(giver)
     if later:
         message = (
             f"moved from {giver} to {owner}, which changes {described(later)}: until then "
@@ -116,9 +117,9 @@ def _given(
         yield Finding(rules.OBJECT_MOVED, message, item)
 
 
-def _all(gated: GatedCluster) -> dict[_Place, list[Owned]]:
+def applied_by(gated: GatedCluster) -> dict[Place, list[Owned]]:
     """Return who applies each object."""
-    found: dict[_Place, list[Owned]] = {}
+    found: dict[Place, list[Owned]] = {}
     for each, item in gated.applied():
         # Objects of two clusters may be called alike, such as the namespace of a tenant.
         place = gated.cluster.destination(each), item.identity
@@ -126,7 +127,7 @@ def _all(gated: GatedCluster) -> dict[_Place, list[Owned]]:
     return found
 
 
-def _prunes(giver: Kustomization) -> bool:
+def prunes(giver: Kustomization) -> bool:
     """Whether a Kustomization deletes what it applies no more.
 
     The root is taken to, as `flux bootstrap` makes it.

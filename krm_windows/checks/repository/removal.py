@@ -1,0 +1,212 @@
+"""What stays in a cluster when a target is removed from Git while its policy is closed.
+
+Neither kustomize-controller nor helm-controller removes anything for an object that is deleted
+while it is suspended: their finalizers skip it (`finalizerShouldDeleteResources` in
+kustomize-controller, `reconcileDelete` in helm-controller).
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from krm_windows import rules
+from krm_windows.checks.repository.finding import Finding
+from krm_windows.checks.repository.gated import GatedCluster
+from krm_windows.checks.repository.ownership import applied_by, prunes, says
+from krm_windows.flux import Cluster, Gate, Kustomization, Object, Survey
+from krm_windows.flux.layers import LEFT
+from krm_windows.flux.model import ObjectIdentity
+from krm_windows.gate import wallclock
+from krm_windows.gate.annotations import UNREADABLE
+from krm_windows.gate.decide import decide
+from krm_windows.gate.timetable import Timetable
+from krm_windows.gateable import HELM, KUSTOMIZE
+from krm_windows.plurals import some
+
+_PAGE = "docs/how-to/remove-an-application.md"
+_FEW = 3
+_MINUTE = timedelta(minutes=1)
+# Whose finalizers remove what they applied; other kinds that can be gated apply nothing, or remove
+# it suspended or not (source-controller).
+_KINDS = {(KUSTOMIZE, "Kustomization"), (HELM, "HelmRelease")}
+
+
+def check(before: Survey, after: Survey, at: datetime) -> Iterator[Finding]:
+    """Yield the targets that Git had before and has no more, and what each would leave.
+
+    `at` is when the change would be merged; without an offset it is meant in a policy's zone.
+    """
+    still = {cluster.name: cluster for cluster in after.clusters}
+    for cluster in before.clusters:
+        now = still.get(cluster.name)
+        if now is None:
+            yield from _gone(cluster, after)
+            continue
+        for gate in cluster.gates:
+            yield from _of_gate(gate, GatedCluster(cluster), GatedCluster(now), at)
+
+
+def _of_gate(
+    gate: Gate, before: GatedCluster, after: GatedCluster, at: datetime
+) -> Iterator[Finding]:
+    for identity in sorted(gate.identities):
+        target = ObjectIdentity(*identity)
+        if (target.group, target.kind) not in _KINDS or target in after.cluster.objects:
+            continue
+        left = _left(target, before, after)
+        # Whatever would stay without windows, too, is no matter of windows.
+        if not left or not _is_deleted_closed(target, before, after):
+            continue
+        when = _when(gate, at)
+        if not when:
+            continue
+        message = (
+            f"{target} is removed: Flux removes nothing for a suspended {target.kind}, so unless "
+            f"this is merged while {gate.policy} is open, {left} will stay in the cluster, and "
+            f"nothing manages it; {when} ({_PAGE})"
+        )
+        about, path, file = _place(gate, after.cluster)
+        yield Finding(
+            rules.TARGET_REMOVED,
+            message,
+            about,
+            path,
+            current=target.name,
+            file=file,
+            cluster=after.cluster.name,
+        )
+
+
+def _gone(cluster: Cluster, after: Survey) -> Iterator[Finding]:
+    """Yield that a cluster is gone: then Flux there has nothing to build, and removes nothing."""
+    gated = frozenset().union(*(gate.identities for gate in cluster.gates))
+    if not gated:
+        return
+    targets = [str(ObjectIdentity(*identity)) for identity in sorted(gated)]
+    message = (
+        f"the directory {cluster.root} of the cluster {cluster.name} is removed: if the cluster "
+        "still exists, Flux there finds nothing to build and removes nothing, and targets of "
+        f"{cluster.gates[0].policy} that are closed stay closed: {some(targets, _FEW)} "
+        f"({_PAGE})"
+    )
+    about, path, file = _place(cluster.gates[0], after.clusters[0])
+    yield Finding(rules.TARGET_REMOVED, message, about, path, file=file, cluster=cluster.name)
+
+
+def _left(target: ObjectIdentity, before: GatedCluster, after: GatedCluster) -> str:
+    """Say what a target applied that nothing else applies; empty where that is nothing."""
+    found = before.cluster.objects.get(target)
+    if found is None:
+        # It came from elsewhere before, or it was there by name only.
+        return ""
+    owner, item = found
+    if target.kind == "HelmRelease":
+        return _release_left(owner, item, before, after)
+    own = before.cluster.kustomizations.get(target.path)
+    if own is None or not own.leaves_nothing:
+        return ""
+    applied = applied_by(after)
+    place = before.cluster.destination(own)
+    left = [
+        str(each)
+        for each in own.objects
+        if (place, each.identity) not in applied and not says(each, LEFT)
+    ]
+    if left:
+        return some(left, _FEW)
+    # Of a path in another repository nothing is known.
+    return "" if own.complete else "what it applied"
+
+
+def _release_left(
+    owner: Kustomization, item: Object, before: GatedCluster, after: GatedCluster
+) -> str:
+    release = (before.cluster.destination(owner), *_release(item))
+    kept = {
+        (after.cluster.destination(each), *_release(other))
+        for each, other in after.applied()
+        if (other.group, other.kind) == (item.group, item.kind)
+    }
+    # A release of the same name is taken over, and not installed again.
+    if release in kept:
+        return ""
+    *_, namespace, name = release
+    return f"the Helm release {namespace}/{name}"
+
+
+def _release(item: Object) -> tuple[str, str, str]:
+    """Return the cluster, namespace and name under which Helm keeps a release (HelmRelease API)."""
+    target = item.text("spec", "targetNamespace")
+    name = item.text("spec", "releaseName") or "-".join(filter(None, (target, item.name)))
+    namespace = item.text("spec", "storageNamespace") or item.namespace
+    return item.text("spec", "kubeConfig", "secretRef", "name"), namespace, name
+
+
+def _is_deleted_closed(target: ObjectIdentity, before: GatedCluster, after: GatedCluster) -> bool:
+    """Whether removing it from Git deletes it in the cluster, and it may be closed then."""
+    kept = after.cluster.kustomizations
+    owner, item = before.cluster.objects[target]
+    while owner is not before.cluster.first and owner.key not in kept:
+        # What a target leaves is that target's finding, and what is never removed stays anyhow.
+        if says(item, LEFT) or before.suspends(owner) or not owner.leaves_nothing:
+            return False
+        owner, item = before.cluster.objects[owner.identity]
+    if says(item, LEFT) or not prunes(owner):
+        return False
+    deletes = kept.get(owner.key, after.cluster.first)
+    policies = before.gates(target)
+    # What waits for the same windows deletes it when both are open, if it is still opened then.
+    waits = policies <= before.holds(owner) and policies <= after.holds(deletes)
+    return not (waits and target in _opened(after))
+
+
+def _opened(after: GatedCluster) -> set[ObjectIdentity]:
+    """Return what the policies of a cluster open, because they gate it or have released it."""
+    found: set[ObjectIdentity] = set()
+    for gate in after.cluster.gates:
+        timetable = gate.timetable()
+        released = timetable.released if timetable else ()
+        found.update(map(ObjectIdentity.of_target, (*gate.targets, *released)))
+    return found
+
+
+def _when(gate: Gate, at: datetime) -> str:
+    """Say whether a policy is open, and when that changes; empty where it is always open."""
+    timetable = gate.timetable()
+    if timetable is None:
+        return "when that is, is not known here"
+    try:
+        return _state(timetable, at)
+    # Rendered files may hold anything.
+    except (*UNREADABLE, AttributeError):
+        return "when that is, is not known here"
+
+
+def _state(timetable: Timetable, at: datetime) -> str:
+    zone = timetable.zone
+    if at.tzinfo is None:
+        at = wallclock.utc(at, zone)
+    found = decide(timetable, at)
+    if found.until is None:
+        return "" if found.open else "it is closed for more than 400 days: open it with an override"
+    turn = f"{found.until.astimezone(zone):%a %Y-%m-%d %H:%M} {zone.key}"
+    length = _span(found.until - at)
+    if found.open:
+        return f"it is open now and closes {turn}, in {length}"
+    return f"it is closed now and opens {turn}, in {length}: wait, or open it with an override"
+
+
+def _span(length: timedelta) -> str:
+    days, minutes = divmod(length // _MINUTE, 24 * 60)
+    return f"{days} d {minutes // 60} h" if days else f"{minutes // 60} h {minutes % 60} m"
+
+
+def _place(gate: Gate, cluster: Cluster) -> tuple[Object | None, str, str]:
+    """Return where to report: at the policy if it is still there, else in the cluster's directory.
+
+    The removed file has no line any more.
+    """
+    for each in cluster.gates:
+        if each.policy == gate.policy:
+            return each.manifest, each.path, ""
+    files = (item.file for item in cluster.first.objects if item.file)
+    return None, "", next(files, cluster.root)

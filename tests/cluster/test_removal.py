@@ -1,0 +1,139 @@
+"""What is removed from Git while its policy is closed, and the ways to remove it whole."""
+
+import subprocess
+from collections.abc import Callable
+
+from environment import APPS, INTERVAL, Environment, Spec, eventually, far_window, throughout
+from lab import origins
+from lab.settings import ADMIN, BIN
+from test_sources import NAME, installed
+
+CLOSED: Spec = {"interval": "1m", "windows": {"later": far_window().spec}}
+OPEN: Spec = {**CLOSED, "state": "Open"}
+RELEASE: Spec = {"targets": [{"kind": "HelmRelease", "names": [NAME]}]}
+
+
+def gone(env: Environment, plural: str, name: str) -> Callable[[], bool]:
+    """Return what says whether an object is not there."""
+    return lambda: env.api.find(plural, env.name, name) is None
+
+
+def remove(env: Environment, file: str) -> None:
+    """Remove a file of `cluster/` from Git."""
+    env.leave_out(file)
+    (env.tree / "cluster" / file).unlink()
+    env.commit(f"Remove {file}")
+
+
+def listed(env: Environment, command: str) -> str:
+    """Run a command of a page or of a message as it stands, in a shell."""
+    done = subprocess.run(
+        ["bash", "-c", command],
+        env={"PATH": f"{BIN}:/usr/bin:/bin", "KUBECONFIG": str(ADMIN), "HOME": str(env.tree)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_what_is_removed_while_closed_stays(env: Environment) -> None:
+    """Flux removes nothing of it, `status` says so, and to bring it back first is a way out."""
+    env.begin()
+    env.policy(CLOSED)
+    env.eventually_closed()
+    application = (env.tree / "cluster/apps.yaml").read_text()
+    remove(env, "apps.yaml")
+    eventually("apps is gone", gone(env, "kustomizations", APPS))
+    throughout(2 * INTERVAL, "what it applied stays", lambda: env.version() == "1")
+    code, found, _ = env.ask("status")
+    [left] = found["leftovers"]
+    assert (code, left["complete"]) == (1, True)
+    assert (left["target"], left["objects"]) == (
+        f"Kustomization {env.name}/{APPS}",
+        [f"ConfigMap {env.name}/app"],
+    )
+    assert "configmap/app" in listed(env, left["command"])
+    # The way back: it takes over what it finds, and removes it when it is deleted open.
+    env.write("cluster/apps.yaml", application)
+    env.include("apps.yaml")
+    env.policy(OPEN)
+    eventually("apps is back", lambda: not gone(env, "kustomizations", APPS)())
+    eventually(
+        "apps has applied it", lambda: "lastAppliedRevision" in env.target().get("status", {})
+    )
+    remove(env, "apps.yaml")
+    eventually("what it applied is gone", gone(env, "configmaps", "app"))
+
+
+def test_what_is_removed_while_open_goes(env: Environment) -> None:
+    """The first way: while the policy is open, by a window or an override."""
+    env.begin()
+    env.policy(CLOSED)
+    env.eventually_closed()
+    override = {"state": "Open", "ends": "2099-01-01", "reason": "To remove apps"}
+    env.policy({**CLOSED, "overrides": {"removal": override}})
+    env.eventually_open()
+    remove(env, "apps.yaml")
+    eventually("what it applied is gone", gone(env, "configmaps", "app"))
+    assert gone(env, "kustomizations", APPS)()
+
+
+def test_what_is_emptied_first_leaves_nothing(env: Environment) -> None:
+    """The second way: empty it at any time, let a window pass, remove it at any time."""
+    env.begin()
+    env.policy(CLOSED)
+    env.eventually_closed()
+    (env.tree / "apps/app.yaml").unlink()
+    env.write("apps/kustomization.yaml", EMPTY)
+    env.commit("Empty apps")
+    throughout(INTERVAL, "what it applied stays", lambda: env.version() == "1")
+    env.policy(OPEN)
+    eventually("what it applied is gone", gone(env, "configmaps", "app"))
+    env.policy(CLOSED)
+    env.eventually_closed()
+    remove(env, "apps.yaml")
+    eventually("apps is gone", gone(env, "kustomizations", APPS))
+    assert env.ask("status")[1]["leftovers"] == []
+
+
+EMPTY = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: []\n"
+
+
+def test_a_release_that_is_removed_while_closed_stays(env: Environment) -> None:
+    """Its objects, Helm's record of it and its HelmChart; removed while open, all of it goes."""
+    installed(env)
+    env.policy({**CLOSED, **RELEASE})
+    eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
+    text = (env.tree / "cluster/release.yaml").read_text()
+    repository, _, release = text.partition("---\n")
+    env.write("cluster/release.yaml", repository)
+    env.commit("Remove the release")
+    eventually("the release is gone", gone(env, "helmreleases", NAME))
+    throughout(2 * INTERVAL, "it stays", lambda: env.version(origins.CHART) == "1.0.0")
+    [left] = env.ask("status")[1]["leftovers"]
+    chart = f"HelmChart {env.name}/{env.name}-{NAME}"
+    assert set(left["objects"]) == {f"ConfigMap {env.name}/{origins.CHART}", chart}
+    assert records(env) == [f"sh.helm.release.v1.{NAME}.v1"]
+    # The way back: the HelmRelease takes the release over.
+    env.write("cluster/release.yaml", f"{repository}---\n{release}")
+    env.policy({**OPEN, **RELEASE})
+    eventually("the release is back", lambda: applied(env))
+    env.write("cluster/release.yaml", repository)
+    env.commit("Remove the release")
+    eventually("it is uninstalled", gone(env, "configmaps", origins.CHART))
+    eventually("the HelmChart is gone", lambda: not env.api.items("helmcharts", env.name))
+    assert records(env) == []
+
+
+def applied(env: Environment) -> bool:
+    """Say whether the release was reconciled."""
+    found = env.api.find("helmreleases", env.name, NAME)
+    return bool(found and found.get("status", {}).get("history"))
+
+
+def records(env: Environment) -> list[str]:
+    """Return the Secrets in which Helm keeps its releases."""
+    found = (each["metadata"]["name"] for each in env.api.items("secrets", env.name))
+    return sorted(name for name in found if name.startswith("sh.helm."))
