@@ -4,6 +4,7 @@
 line that goes from the file is a promise that is broken, and wants the next major version.
 """
 
+import argparse
 import json
 import os
 import re
@@ -126,7 +127,8 @@ def _options() -> Iterator[str]:
     whole = arguments.parser(COMMANDS, ["--help", *COMMANDS])
     for name, parser in arguments.subparsers(whole).items():
         yield name
-        for action in parser._actions:
+        # What is refused with what to do instead is no promise.
+        for action in (each for each in parser._actions if each.help != argparse.SUPPRESS):
             yield from (f"{name} {option}" for option in action.option_strings)
             # Those of a number are its limits.
             choices = [choice for choice in action.choices or () if isinstance(choice, str)]

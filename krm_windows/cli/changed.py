@@ -14,13 +14,13 @@ from krm_windows import escape
 from krm_windows.cli import cluster_resources, inputs, output, rendered, report, times
 from krm_windows.cli.arguments import output_format, person
 from krm_windows.cli.inputs import UsageError
-from krm_windows.cli.rendered import Output, Renewal
 from krm_windows.edit.proposal import Proposal, View, propose
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plurals import counted
 from krm_windows.preview import changes, records
 from krm_windows.preview.calendar import Period
+from krm_windows.render.outputs import Output, Renewal
 from krm_windows.results import Result, fails
 from krm_windows.system import files, locks
 from krm_windows.system.commits import WorkingTree

@@ -92,7 +92,8 @@ def commands() -> list[Command]:
 def _arguments(parser: argparse.ArgumentParser) -> list[Argument]:
     found = []
     for action in parser._actions:  # noqa: SLF001 - argparse shows them in no other way
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - likewise
+        is_command = isinstance(action, argparse._SubParsersAction)  # noqa: SLF001 - likewise
+        if is_command or action.help == argparse.SUPPRESS:
             continue
         said = (action.help or "") % {**vars(action), "prog": parser.prog}
         value = _value(action)

@@ -3,83 +3,22 @@
 import argparse
 import os
 import posixpath
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from pathlib import Path
 
 from krm_windows.cli import fleet, render
 from krm_windows.cli.arguments import check_cluster
-from krm_windows.emit.header import is_header, is_rendered, policies_of
+from krm_windows.emit.header import is_header
 from krm_windows.krm import EditError, InputError, KubeObject
-from krm_windows.render import KUSTOMIZATION, command
+from krm_windows.render import KUSTOMIZATION, outputs
 from krm_windows.render.command import RenderCommand
+from krm_windows.render.outputs import Edits, Output, Renewal
 from krm_windows.results import Result, fails
 from krm_windows.system import tops
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.files import first_line
-
-Edits = Mapping[str, bytes | None]
-"""Contents of files by their paths from the top of a repository, None of those that are to go."""
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """What one call of `render` wrote.
-
-    `kustomizations` are those that name the `command`, from the top of the repository as all paths
-    here are. It is None where they name none that can be run again, as those of an earlier version:
-    then only the `policies` are known by name (`namespace/name`).
-    """
-
-    command: RenderCommand | None
-    kustomizations: tuple[str, ...]
-    policies: frozenset[str]
-
-    @property
-    def directory(self) -> str:
-        """The directory that was rendered; without a command, one of those that were."""
-        if self.command is None:
-            return posixpath.dirname(self.kustomizations[0]) or "."
-        return self.command.output_dir
-
-    @property
-    def sources(self) -> str:
-        """What it was rendered from, for a person."""
-        if self.command is None:
-            return ", ".join(sorted(self.policies))
-        return ", ".join(self.command.policies) or str(self.command.arguments.clusters)
-
-
-@dataclass(frozen=True, slots=True)
-class Renewal:
-    """What to render an output again comes to.
-
-    `edits` are the files that differ from what is there; `problem` says why it cannot be rendered,
-    where that is no finding among the `results`.
-    """
-
-    output: Output
-    results: tuple[Result, ...] = ()
-    edits: Edits = field(default_factory=dict)
-    problem: str = ""
-
-    @property
-    def is_known(self) -> bool:
-        """Whether it could be rendered, so that the edits are all there are."""
-        return not self.problem and not fails(self.results)
-
-    @property
-    def why(self) -> str:
-        """Why it could not be rendered."""
-        wrong = [str(result) for result in self.results if fails([result])]
-        return self.problem or "; ".join(wrong)
-
-    @property
-    def is_fresh(self) -> bool:
-        """Whether what is there is what the policy yields."""
-        return self.is_known and not self.edits
 
 
 def top_of(file: Path) -> Path:
@@ -95,34 +34,13 @@ def top_of(file: Path) -> Path:
 
 def find(tree: Checkout) -> list[Output]:
     """Return all that was rendered into a repository."""
-    found: dict[RenderCommand | frozenset[str], list[str]] = {}
-    policies: dict[RenderCommand | frozenset[str], set[str]] = {}
-    for path in tree.manifests():
-        # Behind a link, paths that are relative to the directory would lead elsewhere.
-        if posixpath.basename(path) != KUSTOMIZATION or tree.real(path) != path:
-            continue
-        content = tree.read(path) or b""
-        if not is_rendered(content):
-            continue
-        names = policies_of(content)
-        key = command.read(content, posixpath.dirname(path)) or names
-        found.setdefault(key, []).append(path)
-        policies.setdefault(key, set()).update(names)
-    return [
-        Output(key if isinstance(key, RenderCommand) else None, tuple(paths), frozenset(names))
-        for (key, paths), names in zip(found.items(), policies.values(), strict=True)
-    ]
-
-
-def outputs(tree: Checkout, file: str, policy: str) -> list[Output]:
-    """Return what was rendered from the policy (`namespace/name`) of a file, from the top.
-
-    Among what says by no command what it was rendered from, that is what names the policy, unless
-    something else says that it was rendered from this file.
-    """
-    every = find(tree)
-    sure = [each for each in every if each.command and each.command.reads_policy(file)]
-    return sure or [each for each in every if not each.command and policy in each.policies]
+    # Behind a link, paths that are relative to the directory would lead elsewhere.
+    listed = (
+        path
+        for path in tree.manifests()
+        if posixpath.basename(path) == KUSTOMIZATION and tree.real(path) == path
+    )
+    return outputs.collect((path, tree.read(path) or b"") for path in listed)
 
 
 def of_file(file: Path, config: KubeObject) -> tuple[Path, list[Output]]:
@@ -132,7 +50,8 @@ def of_file(file: Path, config: KubeObject) -> tuple[Path, list[Output]]:
     """
     top = top_of(file)
     path = os.path.relpath(os.path.realpath(file), top)
-    return top, outputs(Checkout.at(top), path, f"{config.namespace}/{config.name}")
+    every = find(Checkout.at(top))
+    return top, outputs.of_policy(every, path, f"{config.namespace}/{config.name}")
 
 
 def of_policy(file: Path, config: KubeObject) -> tuple[Path, list[Renewal]]:

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from krm_windows.cli import builds, inputs, output, times
+from krm_windows.cli import builds, inputs, output, rendered, times
 from krm_windows.cli.arguments import person
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
@@ -20,7 +20,7 @@ from krm_windows.system.reading import SUFFIXES
 if TYPE_CHECKING:
     from krm_windows.service.access import Scope, Ways
     from krm_windows.service.proposals import PullRequests
-    from krm_windows.service.settings import Clusters, Rendering, Settings
+    from krm_windows.service.settings import Clusters, Settings
 
 _PORT = 8080
 _MOST_PORT = 65535
@@ -64,28 +64,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="changes per minute and caller, 0 for no limit (default: %(default)s)",
     )
-    _rendering(parser)
+    for name in ("--render", "--render-resources"):
+        parser.add_argument(name, type=_no_place, help=argparse.SUPPRESS)
     _waiting(parser)
     _remote(parser)
     _address(parser)
     _access(parser)
-
-
-def _rendering(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("rendered windows")
-    group.add_argument(
-        "--render",
-        metavar="PATH",
-        help="the directory below DIR in which the rendered windows of a policy are; they are "
-        "rendered again in the commit that changes the policy. Placeholders: {directory} (of "
-        "the policy's file), {namespace}, {name}, {cluster}",
-    )
-    group.add_argument(
-        "--render-resources",
-        metavar="PATH",
-        help="the directory of the resources for rendering (`render --resources`), with the "
-        "same placeholders",
-    )
 
 
 def _waiting(parser: argparse.ArgumentParser) -> None:
@@ -391,7 +375,7 @@ def _settings(arguments: argparse.Namespace, ways: "Ways") -> "Settings":
         committer=arguments.committer or SERVICE,
         created=arguments.new_file,
         remote=arguments.push,
-        rendering=_rendered(arguments),
+        renew=rendered.renew,
         clusters=_clusters(arguments),
         pull_requests=_pull_requests(arguments),
         public_url=arguments.public_url,
@@ -448,22 +432,6 @@ def _source(text: str) -> str:
     return text
 
 
-def _rendered(arguments: argparse.Namespace) -> "Rendering | None":
-    from krm_windows.service.settings import Rendering  # noqa: PLC0415 - the extra `server`
-
-    if arguments.render is None:
-        if arguments.render_resources is not None:
-            raise UsageError("--render-resources needs --render")
-        return None
-    known = {"directory": ".", "namespace": "n", "name": "n", "cluster": "c"}
-    for template in (arguments.render, arguments.render_resources or ""):
-        try:
-            template.format(**known)
-        except (LookupError, ValueError) as error:
-            raise InputError(f"{template!r} cannot be filled in: {error}") from None
-    return Rendering(arguments.render, arguments.render_resources)
-
-
 def _pull_requests(arguments: argparse.Namespace) -> "PullRequests | None":
     from krm_windows.service import proposals  # noqa: PLC0415 - the extra `server`
     from krm_windows.system import bounded, programs  # noqa: PLC0415 - likewise
@@ -481,6 +449,13 @@ def _pull_requests(arguments: argparse.Namespace) -> "PullRequests | None":
             raise InputError(f"{arguments.propose_command}: no such program")
         return proposals.Command(program)
     return None
+
+
+def _no_place(_: str) -> str:
+    raise argparse.ArgumentTypeError(
+        "there is no such option: what was rendered of a policy says how, and is rendered again "
+        "with every change; remove the option"
+    )
 
 
 def _host(text: str) -> str:

@@ -145,7 +145,11 @@ class FleetOutput:
         before = stamp.without(older, place)
         after = stamp.without(files, place)
         diffs = list(branch.stale(before, after))
-        edits = {p: files.get(p) for p in {**before, **after} if before.get(p) != after.get(p)}
+        edits: dict[str, bytes | None] = {}
+        # A stamp alone is no difference; with others it is written anew, as it is of all files.
+        if diffs:
+            edits = {path: files.get(path) for path in {**older, **files}}
+            edits = {path: new for path, new in edits.items() if older.get(path) != new}
         return ClusterOutcome(name, tuple(results), Changes(len(diffs)), "".join(diffs), edits)
 
     def _refuse_doubled(self, name: str) -> None:

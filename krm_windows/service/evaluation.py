@@ -335,7 +335,7 @@ def _wrong(version: Version, stored: Stored) -> Problem:
         # An answer without them would call open what is about to close.
         detail += (
             "; `closesEarly: auto` needs the resources of its targets, which the service reads "
-            "only with `serve --render-resources`"
+            "where the policy was rendered with `render --resources`"
         )
     return Problem(HTTPStatus.CONFLICT, detail, findings(errors, stored.config, stored.file))
 

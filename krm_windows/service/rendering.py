@@ -1,49 +1,42 @@
 """What was rendered of a policy follows it, in the same commit.
 
 Flux runs no function, so a cluster has what `krm-windows render` wrote into the repository. A
-change of the policy alone would be in force nowhere.
+change of the policy alone would be in force nowhere. What a directory was rendered from is said in
+it; it is rendered again in a temporary directory with the files of the commit.
 """
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
+from pathlib import Path
 from typing import NamedTuple
 
-from krm_windows import emit, render
-from krm_windows.checks import policy_changes, readonly, zone_release
-from krm_windows.emit import timetables
-from krm_windows.function import window_policy
-from krm_windows.inventory import about
 from krm_windows.krm import InputError, KubeObject, documents
-from krm_windows.policy import load
-from krm_windows.results import Result, fails
-from krm_windows.service.policies import NO_NAMESPACE, Stored
+from krm_windows.render import KUSTOMIZATION, outputs
+from krm_windows.render.command import CLUSTER
+from krm_windows.render.outputs import Output, Renewal
+from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem, findings
-from krm_windows.service.settings import Rendering
+from krm_windows.service.recent import Recent
+from krm_windows.system import temporary
+from krm_windows.system.directories import Directory
 from krm_windows.system.git_branch import Branch, Edit, File
 from krm_windows.system.reading import SUFFIXES
 
+Renew = Callable[[Path, Output], Renewal]
+"""Renders again what is below a directory, without writing (`cli.rendered.renew`)."""
 # A cluster's resources, which are read at each change: more than any repository of manifests has.
 _MOST = 64 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Rendered:
-    """What was rendered of a policy into a directory of a commit; `contents` are by path."""
-
-    place: str
-    resources: str | None
-    contents: Mapping[str, bytes]
-
-    @property
-    def cluster(self) -> str | None:
-        """The cluster that it was rendered for, as the timetable in it says."""
-        for content in self.contents.values():
-            found = timetables.read(KubeObject.parse(content))
-            if found is not None:
-                return found.cluster
-        return None
+# Manifests of a commit that are rendered from, and other files that a kustomization may name.
+_MOST_OF_ALL = 256 << 20
+_SMALL = 64 << 10
+# A kustomization with the patches of some dozen policies, and how many are read at a time.
+_LARGEST = 1 << 20
+_AT_ONCE = 64
+# Commits whose outputs are kept.
+_MOST_COMMITS = 8
+# By a file here the top of a repository is known (`system.tops`).
+_GIT = ".git/HEAD"
 
 
 class ResourcePlace(NamedTuple):
@@ -57,105 +50,105 @@ class ResourcePlace(NamedTuple):
     place: str
 
 
-@dataclass(frozen=True, slots=True)
 class Renderer:
-    """Renders again what was rendered before, and nothing else."""
+    """Renders again what says that it was rendered from a policy, and nothing else."""
 
-    branch: Branch
-    below: str
-    rendering: Rendering
+    def __init__(self, branch: Branch, renew: Renew) -> None:
+        """Render what is on a branch."""
+        self._branch = branch
+        self._renew = renew
+        # Of each content, which never changes.
+        self._lines: dict[str, bytes] = {}
+        self._outputs: Recent[list[Output]] = Recent(_MOST_COMMITS)
 
-    def edits(self, commit: str, stored: Stored, new: KubeObject) -> list[Edit]:
-        """Return the files that differ once a policy is `new`; raises Problem where it cannot be.
+    def edits(self, commit: str, new: KubeObject, edit: Edit) -> list[Edit]:
+        """Return the files that differ once an edit has made a policy `new`.
 
-        A policy that was never rendered has none: to render it first, and to list what comes of it,
-        is for a person.
+        Raises Problem where it cannot be rendered: a change would be committed, and not be in
+        force. A policy that was never rendered has no files: to render it first, and to list what
+        comes of it, is for a person.
         """
-        found: list[Edit] = []
-        for before in self.rendered(commit, stored):
-            found += _differing(before, self._anew(commit, stored, new, before))
+        found = outputs.of_policy(self.outputs(commit), edit.path, f"{new.namespace}/{new.name}")
+        if not found:
+            return []
+        made: dict[str, bytes | None] = {}
+        with temporary.directory("krm-windows-render-") as top:
+            self._materialise(top, commit, edit)
+            for each in found:
+                renewal = self._renew(top, each)
+                if not renewal.is_known:
+                    raise _refused(renewal, new, edit.path)
+                made.update(renewal.edits)
+        return [Edit(path, content) for path, content in made.items()]
+
+    def rendered(self, commit: str, stored: Stored) -> list[Output]:
+        """Return what was rendered from a policy."""
+        return outputs.of_policy(self.outputs(commit), stored.file, _name(stored))
+
+    def outputs(self, commit: str) -> list[Output]:
+        """Return all that was rendered into a commit, which is read once."""
+        found = self._outputs.get(commit)
+        if found is None:
+            listed = [
+                each
+                for each in self._branch.files(commit, "")
+                if posixpath.basename(each.path) == KUSTOMIZATION and each.size <= _LARGEST
+            ]
+            self._read_beginnings(listed)
+            lines = ((each.path, self._lines[each.blob]) for each in listed)
+            found = outputs.collect(lines)
+            self._outputs.put(commit, found)
         return found
 
-    def rendered(self, commit: str, stored: Stored) -> Iterator[Rendered]:
-        """Yield what was rendered of a policy, one directory after the other."""
-        # What `render` writes begins with the name of its policy: other files are not ours.
-        policy = f"{stored.namespace}/{stored.name}"
-        for place, resources in self._places(stored):
-            contents = {
-                path: content
-                for path, content in self._contents(self._files(commit, place))
-                if posixpath.dirname(path) == place and render.is_rendered_from(policy, content)
-            }
-            if contents:
-                yield Rendered(place, resources, contents)
+    def knows(self, commit: str) -> bool:
+        """Whether a commit was read already."""
+        return self._outputs.get(commit) is not None
 
     def resources(self, commit: str, stored: Stored) -> list[KubeObject]:
         """Return the resources that a policy's targets are among.
 
         None where each cluster has its own: an audit is of all of them at once.
         """
-        if self.rendering.resources is None or "{cluster}" in self.rendering.resources:
-            return []
-        for place, resources in self._places(stored):
-            return self._items(commit, stored, Rendered(place, resources, {}))
-        return []
+        where = self.resource_place(commit, stored, None)
+        return [] if where is None else self.items(self.files(commit, where))
 
-    def resource_place(self, stored: Stored, cluster: str | None) -> ResourcePlace | None:
+    def resource_place(
+        self, commit: str, stored: Stored, cluster: str | None
+    ) -> ResourcePlace | None:
         """Return where the resources of a policy's targets are on a cluster; None where nowhere.
 
-        Raises Problem for a place outside of what is served.
+        That is what it was rendered with: for this cluster, or else for none in particular.
         """
-        rendering = self.rendering
-        if rendering.resources is None:
-            return None
-        # For no cluster in particular there is no directory of one.
-        if cluster is None and "{cluster}" in rendering.resources:
-            return None
-        place = self._path(rendering.directory, stored, cluster or "")
-        resources = self._path(rendering.resources, stored, cluster or "")
-        return ResourcePlace(resources, stored.file, place)
-
-    def _places(self, stored: Stored) -> Iterator[tuple[str, str | None]]:
-        """Yield each directory that may have it, with that of the resources."""
-        # Without a cluster in the path all clusters share one directory.
-        clusters: Iterable[str] = ("",)
-        if "{cluster}" in self.rendering.directory:
-            clusters = load.read(stored.config.as_read().node).patches
-        for cluster in clusters:
-            place = self._path(self.rendering.directory, stored, cluster)
-            resources = None
-            if self.rendering.resources is not None:
-                resources = self._path(self.rendering.resources, stored, cluster)
-            yield place, resources
-
-    def _path(self, template: str, stored: Stored, cluster: str) -> str:
-        """Return a directory from the top; raises Problem for one outside of what is served."""
-        directory = posixpath.relpath(posixpath.dirname(stored.file) or ".", self.below or ".")
-        filled = template.format(
-            directory=directory,
-            namespace=stored.namespace or NO_NAMESPACE,
-            name=stored.name,
-            cluster=cluster,
-        )
-        # A name is text of a file, and may be `../..`.
-        path = posixpath.normpath(posixpath.join(self.below, filled))
-        if path.startswith(("..", "/")):
-            raise Problem(HTTPStatus.CONFLICT, f"{filled} is outside the repository")
-        return path
+        found = None
+        for each in self.rendered(commit, stored):
+            if each.command is None or each.command.arguments.resources is None:
+                continue
+            arguments = each.command.arguments
+            own = CLUSTER in arguments.resources
+            if (own and cluster is None) or arguments.cluster not in (None, cluster):
+                continue
+            directory = arguments.resources.replace(CLUSTER, cluster or "")
+            found = ResourcePlace(directory, stored.file, each.directory)
+            if own or arguments.cluster is not None:
+                break
+        return found
 
     def files(self, commit: str, where: ResourcePlace) -> list[File]:
         """Return the files that hold the resources of a policy's targets."""
+        below = "" if where.directory == "." else where.directory
         # Neither the policy as it was nor what was rendered of it: both are about to change.
         return [
             file
-            for file in self._files(commit, where.directory)
-            if file.path != where.file and not file.path.startswith(f"{where.place}/")
+            for file in self._branch.files(commit, below)
+            if file.path.endswith(SUFFIXES)
+            and file.path != where.file
+            and not file.path.startswith(f"{where.place}/")
         ]
 
     def items(self, files: Sequence[File]) -> list[KubeObject]:
         """Read files of manifests; raises Problem where they are too large, else InputError."""
         items: list[KubeObject] = []
-        for path, content in self._contents(files):
+        for path, content in self._contents(files, _MOST):
             try:
                 # What has no kind is no resource, such as values of a chart; and what cannot be
                 # read says so here, where its file is known.
@@ -164,79 +157,59 @@ class Renderer:
                 raise error.in_file(path) from error
         return items
 
-    def _files(self, commit: str, directory: str) -> list[File]:
-        below = directory
-        if below == ".":
-            below = ""
-        return [each for each in self.branch.files(commit, below) if _is_yaml(each)]
+    def _read_beginnings(self, files: Sequence[File]) -> None:
+        """Read the first two lines of kustomizations: one may have the patches of a fleet."""
+        new = {each.blob: each for each in files if each.blob not in self._lines}
+        waiting = list(new.values())
+        while waiting:
+            # As many at a time as may be read: the largest are far smaller than that.
+            some, waiting = waiting[:_AT_ONCE], waiting[_AT_ONCE:]
+            for blob, content in self._branch.contents([f.blob for f in some], _MOST).items():
+                self._lines[blob] = b"\n".join(content.split(b"\n", 2)[:2])
 
-    def _contents(self, files: Sequence[File]) -> list[tuple[str, bytes]]:
+    def _materialise(self, top: Path, commit: str, edit: Edit) -> None:
+        """Write the manifests of a commit, and what a build may read beside them, with an edit.
+
+        Links are left out: they may lead anywhere.
+        """
+        every = self._branch.files(commit, "")
+        wanted = [each for each in every if _is_manifest(each) or each.size <= _SMALL]
+        if sum(each.size for each in wanted) > _MOST_OF_ALL:
+            wanted = list(filter(_is_manifest, every))
+        with Directory.at(top) as root:
+            root.put(_GIT, b"", lasting=False)
+            for path, content in self._contents(wanted, _MOST_OF_ALL):
+                root.put(path, content, lasting=False)
+            root.put(edit.path, edit.content or b"", lasting=False)
+
+    def _contents(self, files: Sequence[File], most: int) -> list[tuple[str, bytes]]:
         size = sum(each.size for each in files)
-        if size > _MOST:
-            where = posixpath.commonpath([each.path for each in files])
+        if size > most:
+            where = posixpath.commonpath([each.path for each in files]) or "the repository"
             raise Problem(HTTPStatus.CONFLICT, f"the files in {where} have {size} bytes")
         # The same content in two files is one object, and read once.
-        blobs = self.branch.contents(list({each.blob: None for each in files}), size)
+        blobs = self._branch.contents(list({each.blob: None for each in files}), size)
         return [(each.path, blobs[each.blob]) for each in files]
 
-    def _anew(
-        self,
-        commit: str,
-        stored: Stored,
-        new: KubeObject,
-        before: Rendered,
-    ) -> dict[str, bytes]:
-        """Return what is rendered of the policy as it is to be, by path."""
-        # What is applied now: zone data and targets are compared with it.
-        older = [KubeObject.parse(content) for content in before.contents.values()]
-        try:
-            compiled = window_policy.compile_onto(
-                KubeObject.parse(new.span), self._items(commit, stored, before), before.cluster
-            )
-            results = readonly.check(compiled.results, compiled.adopted)
-        except InputError as error:
-            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
-        if compiled.application is None:
-            raise _refused(before, results, new, stored)
-        plan = compiled.application.plan
-        # Where a newer release of the zone data moves nothing, the older one stays.
-        plan = zone_release.kept(plan, zone_release.recorded(older, plan))
-        # A target that is dropped while it is shut would stay suspended.
-        forgotten = policy_changes.forgotten(before.contents.values(), [plan.timetable])
-        results = [*results, *about(new, forgotten)]
-        if fails(results):
-            raise _refused(before, results, new, stored)
-        files = render.files(plan.policy, emit.objects(plan))
-        return {f"{before.place}/{name}": content for name, content in files.items()}
 
-    def _items(self, commit: str, stored: Stored, before: Rendered) -> list[KubeObject]:
-        """Return the resources that targets are looked for among, without what was rendered."""
-        if before.resources is None:
-            return []
-        where = ResourcePlace(before.resources, stored.file, before.place)
-        return self.items(self.files(commit, where))
+def _is_manifest(file: File) -> bool:
+    return file.path.endswith((*SUFFIXES, ".json"))
 
 
-def _is_yaml(file: File) -> bool:
-    return file.path.endswith(SUFFIXES)
+def _name(stored: Stored) -> str:
+    return f"{stored.namespace}/{stored.name}"
 
 
-def _differing(before: Rendered, files: dict[str, bytes]) -> Iterator[Edit]:
-    for path, content in files.items():
-        if before.contents.get(path) != content:
-            yield Edit(path, content)
-    for path in before.contents.keys() - files.keys():
-        yield Edit(path, None)
-
-
-def _refused(
-    before: Rendered,
-    results: Iterable[Result],
-    new: KubeObject,
-    stored: Stored,
-) -> Problem:
-    return Problem(
-        HTTPStatus.UNPROCESSABLE_ENTITY,
-        f"the windows in {before.place} cannot be rendered: nothing was written",
-        findings(list(results), new, stored.file),
-    )
+def _refused(renewal: Renewal, new: KubeObject, file: str) -> Problem:
+    where = renewal.output.directory
+    if renewal.output.command is None:
+        return Problem(
+            HTTPStatus.CONFLICT,
+            f"nothing in {where} says how the windows of this policy were rendered, so they would "
+            "not follow the change: nothing was written; render and commit them once with this "
+            "version of `krm-windows render`",
+        )
+    detail = f"the windows in {where} cannot be rendered: nothing was written"
+    if renewal.problem:
+        detail += f" ({renewal.problem}); the command is `{renewal.output.command}`"
+    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, findings(renewal.results, new, file))

@@ -47,17 +47,20 @@ class Resources:
         """Return the files with the resources of a policy; None if this commit was not read yet."""
         if not stored.may_close_by_targets:
             return NO_FILES
-        where = self._renderer.resource_place(stored, cluster)
+        tip = self._tip()
+        if not self._renderer.knows(tip):
+            return None
+        where = self._renderer.resource_place(tip, stored, cluster)
         if where is None:
             return NO_FILES
-        return self._files.get((self._tip(), where))
+        return self._files.get((tip, where))
 
     def files(self, stored: Stored, cluster: str | None) -> ResourceFiles:
         """Return the files with the resources of a policy on a cluster."""
         found = self.known(stored, cluster)
         if found is not None:
             return found
-        where = self._renderer.resource_place(stored, cluster)
+        where = self._renderer.resource_place(self._tip(), stored, cluster)
         if where is None:
             return NO_FILES
         return self._listed(where)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from krm_windows.service.proposals import PullRequests
+from krm_windows.service.rendering import Renew
 from krm_windows.system.git_branch import Person
 
 SERVICE = Person("krm-windows", "krm-windows@localhost")
@@ -25,19 +26,6 @@ class Limits:
     # Of each caller, over a minute: reading, and what costs an audit or a commit.
     reads_a_minute: int = 60_000
     writes_a_minute: int = 600
-
-
-@dataclass(frozen=True, slots=True)
-class Rendering:
-    """Where windows are rendered, for Flux, which runs no function.
-
-    `directory` is below the one that is served, with `{directory}` (of the policy's file),
-    `{namespace}`, `{name}` and `{cluster}`; so do the `resources` that targets are looked for
-    among, None for none.
-    """
-
-    directory: str
-    resources: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +54,8 @@ class Settings:
     committer: Person = SERVICE
     created: str = "{namespace}-{name}.yaml"
     remote: str | None = None
-    # What was rendered of a policy is rendered again with every change; None: it is left alone.
-    rendering: Rendering | None = None
+    # Renders again what was rendered of a policy, with every change; None: it is left alone.
+    renew: Renew | None = None
     # Where the clusters are, for what waits for them; None: nobody looks for it.
     clusters: Clusters | None = None
     # Changes are proposed at the remote, and not made.

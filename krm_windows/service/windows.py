@@ -69,8 +69,8 @@ class Windows:
         # Renders again what was rendered; None where nothing is.
         self.renderer: Renderer | None = None
         resources: Resources | None = None
-        if settings.rendering is not None:
-            self.renderer = Renderer(self.branch, self.below, settings.rendering)
+        if settings.renew is not None:
+            self.renderer = Renderer(self.branch, settings.renew)
             resources = Resources(self.renderer, lambda: self._snapshot.commit)
         self.evaluator = Evaluator(resources)
         self.waiting = Waiting(settings, self.branch)

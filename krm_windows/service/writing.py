@@ -189,9 +189,8 @@ class Writer:
             if not proposal.changes_text:
                 return Outcome(place, stored.file, proposal, None, stored)
             # With the mode that it had: an executable file stays one.
-            edits = [Edit(stored.file, proposal.content, stored.mode)]
-            if self._renderer is not None:
-                edits += self._renderer.edits(snapshot.commit, stored, proposal.new)
+            edit = Edit(stored.file, proposal.content, stored.mode)
+            edits = self._with_rendered(snapshot, edit, proposal.new)
             outcome = Outcome(place, stored.file, proposal, None, stored, order.override)
             outcome = self._commit_or_propose(outcome, edits, order, snapshot.commit)
             self._remember(order, outcome)
@@ -208,7 +207,14 @@ class Writer:
             self._refuse(proposal, order, file)
             edit = Edit(file, proposal.content)
             outcome = Outcome(place, file, proposal, None, None)
-            return self._commit_or_propose(outcome, [edit], order, snapshot.commit)
+            edits = self._with_rendered(snapshot, edit, new)
+            return self._commit_or_propose(outcome, edits, order, snapshot.commit)
+
+    def _with_rendered(self, snapshot: Snapshot, edit: Edit, new: KubeObject) -> list[Edit]:
+        """Return an edit of a policy's file, with those of what is rendered from it."""
+        if self._renderer is None:
+            return [edit]
+        return [edit, *self._renderer.edits(snapshot.commit, new, edit)]
 
     def remove(self, place: Place, order: Order) -> Outcome:
         """Take a policy out of its file, and the file away where nothing else is in it."""
@@ -252,7 +258,7 @@ class Writer:
         for rendered in self._renderer.rendered(self._windows.snapshot.commit, stored):
             raise Problem(
                 HTTPStatus.CONFLICT,
-                f"the windows of {stored.title} are rendered in {rendered.place}: first make "
+                f"the windows of {stored.title} are rendered in {rendered.directory}: first make "
                 "sure that nothing stays suspended (docs/how-to/removing-a-policy.md)",
             )
 

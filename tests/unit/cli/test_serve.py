@@ -15,10 +15,9 @@ from pathlib import Path
 import pytest
 from certificates import self_signed
 
-from krm_windows.cli import main
+from krm_windows.cli import main, rendered
 from krm_windows.service import access, application, server
 from krm_windows.service.proposals import Command, Forge
-from krm_windows.service.settings import Rendering
 from krm_windows.service.windows import Windows
 from krm_windows.system.git_branch import Person
 
@@ -138,8 +137,7 @@ FOUND_LATER = (
         (["--port", "99999"], "from 1 to 65535"),
         (["--tokens", "none"], "none"),
         (["--committer", "nobody"], "NAME <EMAIL>"),
-        (["--render-resources", "a"], "needs --render"),
-        (["--render", "{place}/windows"], "cannot be filled in"),
+        (["--render", "{directory}/windows"], "says how, and is rendered again"),
         (["--push", "o", "--propose-command", "no-such-program"], "no such program"),
         (
             ["--push", "o", "--propose-command", "sh", "--propose", "https://f"],
@@ -279,12 +277,11 @@ def test_where_changes_go(
     add = ("remote", "add", "origin", "https://forge.example.com/a/b")
     subprocess.run([str(tool("git")), "-C", str(repository), *add], check=True)
     options = ("--push", "origin", "--committer", "Bot <bot@example.com>", "--fetch-every", "5")
-    rendered = ("--render", "{directory}/windows", "--render-resources", "{directory}")
     command = ("--propose-command", "sh", "--public-url", "https://windows.example.com")
-    settings = start(*options, *rendered, *command).windows.settings
+    settings = start(*options, *command).windows.settings
     assert (settings.remote, settings.fetch_seconds) == ("origin", 5)
     assert settings.committer == Person("Bot", "bot@example.com")
-    assert settings.rendering == Rendering("{directory}/windows", "{directory}")
+    assert settings.renew is rendered.renew
     assert isinstance(settings.pull_requests, Command)
     assert Path(settings.pull_requests.program).is_absolute()
     token = tmp_path / "token"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from krm_windows.service.settings import Rendering
+from krm_windows.cli import rendered
 
 POLICY_PATH = "/policies/flux-system/week"
 MERGE = "application/merge-patch+json"
@@ -18,6 +18,12 @@ apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: apps, namespace: flux-system}
 spec: {interval: 10m, path: ./apps, prune: true, sourceRef: {kind: GitRepository, name: fleet}}
+"""
+PATCH = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: WindowPolicy
+metadata: {name: week, namespace: flux-system}
+spec: {timeZone: Asia/Tokyo}
 """
 Serve = Any
 Git = Any
@@ -45,7 +51,7 @@ def changed(git: Git) -> list[str]:
 def test_it_is_what_the_command_renders(serve: Serve, git: Git, render: Any) -> None:  # noqa: ANN401
     """One commit has both, the tree is clean, and `render` finds nothing to write after it."""
     render("clusters/windows", "--resources", "clusters")
-    client = serve(rendering=Rendering("{directory}/windows", "{directory}"))
+    client = serve(renew=rendered.renew)
     done = client.ask("PATCH", POLICY_PATH, FRIDAY, if_match="*", content_type=MERGE)
     assert done.status == 200
     paths = changed(git)
@@ -61,7 +67,7 @@ def test_so_it_is_for_each_cluster(serve: Serve, git: Git, render: Any) -> None:
     """What one cluster's patch changes is rendered for that cluster alone."""
     for cluster in ("north", "south"):
         render(f"rendered/{cluster}", "--cluster", cluster)
-    client = serve(rendering=Rendering("rendered/{cluster}"))
+    client = serve(renew=rendered.renew)
     later = {"windows": {"week": {"closes": "Fri 12:00"}}}
     target = f"{POLICY_PATH}?cluster=south"
     assert client.ask("PATCH", target, later, if_match="*", content_type=MERGE).status == 200
@@ -72,24 +78,118 @@ def test_so_it_is_for_each_cluster(serve: Serve, git: Git, render: Any) -> None:
 def test_an_override_is_rendered_too(serve: Serve, git: Git, render: Any) -> None:  # noqa: ANN401
     """It is in the timetable that the gate reads."""
     render("clusters/windows")
-    client = serve(rendering=Rendering("clusters/windows"))
+    client = serve(renew=rendered.renew)
     assert client.ask("POST", f"{POLICY_PATH}/overrides", OPEN).status == 201
     assert "clusters/windows/configmap_week-gate.yaml" in changed(git)
 
 
-def test_what_was_never_rendered_is_left_alone(serve: Serve, git: Git, render: Any) -> None:  # noqa: ANN401
-    """A directory that is not there, or that has the files of somebody else, gets none."""
-    render("elsewhere")
-    client = serve(rendering=Rendering("{directory}/windows"))
+LAYOUTS = {
+    "one-directory": ("clusters/windows", "--resources", "clusters"),
+    "overlays": ("fleet", "--all-clusters"),
+    "flat": ("fleet", "--all-clusters", "--layout", "flat"),
+    "delivered": ("fleet", "--all-clusters", "--flux-kustomizations", "template.yaml"),
+    "patched": ("fleet", "--clusters", "patches"),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_in_every_layout(
+    serve: Serve,
+    git: Git,
+    render: Any,  # noqa: ANN401
+    repository: Path,
+    layout: tuple[str, ...],
+) -> None:
+    """What was rendered says how; `render --check` finds nothing after a change."""
+    (repository / "patches").mkdir()
+    (repository / "patches/north.yaml").write_text(PATCH)
+    (repository / "template.yaml").write_text(APPS.replace("name: apps", "name: windows", 1))
+    render(*layout)
+    client = serve(renew=rendered.renew)
+    one = "?file=clusters/week.yaml"
+    target = f"{POLICY_PATH}{one}"
+    done = client.ask("PATCH", target, FRIDAY, if_match="*", content_type=MERGE)
+    assert done.status == 200, done.body
+    assert any(path.startswith(layout[0]) for path in changed(git))
+    assert client.ask("POST", f"{POLICY_PATH}/overrides{one}", OPEN).status == 201
+    assert git("status", "--porcelain") == ""
+    render(*layout, "--check")
+
+
+def test_what_was_never_rendered_is_left_alone(serve: Serve, git: Git) -> None:
+    """To render it first is for a person."""
+    client = serve(renew=rendered.renew)
     assert client.ask("PATCH", POLICY_PATH, FRIDAY, if_match="*", content_type=MERGE).status == 200
     assert changed(git) == ["clusters/week.yaml"]
+
+
+def test_what_does_not_say_how_it_was_rendered_would_not_follow(
+    serve: Serve,
+    git: Git,
+    render: Any,  # noqa: ANN401
+    repository: Path,
+) -> None:
+    """So nothing is written: whoever asked would take the window to be open."""
+    render("clusters/windows")
+    file = repository / "clusters/windows/kustomization.yaml"
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:1]))
+    git("commit", "--quiet", "--all", "--message=as an earlier version")
+    answer = serve(renew=rendered.renew).ask("POST", f"{POLICY_PATH}/overrides", OPEN)
+    assert answer.status == 409
+    assert "says how the windows" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "krm-windows render ../../clusters/week.yaml --output-dir ../../../out",
+        "krm-windows render ../../clusters/week.yaml --output-dir . --resources /etc",
+        "rm -rf ../../clusters/week.yaml --output-dir .",
+    ],
+)
+def test_a_line_runs_nothing_else(
+    serve: Serve,
+    git: Git,
+    render: Any,  # noqa: ANN401
+    repository: Path,
+    words: str,
+) -> None:
+    """It comes from the repository, which may be anybody's; nor is it passed over."""
+    render("clusters/windows")
+    file = repository / "clusters/windows/kustomization.yaml"
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join([lines[0], f"# krm-windows.dev/rendered-by: {words}", *lines[2:]]))
+    git("commit", "--quiet", "--all", "--message=hostile")
+    answer = serve(renew=rendered.renew).ask("POST", f"{POLICY_PATH}/overrides", OPEN)
+    assert answer.status == 409
+    assert git("status", "--porcelain") == ""
+    assert not (repository.parent / "out").exists()
+
+
+def test_a_link_leads_nowhere(
+    serve: Serve,
+    git: Git,
+    render: Any,  # noqa: ANN401
+    repository: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Of a commit no link is made a file: what it leads to is not read."""
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "secret.yaml").write_text("secret: [")
+    render("clusters/windows", "--resources", "clusters")
+    (repository / "clusters/secret.yaml").symlink_to(outside / "secret.yaml")
+    git("add", ".")
+    git("commit", "--quiet", "--message=link")
+    answer = serve(renew=rendered.renew).ask("POST", f"{POLICY_PATH}/overrides", OPEN)
+    assert answer.status == 201
+    assert b"secret" not in answer.body
 
 
 def test_a_policy_that_is_rendered_is_not_removed(serve: Serve, git: Git, render: Any) -> None:  # noqa: ANN401
     """What it shut would stay shut."""
     render("clusters/windows")
     head = git("rev-parse", "HEAD")
-    client = serve(rendering=Rendering("{directory}/windows"))
+    client = serve(renew=rendered.renew)
     answer = client.ask("DELETE", POLICY_PATH, if_match="*")
     assert answer.status == 409
     assert "clusters/windows" in answer.json()["detail"]
@@ -100,30 +200,20 @@ def test_what_cannot_be_rendered_is_not_written(serve: Serve, git: Git, render: 
     """A target that would be dropped while it is shut would stay suspended."""
     render("clusters/windows")
     head = git("rev-parse", "HEAD")
-    client = serve(rendering=Rendering("{directory}/windows"))
+    client = serve(renew=rendered.renew)
     other = {"spec": {"targets": [{"kind": "Kustomization", "names": ["other"]}]}}
     answer = client.ask("PATCH", POLICY_PATH, other, if_match="*", content_type=MERGE)
     assert answer.status == 422
     assert git("rev-parse", "HEAD") == head
 
 
-def test_no_path_leads_out_of_the_repository(serve: Serve, git: Git, render: Any) -> None:  # noqa: ANN401
-    """Whatever the template says."""
-    render("clusters/windows")
-    client = serve(rendering=Rendering("../../{name}"))
-    answer = client.ask("PATCH", POLICY_PATH, FRIDAY, if_match="*", content_type=MERGE)
-    assert answer.status == 409
-    assert "outside" in answer.json()["detail"]
-    assert git("status", "--porcelain") == ""
-
-
 def test_targets_decide_how_early_it_closes(serve: Serve, render: Any) -> None:  # noqa: ANN401
     """Where the service knows their resources; else nobody knows their timeout."""
-    render("clusters/windows", "--resources", "clusters")
     early = {"spec": {"closesEarly": "auto"}}
-    resources = {True: "{directory}", False: None}
-    for known, directory in resources.items():
-        client = serve(rendering=Rendering("{directory}/windows", directory))
+    resources = {True: ("--resources", "clusters"), False: ()}
+    for known, options in resources.items():
+        render("clusters/windows", *options)
+        client = serve(renew=rendered.renew)
         target = f"{POLICY_PATH}/preview"
         done = client.ask("POST", target, early, content_type=MERGE)
         assert done.status == 200
@@ -165,11 +255,16 @@ def closes(client: Any, cluster: str) -> list[str]:  # noqa: ANN401
 
 
 def test_hours_end_as_early_as_targets_need(
-    serve: Serve, repository: Path, git: Git, function: Path
+    serve: Serve,
+    repository: Path,
+    git: Git,
+    function: Path,
+    render: Any,  # noqa: ANN401
 ) -> None:
     """As the command says with the same resources; a commit of a timeout alone moves them."""
     closing_early(repository, git, {"clusters": "20m"})
-    client = serve(rendering=Rendering("{directory}/windows", "{directory}"))
+    render("clusters/windows", "--resources", "clusters")
+    client = serve(renew=rendered.renew)
     assert closes(client, "north") == ["2026-12-17T16:40:00+01:00"]
     options = ("--resources", "clusters", "--cluster", "north", "--from", "2026-12-14")
     command = [function, "calendar", "clusters/week.yaml", *options, "-o", "json"]
@@ -184,42 +279,61 @@ def test_hours_end_as_early_as_targets_need(
     assert (page.status, b"timeout-unknown" in page.body) == (200, False)
 
 
-def test_each_cluster_has_its_own_targets(serve: Serve, repository: Path, git: Git) -> None:
-    """Where the path names the cluster; for none in particular, it is not known which are meant."""
+@pytest.mark.parametrize("fleet", [False, True])
+def test_each_cluster_has_its_own_targets(
+    serve: Serve,
+    repository: Path,
+    git: Git,
+    render: Any,  # noqa: ANN401
+    fleet: bool,  # noqa: FBT001
+) -> None:
+    """Where each was rendered with its own; for none in particular, it is not known which."""
     closing_early(repository, git, {"apps/north": "20m", "apps/south": "50m"})
-    client = serve(rendering=Rendering("rendered/{cluster}", "apps/{cluster}"))
+    if fleet:
+        render("fleet", "--all-clusters", "--resources", "apps/{cluster}")
+    else:
+        for cluster in ("north", "south"):
+            own = ("--cluster", cluster, "--resources", f"apps/{cluster}")
+            render(f"rendered/{cluster}", *own)
+    client = serve(renew=rendered.renew)
     for _ in range(2):
         assert closes(client, "north") == ["2026-12-17T16:40:00+01:00"]
         assert closes(client, "south") == ["2026-12-17T16:10:00+01:00"]
     assert client.ask("GET", f"{POLICY_PATH}/state").status == 409
 
 
-@pytest.mark.parametrize("rendering", [None, Rendering("{directory}/windows")])
+@pytest.mark.parametrize("renew", [None, rendered.renew])
 def test_hours_that_nobody_knows_are_not_said(
-    serve: Serve, repository: Path, git: Git, rendering: Rendering | None
+    serve: Serve,
+    repository: Path,
+    git: Git,
+    renew: Any,  # noqa: ANN401
 ) -> None:
     """An answer would call open what is about to close: it says how to have one instead."""
     closing_early(repository, git, {"clusters": "20m"})
-    client = serve(rendering=rendering)
+    client = serve(renew=renew)
     for what in ("state", "calendar"):
         answer = client.ask("GET", f"{POLICY_PATH}/{what}?cluster=north")
         assert answer.status == 409
-        assert "--render-resources" in answer.json()["detail"]
+        assert "render --resources" in answer.json()["detail"]
         assert [each["rule"] for each in answer.json()["findings"]] == ["timeout-unknown"]
 
 
 def test_resources_that_cannot_be_read_concern_who_needs_them(
-    serve: Serve, repository: Path, git: Git
+    serve: Serve,
+    repository: Path,
+    git: Git,
+    render: Any,  # noqa: ANN401
 ) -> None:
     """A policy that only mentions the word has its hours all the same."""
     path = repository / "clusters/week.yaml"
     path.write_text(path.read_text().replace("# Ours.", "# Not auto."))
+    render("clusters/windows", "--resources", "clusters")
     (repository / "clusters/broken.yaml").write_text("a: [\n")
     git("add", ".")
     git("commit", "--quiet", "--message=broken")
-    rendering = Rendering("{directory}/windows", "{directory}")
-    assert closes(serve(rendering=rendering), "north") == ["2026-12-17T17:00:00+01:00"]
+    assert closes(serve(renew=rendered.renew), "north") == ["2026-12-17T17:00:00+01:00"]
     closing_early(repository, git, {"clusters": "20m"})
-    answer = serve(rendering=rendering).ask("GET", f"{POLICY_PATH}/state?cluster=north")
+    answer = serve(renew=rendered.renew).ask("GET", f"{POLICY_PATH}/state?cluster=north")
     assert answer.status == 409
     assert "broken" in answer.json()["detail"]
