@@ -137,7 +137,7 @@ def made(config: KubeObject, wanted: Wanted, at: datetime) -> KubeObject:
 
     Raises InputError where its name is taken, or the policy has no such cluster.
     """
-    starts, ends = _bounds(wanted, at, _zone(config, wanted.cluster))
+    starts, ends = _bounds(wanted, at, zone_of_ends(config, wanted.cluster))
     entry: dict[str, Value] = {
         "state": STATES[wanted.state],
         "starts": starts,
@@ -208,7 +208,7 @@ def _written(at: datetime, zone: Zone) -> str:
     return at.astimezone(zone).isoformat(timespec="minutes")
 
 
-def _zone(policy: KubeObject, cluster: str | None) -> Zone:
+def zone_of_ends(policy: KubeObject, cluster: str | None) -> Zone:
     """Return the time zone that `18:00` is meant in.
 
     That of the cluster, or of all; where clusters have several, that of the policy.

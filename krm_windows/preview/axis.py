@@ -162,9 +162,10 @@ def split(
         return
     while first <= last:
         following = first + _WEEK
-        # As long as the others even where the range ends: all have one scale.
+        # As long as the others even where the range ends: all have one scale. Beyond it, nothing
+        # is drawn.
         midnights = _midnight(first, zone), _midnight(following, zone)
-        yield _band(first, following - _DAY, *midnights, zone)
+        yield _band(first, min(following - _DAY, last), *midnights, zone)
         first = following
 
 
@@ -188,12 +189,15 @@ def _band(
     ends: datetime,
     zone: tzinfo,
 ) -> Band:
+    step = _DAY
+    if ends - begins <= _HOURLY * _DAY:
+        step = _QUARTER
     return Band(
         first=first,
         last=last,
         begins=begins,
         ends=ends,
-        ticks=tuple(_ticks(begins, ends, zone)),
+        ticks=tuple(_ticks(begins, min(ends, _midnight(last + _DAY, zone)), step, zone)),
         weekends=tuple(_weekends(first, last, zone)),
     )
 
@@ -210,15 +214,13 @@ def _weekends(first: date, last: date, zone: tzinfo) -> Iterator[Interval]:
 def _ticks(
     begins: datetime,
     ends: datetime,
+    step: timedelta,
     zone: tzinfo,
 ) -> Iterator[Tick]:
-    """Yield every day that begins in an interval, in a short one every quarter.
+    """Yield every step that begins in an interval: days, or quarters of them.
 
     The last has words if there is room.
     """
-    step = _DAY
-    if ends - begins <= _HOURLY * _DAY:
-        step = _QUARTER
     # On the wall clock: after a clock change the next day still begins at 00:00.
     wall = datetime.combine(begins.astimezone(zone).date(), time())
     at = wallclock.instant(wall, zone)

@@ -95,11 +95,15 @@ def _row(difference: Difference, run: Run[ChangedPeriod]) -> tuple[str, ...]:
     verb = "closes"
     if change.opens:
         verb = "opens"
+    until = shown(run.last.ends, difference.zone)
+    length = span(change.ends - change.begins)
+    if run.last.goes_on:
+        until, length = "later", f"over {length}"
     return (
         verb,
         shown(change.begins, difference.zone),
-        shown(run.last.ends, difference.zone),
-        span(change.ends - change.begins),
+        until,
+        length,
         f"{change.reason}{recurring(run)}",
     )
 

@@ -11,12 +11,15 @@ from krm_windows.gate.zones import Zone
 from krm_windows.preview.calendar import Period, rules_of
 from krm_windows.schedule.timeline import Segment, openings, timeline
 
+_MINUTE = timedelta(minutes=1)
+
 
 @dataclass(frozen=True, slots=True)
 class ChangedPeriod:
     """The UTC interval [`begins`, `ends`) that opens or closes.
 
-    `was` and `now` are the rules that decided it.
+    `was` and `now` are the rules that decided it. What `goes_on` is so after the days that were
+    compared, too.
     """
 
     begins: datetime
@@ -24,6 +27,7 @@ class ChangedPeriod:
     opens: bool
     was: tuple[str, ...]
     now: tuple[str, ...]
+    goes_on: bool = False
 
     @property
     def grouping_key(self) -> tuple[bool, tuple[str, ...], tuple[str, ...]]:
@@ -126,7 +130,13 @@ def _swept(
         if was_open != is_open:
             was = _during(old, start, end)
             now = _during(new, start, end)
-            yield ChangedPeriod(start, end, now.open, was.rules, now.rules)
+            goes_on = end == ends and _goes_on(old, new, end, opens=now.open)
+            yield ChangedPeriod(start, end, now.open, was.rules, now.rules, goes_on)
+
+
+def _goes_on(old: Timetable, new: Timetable, at: datetime, *, opens: bool) -> bool:
+    is_open = _during(new, at, at + _MINUTE).open
+    return is_open is opens and _during(old, at, at + _MINUTE).open is not is_open
 
 
 def _states(

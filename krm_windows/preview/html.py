@@ -346,8 +346,9 @@ def _by(fact: Fact) -> Iterator[Child]:
         yield f" {fact.reason}"
 
 
-def _time(row: Row, at: datetime, beyond: str) -> Element:
+def _time(row: Row, at: datetime, beyond: str) -> Child:
     """Return an instant in words; of the rim of the days, which is no edge, what is beyond it."""
-    words = beyond or shown(at, row.zone)
+    if beyond:
+        return beyond
     # The instant with its offset, for whatever reads `<time>` (HTML, 4.5.14).
-    return element("time", words, datetime=stamp(at, row.zone))
+    return element("time", shown(at, row.zone), datetime=stamp(at, row.zone))

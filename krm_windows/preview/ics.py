@@ -72,6 +72,9 @@ def _exception(calendar: Calendar, span: Span) -> Iterator[str]:
 def _event(calendar: Calendar, segment: Segment) -> Iterator[str]:
     begins, ends = _whole(calendar, segment)
     words = f"By {', '.join(segment.rules)}.\n{_targets(calendar.timetable)}"
+    # An event has an end, however far away that of the opening is.
+    if ends == calendar.ends and calendar.is_open_after:
+        words += "\nIt stays open after this, for more than 400 days."
     yield "BEGIN:VEVENT"
     yield f"UID:{_uid(calendar.timetable, begins)}"
     # The range's beginning and not now, so that the same call writes the same bytes.

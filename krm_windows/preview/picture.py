@@ -317,6 +317,9 @@ def _parts(picture: Picture) -> Iterator[Band | Quiet]:
     def changes(band: Band) -> bool:
         for zone, row in zones.items():
             own = picture.band_of(row, band)
+            # Where the row's own days begin or end within, not all of it is known.
+            if own.begins < row.begins or row.ends < own.ends:
+                return True
             if bisect_left(in_order[zone], own.begins) < bisect_left(in_order[zone], own.ends):
                 return True
         return False

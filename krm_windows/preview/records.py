@@ -9,7 +9,6 @@ from krm_windows.gate.timetable import Timetable
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.clock import stamp, stamp_or_none
 from krm_windows.preview.difference import ChangedPeriod, Difference
-from krm_windows.schedule.timeline import Segment
 
 if TYPE_CHECKING:
     from krm_windows.preview.exceptions import Span
@@ -18,7 +17,11 @@ Record = dict[str, object]
 
 
 def calendar(of: Calendar) -> Record:
-    """Return a calendar; intervals are half open and clipped to the range."""
+    """Return a calendar; intervals are half open.
+
+    Null is where one begins or ends that is open before the range, or after it.
+    """
+    before, after = of.is_open_before, of.is_open_after
     return {
         "policy": of.timetable.policy,
         "cluster": of.timetable.cluster,
@@ -30,7 +33,16 @@ def calendar(of: Calendar) -> Record:
         # `2026-12-14T08:00:00+01:00`.
         "from": stamp(of.begins, of.zone),
         "until": stamp(of.ends, of.zone),
-        "intervals": [_interval(segment, of.zone) for segment in of.intervals],
+        "intervals": [
+            {
+                "opens": None
+                if before and each.begins == of.begins
+                else stamp(each.begins, of.zone),
+                "closes": None if after and each.ends == of.ends else stamp(each.ends, of.zone),
+                "rules": list(each.rules),
+            }
+            for each in of.intervals
+        ],
         # Whatever wins: an override may open what a freeze closes.
         "exceptions": _exceptions(of),
     }
@@ -81,14 +93,6 @@ def state(decision: Decision, zone: tzinfo) -> Record:
     }
 
 
-def _interval(segment: Segment, zone: tzinfo) -> Record:
-    return {
-        "opens": stamp(segment.begins, zone),
-        "closes": stamp(segment.ends, zone),
-        "rules": list(segment.rules),
-    }
-
-
 def _exceptions(of: Calendar) -> list[Record]:
     # A state needs none of it, and is read more often.
     from krm_windows.preview.exceptions import whole  # noqa: PLC0415
@@ -109,7 +113,8 @@ def _exception(each: "Span", zone: tzinfo) -> Record:
 def _change(change: ChangedPeriod, zone: tzinfo) -> Record:
     return {
         "from": stamp(change.begins, zone),
-        "until": stamp(change.ends, zone),
+        # Null where it goes on after the range.
+        "until": None if change.goes_on else stamp(change.ends, zone),
         # `rules` are those of the new policy, `instead` those of the old.
         "rules": list(change.now),
         "instead": list(change.was),

@@ -14,6 +14,7 @@ from krm_windows import rules
 from krm_windows.gate.decide import Decider, Decision
 from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import InputError, KubeObject
+from krm_windows.plan.clocks import Today
 from krm_windows.policy import load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview import html, ics, records
@@ -208,8 +209,8 @@ class Evaluator:
         return found
 
     def today(self, stored: Stored, cluster: str | None, now: datetime) -> date:
-        """Return the day that it is where the policy is at home."""
-        return now.astimezone(self.timetable(stored, cluster).zone).date()
+        """Return the day that it is on a cluster."""
+        return Today(now).on(self.timetable(stored, cluster).zone)
 
     def _key(self, stored: Stored, cluster: str | None) -> Hashable:
         """Return what the hours of a cluster depend on: equal where they are the same."""

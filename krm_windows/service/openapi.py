@@ -218,7 +218,12 @@ def _schemas() -> dict[str, Schema]:
 
 def _records() -> dict[str, Schema]:
     change = _object(
-        {"from": _INSTANT, "until": _INSTANT, "rules": _list(_TEXT), "instead": _list(_TEXT)}
+        {
+            "from": _INSTANT,
+            "until": _or_null(_INSTANT),
+            "rules": _list(_TEXT),
+            "instead": _list(_TEXT),
+        }
     )
     field = _object({"path": _TEXT}, {"currentValue": _TEXT, "proposedValue": _TEXT})
     reference = _object({"apiVersion": _TEXT, "kind": _TEXT, "name": _TEXT}, {"namespace": _TEXT})
@@ -272,7 +277,13 @@ def _records() -> dict[str, Schema]:
                 "from": _INSTANT,
                 "until": _INSTANT,
                 "intervals": _list(
-                    _object({"opens": _INSTANT, "closes": _INSTANT, "rules": _list(_TEXT)})
+                    _object(
+                        {
+                            "opens": _or_null(_INSTANT),
+                            "closes": _or_null(_INSTANT),
+                            "rules": _list(_TEXT),
+                        }
+                    )
                 ),
                 "exceptions": _list(
                     _object(

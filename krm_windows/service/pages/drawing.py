@@ -110,7 +110,9 @@ def _row(picture: Picture, row: Row, number: int, band: Band) -> Element:
 def _shapes(picture: Picture, row: Row, band: Band, height: int) -> Iterator[Element]:
     own = picture.band_of(row, band)
     # In this order they lie on each other: paper, grid, bars, and now on top.
-    yield element("rect", class_="paper", width="100%", height=height)
+    # The row's own days: what is beyond them was not worked out, and is left blank.
+    left, width = map(percent, own.place(row.begins, row.ends) or (0, 0))
+    yield element("rect", class_="paper", x=left, width=width, height=height)
     yield from _weekends(band, height)
     for tick in band.ticks:
         kind = "grid"

@@ -13,6 +13,7 @@ from krm_windows.edit.overrides import Wanted
 from krm_windows.edit.proposal import Proposal, Turn
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.zones import Zone
+from krm_windows.plan import clocks
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
 from krm_windows.results import Result, fails
@@ -141,10 +142,13 @@ def _wanted(call: Call, stored: Stored, form: Form, now: datetime) -> Wanted | N
     if texts["state"] not in overrides.STATES:
         form.add("state", "Choose whether to open or to close.")
     length = _length(form)
-    ends = texts["until"]
+    if texts["cluster"]:
+        # An unknown one is a problem, and said to be one.
+        call.windows.evaluator.version(stored, texts["cluster"])
+    # An instant from here on: what is confirmed is what is made.
+    zone = overrides.zone_of_ends(stored.config, texts["cluster"] or None)
+    ends = overrides.end(texts["until"], overrides.minute(now), zone)
     if length is not None:
-        # An instant from here on: what is confirmed is what is made.
-        zone = call.windows.evaluator.timetable(stored, texts["cluster"] or None).zone
         ends = overrides.until(now, length).astimezone(zone).isoformat(timespec="minutes")
     try:
         reason = str(routes.REASON.read(texts["reason"]))
@@ -233,6 +237,19 @@ def _turns(proposal: Proposal, cluster: str | None) -> Iterator[Turn]:
             yield turn
 
 
+def _clock(stored: Stored, cluster: str) -> str:
+    """Say whose clock shows a time that is typed."""
+    zone = overrides.zone_of_ends(stored.config, None).key
+    if len(clocks.of_clusters(stored.config)) == 1:
+        return f"All times are in {zone}."
+    own = clocks.zone(stored.config, cluster or None).key
+    example = f" ({cluster}: {own})" if cluster else ""
+    return (
+        f"A time without an offset is in the time zone of the chosen cluster{example}; "
+        f"for all clusters, in {zone}."
+    )
+
+
 def _answer(call: Call, stored: Stored, form: Form) -> Response:
     status = HTTPStatus.OK
     if form.fails:
@@ -243,6 +260,6 @@ def _answer(call: Call, stored: Stored, form: Form) -> Response:
         "form": form,
         "clusters": call.windows.evaluator.clusters(stored),
         "most_choices": MOST_CHOICES,
-        "time_zone": str(stored.config.get("spec", "timeZone") or "UTC"),
+        "clock": _clock(stored, form.texts["cluster"]),
     }
     return page(call, "override.html", values, status)

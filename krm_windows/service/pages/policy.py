@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date
+from datetime import date
 from functools import partial
 from http import HTTPStatus
 
@@ -10,8 +10,9 @@ from starlette.responses import Response
 
 from krm_windows.edit import overrides
 from krm_windows.edit.overrides import Listed, Phase
-from krm_windows.gate.zones import Zone
 from krm_windows.krm import InputError
+from krm_windows.plan import clocks
+from krm_windows.plan.clocks import Today
 from krm_windows.policy.model import Spec
 from krm_windows.preview import explanation
 from krm_windows.preview.calendar import Period, calendars
@@ -48,7 +49,6 @@ class Rules:
 
     rules: tuple[RuleWords, ...]
     order: tuple[str, ...]
-    zone: Zone
 
 
 async def show(call: Call) -> Response:
@@ -78,6 +78,7 @@ def _values(call: Call, stored: Stored) -> dict[str, object]:
         # An unknown one is a problem, and said to be one.
         call.windows.evaluator.version(stored, cluster)
         shown = (cluster,)
+    zone = overrides.zone_of_ends(stored.config, cluster)
     rows = [overview.row(call, stored, name, now) for name in shown]
     # What can be said however wrong the policy is; the rest follows below.
     values: dict[str, object] = {
@@ -97,18 +98,17 @@ def _values(call: Call, stored: Stored) -> dict[str, object]:
         "listed": [],
         "over": 0,
         "days": call.number("days", _DAYS),
-        "zone": UTC,
+        "zone": rows[0].zone if len(rows) == 1 and rows[0].zone else zone,
+        "zones": len(clocks.of_clusters(stored.config)),
         "windows": _names(stored),
         "rest": _rest(call, stored),
     }
     try:
-        rules = _rules(call, stored, shown[0])
-        values["rules"] = rules
-        values["zone"] = rules.zone
         values["calendar"] = _calendar(call, stored, shown)
         found = listed(call, stored)
         values["listed"] = found
         values["over"] = sum(each.phase is Phase.OVER for each in found)
+        values["rules"] = _rules(call, stored, cluster)
     except Problem as problem:
         values["wrong"] = problem
     return values
@@ -160,9 +160,8 @@ def _calendar(call: Call, stored: Stored, shown: tuple[str | None, ...]) -> Draw
     evaluator = call.windows.evaluator
     now = call.windows.now()
     start = call.values.get("from")
-    # From the day that it is where the policy is at home.
     if not isinstance(start, date):
-        start = evaluator.today(stored, shown[0], now)
+        start = Today(now)
     timetables = [evaluator.timetable(stored, name) for name in shown]
     return drawing.drawn(calendars(timetables, Period(start, call.number("days", _DAYS))), now)
 
@@ -181,12 +180,22 @@ def _names(stored: Stored) -> list[str]:
     return []
 
 
-def _rules(call: Call, stored: Stored, cluster: str | None) -> Rules:
-    timetable = call.windows.evaluator.timetable(stored, cluster)
-    policy = call.windows.evaluator.policy(stored, cluster)
+def _rules(call: Call, stored: Stored, cluster: str | None) -> Rules | None:
+    """Return the rules of a cluster, or those that the form without a cluster changes.
+
+    None where a policy has none for all clusters.
+    """
+    evaluator = call.windows.evaluator
+    try:
+        timetable = evaluator.timetable(stored, cluster)
+        policy = evaluator.policy(stored, cluster)
+    except Problem:
+        # What it says for all clusters need not be a policy: each may have windows of its own.
+        if cluster is None and evaluator.clusters(stored):
+            return None
+        raise
     # As `explain` says it.
-    order = tuple(explanation.order(timetable))
-    return Rules(tuple(_words(policy.spec)), order, timetable.zone)
+    return Rules(tuple(_words(policy.spec)), tuple(explanation.order(timetable)))
 
 
 def _words(spec: Spec) -> Iterator[RuleWords]:

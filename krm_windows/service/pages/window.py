@@ -9,6 +9,7 @@ from krm_windows.edit.patches import patched, patched_cluster
 from krm_windows.edit.proposal import Proposal
 from krm_windows.krm import KubeObject, Value
 from krm_windows.krm.merge_patch import merge
+from krm_windows.plan import clocks
 from krm_windows.service import routes
 from krm_windows.service.calls import Call, bad_request
 from krm_windows.service.pages import forms, policy
@@ -192,6 +193,15 @@ def _paths(call: Call, window: str) -> dict[str, str]:
     return paths
 
 
+def _clock(stored: Stored, cluster: str | None) -> str:
+    """Say whose clock shows the times of a window."""
+    zones = clocks.of_clusters(stored.config)
+    if cluster is None and len(zones) > 1:
+        return f"All times are on each cluster's own clock, in {len(zones)} time zones."
+    zone = zones.pop() if cluster is None else clocks.zone(stored.config, cluster)
+    return f"All times are in {zone.key}."
+
+
 def _answer(
     call: Call,
     stored: Stored,
@@ -217,7 +227,7 @@ def _answer(
         "action": action,
         "proposal": proposal,
         "changes": changes,
-        "time_zone": str(stored.config.get("spec", "timeZone") or "UTC"),
+        "clock": _clock(stored, call.text("cluster")),
         "days": call.windows.settings.days_compared,
         "here": policy.here(call, stored),
     }

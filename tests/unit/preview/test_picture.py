@@ -1,19 +1,21 @@
 """What pictures show: rows of what is alike, bands of time, lanes for what was asked for."""
 
 from datetime import UTC, date, datetime, timedelta
-from itertools import pairwise
+from itertools import pairwise, product
 from xml.etree import ElementTree as ET
 
 import pytest
 import zoned
 from calls import spec
 
+from krm_windows.gate import wallclock
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Target, Timetable
 from krm_windows.krm import KubeObject
+from krm_windows.plan.clocks import Today
 from krm_windows.policy.load import load
 from krm_windows.preview import html, markup, merged_bars, svg, text
-from krm_windows.preview.axis import Band, Quiet
+from krm_windows.preview.axis import Band, Quiet, last_day
 from krm_windows.preview.calendar import Calendar, Period, calendars, described
 from krm_windows.preview.picture import Picture, draw
 
@@ -86,11 +88,33 @@ def test_a_long_range_is_drawn_by_weeks() -> None:
         ("", "Mon 2027-03-15 to Sun 2027-03-21", 7),
         ("", "Mon 2027-03-22 to Sun 2027-03-28", 7),
         ("", "Mon 2027-03-29 to Sun 2027-04-04", 7),
-        ("April 2027", "Mon 2027-04-05 to Sun 2027-04-11", 7),
+        # Nothing is known of the days beyond the range: they stay blank.
+        ("April 2027", "Mon 2027-04-05 to Tue 2027-04-06", 2),
     ]
     # Nine days are side by side, as a week in two zones may touch as many.
     assert [len(drawn(timetable(), days=days).parts) for days in (1, 7, 9, 10)] == [1, 1, 1, 2]
     assert [tick.label for tick in bands(picture)[3].ticks[1:4]] == ["30 Mar", "31 Mar", "01 Apr"]
+
+
+def test_nothing_is_said_of_days_beyond_the_range() -> None:
+    """Not that they are closed, on no clock, whether a freeze or a window is near or nothing is."""
+    zones = ("Pacific/Kiritimati", "Pacific/Pago_Pago", "America/St_Johns", "Europe/Berlin")
+    at = datetime(2027, 3, 14, 11, 30, tzinfo=UTC)
+    for days, start in product((10, 13, 61, 62, 63, 64), (date(2027, 1, 25), Today(at), at)):
+        several = [timetable(zone=zone) for zone in zones]
+        quiet = [each._replace(windows=()) for each in several]
+        for timetables in ([timetable()], [timetable()._replace(windows=())], several, quiet):
+            every = calendars(timetables, Period(start, days))
+            picture = draw(every)
+            last = max(last_day(one.ends, one.zone) for one in every)
+            assert picture.parts[-1].last == last
+            for part, row in product(picture.parts, picture.rows):
+                if isinstance(part, Quiet):
+                    begins, ends = part.begins, part.ends
+                    if picture.several_zones:
+                        begins = wallclock.instant(begins.replace(tzinfo=None), row.zone)
+                        ends = wallclock.instant(ends.replace(tzinfo=None), row.zone)
+                    assert row.begins <= begins < ends <= row.ends
 
 
 def test_a_short_range_is_drawn_by_hours() -> None:
@@ -309,8 +333,8 @@ def test_the_rims_of_the_days_are_no_times() -> None:
     """What goes on beyond them has no beginning and no end in the table; a day is named once."""
     every = calendars([timetable()], Period(date(2027, 3, 9), 1))
     page = html.render(every)
-    assert ">before these days</time>" in page
-    assert ">after these days</time>" in page
+    assert "<td>before these days</td>" in page
+    assert "<td>after these days</td>" in page
     assert "2027-03-09 to" not in page
     assert draw(every).title == "flux-system/week, 2027-03-09"
 
