@@ -35,7 +35,7 @@ def turn(
     zone = timetable.zone
     # Another rule may decide the same: `stays open`.
     verb = "stays" if was.open is now.open else "becomes"
-    said = f"{named(timetable)} {verb} {_brief(now, zone)}"
+    said = f"{named(timetable)} {verb} {_brief(now, zone)} ({zone.key})"
     lines = [
         said,
         f"  without this change: {_brief(was, zone)}",
