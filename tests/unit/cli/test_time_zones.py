@@ -199,3 +199,30 @@ def test_what_ends_today_has_not_ended(
         [cluster] = report["clusters"]
         assert report["from"] == str(local(now, cluster).date())
         assert not any("ended" in result["message"] for result in report["results"])
+
+
+def test_what_goes_on_beyond_the_days_has_no_end(
+    policy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In no form: it is later, null, or said in words."""
+    new = tmp_path / "new.yaml"
+    new.write_text(
+        POLICY + "  overrides:\n    long: {state: Open, starts: 2026-11-25T00:00Z, "
+        "ends: 2098-01-01, reason: r}\n"
+    )
+    days = ("--cluster", "tokyo", "--from", "2026-11-25", "--days", "11")
+    change = said(capsys, "diff", policy, new, *days)["opens"][-1]
+    assert change["until"] is None
+    for form in ("text", "markdown"):
+        main(["diff", str(policy), str(new), *days, "-o", form])
+        out = capsys.readouterr().out
+        assert "later" in out
+        # The range ends there, and nothing closes.
+        assert "2026-12-06" not in out
+    calendar = said(capsys, "calendar", new, *days)
+    assert [each["closes"] for each in calendar["intervals"]] == [None]
+    main(["calendar", str(new), *days, "-o", "ics"])
+    unfolded = capsys.readouterr().out.replace("\r\n ", "")
+    assert "stays open after this\\, for more than 400 days" in unfolded
+    main(["calendar", str(new), *days, "-o", "html"])
+    assert 'datetime="2026-12-06T' not in capsys.readouterr().out
