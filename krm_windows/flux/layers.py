@@ -6,7 +6,7 @@ no field has to be known for what it does.
 """
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from posixpath import basename, dirname
 
@@ -18,6 +18,7 @@ from krm_windows.flux.follow import CHANGING, State
 from krm_windows.flux.locations import Locator
 from krm_windows.flux.model import (
     Alteration,
+    Cluster,
     Kustomization,
     Layer,
     Object,
@@ -49,7 +50,7 @@ LEFT = frozenset(
 _NEUTRAL = frozenset(
     {
         *("apiVersion", "kind", "metadata", "resources", "bases"),
-        *("buildMetadata", "sortOptions", "openapi"),
+        *("sortOptions", "openapi"),
     }
 )
 # Of these mappings, entries that a layer adds change nothing for the gate.
@@ -93,6 +94,22 @@ def examine(builds: Builds, state: State) -> None:
         state.found[key] = replace(own, set_above=layers.set_above(own))
 
 
+def moved_targets(builds: Builds, state: State, cluster: Cluster) -> Cluster:
+    """Note which layers rename or move targets that a policy has by the name in their file."""
+    missing: set[ObjectIdentity] = set()
+    for gate in cluster.gates:
+        missing.update(map(ObjectIdentity.of_target, gate.targets))
+    missing -= {item.identity for _, item in cluster.objects.values()}
+    if not missing:
+        return cluster
+    layers = _Layers(builds, state, Locator(builds.tree))
+    found = {}
+    for key, each in cluster.kustomizations.items():
+        moved = tuple(layers.moved(each, missing)) if key in state.built else ()
+        found[key] = replace(each, alterations=(*each.alterations, *moved))
+    return replace(cluster, kustomizations=found)
+
+
 @dataclass(frozen=True, slots=True)
 class _Layers:
     """Looks for layers in a cluster."""
@@ -122,6 +139,37 @@ class _Layers:
         if unexplained:
             yield Alteration(None, tuple(unexplained))
         yield from self._by_flux(each, made, outcomes)
+
+    def moved(
+        self, each: Kustomization, missing: Collection[ObjectIdentity]
+    ) -> Iterator[Alteration]:
+        """Yield what renames or moves objects that are missing under the name in their file."""
+        kinds = {(identity.group, identity.kind) for identity in missing}
+        written: list[Object] = []
+        for item in each.objects:
+            document = None
+            if (item.group, item.kind) in kinds and item.made_by is None:
+                document = self.locator.locate(item).document
+            if document is None:
+                continue
+            own = Object.of(document)
+            # A namespace that the file leaves open is put in by whoever applies it.
+            written += (
+                replace(own, namespace=identity.namespace)
+                for identity in missing
+                if own.identity in (identity, identity._replace(namespace=""))
+            )
+        if not written:
+            return
+
+        def outcomes(built: Sequence[Object]) -> tuple[Outcome, ...]:
+            return tuple(Outcome(item, _identity(_nearest(item, built))) for item in written)
+
+        made = outcomes(self.state.built[each.key].objects)
+        for field, changed in self._causes(self.state.asked[each.key], outcomes, made):
+            found = tuple(made[number] for number in changed if made[number].applied)
+            if found:
+                yield Alteration(self._layer(each, field), found)
 
     def _by_flux(
         self,
@@ -301,28 +349,34 @@ def _outcomes(rendered: Iterable[Object], built: Sequence[Object]) -> Iterator[O
     anywhere = {(item.group, item.kind, item.name): item for item in built}
     known = {item.identity for item in wanted}
     # Renamed and moved it is another object; no other of its kind can be taken for it.
-    others = [item for identity, item in found.items() if identity not in known]
+    others = [
+        item
+        for identity, item in found.items()
+        if identity not in known and item.item.mentions(POLICY)
+    ]
     for item in wanted:
         now = found.get(item.identity)
         if now is None and not item.namespace:
             now = anywhere.get((item.group, item.kind, item.name))
             if now is not None:
                 now = replace(now, namespace="")
-        now = now or _moved(item, others)
+        now = now or _nearest(item, others)
         if now is None:
             yield Outcome(item, None)
         else:
             yield Outcome(item, now.identity, tuple(_changes(item, now)))
 
 
-def _moved(item: Object, others: Iterable[Object]) -> Object | None:
+def _identity(item: Object | None) -> ObjectIdentity | None:
+    return item.identity if item else None
+
+
+def _nearest(item: Object, others: Iterable[Object]) -> Object | None:
     """Return what an object was renamed to, the name nearest to its own; None if nothing is it."""
     alike = [
         each
         for each in others
-        if (each.group, each.kind) == (item.group, item.kind)
-        and item.name in each.name
-        and each.item.mentions(POLICY)
+        if (each.group, each.kind) == (item.group, item.kind) and item.name in each.name
     ]
     return min(alike, key=lambda each: len(each.name), default=None)
 

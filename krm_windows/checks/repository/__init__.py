@@ -72,6 +72,7 @@ def check(
             yield replace(finding, cluster=cluster.name)
     if before is not None and at is not None:
         yield from removal.check(before, survey, at)
+    yield from delivered.foreign(survey)
     yield from unapplied.check(survey)
     yield from _ungated(survey)
 

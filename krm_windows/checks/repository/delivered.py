@@ -4,14 +4,17 @@ Fields that no build shows are looked for by name; for all others, what is appli
 what was rendered (`flux.layers`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from krm_windows import rules
 from krm_windows.checks import delivery
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster
+from krm_windows.checks.repository.unapplied import names
+from krm_windows.emit import timetables
 from krm_windows.emit.labels import POLICY
-from krm_windows.flux import Gate, Kustomization, Object
+from krm_windows.flux import Gate, Kustomization, Object, Survey
 from krm_windows.flux.layers import ABSTAINS
 from krm_windows.flux.model import Alteration, ObjectIdentity, Outcome
 from krm_windows.gate.timetable import Target
@@ -38,10 +41,11 @@ def check(gated: GatedCluster) -> Iterator[Finding]:
             yield from _waiting(gated, gate, by)
     for each in cluster.kustomizations.values():
         for alteration in each.alterations:
-            delivering[each.key] = each
             yield from _altered(each, alteration)
-        if any(item.item.mentions(POLICY) for item in each.objects):
+        ours = [item for item in each.objects if item.item.mentions(POLICY)]
+        if ours:
             delivering[each.key] = each
+            yield from _idle(each, ours)
     above: dict[str, Kustomization] = {}
     for each in delivering.values():
         yield from _fields(gated, each)
@@ -69,6 +73,49 @@ def _at(each: Kustomization, path: str, message: str, current: str | None = None
     return Finding(
         rules.DELIVERY_FIELD, message, layer.about, layer.path, file=layer.file, item=layer.item
     )
+
+
+def _idle(each: Kustomization, ours: Iterable[Object]) -> Iterator[Finding]:
+    """Look for windows that never run: the base that each cluster has to patch."""
+    # What a layer suspends is said of that.
+    if each.alterations:
+        return
+    for item in ours:
+        if item.kind == "CronJob" and item.get("spec", "suspend") is True:
+            message = (
+                f"must not lead to {item}, which is suspended: this is the base of the windows of "
+                "several clusters, so nothing would open or close; apply what was rendered for "
+                "this cluster, clusters/<name>/reconciliation-window"
+            )
+            yield _applied_from(each, message, item)
+            return
+
+
+def foreign(survey: Survey) -> Iterator[Finding]:
+    """Yield the windows that are applied to another cluster than the one they were rendered for."""
+    for cluster in survey.clusters:
+        for gate in cluster.gates:
+            by = cluster.kustomizations.get(gate.delivered_by or "")
+            found = timetables.read(gate.manifest.item)
+            if by is None or found is None or found.cluster is None:
+                continue
+            others = [each for each in survey.clusters if found.cluster in names(each)]
+            # A fleet may name its clusters otherwise than this repository does.
+            if others and cluster not in others:
+                message = (
+                    f"must not lead to the windows of {gate.policy} for {found.cluster}: "
+                    f"{cluster.name} would open and close by the clock and the rules of that "
+                    "cluster; apply what was rendered for this one"
+                )
+                finding = _applied_from(by, message, gate.manifest)
+                yield replace(finding, cluster=cluster.name)
+
+
+def _applied_from(each: Kustomization, message: str, item: Object) -> Finding:
+    """Return a finding at the path that a Kustomization applies, at `item` if it is in no file."""
+    if each.own is None:
+        return Finding(rules.DELIVERY_FIELD, message, item)
+    return _at(each, "spec.path", message, each.path)
 
 
 def _stopped(gated: GatedCluster, each: Kustomization) -> Iterator[Finding]:
@@ -145,16 +192,36 @@ def _described(destination: Sequence[str]) -> str:
 def _waiting(gated: GatedCluster, gate: Gate, by: Kustomization) -> Iterator[Finding]:
     """Look for what the delivery waits for and the policy itself closes."""
     for index, key in enumerate(by.depends_on):
+        path = f"spec.dependsOn[{index}]"
         for each in _waits_for(gated, key):
             if each.identity not in gate.identities:
+                yield from _never_ready(gated, by, each, path)
                 continue
             message = (
                 f"the windows must not gate {each}, which their delivery waits for: while it is "
                 "closed, no change to them would be applied; targets may depend on the windows, "
                 "but not the other way round"
             )
-            path = f"spec.dependsOn[{index}]"
             yield Finding(rules.SELF_LOCK, message, by.own, path, current=key)
+        if key not in gated.cluster.kustomizations and gated.cluster.complete:
+            message = (
+                f"must not name Kustomization {key}, which nothing applies to the cluster: the "
+                "windows would wait for it for ever; remove it, or correct its name"
+            )
+            yield _at(by, path, message, key)
+
+
+def _never_ready(
+    gated: GatedCluster, by: Kustomization, each: Kustomization, path: str
+) -> Iterator[Finding]:
+    """Look for a dependency that is suspended in Git, so that it has no new revision."""
+    if each.own is None or gated.suspends(each) or each.own.get("spec", "suspend") is not True:
+        return
+    message = (
+        f"must not lead to {each}, which is suspended in Git: it is never ready for a new "
+        "revision, so no change to the windows would be applied; remove one of the two"
+    )
+    yield _at(by, path, message, each.key)
 
 
 def _waits_for(gated: GatedCluster, key: str) -> list[Kustomization]:
@@ -228,10 +295,14 @@ def _altered(each: Kustomization, alteration: Alteration) -> Iterator[Finding]:
     does = "; ".join(_effects(alteration.outcomes))
     layer = alteration.layer
     if layer is not None:
-        message = (
-            f"{does}: remove it, or keep it from the windows; to change windows, change their "
-            "policy and render it again"
+        mend = (
+            "remove it, or keep it from the windows; to change windows, change their policy and "
+            "render it again"
         )
+        # What a policy gates, and not what was rendered from it.
+        if not alteration.outcomes[0].rendered.item.mentions(POLICY):
+            mend = "remove it, or name the targets in the policy as they are applied"
+        message = f"{does}: {mend}"
         yield Finding(
             rules.DELIVERY_FIELD,
             message,
@@ -264,14 +335,14 @@ def _effects(outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield f"removes {_named(removed)}, without which the windows do not work"
     for namespace, every in moved.items():
         yield (
-            f"moves {_named(every)} into the namespace {namespace}, where the gate has no rights "
-            "on its targets, so nothing is gated"
+            f"moves {_named(every)} into the namespace {namespace}, apart from the gate's rights "
+            "or its targets, so nothing is gated"
         )
     if renamed:
         new = renamed[0].applied
         yield (
-            f"renames {_named(renamed)} to {new.name if new else ''}, though the admission "
-            "policies and the timetable have the names of before"
+            f"renames {_named(renamed)} to {new.name if new else ''}, though the timetable, the "
+            "rights and the admission policies have the name of before"
         )
     if changed:
         fields = ", ".join(_changes(changed)[:_FEW])

@@ -158,7 +158,7 @@ def _clusters(survey: Survey, timetable: Timetable) -> Sequence[Cluster]:
 
     All of them where none is named, or none has that name here.
     """
-    named = [each for each in survey.clusters if timetable.cluster in _names(each)]
+    named = [each for each in survey.clusters if timetable.cluster in names(each)]
     # A fleet may name clusters otherwise than this repository does.
     return named or survey.clusters
 
@@ -214,7 +214,7 @@ def _ours(cluster: Cluster) -> Iterator[Object]:
             yield item
 
 
-def _names(cluster: Cluster) -> tuple[str, ...]:
+def names(cluster: Cluster) -> tuple[str, ...]:
     """Return the names by which a policy may know a cluster.
 
     Its own, and the directories that lead to it.

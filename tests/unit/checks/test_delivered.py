@@ -248,6 +248,15 @@ def test_layers_that_leave_the_windows_as_they_are(fields: str, judged: Judged) 
     assert judged(files) == []
 
 
+def test_a_label_of_kustomize_in_place_of_ours(judged: Judged) -> None:
+    """By its name `managedByLabel` changes no object: it is found by what it does."""
+    files = {
+        OVERLAY: "resources: [../windows]\nbuildMetadata: [managedByLabel]\n",
+        WINDOWS: kustomization("windows", path="./overlay"),
+    }
+    assert judged(files) == [("delivery-field", OVERLAY, "managedByLabel]")]
+
+
 def test_two_layers_are_two_findings(judged: Judged) -> None:
     """Without either of them the other still does what it does."""
     files = {
@@ -315,6 +324,55 @@ def test_a_delivery_that_waits_for_what_its_windows_close(chain: str, judged: Ju
     assert ("self-lock", WINDOWS, f"{{name: {chain}}}]") in found
 
 
+@pytest.mark.parametrize(
+    ("name", "spec", "fires"),
+    [("nowhere", "", True), ("other", "suspend: true", True), ("other", "suspend: false", False)],
+)
+def test_a_delivery_that_waits_for_ever(
+    name: str, spec: str, *, fires: bool, judged: Judged
+) -> None:
+    """For what nothing applies, or for what is suspended in Git."""
+    files = {
+        FLUX: kustomization("windowed") + kustomization("other", f"  {spec}\n"),
+        WINDOWS: kustomization("windows", f"  dependsOn: [{{name: {name}}}]\n"),
+        "other/o.yaml": config_map("o"),
+    }
+    expected = [("delivery-field", WINDOWS, f"{{name: {name}}}]")]
+    assert judged(files) == (expected if fires else [])
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "line"),
+    [
+        (ROOT, f"{LISTED}namePrefix: x-\n", "namePrefix: x-"),
+        (FLUX, "", "patch: "),
+        ("inner/kustomization.yaml", "resources: [flux.yaml]\nnameSuffix: -x\n", "nameSuffix"),
+        ("inner/kustomization.yaml", "resources: [flux.yaml]\nnamespace: shop\n", "namespace"),
+    ],
+)
+def test_targets_that_a_layer_renames_or_moves(
+    file: str, text: str, line: str, judged: Judged
+) -> None:
+    """The timetable and the Role name them as their file does: it is said where that is undone."""
+    files = {file: text}
+    if file.startswith("inner"):
+        files |= {
+            FLUX: kustomization("inner"),
+            "inner/flux.yaml": kustomization("windowed"),
+        }
+    elif file == FLUX:
+        rename = '[{"op": "replace", "path": "/metadata/name", "value": "windowed-2"}]'
+        patch = f"  patches:\n  - target: {{name: windowed}}\n    patch: '{rename}'\n"
+        files = {
+            FLUX: kustomization("inner", patch),
+            "inner/flux.yaml": kustomization("windowed"),
+        }
+    found = judged(files)
+    assert {rule for rule, _, _ in found} == {"delivery-field", "target-missing"}
+    [(_, place, said)] = [each for each in found if each[0] == "delivery-field"]
+    assert (place, said[: len(line)]) == (file, line) or said.startswith("target: {name")
+
+
 @pytest.mark.parametrize("target", ["kubeConfig: {secretRef: {name: spoke}}", "interval: 1m"])
 def test_windows_for_another_cluster(target: str, judged: Judged) -> None:
     """They are right where their targets are applied to that cluster, too."""
@@ -360,6 +418,14 @@ def test_a_fleet_of_overlays_is_as_it_was_rendered(
     capsys.readouterr()
     check = ["check", "--repo", str(tmp_path), "--no-cache", "--source", HOME]
     assert main(check) == 0, capsys.readouterr().out
+    flux = tmp_path / "clusters/north/flux.yaml"
+    right = flux.read_text()
+    # Those of another cluster, or what all have in common, in place of its own.
+    for wrong in ("clusters/south/reconciliation-window", "reconciliation-window/window"):
+        flux.write_text(right.replace("clusters/north/reconciliation-window", wrong))
+        assert main(check) == 1
+        assert "north/flux.yaml:13:3: [error] Kustomization flux" in capsys.readouterr().out
+    flux.write_text(right)
     (tmp_path / "south/kustomization.yaml").write_text(
         "resources: [../fleet/clusters/south/reconciliation-window]\nnamespace: shop\n"
     )
