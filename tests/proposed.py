@@ -12,7 +12,7 @@ _CHANGES = {
         "annotate|apply|autoscale|cordon|create|delete|drain|edit|expose|label|patch|replace|"
         "rollout|run|scale|set|taint|uncordon"
     ),
-    "flux": re.compile("create|delete|install|migrate|reconcile|resume|suspend|uninstall"),
+    "flux": re.compile("create|delete|install|migrate|resume|suspend|uninstall"),
     "krm-windows": re.compile("hold"),
 }
 _PROGRAM = re.compile(r"(?<![\w./-])(kubectl|flux|krm-windows) ")

@@ -2,14 +2,17 @@
 
 import argparse
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, tzinfo
 from json import JSONDecodeError
 
 from krm_windows.cli import inputs, previews, report, times
 from krm_windows.cli.inputs import UsageError
+from krm_windows.emit import names
 from krm_windows.gate import wallclock
 from krm_windows.gate.clocks import skew
+from krm_windows.gate.objects import dig
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import kinds
@@ -17,6 +20,7 @@ from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview.versions import Choice, Source, Version
 from krm_windows.results import Result
 from krm_windows.schedule import zones
+from krm_windows.status.failures import newest_pod, terminated
 from krm_windows.status.leftovers import Leftovers, is_labelled, selector
 from krm_windows.status.objects import LiveObject, closer, queries, read
 from krm_windows.status.report import Report
@@ -172,6 +176,7 @@ class Asked:
         more = list(objects)
         for query in closer(version.policy):
             more.extend(self._willing(query))
+        self._read_log(newest_pod(more, names.label(version.timetable.policy)))
         explained = judge(version, more, at, has_asked=True)
         return replace(explained, leftovers=found.leftovers)
 
@@ -198,6 +203,16 @@ class Asked:
             return _read(_KUBECTL, self._kubectl.get(query))
         except WorkspaceError:
             return []
+
+    def _read_log(self, pod: LiveObject | None) -> None:
+        """Put what a Pod has logged where its termination message is, if it may be read."""
+        if pod is None:
+            return
+        where = dig(pod, "metadata", "namespace"), dig(pod, "metadata", "name")
+        with suppress(WorkspaceError):
+            log = self._kubectl.log(*map(str, where))
+            for state in terminated(pod):
+                state["message"] = log
 
     def _objects(self, policy: WindowPolicy) -> list[LiveObject]:
         name = self.arguments.filename

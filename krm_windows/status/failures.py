@@ -3,9 +3,10 @@
 What Jobs, Pods and Events say, as a cause and in their own words.
 """
 
+import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from krm_windows.gate.objects import dig
@@ -21,6 +22,7 @@ _CAUSES = {
         r"(minimum|maximum) \S+ usage|limit to request ratio|must be less than or equal to"
     ): "limit range",
     re.compile(r"violates PodSecurity"): "Pod Security",
+    re.compile(r"cannot \w+ resource"): "rights",
     re.compile(
         r"admission webhook|ValidatingAdmissionPolicy|denied the request|failed calling webhook"
     ): "admission",
@@ -34,6 +36,8 @@ _CAUSES = {
     re.compile(r"MissSchedule|MissedTimes|TooManyMissed|FailedNeedsStart"): "missed",
     re.compile(r"BackoffLimitExceeded|PodFailurePolicy"): FAILED,
 }
+# What ends a run that has started, so that a later start does not show that it is over.
+_OF_RUNNING = {"memory", "node", "deadline", "rights"}
 # How a Job ended, which says nothing of why.
 _ENDS_OF_JOBS = {"DeadlineExceeded", "BackoffLimitExceeded", "PodFailurePolicy"}
 # `week-open-29384756` is a Job of the CronJob `week-open`, `week-open-29384756-x7k2p` its Pod.
@@ -57,6 +61,8 @@ class Failure:
 
     A Pod or an Event, not the Job that ended for it.
     """
+    is_logged: bool = False
+    """Whether the newest run has logged it: what it could not do is not done."""
 
 
 def newest(
@@ -74,8 +80,67 @@ def newest(
     # A Job that is gone leaves Events, so the names of those still there are not enough.
     known = {*names, *(str(dig(live, "metadata", "name")) for live in ours)}
     found = [*_of_jobs(ours), *_of_pods(ours), *_of_events(objects, known)]
+    # What an earlier one could not do, the newest has done, or says again.
+    ended = newest_pod(objects, label)
+    if ended:
+        found += _of_log(ended)
     later = [each for each in found if after is None or each.at > after]
-    return max(later, key=_weight, default=None)
+    recovery = _Recovery.of(objects, ours, known)
+    return max((each for each in later if not recovery.ends(each)), key=_weight, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Recovery:
+    """What shows that a failure is over.
+
+    The Pods that have started, when the last one did, when the last Job ended well (also one that
+    leaves its work to the next run), and when each CronJob last started a Job; all UTC.
+    """
+
+    started: Collection[str]
+    start: datetime
+    success: datetime
+    scheduled: Mapping[str, datetime]
+
+    @classmethod
+    def of(
+        cls, objects: Iterable[LiveObject], ours: Iterable[LiveObject], names: Collection[str]
+    ) -> "_Recovery":
+        starts: dict[str, datetime] = {}
+        success = _NEVER
+        scheduled = {}
+        for live in objects:
+            # Of a Pod that is gone there may be an Event still.
+            about = str(dig(live, "involvedObject", "name"))
+            if dig(live, "reason") == "Started" and _is_run(about, names):
+                starts[about] = instant(_time_of(live)) or _NEVER
+        for live in ours:
+            name = str(dig(live, "metadata", "name"))
+            for container in entries(live, "status", "containerStatuses"):
+                for state in ("running", "terminated"):
+                    at = instant(dig(container, "state", state, "startedAt"))
+                    if at:
+                        starts[name] = at
+            for condition in entries(live, "status", "conditions"):
+                if dig(condition, "type") == "Complete" and dig(condition, "status") == "True":
+                    success = max(success, instant(dig(condition, "lastTransitionTime")) or _NEVER)
+            at = instant(dig(live, "status", "lastScheduleTime"))
+            if at:
+                scheduled[f"CronJob {name}"] = at
+        by_pod = {f"Pod {name}" for name in starts}
+        return cls(by_pod, max([*starts.values(), success]), success, scheduled)
+
+    def ends(self, failure: Failure) -> bool:
+        """Say whether a failure is over."""
+        by_schedule = failure.at <= self.scheduled.get(failure.by, _NEVER)
+        if failure.is_logged or failure.cause == "missed":
+            return by_schedule
+        if failure.cause in _OF_RUNNING:
+            return failure.at <= self.success
+        # That a Job has failed is the end of a run, and nothing that recovers.
+        if not failure.is_close:
+            return False
+        return by_schedule or failure.at <= self.start or failure.by in self.started
 
 
 def _weight(failure: Failure) -> tuple[bool, bool, datetime]:
@@ -130,6 +195,38 @@ def _of_container(
         # The kubelet has no message for it.
         words = "it exceeded its memory limit"
         yield _failure(live, dig(ended, "finishedAt"), "OOMKilled", words)
+
+
+def newest_pod(objects: Iterable[LiveObject], label: str) -> LiveObject | None:
+    """Return the Pod of a policy's gate whose container has ended last, None without one."""
+    ended = {}
+    for live in objects:
+        if live.get("kind") == "Pod" and is_of_gate(live, label):
+            for state in terminated(live):
+                ended[instant(state.get("finishedAt")) or _NEVER] = live
+    return ended[max(ended)] if ended else None
+
+
+def terminated(pod: LiveObject) -> Iterator[dict[str, object]]:
+    """Yield how each container of a Pod has ended."""
+    for container in entries(pod, "status", "containerStatuses"):
+        state = dig(container, "state", "terminated")
+        if isinstance(state, dict):
+            yield state
+
+
+def _of_log(pod: LiveObject) -> Iterator[Failure]:
+    """Yield what a run has logged that it could not do, as its termination message has it."""
+    for state in terminated(pod):
+        for line in str(state.get("message")).splitlines():
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue
+            error = dig(record, "error")
+            if error:
+                found = _failure(pod, state.get("finishedAt"), dig(record, "target"), error)
+                yield replace(found, is_logged=True)
 
 
 def _of_events(objects: Iterable[LiveObject], names: Collection[str]) -> Iterator[Failure]:

@@ -105,6 +105,13 @@ class Kubectl:
         options = ("--type=merge", f"--field-manager={manager}", f"--patch={json.dumps(patch)}")
         return self._printed("patch", *options, *_AS_JSON, *query.arguments())
 
+    def log(self, namespace: str, pod: str) -> str:
+        """Return the end of what a Pod has logged. Raises `WorkspaceError` as `get` does."""
+        _check("namespace", namespace)
+        _check("name", pod)
+        options = (f"--namespace={namespace}", "--tail=1000", "--limit-bytes=1000000")
+        return self._printed("logs", *options, "--", pod)
+
     def user(self) -> str | None:
         """Return by which name the API server knows the user, None where it does not say."""
         try:

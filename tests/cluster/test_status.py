@@ -6,7 +6,7 @@ By the kubectl of an administrator, and of somebody without rights.
 import json
 from pathlib import Path
 
-from environment import APPS, Environment, Object, far_window
+from environment import APPS, Environment, Object, eventually, far_window
 from lab.settings import ADMIN
 
 
@@ -56,6 +56,27 @@ def test_a_first_apply_is_as_desired(env: Environment) -> None:
     env.eventually_delivered()
     code, found, _ = status(env)
     assert (code, row(found)) == (0, ("open", "open", None))
+
+
+def test_a_patch_that_is_denied_is_the_reason(env: Environment) -> None:
+    """The apply Job ends well whatever it could not do, and there was no other run yet."""
+    env.begin()
+    env.policy({"outsideWindows": "Open", "windows": {}})
+    env.eventually_delivered()
+    env.suspend_delivery()
+    env.policy({"windows": {"later": far_window().spec}}, commit=False)
+    narrow = env.tree / "cluster/windows/role_windows-gate.yaml"
+    narrow.write_text(narrow.read_text().replace("  - patch\n", ""))
+    env.shell("kubectl apply --server-side --force-conflicts -k cluster/windows")
+    env.eventually_says("cannot patch resource")
+    eventually("its reason is shown", lambda: cause(env) == "rights")
+    assert "cannot patch resource" in status(env)[1]["failure"]["message"]
+
+
+def cause(env: Environment) -> str | None:
+    """Return why no run did what it should."""
+    failure = status(env)[1].get("failure")
+    return failure["cause"] if failure else None
 
 
 def test_a_lack_of_rights_is_reported(env: Environment) -> None:

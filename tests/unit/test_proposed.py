@@ -57,6 +57,7 @@ RUN = {
 }
 # What no story runs, and why it need not last in what Flux delivers.
 NOT_RUN = {
+    (f"{HOW_TO}/remove-an-application.md", "kubectl delete helmchart"): "Git has it no longer",
     (f"{HOW_TO}/fetch-images-before-a-window.md", "kubectl -n plant rollout status"): "it reads",
     (f"{HOW_TO}/flux-create.md", "flux create kustomization"): "it is no target in Git",
     (f"{HOW_TO}/migrate-from-cronjobs.md", "flux create kustomization"): "it is no target in Git",

@@ -485,6 +485,30 @@ def test_a_kubectl_that_answers_nonsense(
     assert words in capsys.readouterr().err
 
 
+def test_the_log_of_the_last_pod_is_read(
+    kubectl: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where no run has succeeded: it says what the gate was denied."""
+    metadata = {"name": "week-apply-1-abcde", "namespace": "flux-system", "labels": LABEL}
+    ended = {"terminated": {"exitCode": 0, "finishedAt": "2026-11-21T10:00:00Z"}}
+    status = {"containerStatuses": [{"name": "gate", "state": ended}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "status": status}
+    line = {
+        "target": "Kustomization flux-system/apps",
+        "error": "403 to PATCH /: User cannot patch resource",
+    }
+    kubectl(f"""\
+case $* in
+logs*week-apply-1-abcde) echo '{json.dumps(line)}';;
+*pods) echo '{json.dumps(pod)}';;
+*kustomizations*) echo '{json.dumps(live())}';;
+esac""")
+    main(["status", "policy.yaml"])
+    shown = capsys.readouterr().out
+    assert row(shown)[-1] == "never: rights"
+    assert "Pod week-apply-1-abcde: Kustomization flux-system/apps: 403 to PATCH" in shown
+
+
 @pytest.mark.parametrize("watches", [False, True])
 @pytest.mark.parametrize(
     ("ahead", "since"), [(timedelta(hours=1), "40 m ago"), (timedelta(hours=-1), "40 m ago")]

@@ -142,3 +142,128 @@ def test_a_cause_that_is_known_outlasts_what_is_said_later(later: LiveObject) ->
     found = newest(CASES["image"], later)
     assert found
     assert found.cause == "image"
+
+
+EARLIER = "2026-11-21T11:55:00Z"
+# As a run of the gate logs it, for a Role and for an admission policy that do not let it.
+DENIED = (
+    '{"target": "Kustomization flux-system/apps", "error": "403 to PATCH /apis/kustomize.toolkit.'
+    "fluxcd.io/v1/namespaces/flux-system/kustomizations/apps?fieldManager=krm-windows: "
+    'kustomizations.kustomize.toolkit.fluxcd.io \\"apps\\" is forbidden: %s"}'
+)
+BY_RBAC = DENIED % (
+    'User \\"system:serviceaccount:flux-system:week-gate\\" cannot patch resource '
+    '\\"kustomizations\\" in API group \\"kustomize.toolkit.fluxcd.io\\" in the namespace '
+    '\\"flux-system\\"'
+)
+BY_ADMISSION = DENIED % "ValidatingAdmissionPolicy 'x' with binding 'x' denied request: no"
+MOUNT = event("FailedMount", 'configmap "week-gate" not found', "Pod", POD)
+
+
+def job(name: str, kind: str, at: str, *words: str) -> LiveObject:
+    """Return a Job of the policy that ended; by `--leave-to-next` it always ends well."""
+    ended = {"type": kind, "status": "True", "lastTransitionTime": at}
+    container = {"name": "gate", "command": ["python3", *words]}
+    return {
+        **live("Job", name, conditions=[ended]),
+        "spec": {"template": {"spec": {"containers": [container]}}},
+    }
+
+
+def pod(started: str, name: str = POD, log: str = "", **ended: object) -> LiveObject:
+    """Return a Pod of the policy whose container runs, or has ended."""
+    state: dict[str, object] = {"running": {"startedAt": started}}
+    if ended:
+        state = {"terminated": {"startedAt": started, "message": log, **ended}}
+    return live("Pod", name, containerStatuses=[{"state": state}])
+
+
+OTHER_POD = "week-resync-29700015-abcde"
+OVER = {
+    "the Pod runs": (MOUNT, pod(LATER)),
+    "the Pod runs, and the Event was written late": (MOUNT, pod(EARLIER)),
+    "the Pod has ended": (MOUNT, pod(LATER, exitCode=0, finishedAt=LATER)),
+    "a later Pod has started": (MOUNT, pod(LATER, OTHER_POD)),
+    "a later Pod has started, and is gone": (
+        MOUNT,
+        event("Started", "Started container gate", "Pod", OTHER_POD, type="Normal")
+        | {"lastTimestamp": LATER},
+    ),
+    "a later Job has ended well, and leaves to the next run": (
+        MOUNT,
+        job("week-apply-1", "Complete", LATER, "--leave-to-next"),
+    ),
+    "there was a quota, and a later Pod has started": (CASES["quota"], pod(LATER, OTHER_POD)),
+    "there was no image, and the Pod has started": (
+        event("Failed", 'Failed to pull image "x"', "Pod", POD),
+        pod(LATER),
+    ),
+    "there was too little memory, and a later Job has ended well": (
+        CASES["memory"],
+        job("week-apply-1", "Complete", LATER, "--leave-to-next"),
+    ),
+    "a run took too long, and a later Job has ended well": (
+        CASES["deadline"],
+        job("week-apply-1", "Complete", LATER, "--leave-to-next"),
+    ),
+    "a run was missed, and the CronJob has started another": (
+        CASES["missed"],
+        live("CronJob", "week-resync", lastScheduleTime=LATER),
+    ),
+}
+NOT_OVER = {
+    "an earlier Pod had started": ("configuration", MOUNT, pod(EARLIER, OTHER_POD)),
+    "a later Pod waits": (
+        "configuration",
+        MOUNT,
+        live("Pod", OTHER_POD, containerStatuses=[{"state": {"waiting": {}}}]),
+    ),
+    "a later Job has failed without a Pod": (
+        "quota",
+        CASES["quota"],
+        job("week-resync-29700015", "Failed", LATER),
+    ),
+    "it started, and ran out of memory": ("memory", CASES["memory"], pod(LATER, OTHER_POD)),
+    "a run was missed, and another CronJob has started one": (
+        "missed",
+        CASES["missed"],
+        live("CronJob", "week-open-a", lastScheduleTime=LATER),
+        pod(LATER, OTHER_POD),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OVER)
+def test_what_is_over_is_no_reason(case: str) -> None:
+    """It has recovered: what it kept from starting has started since, or ended well."""
+    assert newest(*OVER[case]) is None
+
+
+@pytest.mark.parametrize("case", NOT_OVER)
+def test_what_is_not_over_is_the_reason(case: str) -> None:
+    """Nothing proves that it has recovered."""
+    cause, *objects = NOT_OVER[case]
+    found = newest(*objects)  # type: ignore[arg-type]  # a cause, then objects
+    assert found
+    assert found.cause == cause
+
+
+@pytest.mark.parametrize(("log", "cause"), [(BY_RBAC, "rights"), (BY_ADMISSION, "admission")])
+@pytest.mark.parametrize(("code", "end"), [(1, "Failed"), (0, "Complete")])
+def test_a_patch_that_is_denied(log: str, cause: str, code: int, end: str) -> None:
+    """In the log of the newest Pod; also of a Job that ends well whatever it could not do.
+
+    What kept it from starting is over.
+    """
+    ran = pod(NOON, log=f'{{"open": true}}\nnoise\n[1]\n{log}', exitCode=code, finishedAt=LATER)
+    ended = job("week-resync-29700000", end, LATER, "--leave-to-next")
+    found = newest(MOUNT, ran, ended)
+    assert found
+    assert (found.cause, found.by) == (cause, f"Pod {POD}")
+    assert found.words.startswith("Kustomization flux-system/apps: 403 to PATCH")
+
+
+def test_a_denied_patch_of_an_earlier_run_is_over() -> None:
+    """The newest Pod says nothing of the kind."""
+    earlier = pod(EARLIER, OTHER_POD, log=BY_RBAC, exitCode=1, finishedAt=NOON)
+    assert newest(earlier, pod(NOON, log='{"failed": []}', exitCode=0, finishedAt=LATER)) is None
