@@ -75,6 +75,7 @@ def check(old: Timetable, new: Timetable) -> Iterator[Result]:
         if address(target) not in kept:
             message = (
                 f"must list {target}, which is no longer gated; if it is closed now, it would "
-                "stay closed"
+                "stay closed, and if it is also removed from Git, what it applied would stay in "
+                "the cluster (docs/how-to/remove-an-application.md)"
             )
             yield rules.TARGET_DROPPED.result(message, path="spec.released", proposed=target.name)

@@ -22,12 +22,13 @@ from krm_windows.gate.timetable import Timetable
 from krm_windows.gateable import HELM, KUSTOMIZE
 from krm_windows.plurals import some
 
-_PAGE = "docs/how-to/remove-an-application.md"
+PAGE = "docs/how-to/remove-an-application.md"
+_UNKNOWN = "when that is, is not known here"
 _FEW = 3
 _MINUTE = timedelta(minutes=1)
 # Whose finalizers remove what they applied; other kinds that can be gated apply nothing, or remove
 # it suspended or not (source-controller).
-_KINDS = {(KUSTOMIZE, "Kustomization"), (HELM, "HelmRelease")}
+KINDS = {(KUSTOMIZE, "Kustomization"), (HELM, "HelmRelease")}
 
 
 def check(before: Survey, after: Survey, at: datetime) -> Iterator[Finding]:
@@ -50,7 +51,7 @@ def _of_gate(
 ) -> Iterator[Finding]:
     for identity in sorted(gate.identities):
         target = ObjectIdentity(*identity)
-        if (target.group, target.kind) not in _KINDS or target in after.cluster.objects:
+        if (target.group, target.kind) not in KINDS or target in after.cluster.objects:
             continue
         left = _left(target, before, after)
         # Whatever would stay without windows, too, is no matter of windows.
@@ -62,7 +63,7 @@ def _of_gate(
         message = (
             f"{target} is removed: Flux removes nothing for a suspended {target.kind}, so unless "
             f"this is merged while {gate.policy} is open, {left} will stay in the cluster, and "
-            f"nothing manages it; {when} ({_PAGE})"
+            f"nothing manages it; {when} ({PAGE})"
         )
         about, path, file = _place(gate, after.cluster)
         yield Finding(
@@ -86,7 +87,7 @@ def _gone(cluster: Cluster, after: Survey) -> Iterator[Finding]:
         f"the directory {cluster.root} of the cluster {cluster.name} is removed: if the cluster "
         "still exists, Flux there finds nothing to build and removes nothing, and targets of "
         f"{cluster.gates[0].policy} that are closed stay closed: {some(targets, _FEW)} "
-        f"({_PAGE})"
+        f"({PAGE})"
     )
     about, path, file = _place(cluster.gates[0], after.clusters[0])
     yield Finding(rules.TARGET_REMOVED, message, about, path, file=file, cluster=cluster.name)
@@ -172,16 +173,15 @@ def _opened(after: GatedCluster) -> set[ObjectIdentity]:
 def _when(gate: Gate, at: datetime) -> str:
     """Say whether a policy is open, and when that changes; empty where it is always open."""
     timetable = gate.timetable()
-    if timetable is None:
-        return "when that is, is not known here"
     try:
-        return _state(timetable, at)
+        return opening(timetable, at) if timetable else _UNKNOWN
     # Rendered files may hold anything.
     except (*UNREADABLE, AttributeError):
-        return "when that is, is not known here"
+        return _UNKNOWN
 
 
-def _state(timetable: Timetable, at: datetime) -> str:
+def opening(timetable: Timetable, at: datetime) -> str:
+    """Say whether a policy is open, and when that changes; empty where it is always open."""
     zone = timetable.zone
     if at.tzinfo is None:
         at = wallclock.utc(at, zone)
