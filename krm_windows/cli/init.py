@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from krm_windows import escape, rules
-from krm_windows.cli import builds, inputs, output, progress, repository, times
+from krm_windows.cli import builds, inputs, output, progress, rendered, repository, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux import Cluster, Notice, Survey, cluster_directories, names, survey
 from krm_windows.flux.builds import Builds
@@ -22,7 +22,10 @@ from krm_windows.init.files import Place
 from krm_windows.init.policy import Draft
 from krm_windows.init.targets import Proposed, propose
 from krm_windows.krm import InputError, KubeObject
+from krm_windows.plurals import counted
 from krm_windows.policy.load import load
+from krm_windows.render.command import CALL, RenderCommand
+from krm_windows.render.outputs import Output, Renewal
 from krm_windows.results import Result, Severity, fails
 from krm_windows.schedule import zones
 from krm_windows.system import files, tops
@@ -98,7 +101,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     _log_unread(found)
     proposed = propose(cluster, tree)
     if not proposed.targets:
-        raise InputError(_nothing(cluster, proposed))
+        raise InputError(_nothing(cluster, proposed, tree))
     place = Place(cluster.root, arguments.name)
     # What somebody edited is not written over; `set` and an editor change it.
     if tree.read(place.policy) is not None:
@@ -112,9 +115,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         draft = _asked(draft, proposed)
         _check_options(draft, proposed)
     text = policy.write(draft, proposed)
-    written = _write(tree, place, proposed, text)
+    written, renewal = _write(tree, place, proposed, text)
+    if not renewal.is_known:
+        output.log(f"{place.rendered}: not rendered: {renewal.why}")
     _show(_next(tree, place, written, arguments))
-    return ExitCode.FINE
+    return ExitCode.of(failed=not renewal.is_known)
 
 
 def _is_interactive() -> bool:
@@ -218,13 +223,13 @@ def _one_of(by_name: Mapping[str, str]) -> Callable[[str], str]:
     return judge
 
 
-def _nothing(cluster: Cluster, proposed: Proposed) -> str:
+def _nothing(cluster: Cluster, proposed: Proposed, tree: Checkout) -> str:
     """Say why a cluster has nothing that a policy could gate."""
     # A second policy of the same targets would be refused by `check --repo`.
     if proposed.gated:
         return (
             f"cluster {cluster.name}: every Kustomization in it is already gated by a policy: "
-            f"{_policies(cluster)}; edit it there"
+            f"{_policies(cluster, tree)}; edit it there"
         )
     if proposed.suspended:
         places = ", ".join(f"{item} in {item.file}" for item in proposed.suspended)
@@ -244,9 +249,13 @@ def _nothing(cluster: Cluster, proposed: Proposed) -> str:
     )
 
 
-def _policies(cluster: Cluster) -> str:
+def _policies(cluster: Cluster, tree: Checkout) -> str:
     """Name the policies of a cluster, and their files as far as they have any."""
     named = {gate.policy: gate.manifest.file for gate in cluster.gates}
+    # What is rendered is not what is edited.
+    for each in rendered.find(tree):
+        if each.command is not None:
+            named |= dict.fromkeys(each.policies & named.keys(), each.sources)
     shown = [f"{policy} in {file}" if file else policy for policy, file in named.items()]
     return ", ".join(shown)
 
@@ -450,10 +459,10 @@ def _write(
     place: Place,
     proposed: Proposed,
     text: str,
-) -> Sequence[str]:
-    """Write the policy, its schema, and the kustomization that lists what is rendered of it.
+) -> tuple[Sequence[str], Renewal]:
+    """Write the policy, its schema, what is rendered of it, and the kustomization that lists that.
 
-    And what had to lose `suspend: false`. Return their paths.
+    And what had to lose `suspend: false`. Return their paths, and what came of rendering.
     """
     # Read before anything is written: a kustomization that cannot be edited stops it all.
     freed = layout.without_suspension(proposed.freed)
@@ -463,11 +472,19 @@ def _write(
     made = {
         layout.SCHEMA: schema,
         place.policy: text.encode(),
-        **kustomization,
         **freed,
     }
-    files.put(Path(tree.root), made)
-    return [place.policy, *kustomization, *freed, layout.SCHEMA]
+    top = Path(tree.root)
+    files.put(top, made)
+    command = RenderCommand(tuple(shlex.split(place.render())[len(CALL) :]))
+    renewal = rendered.renew(top, Output(command, (), frozenset()), Path.cwd())
+    rendered.write(top, renewal.edits)
+    # At last: until it lists what is there, it can be built, and so be rendered from.
+    files.put(top, kustomization)
+    windows = [f"{place.rendered}/ ({counted(len(renewal.edits), 'file')})"]
+    if not renewal.edits:
+        windows = []
+    return [place.policy, *windows, *kustomization, *freed, layout.SCHEMA], renewal
 
 
 def _next(
@@ -484,8 +501,8 @@ def _next(
         lines.append(f"  cd {quoted}")
     calendar = shlex.join(["krm-windows", "calendar", place.policy])
     lines.append(f"  {calendar}")
-    lines.append(f"  {place.render()}")
     lines.append(f"  {shlex.join(_check(tree, place, arguments))}")
+    lines += ["whenever you have edited the policy:", f"  {place.render()}"]
     return lines
 
 

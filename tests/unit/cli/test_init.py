@@ -169,7 +169,7 @@ def test_the_commands_that_it_names_work(repository: Path, capsys: Capture) -> N
     """Run as they are printed, they find nothing but notes."""
     _, out, _ = called(capsys, "init", str(repository), "--yes")
     commands = [line.split() for line in out.splitlines() if line.startswith("  krm-windows ")]
-    assert [command[1] for command in commands] == ["calendar", "render", "check"]
+    assert [command[1] for command in commands] == ["calendar", "check", "render"]
     for _, *arguments in commands:
         done = subprocess.run(
             [sys.executable, "-P", "-m", "krm_windows", *arguments],
@@ -275,7 +275,7 @@ def test_what_would_undo_a_close_is_removed(repository: Path, capsys: Capture) -
     code, out, _ = called(capsys, "init", str(repository), "--yes")
     assert code == 0
     assert "removed: `spec.suspend: false` of Kustomization flux-system/apps" in out
-    assert "written: clusters/production/deploy-windows.yaml, clusters/production/apps.yaml" in out
+    assert "files), clusters/production/apps.yaml" in out
     text = path.read_text()
     assert "suspend" not in text
     assert "# jobs" in text
@@ -389,7 +389,7 @@ def test_the_check_that_it_names_is_of_the_cluster_that_was_chosen(
     """With the options that led to it, and where habit would lead elsewhere its directory."""
     monkeypatch.chdir(repository)
     _, out, _ = called(capsys, "init", "--yes", "--source", "flux-system/flux-system=.")
-    assert out.endswith("  krm-windows check --repo . --source flux-system/flux-system=.\n")
+    assert ("  krm-windows check --repo . --source flux-system/flux-system=.\n") in out
     (repository / "hub").mkdir()
     (repository / "clusters/staging").rename(repository / "hub/staging")
     sync = (repository / "hub/staging/flux-system/gotk-sync.yaml").read_text()
@@ -397,10 +397,11 @@ def test_the_check_that_it_names_is_of_the_cluster_that_was_chosen(
     (repository / "hub/staging/flux-system/gotk-sync.yaml").write_text(moved)
     _, out, _ = called(capsys, "init", "--yes", "--cluster", "staging")
     # The policy of the other cluster, which lies elsewhere, gates nothing here.
-    assert out.endswith("  krm-windows check --repo . --clusters hub/staging\n")
+    assert "  krm-windows check --repo . --clusters hub/staging\n" in out
     (repository / "hub/staging/deploy-windows.yaml").unlink()
+    shutil.rmtree(repository / "hub/staging/deploy-windows")
     _, out, _ = called(capsys, "init", "--yes", "--clusters", "hub/*")
-    assert out.endswith("  krm-windows check --repo . --clusters 'hub/*'\n")
+    assert "  krm-windows check --repo . --clusters 'hub/*'\n" in out
 
 
 def test_a_target_of_a_base_need_not_be_among_the_resources(
@@ -469,10 +470,23 @@ def test_every_file_that_it_writes_is_named(repository: Path, capsys: Capture) -
     below = "clusters/production"
     write(repository, {f"{below}/kustomization.yaml": explicit})
     _, out, _ = called(capsys, "init", str(repository), "--yes")
+    windows = repository / below / "deploy-windows"
+    count = len(list(windows.iterdir()))
     assert (
-        f"written: {below}/deploy-windows.yaml, {below}/kustomization.yaml, "
-        ".krm-windows/windowpolicy.json"
+        f"written: {below}/deploy-windows.yaml, {below}/deploy-windows/ ({count} files), "
+        f"{below}/kustomization.yaml, .krm-windows/windowpolicy.json"
     ) in out
+
+
+def test_it_renders_what_its_command_renders(repository: Path, capsys: Capture) -> None:
+    """So that nothing is missing before a commit: `render` finds nothing to write."""
+    explicit = "resources:\n- flux-system\n- apps.yaml\n"
+    write(repository, {"clusters/production/kustomization.yaml": explicit})
+    _, out, _ = called(capsys, "init", str(repository), "--yes")
+    (line,) = (line for line in out.splitlines() if line.startswith("  krm-windows render"))
+    command = [sys.executable, "-P", "-m", "krm_windows", *line.split()[1:]]
+    done = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True)
+    assert "no file changed" in done.stderr
 
 
 def test_a_repository_without_flux_is_said(tmp_path: Path, capsys: Capture) -> None:
