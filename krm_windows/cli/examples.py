@@ -21,8 +21,9 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "krm-windows override windows/policy.yaml --list",
     ),
     "hold": (
-        "krm-windows hold Kustomization/apps -n flux-system --reason 'The press is being repaired'",
-        "krm-windows hold Kustomization/apps -n flux-system --release",
+        """krm-windows hold Kustomization/apps -n flux-system --context north \\
+    --reason 'The press is being repaired'""",
+        "krm-windows hold ks/apps -n flux-system --context north --release",
     ),
     "holidays": ("krm-windows holidays DE --subdivision BY --years 2027-2028",),
     "import-ics": ("krm-windows import-ics company.ics --years 2027",),
