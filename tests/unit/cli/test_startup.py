@@ -87,7 +87,7 @@ CALLS: Mapping[str, Call] = {
     ),
     "calendar": Call(
         ["calendar", str(POLICY), *YEAR, "-o", "json"],
-        own=107,
+        own=108,
         without=frozenset(
             {
                 "krm_windows.apply",
@@ -103,19 +103,19 @@ CALLS: Mapping[str, Call] = {
     ),
     "state": Call(
         ["state", str(POLICY), "--at", "2026-12-22T10:00Z"],
-        own=107,
+        own=108,
         without=frozenset({"krm_windows.apply", "krm_windows.emit", "krm_windows.fleet"}),
     ),
     # It is open, so nothing is waited for. A warning is given its line in the file, by two modules.
     "wait": Call(
         ["wait", str(ROOT / "tests/fixtures/held-open/config.yaml"), "--until", "open"],
-        own=108,
+        own=109,
         without=frozenset({"krm_windows.apply", "krm_windows.emit", "krm_windows.fleet"}),
     ),
     # All but the page is loaded to say what there is to ask for, and the examples.
     "simulate": Call(
         ["simulate", "--help"],
-        own=135,
+        own=136,
         without=frozenset(
             {
                 "krm_windows.apply",
@@ -127,7 +127,7 @@ CALLS: Mapping[str, Call] = {
     ),
     "history": Call(
         ["history", "--help"],
-        own=119,
+        own=120,
         without=frozenset(
             {"krm_windows.apply", "krm_windows.classes", "krm_windows.emit", "krm_windows.fleet"}
         ),
@@ -135,7 +135,7 @@ CALLS: Mapping[str, Call] = {
     # From a file, and not from a repository, which would be followed.
     "pending": Call(
         ["pending", str(POLICY), "-f", str(OBJECTS), "--at", "2026-12-22T10:00Z"],
-        own=162,
+        own=164,
         without=frozenset({"krm_windows.apply", "krm_windows.fleet", "krm_windows.flux"}),
     ),
     "version": Call(["version"], own=15, without=frozenset({"yaml", "krm_windows.krm"})),
