@@ -21,6 +21,8 @@ ORIGIN = "config.kubernetes.io/origin"
 PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
 # An item with it is for functions alone, and is not applied (kyaml, kio/filters).
 LOCAL_CONFIG = "config.kubernetes.io/local-config"
+# The label of all that is emitted for a policy.
+POLICY = "krm-windows.dev/policy"
 CHANGE_CLASS = "krm-windows.dev/change-class"
 
 

@@ -458,6 +458,11 @@ WINDOWS_STALE = _error(
 WINDOWS_UNCHECKED = _warning(
     "windows-unchecked", "Rendered windows cannot be compared with their policy."
 )
+DELIVERED_TOGETHER = _warning(
+    "delivered-together",
+    "Objects whose namespace or kind may not exist on a new cluster are in one kustomization with "
+    "the windows, and would keep Flux from applying them.",
+)
 DELIVERY_FIELD = _error(
     "delivery-field",
     "A field between the rendered windows and the cluster keeps them away or changes them.",
@@ -501,6 +506,11 @@ TARGET_REMOVED = _warning(
     "target-removed",
     "A target is removed from Git, and what it applied stays in the cluster if that is while the "
     "policy is closed.",
+)
+NEW_CLUSTER_BLOCKED = _error(
+    "new-cluster-blocked",
+    "An object of the windows needs a namespace or a CustomResourceDefinition that is created only "
+    "by something that waits for it, or that the windows gate: on a new cluster neither appears.",
 )
 DEPENDS_BLOCKED = _error(
     "depends-blocked",

@@ -64,6 +64,16 @@ class Emitted(NamedTuple):
         """Return the objects of some kinds."""
         return [item for item in self.items if item.kind in kinds]
 
+    def is_apart(self, folder: str) -> bool:
+        """Whether a directory is delivered by a Flux Kustomization of its own, that is there."""
+        paths = (str(item.get("spec", "path")) for item in self.of("Kustomization"))
+        return any(path.endswith(f"/{folder}") for path in paths)
+
+    def has_rights(self, namespace: str) -> bool:
+        """Whether the rights in a namespace have to be here, and are not elsewhere in whole."""
+        is_here = any(role.namespace == namespace for role in self.of("Role", "RoleBinding"))
+        return is_here or not self.is_apart(f"namespace-{namespace}")
+
     def programs(self) -> list[KubeObject]:
         """Return the ConfigMaps of the gate; those for kube-state-metrics and alerts are none."""
         return [item for item in self.of("ConfigMap") if not _is_for_others(item)]
@@ -342,6 +352,8 @@ def _beside(emitted: Emitted) -> Iterator[Result]:
     wanted = beside(emitted.plan)
     for manifest in wanted:
         found = emitted.of(manifest["kind"])
+        if not found and emitted.is_apart(manifest["kind"].lower()):
+            continue
         if not any(_says(item, manifest) for item in found):
             message = (
                 f"the {manifest['kind']} of the policy {emitted.plan.policy} is missing or "
@@ -395,12 +407,13 @@ def _rights(emitted: Emitted) -> Iterator[Result]:
     plan = emitted.plan
     held = plan.timetable
     # What the policy gates no more is still opened by the gate, once.
-    wanted = {*held.targets, *held.released}
-    nameless = _nameless(plan)
+    every = {*held.targets, *held.released}
+    wanted = {each for each in every if emitted.has_rights(each.namespace)}
+    nameless = {each for each in _nameless(plan) if emitted.has_rights(each.namespace)}
     bound = [role for role in emitted.of("Role") if _bound(emitted, role)]
     yield from _lacking(emitted, wanted, bound)
     yield from _lacking_nameless(nameless, bound)
-    reads = _reads(plan)
+    reads = {each for each in _reads(plan) if emitted.has_rights(each.namespace)}
     yield from _lacking_reads(reads, bound)
     yield from _excess(emitted, wanted, nameless, reads)
 

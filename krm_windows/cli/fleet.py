@@ -32,7 +32,7 @@ from krm_windows.krm import InputError, KubeObject
 from krm_windows.plurals import counted, some
 from krm_windows.policy import fields, load
 from krm_windows.policy.model import KIND
-from krm_windows.render import command, layout
+from krm_windows.render import apart, command, layout
 from krm_windows.render.command import CLUSTER
 from krm_windows.render.delivery import Template
 from krm_windows.results import Result, fails
@@ -241,16 +241,23 @@ def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet
     clusters = _reached(policies, named)
     if not clusters:
         raise NoClusterError("no cluster found: the policies name none, and --clusters has none")
+    # How it is delivered is looked for among resources where no template says it.
+    sees = arguments.resources is not None
+    delivery = template(arguments.flux_kustomizations)
+    place = None
+    if sees and delivery is None:
+        place = apart.place(arguments.output_dir)
     return Fleet(
         policies=policies,
         clusters=clusters,
         layout=arguments.layout,
         resources=_resources(arguments.resources),
-        sees=arguments.resources is not None,
+        sees=sees,
         # Only with `{cluster}` in the path does each cluster have resources of its own.
         apart=CLUSTER in (arguments.resources or ""),
         uninstalls=arguments.uninstall,
-        delivery=_template(arguments.flux_kustomizations),
+        delivery=delivery,
+        place=place,
         existing=_existing(arguments.output_dir),
         command=command.called(arguments, tops.top),
     )
@@ -379,7 +386,8 @@ def _is_rendered(file: Path) -> bool:
     return line is not None and render.is_header(line)
 
 
-def _template(path: str | None) -> Template | None:
+def template(path: str | None) -> Template | None:
+    """Return the Flux Kustomization of a file; raises InputError where it holds no such."""
     if not path:
         return None
     try:

@@ -13,7 +13,15 @@ from pathlib import Path
 from krm_windows import escape, rules
 from krm_windows.cli import builds, inputs, output, progress, rendered, repository, times
 from krm_windows.exit_codes import ExitCode
-from krm_windows.flux import Cluster, Notice, Survey, cluster_directories, names, survey
+from krm_windows.flux import (
+    Cluster,
+    Notice,
+    Survey,
+    cluster_directories,
+    names,
+    objects,
+    survey,
+)
 from krm_windows.flux.builds import Builds
 from krm_windows.function import catalogue
 from krm_windows.init import files as layout
@@ -102,7 +110,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     proposed = propose(cluster, tree)
     if not proposed.targets:
         raise InputError(_nothing(cluster, proposed, tree))
-    place = Place(cluster.root, arguments.name)
+    place = Place(cluster.root, arguments.name, _delivery(tree, cluster, proposed))
     # What somebody edited is not written over; `set` and an editor change it.
     if tree.read(place.policy) is not None:
         raise InputError(f"{place.policy}: already exists; edit it, or use another --name")
@@ -120,6 +128,21 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         output.log(f"{place.rendered}: not rendered: {renewal.why}")
     _show(_next(tree, place, written, arguments))
     return ExitCode.of(failed=not renewal.is_known)
+
+
+def _delivery(tree: Checkout, cluster: Cluster, proposed: Proposed) -> str:
+    """Return the file of the root where `render` needs it, and does not read it with the rest."""
+    if all(namespace == cluster.first.namespace for _, _, namespace, _ in proposed.targets):
+        return ""
+    for each in cluster_directories.find(tree):
+        is_outside = not each.file.startswith(f"{cluster.root}/")
+        if each.directory != cluster.root or cluster.root == "." or not is_outside:
+            continue
+        # `render` takes a file with one Kustomization.
+        items = objects.written(tree.read(each.file) or b"", each.file)
+        if [item.kind for item in items].count("Kustomization") == 1:
+            return each.file
+    return ""
 
 
 def _is_interactive() -> bool:

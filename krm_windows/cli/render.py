@@ -11,15 +11,17 @@ from krm_windows.checks.overlap import Claim
 from krm_windows.cli import cluster_resources, destinations, fleet, inputs, report
 from krm_windows.cli.arguments import check_cluster
 from krm_windows.cli.inputs import UsageError
+from krm_windows.emit.delivery import FOLDERS
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import applied
 from krm_windows.fleet.existing import ExistingOutput
 from krm_windows.function import window_policy
 from krm_windows.inventory import about
-from krm_windows.krm import KubeObject
+from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import uninstall
 from krm_windows.plan.model import Plan
-from krm_windows.render import command
+from krm_windows.render import apart, command
+from krm_windows.render.apart import Delivery
 from krm_windows.results import Result, fails
 from krm_windows.system import tops
 from krm_windows.system.files import Folder, first_lines
@@ -80,7 +82,8 @@ def rendered(arguments: argparse.Namespace) -> Rendered:
         )
     file = arguments.policies[0]
     config = inputs.policy(file)
-    plan, results = _plan(config, arguments)
+    items = cluster_resources.read(arguments.resources)
+    plan, results = _plan(config, items, arguments)
     if file != inputs.STDIN:
         results = [*results, *applied.check(config, file)]
     if plan is None:
@@ -100,8 +103,12 @@ def rendered(arguments: argparse.Namespace) -> Rendered:
     # A target that is dropped while it is shut would stay suspended: nobody is left to resume it.
     forgotten = policy_changes.forgotten(older, [plan.timetable])
     results = [*results, *about(config, forgotten)]
+    manifests = emit.objects(plan)
+    delivery = _delivery(items, arguments)
+    if delivery is None:
+        results = [*results, *about(config, apart.together(plan, manifests))]
     results = report.located(results, {file: config}, arguments.resources)
-    files = render.files(plan.policy, emit.objects(plan))
+    files = render.rendered(plan, manifests, delivery)
     signed = command.signed(files, command.called(arguments, tops.top))
     return Rendered(results, _folder(plan, arguments.output_dir), signed)
 
@@ -115,13 +122,28 @@ def _older(path: Path) -> Iterable[bytes]:
 def _folder(plan: Plan, path: Path) -> Folder:
     """Return the directory, where what was rendered under a former name is ours too."""
     policies = (plan.policy, *plan.timetable.former_names)
-    return Folder(path, frozenset(map(render.header, policies)))
+    return Folder(path, frozenset(map(render.header, policies)), inner=FOLDERS)
+
+
+def _delivery(items: list[KubeObject], arguments: argparse.Namespace) -> Delivery | None:
+    """Return how Flux delivers the output, as far as the command line says it."""
+    place = apart.place(arguments.output_dir)
+    file = arguments.flux_kustomizations
+    template = fleet.template(file)
+    if template is None:
+        return apart.find(items, place)
+    found = apart.given(template.item, place)
+    if found is None:
+        raise InputError(
+            f"{file}: its spec.path must be {arguments.output_dir} or a directory above it, as it "
+            f"is in the source, found {template.item.get('spec', 'path')}"
+        )
+    return found
 
 
 def _plan(
-    config: KubeObject, arguments: argparse.Namespace
+    config: KubeObject, items: list[KubeObject], arguments: argparse.Namespace
 ) -> tuple[Plan | None, Sequence[Result]]:
-    items = cluster_resources.read(arguments.resources)
     compiled = window_policy.compile_onto(config, items, arguments.cluster)
     # Items are only read here: what a transformer would edit in them has to be edited by hand.
     results = readonly.check(compiled.results, compiled.adopted)

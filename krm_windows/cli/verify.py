@@ -1,14 +1,18 @@
 """`krm-windows verify`: prove on what a build printed that the windows are in it, and in order."""
 
 import argparse
+import re
 from pathlib import Path
 
 from krm_windows.cli import builds, inputs, report
+from krm_windows.emit.delivery import FOLDERS
+from krm_windows.emit.header import is_rendered
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import applied
 from krm_windows.flux.builds import LeftOutError, whole
 from krm_windows.function import window_policy
 from krm_windows.krm import InputError, KubeObject, documents
+from krm_windows.render import KUSTOMIZATION
 from krm_windows.results import Result
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.kustomize import Builder
@@ -74,7 +78,18 @@ def _verified(
 
 
 def _applied(path: str, root: Path | None) -> list[KubeObject]:
-    """Return what is applied.
+    """Return what is applied of a place, and of the directories in it that Flux applies apart."""
+    items = _built(path, root)
+    if path != inputs.STDIN and is_kustomization(Path(path)):
+        for listing in sorted(Path(path).rglob(KUSTOMIZATION)):
+            is_apart = re.fullmatch(FOLDERS, listing.parent.name)
+            if is_apart and is_rendered(listing.read_bytes()):
+                items += _built(str(listing.parent), root)
+    return items
+
+
+def _built(path: str, root: Path | None) -> list[KubeObject]:
+    """Return what is applied of a place.
 
     That is what kustomize builds, where it is there, else what the files hold.
     """

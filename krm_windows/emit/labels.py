@@ -2,9 +2,9 @@
 
 from krm_windows.emit import names
 from krm_windows.emit.manifest import Metadata
+from krm_windows.inventory import POLICY as POLICY  # noqa: PLC0414
 from krm_windows.plan.model import Plan
 
-POLICY = "krm-windows.dev/policy"
 WINDOW = "krm-windows.dev/window"
 GOVERNED_BY = "krm-windows.dev/governed-by"
 # Has Flux leave `${…}` in an object alone (kustomize-controller, `postBuild`).

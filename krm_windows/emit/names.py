@@ -67,6 +67,12 @@ def role(plan: Plan, namespace: str) -> str:
     return fit(f"{gate(plan)}-{namespace}-{apart}", NAME_LIMIT)
 
 
+def apart(plan: Plan, folder: str) -> str:
+    """Return the name of the Flux Kustomization of a directory, unique in whatever namespace."""
+    # A label has it (`kustomize.toolkit.fluxcd.io/name`), so it is as short as one.
+    return fit(f"{gate(plan)}-{folder}-{digest(f'{plan.policy} {folder}')}", NAME_LIMIT)
+
+
 def admission(plan: Plan, fields: tuple[tuple[str, ...], ...]) -> str:
     """Return the name of the admission policy of what these fields turn.
 

@@ -4,14 +4,17 @@ They were rendered before, perhaps by another run, for one cluster.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from krm_windows import render, rules
 from krm_windows.checks import overlap
 from krm_windows.checks.overlap import Claim
+from krm_windows.emit.delivery import FOLDERS
 from krm_windows.flux.fields import bases, leading, read
 from krm_windows.render.claims import claims
 from krm_windows.results import Result
@@ -70,10 +73,14 @@ class ExistingOutput:
 
         What is to be left out is not among it.
         """
-        found: list[Claim] = []
+        # Those of one directory belong together, with those of it that are delivered by themselves:
+        # a timetable says more than Roles.
+        together: dict[str, dict[str, bytes]] = {}
         for folder, names in self._folders.items():
-            # Those of one directory belong together: a timetable says more than Roles.
-            contents = {}
+            home = folder
+            if re.fullmatch(FOLDERS, os.path.basename(folder)):  # noqa: PTH119 - a hot path
+                home = os.path.dirname(folder)  # noqa: PTH120 - likewise
+            contents = together.setdefault(home, {})
             for name in names:
                 file = f"{folder}/{name}"
                 if not name.endswith(SUFFIXES) or self.without(file):
@@ -82,8 +89,7 @@ class ExistingOutput:
                 content = _rendered(Path(file))
                 if content is not None:
                     contents[_shown(file)] = content
-            found += claims(contents)
-        return tuple(found)
+        return tuple(chain.from_iterable(map(claims, together.values())))
 
     def check(self, own: Claim) -> list[Result]:
         """Return what a policy has in common with others around it.

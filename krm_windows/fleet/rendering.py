@@ -6,6 +6,7 @@ Each is rendered on its own, so that any may be left out or done elsewhere.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from posixpath import normpath
 from typing import TypeAlias
 
 from krm_windows import emit, rules
@@ -17,8 +18,9 @@ from krm_windows.function import window_policy
 from krm_windows.inventory import about
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import uninstall
+from krm_windows.render import apart, overlay, stamp
 from krm_windows.render import layout as paths
-from krm_windows.render import overlay, stamp
+from krm_windows.render.apart import Delivery
 from krm_windows.render.command import RenderCommand, line, signed
 from krm_windows.render.delivery import Template
 from krm_windows.render.layout import Layout, PolicyOutput
@@ -55,8 +57,10 @@ class Fleet:
 
     `resources` gives what a transformer would see in a cluster, and for None what it would see in
     any: nothing, if that is `apart` for each. Where it `sees` nothing at all, targets are taken on
-    trust. `existing` gives what was rendered for a cluster of a name, but not in this tree. The
-    `command` is what every kustomization says that it was rendered by.
+    trust. `place` is the tree's directory in its repository, None where no Kustomization of the
+    resources is looked for that delivers it. `existing` gives what was rendered for a cluster of a
+    name, but not in this tree. The `command` is what every kustomization says that it was rendered
+    by.
     """
 
     policies: tuple[FleetPolicy, ...]
@@ -67,6 +71,7 @@ class Fleet:
     apart: bool = False
     uninstalls: bool = False
     delivery: Template | None = None
+    place: str | None = None
     existing: Callable[[str], tuple[Claim, ...]] = _nothing
     command: RenderCommand | None = None
 
@@ -224,6 +229,9 @@ class Fleet:
             slug = self.slugs[policy.name]
             # By the slug, too: it is in the paths of the files.
             parts += [slug.encode(), policy.content(cluster)]
+            # Where the tree is in its repository is in the files, too.
+            delivered = self._delivered(slug, cluster, self.resources(cluster))
+            parts.append(delivered.path.encode() if delivered else b"")
         # Resources that all clusters have in common are in the shared key.
         if self.apart:
             parts += (item.span for item in self.resources(cluster))
@@ -291,13 +299,42 @@ class Fleet:
             results += delivery.check(self.delivery.item, targets, items)
             if fails(results):
                 return Compiled(None, tuple(results))
-        slug = self.slugs[policy.name]
-        output = PolicyOutput(slug, application.plan, application.wanted)
+        plan, manifests = application.plan, application.wanted
         if self.uninstalls:
             # What stays only opens what is gated, and then can be deleted.
-            plan = uninstall(application.plan)
-            output = PolicyOutput(slug, plan, emit.objects(plan))
+            plan = uninstall(plan)
+            manifests = emit.objects(plan)
+        slug = self.slugs[policy.name]
+        output = PolicyOutput(slug, plan, manifests)
+        delivered = self._delivered(slug, cluster, items)
+        if delivered or (self.sees and not cluster):
+            output = self._split(output, delivered)
+        else:
+            results += about(document.config, apart.together(plan, manifests))
         return Compiled(output, tuple(results))
+
+    def _delivered(
+        self, slug: str, cluster: str | None, items: list[KubeObject]
+    ) -> Delivery | None:
+        """Return how the directory of a policy is delivered, of the base as of no cluster."""
+        if self.delivery:
+            return Delivery(self.delivery.item, f"{self.delivery.path(cluster or '')}/{slug}")
+        if not cluster or self.place is None:
+            return None
+        directory = normpath(f"{self.place}/{paths.directory(cluster)}/{slug}")
+        return apart.find(items, directory)
+
+    def _split(self, output: PolicyOutput, found: Delivery | None) -> PolicyOutput:
+        """Return a policy's output with what is delivered by itself; a base has none of that."""
+        together, folders = apart.split(output.plan, output.manifests)
+        delivering: list[emit.Manifest] = []
+        if found:
+            delivering = found.kustomizations(output.plan, folders)
+        # Beside the Kustomization that delivers the windows, or else among these.
+        if not self.delivery:
+            together += delivering
+            delivering = []
+        return PolicyOutput(output.slug, output.plan, together, folders, delivering)
 
     def _relevant(self, results: Iterable[Result]) -> Iterator[Result]:
         """Leave out that a target is not seen where nothing is shown.

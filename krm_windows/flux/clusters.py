@@ -148,7 +148,7 @@ def _unreferenced(
     named: set[str] = set()
     for own, state in zip(within, states, strict=True):
         named.update(each.name for each, _ in own)
-        named.update(gate.policy for gate in _rendered(state))
+        named.update(gate.policy for gate in policies.rendered(state.found.values()))
     return [each for each in _in_files(tree, roots) if each.name not in named]
 
 
@@ -160,12 +160,6 @@ def _in_files(tree: Checkout, roots: Collection[str]) -> Iterator[WrittenPolicy]
             continue
         for item in window_policies(content):
             yield WrittenPolicy.of(path, item)
-
-
-def _rendered(state: State) -> Iterator[Gate]:
-    """Yield the policies whose output a cluster's Kustomizations apply."""
-    for each in state.found.values():
-        yield from policies.rendered(each)
 
 
 def _is_taken(tree: Checkout, path: str, roots: Collection[str]) -> bool:
@@ -191,7 +185,7 @@ def _cluster(
 
     Rendered ones come first, then those among plugins, then those in files.
     """
-    gates: list[Gate | None] = [*_rendered(state)]
+    gates: list[Gate | None] = [*policies.rendered(state.found.values())]
     named = {gate.policy for gate in gates if gate}
     for each, kustomization in own:
         # What was rendered from a policy is nearer to the cluster than the policy itself.

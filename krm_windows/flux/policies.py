@@ -100,29 +100,33 @@ def _compiled(
     return None if fails(found) else timetable
 
 
-def rendered(kustomization: Kustomization) -> Iterator[Gate]:
-    """Yield the policies whose output a Kustomization applies.
+def rendered(kustomizations: Iterable[Kustomization]) -> Iterator[Gate]:
+    """Yield the policies whose output some Kustomizations apply.
 
     They are known by their timetables, or else by their rights.
     """
-    ours = list(_ours(kustomization))
     timetabled: set[str] = set()
-    for label, item in ours:
-        gate = _timetabled(item, kustomization.key)
-        if gate is not None:
-            timetabled.add(label)
-            yield gate
-    # With the actuator `Kubectl` there is no timetable, and the Roles name the targets.
+    delivered: dict[str, str] = {}
     granted: dict[str, list[Object]] = {}
-    for label, item in ours:
-        if item.kind == "Role" and label not in timetabled:
-            granted.setdefault(label, []).append(item)
+    for each in kustomizations:
+        for label, item in _ours(each):
+            gate = _timetabled(item, each.key)
+            if gate is not None:
+                timetabled.add(label)
+                yield gate
+            elif item.kind == "CronJob":
+                delivered.setdefault(label, each.key)
+            elif item.kind == "Role":
+                granted.setdefault(label, []).append(item)
+    # With the actuator `Kubectl` there is no timetable, and the Roles name the targets.
     for label, roles in granted.items():
+        if label in timetabled:
+            continue
         targets: list[Target] = []
         for role in roles:
             targets += rights.granted(role.get("rules"), role.namespace)
         policy = names.policy_of(label)
-        yield Gate(policy, tuple(targets), roles[0], "rules", kustomization.key)
+        yield Gate(policy, tuple(targets), roles[0], "rules", delivered.get(label))
 
 
 def _ours(kustomization: Kustomization) -> Iterator[tuple[str, Object]]:

@@ -168,6 +168,9 @@ class Gate:
         except ApiError as error:
             outcome.error = words_of(error)
             outcome.status = error.status
+            # On a new cluster its namespace may not exist yet, and so neither do the rights in it.
+            if error.status == HTTPStatus.FORBIDDEN:
+                outcome.error = f"not permitted yet: {outcome.error}"
         except Exception as error:  # noqa: BLE001 - whatever it is
             outcome.error = words_of(error)
             outcome.status = REFUSED

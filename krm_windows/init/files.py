@@ -18,10 +18,14 @@ _MARK = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a policy goes: `directory` is the cluster's, relative to the repository, or `.`."""
+    """Where a policy goes: `directory` is the cluster's, relative to the repository, or `.`.
+
+    `delivery` is the file of the Flux Kustomization that applies it, where that is not in it.
+    """
 
     directory: str
     name: str
+    delivery: str = ""
 
     @property
     def policy(self) -> str:
@@ -42,7 +46,10 @@ class Place:
         """Return the command that renders it, to be run at the top of the repository."""
         # With the targets at hand a name that is wrong is found before it is merged.
         words = ["krm-windows", "render", self.policy, "--output-dir", self.rendered]
-        return shlex.join([*words, "--resources", self.directory])
+        words += ["--resources", self.directory]
+        if self.delivery:
+            words += ["--flux-kustomizations", self.delivery]
+        return shlex.join(words)
 
 
 def listed(tree: Checkout, place: Place) -> Mapping[str, bytes]:

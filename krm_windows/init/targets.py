@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from krm_windows import gateable, rules
 from krm_windows.checks.repository import movement, order
-from krm_windows.checks.repository.gated import GatedCluster
+from krm_windows.checks.repository.gated import GatedCluster, is_windows
 from krm_windows.flux import Cluster, Gate, Kustomization, Object, objects, substitution
 from krm_windows.flux.locations import Locator
 from krm_windows.flux.model import Identity, ObjectIdentity
@@ -135,7 +135,7 @@ def _delivered(cluster: Cluster) -> Iterator[Kustomization]:
     """Yield the Kustomizations that are objects of a cluster, but for its root."""
     for each in cluster.kustomizations.values():
         # One that only `flux create` made is no object of Git, and so not known here.
-        if each is not cluster.first and each.identity in cluster.objects:
+        if each is not cluster.first and each.identity in cluster.objects and not is_windows(each):
             yield each
 
 

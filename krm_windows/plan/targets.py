@@ -6,7 +6,7 @@ from typing import NamedTuple
 from krm_windows import gateable, rules
 from krm_windows.gate.timetable import Target
 from krm_windows.gateable import Gateable
-from krm_windows.inventory import Inventory, Resource
+from krm_windows.inventory import POLICY, Inventory, Resource
 from krm_windows.policy.model import TargetSelector
 from krm_windows.results import Result
 
@@ -92,6 +92,9 @@ def _row(selector: TargetSelector) -> Gateable:
 
 
 def _matches(resource: Resource, selector: TargetSelector) -> bool:
+    # What delivers a part of the windows is never closed by them.
+    if POLICY in resource.item.labels:
+        return False
     return (selector.match_labels or {}).items() <= resource.item.labels.items()
 
 
@@ -134,7 +137,8 @@ def _missing(selection: Selection, inventory: Inventory) -> Iterator[Result]:
     # `mustExist: false` says that it may come later.
     if selector.must_exist is False:
         return
-    others = inventory.of(row.group, row.kind, selection.namespace)
+    found = inventory.of(row.group, row.kind, selection.namespace)
+    others = [each for each in found if POLICY not in each.item.labels]
     # Where some of a kind are seen, all of them should be.
     rule = rules.TARGET_MISSING if others or selector.must_exist else rules.TARGET_UNSEEN
     advice = _advice(others, selector)
@@ -181,6 +185,9 @@ def _unmatched(selection: Selection, inventory: Inventory) -> Iterator[Result]:
 
 def _cautions(selection: Selection, resource: Resource) -> Iterator[Result]:
     """Yield what is to be known of one visible target."""
+    if POLICY in resource.item.labels:
+        message = f"must not be gated: {resource.kind} {resource.name} is a part of the windows"
+        yield resource.result(rules.SELF_LOCK, message, path="metadata.name", current=resource.name)
     # kustomize keeps the names that an object had in an annotation while it builds.
     renamed = [name for name in resource.previous_names if name != resource.name]
     if renamed:

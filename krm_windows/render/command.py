@@ -81,7 +81,10 @@ def options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument(
         "--flux-kustomizations",
         metavar="FILE",
-        help="also write a Flux Kustomization per cluster, using FILE as the template",
+        help=(
+            "for many clusters: also write a Flux Kustomization per cluster, using FILE as the "
+            "template; for one: the Flux Kustomization in FILE delivers DIR"
+        ),
     )
     return group
 

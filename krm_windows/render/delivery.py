@@ -50,13 +50,19 @@ class Template:
         """Return the files that deliver the windows of a cluster, by path."""
         policies = ", ".join(part.plan.policy for part in parts)
         name = file_name(self.item.kind, self.item.name)
-        folder = f"{CLUSTERS}/{cluster}/{DELIVERY}"
-        own = self._for(cluster)
-        listing = flat.kustomization([name])
-        return {
-            f"{folder}/{name}": flat.content(policies, own),
-            f"{folder}/{flat.KUSTOMIZATION}": flat.content(policies, listing),
-        }
+        files = {name: flat.content(policies, self._for(cluster))}
+        for part in parts:
+            for file, manifest in flat.named(part.delivering).items():
+                files[file] = flat.content(part.plan.policy, manifest)
+        files[flat.KUSTOMIZATION] = flat.content(policies, flat.kustomization(files))
+        return {f"{CLUSTERS}/{cluster}/{DELIVERY}/{file}": files[file] for file in files}
+
+    def path(self, cluster: str) -> str:
+        """Return where the windows of a cluster are in their source."""
+        # `path` of the template is where the tree is; each cluster is below it:
+        # `./fleet` gives `./fleet/clusters/plant-7/reconciliation-window`.
+        prefix = PurePosixPath(str(self.item.get("spec", "path") or "."))
+        return str(prefix / directory(cluster))
 
     def _for(self, cluster: str) -> dict[str, object]:
         """Return the Flux Kustomization of a cluster."""
@@ -65,11 +71,7 @@ class Template:
         given = self.item.get("spec")
         if isinstance(given, dict):
             spec.update(given)
-        # `path` of the template is where the tree is; each cluster is below it:
-        # `./fleet` gives `./fleet/clusters/plant-7/reconciliation-window`.
-        prefix = PurePosixPath(str(self.item.get("spec", "path") or "."))
-        path = prefix / directory(cluster)
-        spec["path"] = f"./{path}"
+        spec["path"] = f"./{self.path(cluster)}"
         return {
             "apiVersion": self.item.get("apiVersion"),
             "kind": self.item.get("kind"),

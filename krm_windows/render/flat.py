@@ -10,12 +10,40 @@ from krm_windows.apply.paths import file_name
 from krm_windows.emit import Manifest
 from krm_windows.emit.header import header
 from krm_windows.krm import writer
+from krm_windows.plan.model import Plan
+from krm_windows.render.apart import Delivery, Folders, split
 
 KUSTOMIZATION = "kustomization.yaml"
 
 
+def rendered(
+    plan: Plan, manifests: Iterable[Manifest], delivery: Delivery | None = None
+) -> dict[str, bytes]:
+    """Return the content of each file by its path, for what a policy yields.
+
+    Where it is known how Flux delivers the directory, what must not hold up the windows is in
+    directories of its own.
+    """
+    if delivery is None:
+        return files(plan.policy, manifests)
+    together, folders = split(plan, manifests)
+    return {
+        **files(plan.policy, [*together, *delivery.kustomizations(plan, folders)]),
+        **apart_files(plan.policy, folders),
+    }
+
+
+def apart_files(policy: str, folders: Folders) -> dict[str, bytes]:
+    """Return the files of the directories of what is apart, by path."""
+    found = {}
+    for folder, manifests in folders.items():
+        for name, content_ in files(policy, manifests).items():
+            found[f"{folder}/{name}"] = content_
+    return found
+
+
 def files(policy: str, manifests: Iterable[Manifest]) -> dict[str, bytes]:
-    """Return the content of each file by its name, for what a policy (`namespace/name`) yields."""
+    """Return the content of each file of a directory by its name, for objects of a policy."""
     objects = named(manifests)
     values = {**objects, KUSTOMIZATION: kustomization(objects)}
     return {name: content(policy, value) for name, value in values.items()}

@@ -1,12 +1,13 @@
 """Many clusters below one directory: where each file is, in the layouts `flat` and `overlays`."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from krm_windows.emit import Manifest
 from krm_windows.plan.model import Plan
 from krm_windows.render import flat, overlay
+from krm_windows.render.apart import Folders
 from krm_windows.render.flat import KUSTOMIZATION
 from krm_windows.render.patch import Object
 
@@ -23,12 +24,15 @@ _TO_BASE = f"../../../{WINDOW}"
 class PolicyOutput:
     """A policy as a cluster has it (or the base, from some version of it).
 
-    `slug` is the name of its directory, `manifests` are what it yields.
+    `slug` is the name of its directory, `manifests` are what it yields. What must not hold them up
+    is in `apart`, by directory, and `delivering` are the Flux Kustomizations of these.
     """
 
     slug: str
     plan: Plan
     manifests: Sequence[Manifest]
+    apart: Folders = field(default_factory=dict)
+    delivering: Sequence[Manifest] = ()
 
 
 def slugs(policies: Iterable[str]) -> dict[str, str]:
@@ -90,6 +94,7 @@ def overlays(
             name = _in(part, file)
             resources.append(name)
             files[name] = flat.content(part.plan.policy, manifest)
+        files.update(_apart(part))
     whole = {**flat.kustomization(resources), "patches": patches}
     files[KUSTOMIZATION] = flat.content(_names(parts), whole)
     return _placed(cluster, files)
@@ -105,9 +110,15 @@ def complete(cluster: str, parts: Sequence[PolicyOutput]) -> dict[str, bytes]:
         contents = flat.files(part.plan.policy, part.manifests)
         for name, content in contents.items():
             files[f"{part.slug}/{name}"] = content
+        files.update(_apart(part))
     whole = flat.kustomization(part.slug for part in parts)
     files[KUSTOMIZATION] = flat.content(_names(parts), whole)
     return _placed(cluster, files)
+
+
+def _apart(part: PolicyOutput) -> dict[str, bytes]:
+    found = flat.apart_files(part.plan.policy, part.apart)
+    return {f"{part.slug}/{name}": content for name, content in found.items()}
 
 
 def _in(part: PolicyOutput, name: str) -> str:

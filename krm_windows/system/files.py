@@ -32,12 +32,12 @@ class Changes(NamedTuple):
 class Folder:
     """A directory in which every file that begins with one of the lines `headers` is ours.
 
-    A `deep` one has such files in its sub-directories, too: their names are `sub-directory/file`.
+    Those sub-directories have such files, too, whose names match `inner`: `sub-directory/file`.
     """
 
     path: Path
     headers: frozenset[str]
-    deep: bool = False
+    inner: str = "(?!)"
 
     def read(self) -> dict[str, bytes]:
         """Return the content of our files by name."""
@@ -80,11 +80,9 @@ class Folder:
 
     def _check(self, name: str) -> None:
         """Refuse what is no path of a file here."""
-        parts = name.split("/")
-        most_parts = 1
-        if self.deep:
-            most_parts = 2
-        if len(parts) > most_parts or any(part in ("", ".", "..") for part in parts):
+        *folders, _ = parts = name.split("/")
+        inside = not folders or re.fullmatch(self.inner, "/".join(folders))
+        if not inside or any(part in ("", ".", "..") for part in parts):
             raise WorkspaceError(f"{name!r} is not a plain file name")
 
     def _claim(self, directory: Directory, name: str) -> None:
@@ -106,12 +104,12 @@ class Folder:
     def _read(self, directory: Directory) -> dict[str, bytes]:
         """Return the content of our files by name, in order."""
         found = self._ours(directory, "")
-        if self.deep:
-            for name, is_directory in directory.entries():
-                inner = directory.found([name]) if is_directory else None
-                if inner is not None:
-                    with inner:
-                        found |= self._ours(inner, f"{name}/")
+        for name, is_directory in directory.entries():
+            is_inner = is_directory and re.fullmatch(self.inner, name)
+            inner = directory.found([name]) if is_inner else None
+            if inner is not None:
+                with inner:
+                    found |= self._ours(inner, f"{name}/")
         return dict(sorted(found.items()))
 
     def _ours(

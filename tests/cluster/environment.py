@@ -296,7 +296,8 @@ class Environment:
             "sourceRef": {"kind": "GitRepository", "name": PARENT},
             **more,
         }
-        return self.object("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name, spec=spec)
+        given = {key: value for key, value in spec.items() if value is not None}
+        return self.object("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name, spec=given)
 
     def object(self, api_version: str, kind: str, name: str, **rest: object) -> Object:
         """Return an object of the test's namespace."""

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from krm_windows import rules
 from krm_windows.checks.repository import (
+    arrival,
     delivered,
     gates,
     movement,
@@ -25,6 +26,7 @@ from krm_windows.flux import Survey
 
 _CHECKS = (
     gates.check,
+    arrival.check,
     delivered.check,
     order.check,
     ownership.check,

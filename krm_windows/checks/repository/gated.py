@@ -6,7 +6,7 @@ from functools import cached_property
 
 from krm_windows.flux import Cluster, Gate, Kustomization, Object
 from krm_windows.flux.model import Identity
-from krm_windows.inventory import CHANGE_CLASS
+from krm_windows.inventory import CHANGE_CLASS, POLICY
 
 LIVE = "live"
 Owned = tuple[Kustomization, Object]
@@ -91,7 +91,12 @@ def is_live(kustomization: Kustomization) -> bool:
     """Whether a Kustomization says of itself that it is live."""
     if kustomization.own is None:
         return False
-    return kustomization.own.note(CHANGE_CLASS) == LIVE
+    return kustomization.own.note(CHANGE_CLASS) == LIVE or is_windows(kustomization)
+
+
+def is_windows(kustomization: Kustomization) -> bool:
+    """Whether a Kustomization was rendered, and delivers a part of the windows by itself."""
+    return kustomization.own is not None and kustomization.own.note(POLICY) is not None
 
 
 def described(policies: frozenset[str]) -> str:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from krm_windows import rules
 from krm_windows.apply import annotations
 from krm_windows.checks.repository.finding import Finding
-from krm_windows.checks.repository.gated import GatedCluster, is_live
+from krm_windows.checks.repository.gated import GatedCluster, is_live, is_windows
 from krm_windows.flux import Gate, Kustomization, Object
 from krm_windows.flux.model import Identity, ObjectIdentity
 from krm_windows.gate.timetable import Target
@@ -41,11 +41,12 @@ def _marked(gated: GatedCluster) -> Iterator[Finding]:
 
 def _locks(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:
     # The policy may be in the cluster's own directory: then both are the root.
-    for each in dict.fromkeys(gated.chain(gate)):
+    apart = (each for each in gated.cluster.kustomizations.values() if is_windows(each))
+    for each in dict.fromkeys([*gated.chain(gate), *apart]):
         if each.identity not in gate.identities:
             continue
         does = "delivers the cluster's own directory"
-        if each.key == gate.delivered_by:
+        if each.key == gate.delivered_by or is_windows(each):
             does = "delivers the policy"
         message = (
             f"must not gate {each}, which {does}: while it is closed, no change to the windows "

@@ -3,6 +3,7 @@
 And a policy that is applied itself.
 """
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from posixpath import basename, dirname, join, normpath
@@ -12,6 +13,7 @@ from krm_windows.checks import local_config
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.emit import timetables
+from krm_windows.emit.delivery import FOLDERS
 from krm_windows.emit.header import is_rendered
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux import Cluster, Gate, Object, Survey
@@ -196,14 +198,24 @@ def _lacking(
 def _rendered_kinds(survey: Survey, folder: str) -> dict[str, int]:
     """Return how many objects of each needed kind were rendered into a folder."""
     found = dict.fromkeys(_NEEDED, 0)
-    for name in survey.tree.names(folder or "."):
-        content = survey.tree.read(join(folder, name)) or b""
+    for path in _beside(survey, folder):
+        content = survey.tree.read(path) or b""
         if not is_rendered(content):
             continue
         for item in readable(content):
             if item.kind in found:
                 found[item.kind] += 1
     return found
+
+
+def _beside(survey: Survey, folder: str) -> Iterator[str]:
+    """Yield the paths in a folder, and in those below it of what is delivered by itself."""
+    for name in survey.tree.names(folder or "."):
+        path = join(folder, name)
+        if re.fullmatch(FOLDERS, name):
+            yield from (join(path, inner) for inner in survey.tree.names(path))
+        else:
+            yield path
 
 
 def _ours(cluster: Cluster) -> Iterator[Object]:

@@ -445,7 +445,7 @@ def test_our_own_failure(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
     Before or behind the command.
     """
-    monkeypatch.delattr("krm_windows.render.files")
+    monkeypatch.delattr("krm_windows.render.rendered")
     ended = run("render", "policy.yaml", "--output-dir", "out")
     assert ended.code == 70
     assert ended.err.splitlines()[-1].startswith("krm-windows: internal error: AttributeError: ")

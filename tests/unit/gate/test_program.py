@@ -217,6 +217,20 @@ def test_faults_of_one_target(
     assert state(api, "infra") == (True, {OURS})
 
 
+@pytest.mark.parametrize("method", ["GET", "PATCH"])
+def test_a_target_that_is_not_permitted_yet(
+    api: Api, run_once: RunOnce, capsys: pytest.CaptureFixture[str], method: str
+) -> None:
+    """As on a new cluster, where its namespace has no Role yet: that is said, of it alone."""
+    api.fault(method, "infra", status(403))
+    assert not run_once(SHUT)
+    log = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    (said,) = [line for line in log if "error" in line]
+    assert said["target"] == "Kustomization flux-system/infra"
+    assert said["error"].startswith("not permitted yet: 403 ")
+    assert state(api, "apps") == (True, {OURS})
+
+
 @pytest.mark.parametrize("fault", [slow(1.5), dropped])
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
 def test_no_answer_for_one_target(

@@ -176,7 +176,7 @@ DEEP = {
 @pytest.fixture
 def deep(tmp_path: Path) -> Folder:
     """A folder that has files of ours in sub-directories."""
-    return Folder(tmp_path / "split", frozenset({HEADER}), deep=True)
+    return Folder(tmp_path / "split", frozenset({HEADER}), inner="[^/]+")
 
 
 def test_a_deep_folder_has_files_in_sub_directories(deep: Folder) -> None:

@@ -1,0 +1,182 @@
+"""A new cluster comes up: the windows need nothing that waits for them.
+
+kustomize-controller tries all that a Kustomization applies by a dry run, and applies nothing where
+that fails; Namespaces and CustomResourceDefinitions of the same Kustomization come first
+(fluxcd/pkg, ssa.ApplyAllStaged). So one object whose namespace or definition is missing holds up
+all others, and what those create.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from krm_windows import rules
+from krm_windows.checks.repository.finding import Finding
+from krm_windows.checks.repository.gated import GatedCluster, is_windows
+from krm_windows.flux import Kustomization, Object
+from krm_windows.flux.model import ObjectIdentity
+from krm_windows.gateable import HELM, KUSTOMIZE
+from krm_windows.inventory import POLICY
+
+_DEFINITION = "CustomResourceDefinition"
+_RELEASE = (HELM, "HelmRelease")
+# What an object needs: the kind of that, and its name; a definition is named by group and kind.
+_Need = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class _Creator:
+    """What creates something that is needed: a Kustomization, or a HelmRelease that it applies."""
+
+    by: Kustomization
+    release: Object | None = None
+
+    def __str__(self) -> str:
+        return str(self.release or self.by)
+
+
+def check(gated: GatedCluster) -> Iterator[Finding]:
+    """Yield what belongs to windows and needs what waits for it."""
+    order = _Order(gated)
+    for each in gated.cluster.kustomizations.values():
+        # To look for the text is much cheaper than to read every object.
+        ours = [item for item in each.objects if item.item.mentions(POLICY) and item.note(POLICY)]
+        needs: dict[_Need, Object] = {}
+        for item in ours:
+            for need in _needs(item):
+                needs.setdefault(need, item)
+        for need, item in needs.items():
+            reason = order.blocked(each, need)
+            if reason:
+                yield _finding(each, item, need, reason)
+
+
+def _needs(item: Object) -> Iterator[_Need]:
+    if item.namespace:
+        yield "Namespace", item.namespace
+    yield _DEFINITION, f"{item.kind}.{item.group}"
+
+
+def _finding(each: Kustomization, item: Object, need: _Need, reason: str) -> Finding:
+    kind, name = need
+    needed = f"the namespace {name}" if kind == "Namespace" else f"the {kind} of {item.kind}"
+    fix = (
+        "render the windows with `--resources` of the cluster's directory, so that it is delivered "
+        "by a Kustomization of its own, or create what it needs in the Kustomization that applies "
+        "it"
+    )
+    if is_windows(each):
+        fix = "wait for nothing that this Kustomization belongs to: remove `wait` or `dependsOn`"
+    message = (
+        f"needs {needed}, which {reason}: on a new cluster {each} fails, and applies nothing; {fix}"
+    )
+    return Finding(rules.NEW_CLUSTER_BLOCKED, message, item, "metadata.namespace", current=name)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What comes before what on a new cluster."""
+
+    gated: GatedCluster
+
+    @cached_property
+    def _creators(self) -> dict[tuple[tuple[str, ...], _Need], list[_Creator]]:
+        """What creates what, on which cluster."""
+        found: dict[tuple[tuple[str, ...], _Need], list[_Creator]] = {}
+        for each, item in self.gated.applied():
+            where = self.gated.cluster.destination(each)
+            for need in _created(item):
+                release = item if (item.group, item.kind) == _RELEASE else None
+                found.setdefault((where, need), []).append(_Creator(each, release))
+        return found
+
+    def blocked(self, each: Kustomization, need: _Need) -> str:
+        """Say what creates a need of a Kustomization and why that comes too late; else nothing."""
+        where = self.gated.cluster.destination(each)
+        reasons = []
+        # What nobody in the repository creates is there: `default`, or what Flux itself needs.
+        for creator in self._creators.get((where, need), ()):
+            reason = self._late(each, creator)
+            if not reason:
+                return ""
+            reasons.append(f"{creator} creates, {reason}")
+        return "; ".join(reasons)
+
+    def _late(self, each: Kustomization, creator: _Creator) -> str:
+        if creator.by is each and creator.release is None:
+            return ""
+        before = self._before(creator)
+        if each.key in before:
+            return f"which waits for {each}, or is delivered by it"
+        # Of what is delivered by itself nothing is held up but that.
+        if is_windows(each):
+            return ""
+        for key in before:
+            policies = self.gated.suspends(self.gated.cluster.kustomizations[key])
+            if policies:
+                return f"which the policy {', '.join(sorted(policies))} gates"
+        release = creator.release
+        if release and self.gated.gates(release):
+            return f"which the policy {', '.join(sorted(self.gated.gates(release)))} gates"
+        return ""
+
+    def _before(self, creator: _Creator) -> set[str]:
+        """Return the keys of the Kustomizations that are applied before something is created."""
+        cluster = self.gated.cluster
+        # Each with whether all that it applies has to be ready, too.
+        due = [(creator.by.key, False)]
+        for release in self._releases(creator.release):
+            owner, _ = cluster.objects[release.identity]
+            due.append((owner.key, False))
+        seen: set[tuple[str, bool]] = set()
+        while due:
+            step = due.pop()
+            each = cluster.kustomizations.get(step[0])
+            if step in seen or each is None:
+                continue
+            seen.add(step)
+            # It is applied by its parent, after what it depends on is ready.
+            due.append((each.parent or "", False))
+            due += ((key, True) for key in each.depends_on)
+            if step[1]:
+                due += ((key, True) for key in _awaited(each))
+        return {key for key, _ in seen}
+
+    def _releases(self, release: Object | None) -> Iterator[Object]:
+        """Yield a HelmRelease and all that it depends on."""
+        due = [release] if release else []
+        seen: set[ObjectIdentity] = set()
+        while due:
+            each = due.pop()
+            if each.identity in seen:
+                continue
+            seen.add(each.identity)
+            yield each
+            for entry in each.parts("spec", "dependsOn"):
+                namespace = str(entry.get("namespace") or each.namespace)
+                identity = ObjectIdentity(*_RELEASE, namespace, str(entry.get("name")))
+                if identity in self.gated.cluster.objects:
+                    due.append(self.gated.cluster.objects[identity][1])
+
+
+def _created(item: Object) -> Iterator[_Need]:
+    """Yield what an object creates that others may need."""
+    if item.kind == "Namespace" and not item.group:
+        yield "Namespace", item.name
+    elif item.kind == _DEFINITION:
+        yield _DEFINITION, f"{item.text('spec', 'names', 'kind')}.{item.text('spec', 'group')}"
+    elif (item.group, item.kind) == _RELEASE and item.get("spec", "install", "createNamespace"):
+        yield "Namespace", item.text("spec", "targetNamespace") or item.namespace
+
+
+def _awaited(each: Kustomization) -> Iterator[str]:
+    """Yield the Kustomizations that have to be ready for one to be (spec.wait, healthChecks)."""
+    if each.own is None:
+        return
+    if each.own.get("spec", "wait") is True:
+        for item in each.objects:
+            if (item.group, item.kind) == (KUSTOMIZE, "Kustomization"):
+                yield f"{item.namespace}/{item.name}"
+    for entry in each.own.parts("spec", "healthChecks"):
+        if entry.get("kind") == "Kustomization":
+            yield f"{entry.get('namespace') or each.namespace}/{entry.get('name')}"

@@ -1,0 +1,183 @@
+"""What is delivered by itself, so that the windows arrive where it cannot be applied yet.
+
+On a new cluster nobody has created the namespaces of all targets, nor the definitions of all kinds.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from posixpath import normpath
+
+from krm_windows import rules
+from krm_windows.emit import Manifest, delivery, identity, names
+from krm_windows.flux.sources import OPERATOR, below
+from krm_windows.gateable import KUSTOMIZE, group_of
+from krm_windows.krm import KubeObject, render
+from krm_windows.plan.model import Plan
+from krm_windows.results import Result
+from krm_windows.system import tops
+
+# Where and as whom Flux applies something (Kustomization API).
+_REACHED = ("kubeConfig", "serviceAccountName", "sourceRef")
+
+Folders = Mapping[str, list[Manifest]]
+"""What is apart, by the directory that it is in."""
+
+
+def split(plan: Plan, manifests: Iterable[Manifest]) -> tuple[list[Manifest], Folders]:
+    """Return what can be applied wherever the policy's namespace exists, and what is apart."""
+    together: list[Manifest] = []
+    folders: dict[str, list[Manifest]] = {}
+    for manifest in manifests:
+        folder = _folder(plan, manifest)
+        if folder:
+            folders.setdefault(folder, []).append(manifest)
+        else:
+            together.append(manifest)
+    return together, folders
+
+
+def _folder(plan: Plan, manifest: Manifest) -> str:
+    """Return the directory of an object that is apart, empty for all others."""
+    kind, namespace, _ = identity(manifest)
+    if namespace not in ("", plan.namespace):
+        return f"namespace-{namespace}"
+    # The groups of Kubernetes itself have no dot, or end so; of another an add-on has the CRD.
+    group = group_of(manifest["apiVersion"])
+    if "." in group and not group.endswith(".k8s.io"):
+        return kind.lower()
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How Flux delivers a directory.
+
+    `item` is the Flux Kustomization that applies it, or a directory above it; `path` is where it is
+    in the source.
+    """
+
+    item: KubeObject
+    path: str
+
+    def kustomizations(self, plan: Plan, folders: Folders) -> list[Manifest]:
+        """Return a Flux Kustomization for each directory of what is apart.
+
+        It is in the namespace of the one that delivers the windows, as source, account and
+        kubeConfig are named from there.
+        """
+        spec = self.item.get("spec")
+        given = spec if isinstance(spec, dict) else {}
+        reached = {key: given[key] for key in _REACHED if key in given}
+        found = []
+        for folder in folders:
+            name = names.apart(plan, folder)
+            path = f"./{normpath(f'{self.path}/{folder}')}"
+            found.append(delivery.kustomization(plan, name, self.item.namespace, path, reached))
+        return found
+
+
+def find(items: Iterable[KubeObject], directory: str | None) -> Delivery | None:
+    """Return how a directory of a repository is delivered, by the objects of a cluster.
+
+    That is the Flux Kustomization with the innermost path at or above it. None where there is none,
+    or where what it applies is on another cluster, on which Flux does not run.
+    """
+    found: dict[int, Delivery] = {}
+    for item in _deliverers(items):
+        delivery = given(item, directory)
+        path = _path(item)
+        # The top of any repository may be what a `.` means. So only what Flux was bootstrapped with
+        # is believed, which is named after its namespace.
+        if delivery is not None and (path != "." or item.name == item.namespace):
+            found.setdefault(len(path), delivery)
+    if not found:
+        return None
+    innermost = found[max(found)]
+    if innermost.item.get("spec", "kubeConfig") is not None:
+        return None
+    return innermost
+
+
+def given(item: KubeObject, directory: str | None) -> Delivery | None:
+    """Return how a directory is delivered by a Flux Kustomization, None where it is not.
+
+    `directory` is as `place` gives it. Git has all of a repository, an artifact maybe a part of it.
+    """
+    path = _path(item)
+    is_git = item.get("spec", "sourceRef", "kind") == "GitRepository"
+    if directory is None:
+        return None
+    if path == ".":
+        # Of an artifact nothing says which part of the repository it is.
+        is_known = is_git and not directory.startswith("/")
+        return Delivery(item, directory) if is_known else None
+    steps = directory.split("/")
+    wanted = path.split("/")
+    is_from_top = is_git and not directory.startswith("/")
+    for begin in range(1) if is_from_top else reversed(range(len(steps))):
+        if steps[begin : begin + len(wanted)] == wanted:
+            return Delivery(item, "/".join(steps[begin:]))
+    return None
+
+
+def _path(item: KubeObject) -> str:
+    path = item.get("spec", "path")
+    return below("", path) if isinstance(path, str) else "."
+
+
+def _deliverers(items: Iterable[KubeObject]) -> Iterator[KubeObject]:
+    """Yield the Flux Kustomizations, also those that the Flux Operator makes of its instances."""
+    for item in items:
+        group = group_of(item.api_version)
+        if (group, item.kind) == (KUSTOMIZE, "Kustomization"):
+            yield item
+        elif (group, item.kind) == (OPERATOR, "FluxInstance"):
+            yield _synced(item)
+
+
+def _synced(instance: KubeObject) -> KubeObject:
+    """Return the Kustomization that the Flux Operator makes; all is named after its namespace."""
+    home = instance.namespace
+    sync = instance.get("spec", "sync")
+    given = sync if isinstance(sync, dict) else {}
+    name = given.get("name") or home
+    source = {"kind": given.get("kind"), "name": name}
+    made = {
+        "apiVersion": f"{KUSTOMIZE}/v1",
+        "kind": "Kustomization",
+        "metadata": {"name": name, "namespace": home},
+        "spec": {"path": given.get("path"), "sourceRef": source},
+    }
+    return KubeObject.parse(render(made).encode())
+
+
+def together(plan: Plan, manifests: Iterable[Manifest]) -> list[Result]:
+    """Return a warning where what should be apart is not, as nothing says how it is delivered."""
+    _, folders = split(plan, manifests)
+    if not folders:
+        return []
+    needs = []
+    for first, *_ in folders.values():
+        kind, namespace, _ = identity(first)
+        definition = f"the CustomResourceDefinition of {kind}"
+        needs.append(definition if namespace == plan.namespace else f"the namespace {namespace}")
+    message = (
+        f"objects that need {' and '.join(needs)} are applied together with the windows: as long "
+        "as that does not exist, as on a new cluster, Flux applies none of the windows, nor what "
+        "else the same Kustomization applies; so that they are delivered by themselves, name the "
+        "Flux Kustomization that delivers the windows by --flux-kustomizations FILE, or show it by "
+        "--resources DIR"
+    )
+    return [rules.DELIVERED_TOGETHER.result(message, path="spec.targets")]
+
+
+def place(output: Path) -> str:
+    """Return where a directory is below the top of its Git repository.
+
+    Without Git it is absolute, as nothing says where the repository begins.
+    """
+    real = Path(os.path.realpath(output))
+    top = tops.top(real)
+    return real.relative_to(top).as_posix() if top else real.as_posix()

@@ -1,0 +1,326 @@
+"""What belongs into a namespace of somebody else is delivered by itself."""
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from krm_windows.cli import main
+
+ROOT = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: flux-system, namespace: flux-system}
+spec:
+  interval: 10m
+  path: ./clusters/prod
+  prune: true
+  sourceRef: {kind: GitRepository, name: flux-system}
+"""
+INSTANCE = """\
+apiVersion: fluxcd.controlplane.io/v1
+kind: FluxInstance
+metadata: {name: flux, namespace: flux-system}
+spec:
+  sync: {kind: OCIRepository, url: "oci://registry.example/fleet", ref: latest, path: clusters/prod}
+"""
+APPS = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps, namespace: flux-system}
+spec:
+  interval: 10m
+  path: ./apps
+  prune: true
+  sourceRef: {kind: GitRepository, name: flux-system}
+"""
+WEB = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n---\n" + APPS.replace(
+    "name: apps, namespace: flux-system", "name: web, namespace: shop"
+).replace("./apps", "./web").replace(
+    "name: flux-system}", "name: flux-system, namespace: flux-system}"
+)
+SPEC = """\
+  timeZone: Europe/Berlin
+  crossNamespaceTargets: Allow
+  targets:
+  - {kind: Kustomization, names: [apps]}
+  - {kind: Kustomization, namespace: shop, names: [web], mustExist: false}
+  windows: {week: {opens: "Mon 08:00", closes: "Thu 17:00"}}
+"""
+POLICY = f"""\
+apiVersion: krm-windows.dev/v1alpha1
+kind: WindowPolicy
+metadata:
+  name: week
+  namespace: flux-system
+  annotations: {{config.kubernetes.io/local-config: "true"}}
+spec:
+{SPEC}"""
+TOGETHER = "(delivered-together)"
+FLEET = POLICY + "  clusters: {prod: {}, test: {}}\n"
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository in which a Kustomization creates the namespace of another one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    lay({"clusters/prod/flux-system/gotk-sync.yaml": ROOT, "clusters/prod/apps.yaml": APPS})
+    lay(
+        {
+            "apps/web.yaml": WEB,
+            "web/web.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n",
+        }
+    )
+    lay({"policy.yaml": POLICY, "fleet.yaml": FLEET})
+    return tmp_path
+
+
+def lay(files: dict[str, str]) -> None:
+    """Write files below the working directory."""
+    for path, text in files.items():
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(text)
+
+
+def objects(folder: str) -> list[dict[str, Any]]:
+    """Return the objects right in a directory."""
+    paths = sorted(path for path in Path(folder).glob("*.yaml") if path.stem != "kustomization")
+    return [yaml.safe_load(path.read_text()) for path in paths]
+
+
+def namespaces(folder: str) -> set[str | None]:
+    """Return the namespaces of the objects right in a directory."""
+    return {each["metadata"].get("namespace") for each in objects(folder)}
+
+
+def delivering(folder: str) -> Iterator[dict[str, Any]]:
+    """Yield the Flux Kustomizations right in a directory that deliver something by itself."""
+    for each in objects(folder):
+        if each["kind"] == "Kustomization" and each["metadata"].get("labels"):
+            yield each
+
+
+def render(*options: str, policy: str = "policy.yaml", to: str = "clusters/prod/week") -> int:
+    """Render a policy."""
+    return main(["render", policy, "--output-dir", to, *options])
+
+
+def check_apart(windows: str, path: str, beside: str | None = None) -> None:
+    """Look for the Role of the other namespace where a Kustomization of its own has it."""
+    assert namespaces(windows) <= {"flux-system", None}
+    assert namespaces(f"{windows}/namespace-shop") == {"shop"}
+    (found,) = delivering(beside or windows)
+    assert found["metadata"]["namespace"] == "flux-system"
+    assert found["spec"] == {
+        "sourceRef": found["spec"]["sourceRef"],
+        "interval": "10m",
+        "path": f"./{path}/namespace-shop",
+        "prune": True,
+        "retryInterval": "30s",
+        "wait": False,
+    }
+
+
+@pytest.mark.usefixtures("repository")
+def test_what_init_says_renders_it_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    """The command that it prints does, and a check of the repository finds nothing."""
+    for path in ("policy.yaml", "fleet.yaml"):
+        Path(path).unlink()
+    assert main(["init", "--yes", "--time-zone", "UTC"]) == 0
+    commands = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    (command,) = [line for line in commands if line.startswith("krm-windows render")]
+    assert main(shlex.split(command)[1:]) == 0
+    check_apart("clusters/prod/deploy-windows", "clusters/prod/deploy-windows")
+    assert main(["check", "--repo", "."]) == 0
+    assert "no findings" in capsys.readouterr().out
+    # A second policy does not gate what delivers a part of the first one's windows.
+    assert main(["init", "--yes", "--time-zone", "UTC", "--name", "second"]) != 0
+    assert "every Kustomization in it is already gated" in capsys.readouterr().err
+
+
+def test_init_names_a_root_that_is_elsewhere(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `--resources` of the cluster's directory does not show is named by its file."""
+    for path in ("policy.yaml", "fleet.yaml"):
+        Path(path).unlink()
+    Path("bootstrap").mkdir()
+    Path("clusters/prod/flux-system/gotk-sync.yaml").rename(repository / "bootstrap/prod.yaml")
+    assert main(["init", "--yes", "--time-zone", "UTC", "--clusters", "clusters/*"]) == 0
+    commands = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    (command,) = [line for line in commands if line.startswith("krm-windows render")]
+    assert command.endswith(" --flux-kustomizations bootstrap/prod.yaml")
+    assert main(shlex.split(command)[1:]) == 0
+    check_apart("clusters/prod/deploy-windows", "clusters/prod/deploy-windows")
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize("spec", ["", "  extras: [PrometheusRule]\n", "  actuator: Kubectl\n"])
+def test_what_is_not_known_to_be_delivered_stays_together(
+    spec: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As people apply it by `kubectl apply -k`; a warning says what to name."""
+    if "Kubectl" in spec:
+        spec = "  actuator: {type: Kubectl}\n"
+    lay({"policy.yaml": POLICY + spec})
+    assert render() == 0
+    said = capsys.readouterr().err
+    assert "the namespace shop" in said
+    assert ("of PrometheusRule" in said) is ("PrometheusRule" in spec)
+    assert TOGETHER in said
+    assert "--flux-kustomizations FILE" in said
+    assert namespaces("clusters/prod/week") >= {"flux-system", "shop"}
+    # With what delivers it, all of that moves, and nothing is said.
+    assert render("--resources", "clusters/prod") == 0
+    assert TOGETHER not in capsys.readouterr().err
+    assert "shop" not in namespaces("clusters/prod/week")
+    assert len(list(delivering("clusters/prod/week"))) == 1 + ("PrometheusRule" in spec)
+    assert render("--resources", "clusters/prod", "--check") == 0
+    # And what the policy no longer yields goes with its directory.
+    if "Kubectl" not in spec:
+        lay({"policy.yaml": POLICY + "  state: Open\n"})
+        assert render("--resources", "clusters/prod") == 0
+    lay({"policy.yaml": POLICY.replace("shop", "flux-system")})
+    assert render("--resources", "clusters/prod") == 0
+    assert not Path("clusters/prod/week/namespace-shop").exists()
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_kind_of_an_add_on_is_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its definition may not exist yet on a new cluster."""
+    one = POLICY.replace("shop", "flux-system") + "  extras: [PrometheusRule, NetworkPolicy]\n"
+    lay({"policy.yaml": one})
+    assert render("--resources", "clusters/prod") == 0
+    assert TOGETHER not in capsys.readouterr().err
+    (found,) = delivering("clusters/prod/week")
+    assert found["spec"]["path"] == "./clusters/prod/week/prometheusrule"
+    (rule,) = objects("clusters/prod/week/prometheusrule")
+    assert rule["kind"] == "PrometheusRule"
+    assert "NetworkPolicy" in {each["kind"] for each in objects("clusters/prod/week")}
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (ROOT, "clusters/prod/week"),
+        # The innermost of those above.
+        (f"{ROOT}---\n{ROOT.replace('prod', 'prod/week')}", "clusters/prod/week"),
+        # The Operator names all after the namespace.
+        (INSTANCE, "clusters/prod/week"),
+        # Of an artifact that is a part of the repository.
+        (ROOT.replace("./clusters/prod", "./prod").replace("Git", "OCI"), "prod/week"),
+        (ROOT.replace("./clusters/prod", "./"), "clusters/prod/week"),
+    ],
+)
+def test_what_delivers_it_is_found_among_resources(text: str, path: str) -> None:
+    """The Flux Kustomization of the innermost directory above the output."""
+    lay({"clusters/prod/flux-system/gotk-sync.yaml": text})
+    assert render("--resources", "clusters/prod") == 0
+    check_apart("clusters/prod/week", path)
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Elsewhere.
+        ROOT.replace("clusters/prod", "clusters/product"),
+        # The top of whichever repository.
+        ROOT.replace("./clusters/prod", "./").replace("name: flux-system, names", "name: x, names"),
+        # On another cluster Flux does not run.
+        f"{ROOT}  kubeConfig: {{secretRef: {{name: spoke}}}}\n",
+    ],
+)
+def test_what_does_not_deliver_it_is_not_taken(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Then all stays together, and that is said."""
+    lay({"clusters/prod/flux-system/gotk-sync.yaml": text})
+    assert render("--resources", "clusters/prod") == 0
+    assert TOGETHER in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("repository")
+def test_what_delivers_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """By the file that `flux bootstrap` wrote, or one of its own; a wrong one is refused."""
+    tenant = f"{ROOT}  serviceAccountName: week\n".replace("namespace: flux-system", "namespace: t")
+    lay({"tenant.yaml": tenant, "other.yaml": ROOT.replace("prod", "test")})
+    assert render("--flux-kustomizations", "tenant.yaml") == 0
+    (found,) = delivering("clusters/prod/week")
+    assert found["metadata"]["namespace"] == "t"
+    assert found["spec"]["serviceAccountName"] == "week"
+    assert render("--flux-kustomizations", "other.yaml") != 0
+    assert "other.yaml: its spec.path must be clusters/prod/week" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize("layout", ["flat", "overlays"])
+@pytest.mark.parametrize("named", ["named", ""])
+def test_a_fleet_has_it_apart(layout: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside the Kustomization that delivers the windows, or among them where others deliver."""
+    lay({"template.yaml": ROOT.replace("./clusters/prod", "./fleet")})
+    lay(
+        {
+            "clusters/test/all.yaml": ROOT.replace("clusters/prod", "fleet/clusters/test")
+            + "---\n"
+            + APPS
+        }
+    )
+    lay(
+        {"clusters/prod/flux-system/gotk-sync.yaml": ROOT.replace("./clusters", "./fleet/clusters")}
+    )
+    options = ["--resources", "clusters/{cluster}"]
+    if named:
+        options = ["--flux-kustomizations", "template.yaml"]
+    options += ["--all-clusters", "--layout", layout]
+    assert render(*options, policy="fleet.yaml", to="fleet") == 0
+    assert TOGETHER not in capsys.readouterr().err
+    for cluster in ("prod", "test"):
+        windows = f"fleet/clusters/{cluster}/reconciliation-window"
+        assert namespaces(f"{windows}/week/namespace-shop") == {"shop"}
+        beside = f"{windows}/week" if layout == "flat" else windows
+        if named:
+            beside = f"fleet/clusters/{cluster}/delivery"
+        (found,) = delivering(beside)
+        assert found["spec"]["path"] == f"./{windows}/week/namespace-shop"
+        every = [*objects(windows), *objects(f"{windows}/week")]
+        assert {each["metadata"].get("namespace") for each in every} <= {"flux-system", None}
+    if layout == "overlays":
+        assert "shop" not in namespaces("fleet/reconciliation-window/week")
+    assert render(*options, "--check", policy="fleet.yaml", to="fleet") == 0
+
+
+@pytest.mark.usefixtures("repository")
+def test_it_is_verified_together(capsys: pytest.CaptureFixture[str]) -> None:
+    """A directory of windows holds what is delivered by itself; a Role that is gone is missed."""
+    assert render("--resources", "clusters/prod") == 0
+    verify = ["verify", "clusters/prod/week", "--policy", "policy.yaml"]
+    assert main(verify) == 0
+    (role,) = Path("clusters/prod/week/namespace-shop").glob("role_*")
+    role.write_text(role.read_text().replace("web", "other"))
+    assert main(verify) != 0
+    assert "shop/web" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize("selector", ["names: [{}]", "matchLabels: {{krm-windows.dev/policy: x}}"])
+def test_it_is_never_gated(selector: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither by its name nor by its labels."""
+    assert render("--resources", "clusters/prod") == 0
+    (found,) = delivering("clusters/prod/week")
+    wanted = selector.format(found["metadata"]["name"])
+    lay(
+        {
+            "second.yaml": POLICY.replace("name: week", "name: second").replace(
+                "names: [apps]", wanted
+            )
+        }
+    )
+    assert render("--resources", "clusters", policy="second.yaml", to="out") != 0
+    said = capsys.readouterr().err
+    assert "(self-lock)" in said or "(target-unmatched)" in said
