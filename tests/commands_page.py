@@ -92,7 +92,8 @@ def _command(name: str) -> Iterator[str]:
     text = (command.description or "").strip()
     yield f"\n## {name}\n\n{text[:1].upper()}{text[1:]}.\n\n```text\n{_usage(name, command)}\n```\n"
     for group in command._action_groups:
-        actions = [action for action in group._group_actions if action.dest not in EVERYWHERE]
+        shown = (each for each in group._group_actions if each.help != argparse.SUPPRESS)
+        actions = [action for action in shown if action.dest not in EVERYWHERE]
         if actions:
             yield from _options(group.title or "", actions, command)
     for one, *others in _exclusive(command):
