@@ -168,7 +168,7 @@ def _pages(name: str) -> list[Path]:
     """Return the pages below docs/ that run a command, the one that does most often first."""
     called = re.compile(rf"\bkrm-windows {name}\b")
     counted: Counter[Path] = Counter()
-    for document in (*shown.DOCUMENTS, shown.IN_A_CLUSTER):
+    for document in (*shown.DOCUMENTS, *shown.IN_A_CLUSTER):
         if shown.ROOT / "docs" in document.parents:
             commands = shown.commands(document.read_text())
             counted[document] += sum(len(called.findall(command)) for command in commands)

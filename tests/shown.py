@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Run by a test of tests/cluster, as its commands need a cluster.
-IN_A_CLUSTER = ROOT / "docs/how-to/edge-clusters.md"
+# Run by tests of tests/cluster, as their commands need a cluster.
+IN_A_CLUSTER = (ROOT / "docs/how-to/break-glass.md", ROOT / "docs/how-to/edge-clusters.md")
 DOCUMENTS = tuple(
     path
     for path in (
@@ -26,7 +26,7 @@ DOCUMENTS = tuple(
         *sorted(ROOT.glob("examples/*/README.md")),
         *sorted(ROOT.glob("docs/how-to/*.md")),
     )
-    if path != IN_A_CLUSTER
+    if path not in IN_A_CLUSTER
 )
 TOOLS = ("kubectl", "kustomize", "git", "curl", "pre-commit")
 
@@ -60,12 +60,13 @@ def _path() -> str:
     return os.pathsep.join((*ours, os.environ["PATH"]))
 
 
-def run(text: str, folder: Path) -> list[str]:
-    """Run a document's commands in one shell, beside a copy of the examples.
+def run(text: str, folder: Path, *, examples: bool = True) -> list[str]:
+    """Run a document's commands in one shell, beside a copy of the examples if it needs them.
 
     Returns what each printed.
     """
-    shutil.copytree(ROOT / "examples", folder / "examples")
+    if examples:
+        shutil.copytree(ROOT / "examples", folder / "examples")
     environment = {
         **os.environ,
         "PATH": _path(),

@@ -22,7 +22,7 @@ from krm_windows.results import Result
 from krm_windows.schedule import zones
 from krm_windows.status.failures import newest_pod, terminated
 from krm_windows.status.leftovers import Leftovers, is_labelled, selector
-from krm_windows.status.objects import LiveObject, closer, queries, read
+from krm_windows.status.objects import LiveObject, closer, queries, read, windows
 from krm_windows.status.report import Report
 from krm_windows.status.report import report as judge
 from krm_windows.system.errors import WorkspaceError
@@ -77,13 +77,15 @@ def _given(text: str) -> str:
 class ClusterState:
     """What a cluster was found to be at a UTC instant.
 
-    There is no report where the policy is wrong. `objects` are those that were read.
+    There is no report where the policy is wrong. `objects` are those that were read. `asked` is
+    when a cluster was asked, by its own clock; None where the objects are from a file.
     """
 
     at: datetime
     results: list[Result]
     report: Report | None = None
     objects: list[LiveObject] = field(default_factory=list)
+    asked: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,10 @@ class Asked:
         if policy is None:
             return ClusterState(times.now(), self._located(faults))
         objects = self._objects(policy)
-        at = self._at(zones.zone(policy.spec.time_zone))
+        found_windows = self._windows(policy)
+        objects += found_windows or []
+        now = self._now()
+        at = self._at(now, zones.zone(policy.spec.time_zone))
         # Only objects that a plan looks into (timeouts, say) are read as if they were resources.
         read_into = kinds(policy)
         items = [
@@ -124,8 +129,9 @@ class Asked:
         versions, results = Source(self.source.config, items).versions(choice)
         if not versions:
             return ClusterState(at, self._located(results))
-        found = self._report(versions[0], objects, at)
-        return ClusterState(at, self._located(results), found, objects)
+        found = self._report(versions[0], objects, at, has_windows=found_windows is not None)
+        asked = None if self.arguments.filename else now
+        return ClusterState(at, self._located(results), found, objects, asked)
 
     def _located(self, results: Iterable[Result]) -> list[Result]:
         """Return results with the line of the policy's file that each is about."""
@@ -138,15 +144,17 @@ class Asked:
             return []
         return _read(_KUBECTL, self._kubectl.get(query))
 
-    def _at(self, zone: tzinfo) -> datetime:
-        """Return the instant to judge for: now, by the clock of the API server where one is asked.
+    def _at(self, now: datetime, zone: tzinfo) -> datetime:
+        """Return the instant to judge for: now, unless another is asked for."""
+        at: datetime | None = self.arguments.at
+        return now if at is None else wallclock.utc(at, zone)
+
+    def _now(self) -> datetime:
+        """Return the time by the clock of the API server, where one is asked.
 
         By that clock Jobs have ended, and a gate whose own is another opens nothing. This machine's
         may be any.
         """
-        at: datetime | None = self.arguments.at
-        if at is not None:
-            return wallclock.utc(at, zone)
         asked = times.now()
         # The `Date` header of an answer (RFC 9110), in whole seconds.
         date = None if self.arguments.filename else self._kubectl.date()
@@ -164,10 +172,12 @@ class Asked:
         version: Version,
         objects: list[LiveObject],
         at: datetime,
+        *,
+        has_windows: bool,
     ) -> Report:
         """Judge; where a run is overdue, kubectl is asked for what may say why."""
         has_asked = not self.arguments.filename
-        found = judge(version, objects, at, has_asked=has_asked)
+        found = judge(version, objects, at, has_asked=has_asked, has_windows=has_windows)
         found = replace(found, leftovers=tuple(self._leftovers(found)))
         # Events and Pods are many, so they are read only when something should have run and has
         # not.
@@ -175,9 +185,9 @@ class Asked:
             return found
         more = list(objects)
         for query in closer(version.policy):
-            more.extend(self._willing(query))
+            more.extend(self._willing(query) or [])
         self._read_log(newest_pod(more, names.label(version.timetable.policy)))
-        explained = judge(version, more, at, has_asked=True)
+        explained = judge(version, more, at, has_asked=True, has_windows=has_windows)
         return replace(explained, leftovers=found.leftovers)
 
     def _leftovers(self, found: Report) -> Iterator[Leftovers]:
@@ -197,12 +207,18 @@ class Asked:
             return Leftovers(target)
         return Leftovers(target, tuple(objects), complete)
 
-    def _willing(self, query: Query) -> list[LiveObject]:
-        """Ask for what is not needed: who may not read it, or has none of it, is shown the rest."""
+    def _windows(self, policy: WindowPolicy) -> list[LiveObject] | None:
+        """Return the ConfigMaps of a policy; None where nobody can say which there are."""
+        if self.arguments.filename:
+            return None
+        return self._willing(windows(policy))
+
+    def _willing(self, query: Query) -> list[LiveObject] | None:
+        """Ask for what is not needed: who may not read it is shown the rest."""
         try:
             return _read(_KUBECTL, self._kubectl.get(query))
         except WorkspaceError:
-            return []
+            return None
 
     def _read_log(self, pod: LiveObject | None) -> None:
         """Put what a Pod has logged where its termination message is, if it may be read."""

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from krm_windows.cli import builds, cluster, output, previews, report
+from krm_windows.cli import builds, cluster, output, previews, report, written
 from krm_windows.cli.arguments import output_format
 from krm_windows.cli.cluster import Asked
 from krm_windows.cli.inputs import UsageError
@@ -115,5 +115,5 @@ def _show(found: Pending, at: datetime, arguments: argparse.Namespace) -> ExitCo
     elif arguments.output == "markdown":
         output.show(markdown.render(found))
     else:
-        output.show_words(text.render(found))
+        output.show_words(text.render(found, written.stage(arguments.policy)))
     return ExitCode.FINE

@@ -2,12 +2,12 @@
 
 import argparse
 
-from krm_windows.cli import output, previews, times
+from krm_windows.cli import output, previews, times, written
 from krm_windows.cli.arguments import output_format
 from krm_windows.exit_codes import ExitCode
 from krm_windows.gate import wallclock
 from krm_windows.gate.decide import decide
-from krm_windows.preview import records, sentences
+from krm_windows.preview import records, sentences, stages
 from krm_windows.preview.versions import Choice
 
 
@@ -28,7 +28,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
-    """Print what holds, decided as the gate decides it."""
+    """Print what should hold, decided as the gate decides it once it has the policy."""
     versions, code = previews.load([arguments.policy], Choice(arguments.cluster), arguments)
     if not versions:
         return code
@@ -38,9 +38,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         at = wallclock.utc(arguments.at, timetable.zone)
     decision = decide(timetable, at)
     if arguments.output == "json":
-        output.show_json(records.state(decision, timetable.zone))
+        found = written.record(arguments.policy)
+        output.show_json({**records.state(decision, timetable.zone), **found})
     else:
-        output.show_words(sentences.state(timetable, decision))
+        stage = written.stage(arguments.policy)
+        said = sentences.state(timetable, decision, stage)
+        output.show_words(f"{said}{stages.NOT_ASKED} (krm-windows status asks it)\n")
     # `if krm-windows state --exit-code policy.yaml; then …` in a pipeline.
     if arguments.exit_code and not decision.open:
         return ExitCode.CLOSED

@@ -14,9 +14,9 @@ from krm_windows.preview import sentences
 _WIDTH = 80
 
 
-def render(pending: Pending) -> str:
-    """Return what holds, and what waits for each target."""
-    head = sentences.state(pending.timetable, pending.decision)
+def render(pending: Pending, stage: str) -> str:
+    """Return what should hold, known from a stage (`preview.stages`), and what waits."""
+    head = sentences.state(pending.timetable, pending.decision, stage)
     return head + entries(pending)
 
 

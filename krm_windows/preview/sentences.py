@@ -10,8 +10,11 @@ from krm_windows.preview.calendar import gated_by, named
 from krm_windows.preview.clock import shown
 
 
-def state(timetable: Timetable, decision: Decision) -> str:
-    """Say what holds, why, since when and until when."""
+def state(timetable: Timetable, decision: Decision, stage: str) -> str:
+    """Say what should hold, why, since when and until when; `stage` is where that is known from.
+
+    Whether the cluster knows it, and the targets are so, is for those to say who ask it.
+    """
     zone = timetable.zone
     # The evaluator looks no further than 400 days.
     since, until = "for more than 400 days", "for more than 400 days to come"
@@ -22,7 +25,7 @@ def state(timetable: Timetable, decision: Decision) -> str:
     is_open = "closed"
     if decision.open:
         is_open = "open"
-    said = f"{named(timetable)} is {is_open}: {decision.reason}"
+    said = f"{stage}: {named(timetable)} should be {is_open}: {decision.reason}"
     return f"{escape.line(said)}\n{since}, {until} ({zone.key})\n"
 
 
@@ -35,7 +38,7 @@ def turn(
     zone = timetable.zone
     # Another rule may decide the same: `stays open`.
     verb = "stays" if was.open is now.open else "becomes"
-    said = f"{named(timetable)} {verb} {_brief(now, zone)} ({zone.key})"
+    said = f"once applied, {named(timetable)} {verb} {_brief(now, zone)} ({zone.key})"
     lines = [
         said,
         f"  without this change: {_brief(was, zone)}",
@@ -55,7 +58,9 @@ def waiting(
     at_most = ""
     if deadline is not None:
         at_most = f", until {shown(deadline, zone)} at most"
-    said = f"{_holds(timetable, decision)}; waiting until it is {awaited}{at_most} ({zone.key})"
+    said = (
+        f"{_holds(timetable, decision)}; waiting until it should be {awaited}{at_most} ({zone.key})"
+    )
     return f"{escape.line(said)}\n"
 
 
@@ -70,7 +75,7 @@ def timed_out(timetable: Timetable, decision: Decision) -> str:
 
 
 def _holds(timetable: Timetable, decision: Decision) -> str:
-    return f"{named(timetable)} is {_brief(decision, timetable.zone)}"
+    return f"{named(timetable)} should be {_brief(decision, timetable.zone)}"
 
 
 def _brief(decision: Decision, zone: Zone) -> str:

@@ -39,6 +39,13 @@ def queries(policy: WindowPolicy) -> Iterator[Query]:
     yield Query("cronjobs.batch,jobs.batch", home, labels={POLICY: label})
 
 
+def windows(policy: WindowPolicy) -> Query:
+    """Return what asks for the ConfigMaps of a policy, one of which has the timetable."""
+    home = policy.metadata.namespace
+    label = names.label(f"{home}/{policy.metadata.name}")
+    return Query("configmaps", home, labels={POLICY: label})
+
+
 def closer(policy: WindowPolicy) -> Iterator[Query]:
     """Yield what says why no run started.
 

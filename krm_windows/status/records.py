@@ -11,13 +11,20 @@ from krm_windows.status.report import Report, Row, Suspension
 from krm_windows.status.runs import Run
 
 
-def status(report: Report, at: datetime) -> Record:
-    """Return what holds at an instant, the last run (None: none yet), and every target."""
+def status(report: Report, at: datetime, asked: datetime | None = None) -> Record:
+    """Return what holds at an instant, the last run (None: none yet), and every target.
+
+    `asked` is when the cluster was asked, None for objects from a file.
+    """
     tz = report.timetable.zone
     return {
         **records.judged(report.timetable, report.decision, at),
         "lastRun": _run(report.last_run, tz),
         "asDesired": report.as_desired,
+        # Whether the cluster has the windows of this file; null where that is not known.
+        "delivered": report.delivery.current,
+        "deliveredAt": stamp_or_none(report.delivery.changed, tz),
+        "askedAt": stamp_or_none(asked, tz),
         "stopped": report.stopped,
         "zoneData": report.zone_data or None,
         # Null once a run has succeeded again.

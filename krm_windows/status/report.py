@@ -13,6 +13,7 @@ from krm_windows.gate.objects import dig
 from krm_windows.gate.target import Observed, believed_annotations, due_change, observe
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.preview.versions import Version
+from krm_windows.status.delivery import UNKNOWN, Delivery, compare
 from krm_windows.status.failures import Failure, newest
 from krm_windows.status.leftovers import Leftovers
 from krm_windows.status.objects import Address, LiveObject, by_address, find
@@ -110,6 +111,8 @@ class Report:
     rows: tuple[Row, ...]
     stopped: tuple[str, ...] = ()
     """What of its CronJobs is gone, or suspended, in words."""
+    delivery: Delivery = UNKNOWN
+    """Whether the cluster has these windows."""
     failure: Failure | None = None
     """What kept a run from running since the last one that succeeded."""
     leftovers: tuple[Leftovers, ...] = ()
@@ -128,9 +131,10 @@ class Report:
     def as_desired(self) -> bool:
         """Whether every target is as it should be, and there is one, and runs are started.
 
-        Where nothing was read, nothing is known.
+        Where nothing was read, nothing is known. By other windows than these the gate does
+        something else at its next run.
         """
-        if not self.rows or self.stopped:
+        if not self.rows or self.stopped or self.delivery.current is False:
             return False
         return all(row.as_desired for row in self.rows)
 
@@ -148,11 +152,12 @@ def report(
     at: datetime,
     *,
     has_asked: bool = False,
+    has_windows: bool = False,
 ) -> Report:
     """Judge the objects of a cluster by a policy, at an aware instant.
 
     `has_asked`: whether its CronJobs would be among the objects; else they are judged where any
-    CronJob is.
+    CronJob is. `has_windows`: likewise of its ConfigMaps, which not everybody may read.
     """
     timetable = version.timetable
     runs_gate = version.policy.spec.actuator.type == "Gate"
@@ -167,6 +172,10 @@ def report(
     # A file of targets alone says nothing of CronJobs: none is missing for that.
     if has_asked or any(live.get("kind") == "CronJob" for live in objects):
         stopped = _stopped(own, version.policy.metadata.namespace, objects)
+    delivered = UNKNOWN
+    if version.plan:
+        known = has_windows if runs_gate else has_asked
+        delivered = compare(version.plan, objects, has_asked=known)
     # What went wrong before the last success is over.
     since = None
     if last_run and last_run.succeeded:
@@ -177,6 +186,7 @@ def report(
         last_run=last_run,
         rows=tuple(judge.rows(by_address(objects))),
         stopped=tuple(stopped),
+        delivery=delivered,
         failure=newest(objects, label, own, since),
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta, tzinfo
+from typing import NamedTuple
 
 from krm_windows import escape
 from krm_windows.preview import sentences
@@ -14,22 +15,34 @@ from krm_windows.status.report import Report, Row
 _HEAD = ("TARGET", "STATE", "DESIRED", "SUSPENDED BY", "SINCE", "UNTIL", "NEXT CHANGE", "LAST RUN")
 # Spaces between two columns, as kubectl has them.
 _GAP = 3
+_NO_TARGETS = "no targets: no object matches the policy's `matchLabels`"
 
 
-def render(report: Report, at: datetime, width: int = 0) -> str:
-    """Return what holds, and a line for each target.
+class Where(NamedTuple):
+    """What is known from where: the policy's state (`in Git`), and that of the cluster."""
+
+    policy: str
+    cluster: str
+
+
+def render(report: Report, at: datetime, where: Where, width: int = 0) -> str:
+    """Return what should hold, which windows the cluster has, and a line for each target.
 
     `at` is the instant that the last run is measured from. Where a table is wider than `width`
     columns (0: as wide as it likes), each target has a line for each of its cells.
     """
-    return "".join(f"{line}\n" for line, _ in lines(report, at, width))
+    return "".join(f"{line}\n" for line, _ in lines(report, at, where, width))
 
 
-def lines(report: Report, at: datetime, width: int = 0) -> Iterator[tuple[str, bool]]:
+def lines(report: Report, at: datetime, where: Where, width: int = 0) -> Iterator[tuple[str, bool]]:
     """Yield every line, and whether it is about a target that is not as it should be."""
-    said = sentences.state(report.timetable, report.decision).splitlines()
+    said = sentences.state(report.timetable, report.decision, where.policy).splitlines()
     for sentence in broken(said, width):
         yield sentence, False
+    delivery = report.delivery
+    delivered = escape.line(f"{where.cluster}: {delivery.words(report.timetable.zone)}")
+    for sentence in broken([delivered], width):
+        yield sentence, delivery.current is False
     # The lines that alarm are in colour on a terminal (`color`).
     yield "", False
     yield from _table(report, at, width)
@@ -45,9 +58,28 @@ def lines(report: Report, at: datetime, width: int = 0) -> Iterator[tuple[str, b
         yield escape.line(f"since the last successful run: {by}: {words}"), True
 
 
+def missing(report: Report) -> Iterator[str]:
+    """Yield what of the policy the cluster does not have yet; nothing where all is there."""
+    zone = report.timetable.zone
+    delivery = report.delivery
+    if delivery.current is None:
+        yield f"in the cluster: {delivery.words(zone)}"
+    elif not delivery.exists:
+        yield "the cluster has no windows of this policy yet"
+    elif not delivery.current:
+        since = f", those of {shown(delivery.changed, zone)}" if delivery.changed else ""
+        yield f"the cluster still has other windows{since}"
+    yield from report.stopped
+    if not report.rows:
+        yield _NO_TARGETS
+    for row in report.rows:
+        if not row.as_desired:
+            yield f"{row.target} is {row.state}, and should be {row.desired}"
+
+
 def _table(report: Report, at: datetime, width: int) -> Iterator[tuple[str, bool]]:
     if not report.rows:
-        yield "no targets: no object matches the policy's `matchLabels`", False
+        yield _NO_TARGETS, False
         return
     table: list[tuple[str, ...]] = [_HEAD]
     alarming = [False]

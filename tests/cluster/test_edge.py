@@ -26,7 +26,7 @@ from environment import (
 )
 from lab.api import Api
 from lab.settings import ADMIN, BIN, GIT, ROOT
-from shown import IN_A_CLUSTER, renewed, run
+from shown import renewed, run
 
 PAGE = "docs/how-to/edge-clusters.md"
 PLANT = "plant"  # the namespace of examples/edge
@@ -59,7 +59,7 @@ def test_a_week_and_three_edges_as_the_page_shows_them(tmp_path: Path) -> None:
 
     A week by `--at` is the one previewed, and edges are real.
     """
-    text, folder = IN_A_CLUSTER.read_text(), tmp_path / "page"
+    text, folder = (ROOT / PAGE).read_text(), tmp_path / "page"
     folder.mkdir()
     assert renewed(text, run(text, folder)) == text
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -143,13 +144,15 @@ def test_state_answers_in_json(policy: str, capsys: pytest.CaptureFixture[str]) 
         "reason": "windows.office",
         "since": "2026-12-14T08:00:00+01:00",
         "until": "2026-12-17T17:00:00+01:00",
+        "inGit": None,
+        "inCluster": None,
     }
 
 
 def test_state_answers_with_its_exit_code(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A script asks with `--exit-code`; without it, closed is no failure."""
     call = ("state", policy, "--at", "2026-12-18T12:00Z")
-    assert "is closed: no window is open" in printed(capsys, *call)
+    assert "should be closed: no window is open" in printed(capsys, *call)
     assert "since Thu 2026-12-17 17:00, until Mon 2026-12-21 08:00" in printed(
         capsys, *call, "--exit-code", code=10
     )
@@ -240,3 +243,25 @@ def test_columns_stay_aligned_where_something_is_wider(
     assert {row[at:].partition(".")[0] for row in rows} == {"windows"}
     assert any("+02:00" in row or "+01:00" in row for row in rows)
     assert any("11 d 9 h 30 m" in row for row in rows)
+
+
+@pytest.mark.parametrize("committed", [None, False, True])
+def test_state_says_from_where_it_is_known(
+    policy: str, capsys: pytest.CaptureFixture[str], *, committed: bool | None
+) -> None:
+    """A file, or Git if that has the file as it is; and never the cluster, which was not asked."""
+    folder = Path(policy).parent
+    if committed is not None:
+        subprocess.run(["git", "init", "--quiet", folder], check=True)
+    if committed:
+        name = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+        subprocess.run(["git", "-C", folder, "add", "."], check=True)
+        subprocess.run(["git", "-C", folder, *name, "commit", "-qm", "Begin"], check=True)
+    said = printed(capsys, "state", policy, "--at", "2026-12-15T12:00Z").splitlines()
+    stage = (
+        "in Git" if committed else f"in {policy}" + ("" if committed is None else ", not committed")
+    )
+    assert said[0] == f"{stage}: flux-system/week should be open: windows.office"
+    assert said[-1] == "in the cluster: not asked (krm-windows status asks it)"
+    found = json.loads(printed(capsys, "state", policy, "-o", "json"))
+    assert (found["inGit"], found["inCluster"]) == (committed, None)

@@ -75,4 +75,4 @@ def test_a_recipe_is_open_when_its_heading_says(
             options = ["--cluster", cluster] if cluster else []
             capsys.readouterr()
             main(["state", str(path), "--at", at, *options])
-            assert f"is {state}" in capsys.readouterr().out.splitlines()[0], each
+            assert f"should be {state}" in capsys.readouterr().out.splitlines()[0], each

@@ -94,7 +94,7 @@ def test_what_waits(pending: Pending) -> None:
     assert pending(objects=objects) == Ended(
         0,
         """\
-flux-system/week is closed: no window is open
+in policy.yaml: flux-system/week should be closed: no window is open
 since Thu 2026-11-19 17:00, until Mon 2026-11-23 08:00 (Europe/Berlin)
 
 Kustomization flux-system/apps: waits

@@ -103,7 +103,7 @@ CALLS: Mapping[str, Call] = {
     ),
     "state": Call(
         ["state", str(POLICY), "--at", "2026-12-22T10:00Z"],
-        own=108,
+        own=117,
         without=frozenset({"krm_windows.apply", "krm_windows.emit", "krm_windows.fleet"}),
     ),
     # It is open, so nothing is waited for. A warning is given its line in the file, by two modules.
@@ -135,7 +135,7 @@ CALLS: Mapping[str, Call] = {
     # From a file, and not from a repository, which would be followed.
     "pending": Call(
         ["pending", str(POLICY), "-f", str(OBJECTS), "--at", "2026-12-22T10:00Z"],
-        own=164,
+        own=175,
         without=frozenset({"krm_windows.apply", "krm_windows.fleet", "krm_windows.flux"}),
     ),
     "version": Call(["version"], own=15, without=frozenset({"yaml", "krm_windows.krm"})),

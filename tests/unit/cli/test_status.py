@@ -19,8 +19,14 @@ from calls import POLICY
 
 from krm_windows.cli import main, output
 from krm_windows.cli import status as cli
+from krm_windows.cli.arguments import parser
+from krm_windows.cli.main import COMMANDS
+from krm_windows.cli.sleeping import Clock
+from krm_windows.emit.configmap import config_map
+from krm_windows.emit.cronjob import cron_job
 from krm_windows.gate.annotations import APART, annotation
 from krm_windows.krm import KubeObject
+from krm_windows.preview.versions import Choice, Source
 from krm_windows.status import color
 from krm_windows.system.kubectl import Kubectl
 
@@ -164,8 +170,12 @@ def test_the_table(status: Status) -> None:
     )
     assert code == 0
     assert printed.splitlines() == [
-        "flux-system/week is closed: no window is open",
+        "in policy.yaml: flux-system/week should be closed: no window is open",
         "since Thu 2026-11-19 17:00, until Mon 2026-11-23 08:00 (Europe/Berlin)",
+        (
+            "in the cluster (as objects.json says): unknown which windows it has, as nobody has "
+            "read its ConfigMaps"
+        ),
         "",
         (
             "TARGET                           STATE    DESIRED   SUSPENDED BY   "
@@ -293,6 +303,7 @@ def test_the_job_of_a_hook_is_no_run(status: Status) -> None:
     assert row(printed)[-1] == "15 m ago, failed"
 
 
+ALWAYS = POLICY + "  state: Open\n"
 RELEASED = (
     POLICY.replace("names: [apps]", "names: [infra]")
     + "  released: [{kind: Kustomization, names: [apps]}]\n"
@@ -419,7 +430,10 @@ def test_a_cluster_of_its_own(status: Status) -> None:
     policy = POLICY + "  clusters: {north: {state: Open}}\n"
     assert status(CLOSED, live(), policy=policy)[0] == 1
     code, printed = status(CLOSED, live(), policy=policy, options=("--cluster", "north"))
-    assert (code, printed.splitlines()[0]) == (0, "flux-system/week on north is open: state")
+    assert (code, printed.splitlines()[0]) == (
+        0,
+        "in policy.yaml: flux-system/week on north should be open: state",
+    )
 
 
 def test_edges_that_act(status: Status) -> None:
@@ -629,7 +643,7 @@ def test_colour_says_nothing_alone(status: Status) -> None:
     code, printed = status(
         CLOSED, live("infra"), live(), policy=POLICY.replace("[apps]", "[apps, infra]")
     )
-    alarming = [number > 3 for number, _ in enumerate(printed.splitlines())]
+    alarming = [number > 4 for number, _ in enumerate(printed.splitlines())]
     painted = color.paint(printed, alarming)
     assert (code, painted.plain) == (1, printed)
     assert [str(span.style) for span in painted.spans if span.style] == ["red", "red"]
@@ -737,3 +751,135 @@ def test_a_file_does_not_say_what_is_left(status: Status) -> None:
     sources = POLICY.replace("kind: Kustomization", "kind: GitRepository")
     _, printed = status(CLOSED, live(), policy=sources, options=("-o", "json"))
     assert json.loads(printed)["leftovers"] == []
+
+
+def gate(policy: str = POLICY, changed: str = "2026-11-21T09:02:00Z") -> LiveObject:
+    """Return the ConfigMap of a policy's gate as the API server gives it."""
+    versions, _ = Source(KubeObject.parse(policy.encode()), []).versions(Choice())
+    plan = versions[0].plan
+    assert plan
+    found = json.loads(json.dumps(config_map(plan)))
+    found["metadata"]["managedFields"] = [{"manager": "kustomize-controller", "time": changed}]
+    return found  # type: ignore[no-any-return]
+
+
+OTHER = POLICY + "  freezes: {line: {starts: 2026-11-24, ends: 2026-11-25, reason: Line down}}\n"
+
+
+@pytest.mark.parametrize(
+    ("applied", "code", "words", "delivered"),
+    [
+        (POLICY, 0, "the same windows, since Sat 2026-11-21 10:02", True),
+        (OTHER, 1, "other windows, since Sat 2026-11-21 10:02", False),
+        (None, 0, "unknown which windows it has, as nobody has read its ConfigMaps", None),
+    ],
+)
+def test_which_windows_the_cluster_has(
+    status: Status, applied: str | None, code: int, words: str, *, delivered: bool | None
+) -> None:
+    """It is told from what is written here; what is not known is said to be unknown."""
+    objects = [live(suspend=True, notes=OURS)] + ([gate(applied)] if applied else [])
+    ended, printed = status(CLOSED, *objects)
+    assert (ended, printed.splitlines()[2]) == (
+        code,
+        f"in the cluster (as objects.json says): {words}",
+    )
+    found = json.loads(status(CLOSED, *objects, options=("-o", "json"))[1])
+    assert (found["delivered"], found["askedAt"]) == (delivered, None)
+
+
+def test_the_windows_of_edges_that_act(status: Status) -> None:
+    """The actuator Kubectl has no timetable: its CronJobs are compared."""
+    versions, _ = Source(KubeObject.parse(EDGES.encode()), []).versions(Choice())
+    plan = versions[0].plan
+    assert plan
+    jobs = [json.loads(json.dumps(cron_job(plan, each))) for each in plan.triggers]
+    options = ("-o", "json")
+    found = json.loads(status(CLOSED, live(suspend=True), *jobs, policy=EDGES, options=options)[1])
+    assert found["delivered"] is True
+    jobs[0]["spec"]["schedule"] = "1 2 3 4 5"
+    found = json.loads(status(CLOSED, live(suspend=True), *jobs, policy=EDGES, options=options)[1])
+    assert found["delivered"] is False
+
+
+# What kubectl answers: of targets, of ConfigMaps, and of CronJobs and Jobs.
+ANSWERS = "case $* in *kustomizations*) cat apps;; *configmaps*) %s;; *cronjobs*) cat jobs;; esac"
+
+
+@pytest.fixture
+def cluster(kubectl: Callable[[str], None]) -> Callable[..., None]:
+    """Make what a cluster answers: whether its windows are those of the policy, and its target."""
+
+    def make(*, suspend: bool, windows: str | None = POLICY, refused: bool = False) -> None:
+        kubectl(ANSWERS % ("exit 1" if refused else "cat windows"))
+        versions, _ = Source(KubeObject.parse(POLICY.encode()), []).versions(Choice())
+        plan = versions[0].plan
+        assert plan
+        jobs = [json.dumps(cron_job(plan, each)) for each in plan.triggers]
+        Path("jobs").write_text("\n".join(jobs))
+        Path("apps").write_text(json.dumps(live(suspend=suspend, notes=OURS)))
+        Path("windows").write_text(json.dumps(gate(windows)) if windows else "")
+
+    return make
+
+
+def wait(clock: Clock, *options: str) -> int:
+    """Run `status --wait`."""
+    call = ["status", "policy.yaml", "--wait", *options]
+    return cli.run(parser(COMMANDS, call).parse_args(call), clock)
+
+
+def test_a_wait_ends_when_the_cluster_has_the_windows(
+    cluster: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the way it says once what is missing, and at the end what is."""
+    Path("policy.yaml").write_text(ALWAYS)
+    steps = iter(
+        [
+            lambda: cluster(suspend=True),
+            lambda: None,
+            lambda: cluster(suspend=True, windows=ALWAYS),
+            lambda: cluster(suspend=False, windows=ALWAYS),
+        ]
+    )
+    cluster(suspend=True, windows=None)
+    code = wait(Clock(sleep=lambda _: next(steps)()))
+    printed = capsys.readouterr()
+    assert code == 0, printed.err
+    assert printed.err.splitlines() == [
+        "krm-windows: waiting: the cluster has no windows of this policy yet",
+        "krm-windows: waiting: Kustomization flux-system/apps is closed, and should be open",
+        (
+            "krm-windows: waiting: the cluster still has other windows, those of Sat 2026-11-21 "
+            "10:02"
+        ),
+    ]
+    assert "in the cluster (asked at " in printed.out
+    assert "the same windows" in printed.out
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_wait_that_takes_too_long(
+    cluster: Callable[..., None], capsys: pytest.CaptureFixture[str], *, refused: bool
+) -> None:
+    """It exits 124, and says what is still missing, also where nobody may read the windows."""
+    cluster(suspend=False, windows=POLICY if refused else OTHER, refused=refused)
+    Path("policy.yaml").write_text(ALWAYS)
+    times = iter([datetime.now(UTC) + timedelta(minutes=each) for each in range(9)])
+    clock = Clock(now=lambda: next(times), sleep=lambda _: None)
+    assert wait(clock, "--timeout", "3m") == 124
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith("krm-windows: timed out: ")
+    assert ("unknown which windows" if refused else "still has other windows") in said
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [(("--timeout", "3m"), "needs --wait"), (("--wait", "--at", OPEN), "waits for what holds now")],
+)
+def test_a_wait_for_another_instant(
+    options: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would never end, or not be one."""
+    assert main(["status", "policy.yaml", *options]) == 2
+    assert words in capsys.readouterr().err

@@ -77,9 +77,9 @@ def test_a_wait_ends_at_the_edge(
     assert max(hands.slept) <= sleeping.LONGEST.total_seconds()
     said = capsys.readouterr()
     first, last = said.out.splitlines()
-    assert f"waiting until it is {until}" in first
+    assert f"waiting until it should be {until}" in first
     assert f"{ends.astimezone(UTC) + timedelta(hours=1):%a %Y-%m-%d %H:%M}" in first
-    assert last.startswith(f"flux-system/week is {until} until ")
+    assert last.startswith(f"flux-system/week should be {until} until ")
     assert said.err == ""
 
 
@@ -91,7 +91,8 @@ def test_what_holds_already_is_not_waited_for(
     assert waited(tmp_path, hands, "--until", "open", "--timeout", "2h") == 0
     assert hands.slept == []
     assert capsys.readouterr().out == (
-        "flux-system/week is open until Thu 2026-12-17 17:00 (windows.office) (Europe/Berlin)\n"
+        "flux-system/week should be open until Thu 2026-12-17 17:00 (windows.office) "
+        "(Europe/Berlin)\n"
     )
 
 
@@ -105,7 +106,7 @@ def test_a_wait_that_takes_too_long_exits_124(
     said = capsys.readouterr()
     assert said.out.endswith("until Thu 2026-12-17 19:00 at most (Europe/Berlin)\n")
     assert said.err == (
-        "krm-windows: timed out: flux-system/week is closed until Mon 2026-12-21 08:00 (no "
+        "krm-windows: timed out: flux-system/week should be closed until Mon 2026-12-21 08:00 (no "
         "window is open)\n"
     )
 
@@ -173,7 +174,7 @@ def test_a_signal_ends_a_wait_at_once(number: signal.Signals, code: int, tmp_pat
         assert process.stderr is not None
         try:
             # The line says that it waits now.
-            assert "waiting until it is open" in process.stdout.readline()
+            assert "waiting until it should be open" in process.stdout.readline()
             process.send_signal(number)
             assert process.wait(timeout=60) == code
         finally:
