@@ -102,7 +102,7 @@ def shown(browser: Chrome) -> dict[str, list[tuple[str, ...]]]:
       const title = section.querySelector('h3').firstChild.textContent.trim();
       const names = listed.length ? listed : title.split(', ');
       const facts = [...section.querySelectorAll('tr.open')].map((row) => [
-        ...[...row.querySelectorAll('time')].map((time) => time.dateTime),
+        ...[1, 2].map((cell) => row.cells[cell].querySelector('time')?.dateTime ?? null),
         ...[...row.querySelectorAll('code')].map((rule) => rule.textContent)]);
       return names.map((name) => [name, facts]);
     });"""
