@@ -90,9 +90,16 @@ def test_the_calendar_is_what_state_says(shape: str, change: Change, hours: int,
         [calendar] = calendars([compiled.timetable], Period(start, days))
         record = records.calendar(calendar)
         intervals = [
-            (datetime.fromisoformat(i["opens"]), datetime.fromisoformat(i["closes"]))
+            # Null goes on beyond the rim.
+            (
+                datetime.fromisoformat(i["opens"] or record["from"]),
+                datetime.fromisoformat(i["closes"] or record["until"]),
+            )
             for i in record["intervals"]
         ]
+        goes_on = any(i["closes"] is None for i in record["intervals"])
+        last = state(compiled, calendar.ends - timedelta(minutes=1))["open"]
+        assert goes_on is (last and state(compiled, calendar.ends)["open"])
         edges = [calendar.begins, *(edge for interval in intervals for edge in interval)]
         looks = {look for edge in edges for look in (edge, edge - timedelta(minutes=1))}
         for look in (look for look in looks if calendar.begins <= look < calendar.ends):
