@@ -347,7 +347,7 @@ FORMER_NAME = _error(
 )
 TARGET_DROPPED = _error(
     "target-dropped",
-    "A target is no longer gated, and `released` does not list it, so it may stay closed.",
+    "No policy gates a target any more, and `released` does not list it, so it may stay closed.",
 )
 
 # A migration: what `migrate` finds in hand-written CronJobs.

@@ -40,7 +40,7 @@ class Application:
     def check(self) -> list[Result]:
         """Return what the stream says against the plan; nothing is changed."""
         return [
-            *targets.check(self.plan, self.inventory),
+            *targets.check(self.plan, self.inventory, self.items),
             *annotations.check(self.items),
             *objects.check(self.plan, self.wanted, self._found),
         ]

@@ -10,15 +10,20 @@ from krm_windows.emit.labels import GOVERNED_BY
 from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Inventory, Resource
 from krm_windows.krm import KubeObject, mentioning
+from krm_windows.plan.given import Given
 from krm_windows.plan.model import Plan
+from krm_windows.policy.model import KIND
 from krm_windows.results import Result
 
 
-def check(plan: Plan, inventory: Inventory) -> Iterator[Result]:
-    """Yield what gated objects say against this plan, and what will change in them."""
+def check(plan: Plan, inventory: Inventory, items: list[KubeObject]) -> Iterator[Result]:
+    """Yield what gated objects say against this plan, and what will change in them.
+
+    `items` are the whole stream: another policy may be there, and say that it gates them no more.
+    """
     for target, resource in visible(plan.timetable.targets, inventory):
         yield from _suspension(plan, target, resource)
-        yield from _gated_by_another(plan, resource)
+        yield from _gated_by_another(plan, target, resource, items)
 
 
 def edit(plan: Plan, inventory: Inventory) -> None:
@@ -86,11 +91,20 @@ def _suspension(
         yield resource.result(rules.WAIT_NOT_SUSPENDED, message, path=path, proposed="true")
 
 
-def _gated_by_another(plan: Plan, resource: Resource) -> Iterator[Result]:
-    """Refuse a target that another policy has annotated as its own."""
+def _gated_by_another(
+    plan: Plan, target: Target, resource: Resource, items: list[KubeObject]
+) -> Iterator[Result]:
+    """Refuse a target that another policy has annotated as its own, and still gates."""
     # An older name of this policy counts as its own.
     policy = resource.item.annotations.get(GOVERNED_BY)
-    if policy not in (None, *plan.own_names):
+    if policy in (None, *plan.own_names):
+        return
+    given = [Given.of(item) for item in mentioning(items, KIND) if item.kind == KIND]
+    held = [
+        each.timetable(plan.timetable.cluster, items) for each in given if policy in each.own_names
+    ]
+    # Where the other policy is in the stream, too, the note may be older than that.
+    if not held or None in held or any(target in each.targets for each in held if each):
         message = (
             f"is already gated by the policy {policy}; two policies must not gate the same "
             f"target, so remove it from {policy} or from {plan.policy}"

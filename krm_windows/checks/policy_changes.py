@@ -3,24 +3,53 @@
 What the older version may have closed, and nobody would open again.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TypeAlias
 
 from krm_windows import rules
 from krm_windows.emit import timetables
-from krm_windows.gate.timetable import Timetable
+from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.krm import KubeObject
 from krm_windows.plan.targets import address
 from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.results import ResourceRef, Result
 
+Gated: TypeAlias = Callable[[Collection[str]], Iterable[Target]]
+"""Gives what the policies around gate, but for those of some names: they take over what moves."""
 
-def forgotten(rendered: Iterable[bytes], new: Sequence[Timetable]) -> list[Result]:
-    """Return what newer timetables leave closed of those among rendered manifests."""
+
+def _nothing(_: Collection[str]) -> tuple[Target, ...]:
+    return ()
+
+
+def forgotten(
+    rendered: Iterable[bytes],
+    new: Sequence[Timetable],
+    gated: Gated = _nothing,
+) -> list[Result]:
+    """Return what newer timetables leave closed of those among rendered manifests.
+
+    `gated` is only asked if that matters.
+    """
+    read = (timetables.read(KubeObject.parse(manifest)) for manifest in rendered)
+    before = [old for old in read if old is not None]
+    own = list(chain.from_iterable(each.targets for each in new))
+    # Of a policy that was there, and is not among the newer ones, only the file may be left.
+    names = {each.policy for each in before}
+
+    def around(but: Collection[str]) -> Iterable[Target]:
+        return chain(own, gated({*but, *names}))
+
     found: list[Result] = []
-    for manifest in rendered:
-        old = timetables.read(KubeObject.parse(manifest))
-        if old is not None:
-            found.extend(check(old, _successor(old, new)))
+    for old in before:
+        successor = _successor(old, new, names)
+        if successor is None:
+            # Policies that were there before have taken its targets over, or it is renamed.
+            if not _dropped(old, (), around, ()):
+                continue
+            successor = new[0]
+        found.extend(check(old, successor, around))
     return found
 
 
@@ -43,23 +72,32 @@ def abandoned(rendered: Iterable[bytes], cluster: str) -> list[Result]:
     return found
 
 
-def _successor(old: Timetable, new: Sequence[Timetable]) -> Timetable:
-    """Return the timetable that takes the place of another.
+def _successor(
+    old: Timetable, new: Sequence[Timetable], before: Container[str]
+) -> Timetable | None:
+    """Return the timetable that takes the place of another, None if none does.
 
-    One that nothing takes the place of, the first could.
+    `before` are the policies that were there with the older one.
     """
     # A policy that was renamed is the same one, if it says so.
     for successor in new:
         if old.policy in (successor.policy, *successor.former_names):
             return successor
-    return new[0]
+    # If it does not, it gates what the older one gated, and was not there before.
+    theirs = {address(target) for target in old.targets}
+    for successor in new:
+        own = {address(target) for target in successor.targets}
+        if successor.policy not in before and not own.isdisjoint(theirs):
+            return successor
+    return None
 
 
-def check(old: Timetable, new: Timetable) -> Iterator[Result]:
-    """Yield what a newer timetable leaves closed of an older one.
-
-    Where that was held open, nothing is.
-    """
+def check(
+    old: Timetable,
+    new: Timetable,
+    gated: Gated = _nothing,
+) -> Iterator[Result]:
+    """Yield what a newer timetable leaves closed of an older one, and no other policy gates."""
     # Held open, it has closed nothing.
     if old.state == "Open":
         return
@@ -70,12 +108,21 @@ def check(old: Timetable, new: Timetable) -> Iterator[Result]:
         )
         yield rules.FORMER_NAME.result(message, path="spec.formerNames", proposed=old.policy)
     # What is in `released` is opened once and for all.
-    kept = {address(target) for target in (*new.targets, *new.released)}
-    for target in old.targets:
-        if address(target) not in kept:
-            message = (
-                f"must list {target}, which is no longer gated; if it is closed now, it would "
-                "stay closed, and if it is also removed from Git, what it applied would stay in "
-                "the cluster (docs/how-to/remove-an-application.md)"
-            )
-            yield rules.TARGET_DROPPED.result(message, path="spec.released", proposed=target.name)
+    for target in _dropped(old, (*new.targets, *new.released), gated, new.own_names):
+        message = (
+            f"must list {target}, which is no longer gated; if it is closed now, it would "
+            "stay closed, and if it is also removed from Git, what it applied would stay in "
+            "the cluster (docs/how-to/remove-an-application.md)"
+        )
+        yield rules.TARGET_DROPPED.result(message, path="spec.released", proposed=target.name)
+
+
+def _dropped(
+    old: Timetable, kept: Iterable[Target], gated: Gated, names: Iterable[str]
+) -> list[Target]:
+    """Return the targets that are not among others, and that no policy but these gates."""
+    there = {address(target) for target in kept}
+    dropped = [target for target in old.targets if address(target) not in there]
+    if dropped:  # to look for other policies takes a while
+        there = {address(target) for target in gated({old.policy, *names})}
+    return [target for target in dropped if address(target) not in there]

@@ -20,6 +20,7 @@ from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Inventory, Resource, file_of, ref_of
 from krm_windows.krm import InputError, KubeObject, mentioning, plain_json
 from krm_windows.plan.model import Plan
+from krm_windows.plan.rights import REVIEWS
 from krm_windows.plan.rights import granted as granted_targets
 from krm_windows.policy.model import KIND
 from krm_windows.results import Result
@@ -496,6 +497,9 @@ def _excess(
     for role in emitted.of("Role"):
         for grant in _granted(role):
             if grant in turned or _is_any_read(grant, role.namespace, reads):
+                continue
+            # It only asks; in another namespace than the targets' it is of no use.
+            if grant.resource == REVIEWS.resource and grant.verbs == REVIEWS.verbs:
                 continue
             if grant.name == ALL and grant.nameless(role.namespace) in nameless:
                 continue

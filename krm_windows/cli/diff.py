@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from krm_windows import rules
 from krm_windows.checks.repository import removal
@@ -9,6 +10,7 @@ from krm_windows.cli import forges, inputs, output, previews, report, times
 from krm_windows.cli.arguments import output_format
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
+from krm_windows.fleet.existing import ExistingOutput
 from krm_windows.flux.model import ObjectIdentity
 from krm_windows.gateable import group_of
 from krm_windows.inventory import about
@@ -45,8 +47,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise UsageError("--comment needs --forge and --repo OWNER/NAME")
     items = previews.resources(arguments)
     old, new = (Source(inputs.policy(path), items) for path in (arguments.old, arguments.new))
+    # A target that is given up may be that of a policy beside it.
+    around = ExistingOutput(Path(arguments.new), resources=lambda _: items)
     # By cluster, as a policy may be another one on each.
-    pairs, results = successions(old, new, arguments.cluster)
+    pairs, results = successions(old, new, arguments.cluster, around.gated)
     if pairs:
         period = times.period(arguments)
         every = [compare(pair.old.timetable, pair.new.timetable, period) for pair in pairs]

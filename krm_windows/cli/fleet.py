@@ -11,7 +11,6 @@ from operator import methodcaller
 from pathlib import Path
 
 from krm_windows import render
-from krm_windows.checks.overlap import Claim
 from krm_windows.cli import (
     cluster_resources,
     inputs,
@@ -247,18 +246,19 @@ def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet
     place = None
     if sees and delivery is None:
         place = apart.place(arguments.output_dir)
+    resources = _resources(arguments.resources)
     return Fleet(
         policies=policies,
         clusters=clusters,
         layout=arguments.layout,
-        resources=_resources(arguments.resources),
+        resources=resources,
         sees=sees,
         # Only with `{cluster}` in the path does each cluster have resources of its own.
         apart=CLUSTER in (arguments.resources or ""),
         uninstalls=arguments.uninstall,
         delivery=delivery,
         place=place,
-        existing=_existing(arguments.output_dir),
+        existing=_existing(arguments.output_dir, resources, arguments.policies),
         command=command.called(arguments, tops.top),
     )
 
@@ -273,19 +273,20 @@ def _reached(policies: Sequence[FleetPolicy], clusters: Iterable[str]) -> tuple[
     )
 
 
-def _existing(output: Path) -> Callable[[str], tuple[Claim, ...]]:
-    """Return what gives the policies that were rendered around the tree, not into it."""
+def _existing(
+    output: Path, resources: Callable[[str | None], list[KubeObject]], policies: Iterable[str]
+) -> ExistingOutput:
+    """Return what was rendered around the tree, not into it."""
     root = f"{os.path.realpath(output)}/"
 
     def is_own(file: str) -> bool:
         return file.startswith(root) and _OWN.fullmatch(file, len(root)) is not None
 
+    files = (path for path in policies if path != inputs.STDIN)
+    existing = ExistingOutput(output, is_own, resources, tuple(map(Path, files)))
     # Here and not in the processes that share the work, of which each would look anew.
-    found: dict[str, tuple[Claim, ...]] = {}
-    for claim in ExistingOutput(output, is_own).claims:
-        if claim.cluster is not None:
-            found[claim.cluster] = (*found.get(claim.cluster, ()), claim)
-    return lambda cluster: found.get(cluster, ())
+    _ = existing.claims
+    return existing
 
 
 def _clusters(folder: Path) -> dict[str, list[KubeObject]]:

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,12 +89,11 @@ def rendered(arguments: argparse.Namespace) -> Rendered:
         results = [*results, *applied.check(config, file)]
     if plan is None:
         return Rendered(report.located(results, {file: config}, arguments.resources))
+    beside = () if file == inputs.STDIN else (Path(file),)
+    existing = ExistingOutput(arguments.output_dir, resources=lambda _: items, beside=beside)
     # To uninstall removes a policy, so another one that claims the same targets does not matter.
     if not arguments.uninstall:
-        results = [
-            *results,
-            *about(config, ExistingOutput(arguments.output_dir).check(Claim.of(plan.timetable))),
-        ]
+        results = [*results, *about(config, existing.check(Claim.of(plan.timetable)))]
     # What was rendered before says by which zone data it was built, and which targets it held.
     older = tuple(_older(arguments.output_dir))
     built = zone_release.recorded(map(KubeObject.parse, older), plan)
@@ -101,7 +101,8 @@ def rendered(arguments: argparse.Namespace) -> Rendered:
     # Where a newer release of the zone data moves nothing, the older one stays: no file changes.
     plan = zone_release.kept(plan, built)
     # A target that is dropped while it is shut would stay suspended: nobody is left to resume it.
-    forgotten = policy_changes.forgotten(older, [plan.timetable])
+    gated = partial(existing.gated, plan.timetable.cluster)
+    forgotten = policy_changes.forgotten(older, [plan.timetable], gated)
     results = [*results, *about(config, forgotten)]
     manifests = emit.objects(plan)
     delivery = _delivery(items, arguments)

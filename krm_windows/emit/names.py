@@ -4,45 +4,28 @@ A CronJob's name is at most 52 characters, so that its Jobs' names fit 63 (k8s.i
 label's value is at most 63 characters.
 """
 
-import re
-
 from krm_windows import gateable
 
 # The digits of names of annotations are those of names of objects, too.
 from krm_windows.gate.annotations import DIGITS as DIGITS  # noqa: PLC0414
 from krm_windows.gate.annotations import digest as digest  # noqa: PLC0414
+from krm_windows.gate.names import NAME_LIMIT as NAME_LIMIT  # noqa: PLC0414
+from krm_windows.gate.names import cut, made
+from krm_windows.gate.names import fit as fit  # noqa: PLC0414
 from krm_windows.plan.model import Plan
 from krm_windows.plan.triggers import Trigger
 
 CRON_JOB_LIMIT = 52
-NAME_LIMIT = 63
 TIME_INTERVALS = "time-intervals.yaml"
 MUTE_TIMINGS = "mute-timings.yaml"
 """The keys of the ConfigMap for Alertmanager and for Grafana."""
 # What the gate adds to the name of a hook.
 _OCCURRENCE = len("-202611200800-") + DIGITS
 
-# A policy whose own name looks like that of something emitted could collide with a shorter one: `a`
-# with a window `b-open-c`, `a-open-b` with a window `c`. Its names carry a hash.
-_AMBIGUOUS = re.compile(r"-(open|close|edge|resync|apply|gate)(-|$)")
-
-
-def fit(name: str, limit: int) -> str:
-    """Return a name within a limit: a longer one is cut and ends in a hash of the whole."""
-    if len(name) <= limit:
-        return name
-    return f"{_cut(name, limit)}-{digest(name)}"
-
-
-def _cut(name: str, limit: int) -> str:
-    """Return what is kept of a name within a limit, before the hyphen of its digest."""
-    # Neither a hyphen nor a dot may be before that hyphen (RFC 1123).
-    return name[: limit - DIGITS - 1].rstrip("-.")
-
 
 def beginning(plan: Plan) -> str:
     """Return what every name made of the policy's begins with, cut ones included."""
-    return _cut(plan.name, CRON_JOB_LIMIT)
+    return cut(plan.name, CRON_JOB_LIMIT)
 
 
 def cron_job(plan: Plan, trigger: Trigger) -> str:
@@ -50,12 +33,12 @@ def cron_job(plan: Plan, trigger: Trigger) -> str:
 
     The one the policy gives, or one made of policy and slug.
     """
-    return trigger.given or _made(plan, trigger.slug, CRON_JOB_LIMIT)
+    return trigger.given or made(plan.name, trigger.slug, CRON_JOB_LIMIT)
 
 
 def gate(plan: Plan) -> str:
     """Return the name of the ConfigMap and the ServiceAccount, and of the Role beside them."""
-    return _made(plan, "gate", NAME_LIMIT)
+    return made(plan.name, "gate")
 
 
 def role(plan: Plan, namespace: str) -> str:
@@ -88,12 +71,12 @@ def admission(plan: Plan, fields: tuple[tuple[str, ...], ...]) -> str:
 
 def state_metrics(plan: Plan) -> str:
     """Return the name of the ConfigMap for kube-state-metrics."""
-    return _made(plan, "state-metrics", NAME_LIMIT)
+    return made(plan.name, "state-metrics")
 
 
 def time_intervals(plan: Plan) -> str:
     """Return the name of the ConfigMap for Alertmanager and Grafana."""
-    return _made(plan, "time-intervals", NAME_LIMIT)
+    return made(plan.name, "time-intervals")
 
 
 def hook(plan: Plan, kind: str) -> str:
@@ -101,12 +84,12 @@ def hook(plan: Plan, kind: str) -> str:
 
     The gate adds the occurrence and a digest.
     """
-    return _made(plan, kind, NAME_LIMIT - _OCCURRENCE)
+    return made(plan.name, kind, NAME_LIMIT - _OCCURRENCE)
 
 
 def apply_job(plan: Plan, content: str) -> str:
     """Return the name of the apply Job; `content` are digits of what it does."""
-    return _made(plan, f"apply-{content}", NAME_LIMIT)
+    return made(plan.name, f"apply-{content}")
 
 
 def apply_job_prefix(plan: Plan) -> str:
@@ -135,10 +118,3 @@ def policy_of(label: str) -> str:
     # A label takes no slash: `flux-system/week` is written `flux-system.week`, and a namespace has
     # no dot (RFC 1123).
     return label.replace(".", "/", 1)
-
-
-def _made(plan: Plan, slug: str, limit: int) -> str:
-    name = plan.name
-    if _AMBIGUOUS.search(name):
-        name = f"{name}-{digest(name)}"
-    return fit(f"{name}-{slug}", limit)

@@ -5,7 +5,7 @@ They were rendered before, perhaps by another run, for one cluster.
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -16,6 +16,11 @@ from krm_windows.checks import overlap
 from krm_windows.checks.overlap import Claim
 from krm_windows.emit.delivery import FOLDERS
 from krm_windows.flux.fields import bases, leading, read
+from krm_windows.gate.timetable import Target
+from krm_windows.krm import InputError, KubeObject, documents
+from krm_windows.plan.given import Given
+from krm_windows.plan.targets import address
+from krm_windows.policy.model import KIND
 from krm_windows.render.claims import claims
 from krm_windows.results import Result
 from krm_windows.system import tops
@@ -34,16 +39,24 @@ def _nothing(_: str) -> bool:
     return False
 
 
+def _no_resources(_: str | None) -> list[KubeObject]:
+    return []
+
+
 @dataclass(frozen=True)
 class ExistingOutput:
     """All that was rendered around a directory.
 
     In the repository that it is in, or else right beside it. What is `without` (by its absolute
-    path without links) is the output's own, and is rendered anew.
+    path without links) is the output's own, and is rendered anew. `resources` gives those of a
+    cluster, among which policies look for their targets. Outside of a repository, files of policies
+    are also looked for `beside` others.
     """
 
     output: Path
     without: Callable[[str], bool] = _nothing
+    resources: Callable[[str | None], list[KubeObject]] = _no_resources
+    beside: tuple[Path, ...] = ()
 
     @cached_property
     def repository(self) -> Path | None:
@@ -91,6 +104,49 @@ class ExistingOutput:
                     contents[_shown(file)] = content
         return tuple(chain.from_iterable(map(claims, together.values())))
 
+    @cached_property
+    def policies(self) -> tuple[Given, ...]:
+        """The policies whose files are around; a file that cannot be read has none."""
+        files: list[str] = []
+        for folder, names in self._folders.items():
+            files += (f"{folder}/{name}" for name in names)
+        if not self.repository:
+            for policy in self.beside:
+                files += map(str, Path(os.path.realpath(policy)).parent.iterdir())
+        given: list[Given] = []
+        for file in dict.fromkeys(files):
+            if file.endswith(SUFFIXES):
+                given += map(Given.of, _policies(Path(file)))
+        return tuple(given)
+
+    def current(self, rendered: Claim) -> Claim:
+        """Return what was rendered, without what the file of its policy no longer gates.
+
+        That was moved, and goes with the next render of that policy.
+        """
+        given = [each for each in self.policies if rendered.policy in each.own_names]
+        of_files = [
+            each.timetable(rendered.cluster, self.resources(rendered.cluster)) for each in given
+        ]
+        if not of_files or None in of_files:  # nothing says that it is not so any more
+            return rendered
+        there = set(map(address, chain.from_iterable(each.targets for each in of_files if each)))
+        kept = tuple(target for target in rendered.targets if address(target) in there)
+        return rendered._replace(targets=kept)
+
+    def gated(self, cluster: str | None, but: Collection[str]) -> Iterator[Target]:
+        """Yield what policies gate in a cluster, but for those of some names.
+
+        By their files, and by what was rendered from files that are elsewhere.
+        """
+        for given in self.policies:
+            held = given.timetable(cluster, self.resources(cluster))
+            if held and given.name not in but:
+                yield from held.targets
+        for rendered in self.claims:
+            if rendered.cluster == cluster and rendered.policy not in but:
+                yield from self.current(rendered).targets
+
     def check(self, own: Claim) -> list[Result]:
         """Return what a policy has in common with others around it.
 
@@ -99,7 +155,10 @@ class ExistingOutput:
         same: list[Claim] = []
         apart: list[Claim] = []
         together: list[Claim] = []
-        for other in self.claims:
+        for rendered in self.claims:
+            other = rendered
+            if own.shares(rendered):  # to read the files of policies takes a while
+                other = self.current(rendered)
             if self._is_for_one_cluster(own, other):
                 same.append(other)
             elif not self._is_unclear(own, other):
@@ -204,6 +263,16 @@ def included(file: Path) -> Iterator[str]:
         # `://` is an address; a path with a zero byte makes the operating system raise.
         if "://" not in entry and "\0" not in entry:
             yield entry
+
+
+def _policies(file: Path) -> Iterator[KubeObject]:
+    """Yield the policies in a file; what is rendered, or no YAML, has none."""
+    try:
+        content = file.read_bytes()
+        if KIND.encode() in content:
+            yield from (item for item in documents(content) if item.kind == KIND)
+    except (OSError, InputError):
+        return
 
 
 def _rendered(file: Path) -> bytes | None:

@@ -6,16 +6,14 @@ They are read together, or one was rendered around the others.
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from krm_windows import inventory
 from krm_windows.checks import overlap
 from krm_windows.checks.overlap import Claim
 from krm_windows.checks.report import Report
-from krm_windows.inventory import about, file_of
+from krm_windows.inventory import about
 from krm_windows.krm import KubeObject
-from krm_windows.plan import compile_policy, kinds
-from krm_windows.policy.load import Loaded, load
+from krm_windows.plan.given import Given
 from krm_windows.preview.versions import Choice
-from krm_windows.results import Result, fails, named, sort
+from krm_windows.results import Result, sort
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,37 +23,6 @@ class Shared:
     policy: str
     cluster: str | None
     result: Result
-
-
-@dataclass(frozen=True)
-class _Given:
-    config: KubeObject
-    loaded: Loaded
-
-    @property
-    def name(self) -> str:
-        return named(self.config.namespace, self.config.name)
-
-    def claim(
-        self,
-        cluster: str | None,
-        items: list[KubeObject],
-    ) -> Claim | None:
-        """Return what it claims in a cluster; None where it does not reach that, or is wrong."""
-        clusters = self.loaded.clusters
-        if clusters and cluster is not None and cluster not in clusters:
-            return None
-        # One that names no clusters reaches all, as it is.
-        version = None
-        if clusters:
-            version = cluster
-        policy, found = self.loaded.for_cluster(version)
-        if policy is None or fails(found):
-            return None
-        # Names are known without objects; by labels a policy claims what is at hand.
-        items_seen = inventory.take(items, kinds(policy))
-        plan, _ = compile_policy(policy, cluster, items_seen)
-        return Claim.of(plan.timetable)._replace(cluster=cluster)
 
 
 def found(
@@ -69,10 +36,10 @@ def found(
     That was rendered for a cluster which one of them names. Where no cluster is chosen, every
     cluster that one of them names is read.
     """
-    given = [_Given(config, load(config.node, file=file_of(config))) for config in configs]
+    given = list(map(Given.of, configs))
     shared: list[Shared] = []
     for cluster in _clusters(given, choice):
-        claims = {each.name: each.claim(cluster, items) for each in given}
+        claims = {each.name: _claim(each, cluster, items) for each in given}
         own = [claim for claim in claims.values() if claim is not None]
         around = []
         for claim in rendered:
@@ -85,7 +52,12 @@ def found(
     return shared
 
 
-def _clusters(given: Sequence[_Given], choice: Choice) -> Sequence[str | None]:
+def _claim(given: Given, cluster: str | None, items: list[KubeObject]) -> Claim | None:
+    timetable = given.timetable(cluster, items)
+    return Claim.of(timetable)._replace(cluster=cluster) if timetable else None
+
+
+def _clusters(given: Sequence[Given], choice: Choice) -> Sequence[str | None]:
     """Return the cluster chosen, or all that a policy names, or None where none does."""
     if choice.cluster is not None:
         return [choice.cluster]

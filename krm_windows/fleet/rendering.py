@@ -5,7 +5,7 @@ Each is rendered on its own, so that any may be left out or done elsewhere.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from posixpath import normpath
 from typing import TypeAlias
 
@@ -13,6 +13,7 @@ from krm_windows import emit, rules
 from krm_windows.checks import delivery, overlap, policy_changes, readonly, zone_release
 from krm_windows.checks.overlap import Claim
 from krm_windows.emit import timetables
+from krm_windows.fleet.existing import ExistingOutput
 from krm_windows.fleet.policies import Document, FleetPolicy
 from krm_windows.function import window_policy
 from krm_windows.inventory import about
@@ -47,10 +48,6 @@ class Rendered:
     results: tuple[Result, ...]
 
 
-def _nothing(_: str) -> tuple[Claim, ...]:
-    return ()
-
-
 @dataclass(frozen=True)
 class Fleet:
     """Policies and the clusters that they are rendered for.
@@ -58,9 +55,8 @@ class Fleet:
     `resources` gives what a transformer would see in a cluster, and for None what it would see in
     any: nothing, if that is `apart` for each. Where it `sees` nothing at all, targets are taken on
     trust. `place` is the tree's directory in its repository, None where no Kustomization of the
-    resources is looked for that delivers it. `existing` gives what was rendered for a cluster of a
-    name, but not in this tree. The `command` is what every kustomization says that it was rendered
-    by.
+    resources is looked for that delivers it. `existing` is what was rendered around, but not in
+    this tree. The `command` is what every kustomization says that it was rendered by.
     """
 
     policies: tuple[FleetPolicy, ...]
@@ -72,7 +68,7 @@ class Fleet:
     uninstalls: bool = False
     delivery: Template | None = None
     place: str | None = None
-    existing: Callable[[str], tuple[Claim, ...]] = _nothing
+    existing: ExistingOutput | None = None
     command: RenderCommand | None = None
 
     @cached_property
@@ -143,7 +139,7 @@ class Fleet:
             return Rendered(None, (*results, *overlaps))
         files = self._files(cluster, outputs)
         configs = [policy.at(cluster).config for policy in reaching]
-        results += about(configs[0], _forgotten(_changed(older, files), outputs))
+        results += about(configs[0], self._forgotten(cluster, _changed(older, files), outputs))
         results += _zones(older.values(), zip(configs, outputs, strict=True))
         if fails(results):
             return Rendered(None, tuple(results))
@@ -157,6 +153,18 @@ class Fleet:
     def dropped(self, cluster: str, older: Files) -> tuple[Result, ...]:
         """Return what is to be said where the older files of a cluster are all removed."""
         return tuple(policy_changes.abandoned(_manifests(older.values()), cluster))
+
+    def _around(self, cluster: str) -> list[Claim]:
+        """Return what was rendered for a cluster, but not in this tree."""
+        if self.existing is None:
+            return []
+        return [claim for claim in self.existing.claims if claim.cluster == cluster]
+
+    def _current(self, rendered: Claim) -> Claim:
+        """Return what was rendered, without what the file of its policy no longer gates."""
+        if self.existing is None:
+            return rendered
+        return self.existing.current(rendered)
 
     def _overlaps(
         self,
@@ -173,16 +181,28 @@ class Fleet:
         for output in outputs:
             claim = Claim.of(output.plan.timetable)
             own.append(claim._replace(cluster=cluster))
-        around = self.existing(cluster)
+        around = self._around(cluster)
         # Among the policies of the fleet itself, and then of each with what others have rendered.
         found = list(overlap.among(own))
         for claim in own:
-            found += ((claim, result) for result in overlap.check(claim, around))
+            others = [self._current(other) if claim.shares(other) else other for other in around]
+            found += ((claim, result) for result in overlap.check(claim, others))
         configs = {policy.name: policy.at(cluster).config for policy in self._reaching(cluster)}
         results: list[Result] = []
         for claim, result in found:
             results += about(configs[claim.policy], [result])
         return results
+
+    def _forgotten(
+        self, cluster: str, older: Iterable[bytes], outputs: Sequence[PolicyOutput]
+    ) -> list[Result]:
+        """Return what the policies of a cluster leave shut of those that were rendered before."""
+        # What one policy gives up another may have taken over.
+        kept = [output.plan.timetable for output in outputs]
+        if self.existing is None:
+            return policy_changes.forgotten(_manifests(older), kept)
+        gated = partial(self.existing.gated, cluster)
+        return policy_changes.forgotten(_manifests(older), kept, gated)
 
     def is_fresh(self, cluster: str, files: Files) -> bool:
         """Whether files are what rendering a cluster would yield.
@@ -192,7 +212,7 @@ class Fleet:
         place = paths.kustomization(cluster)
         # Policies of the fleet itself are in the key.
         names = {policy.name for policy in self.policies}
-        foreign = [claim for claim in self.existing(cluster) if claim.policy not in names]
+        foreign = [claim for claim in self._around(cluster) if claim.policy not in names]
         # Whether they share a target is known only when the policies are compiled.
         if foreign:
             return False
@@ -362,13 +382,6 @@ def _changed(older: Files, files: Files) -> Iterator[bytes]:
     for path, content in older.items():
         if files.get(path) != content:
             yield content
-
-
-def _forgotten(older: Iterable[bytes], outputs: Sequence[PolicyOutput]) -> list[Result]:
-    """Return what the policies of a cluster leave shut of those that were rendered before."""
-    # What one policy gives up another may have taken over.
-    kept = [output.plan.timetable for output in outputs]
-    return policy_changes.forgotten(_manifests(older), kept)
 
 
 def _manifests(files: Iterable[bytes]) -> Iterator[bytes]:

@@ -22,6 +22,7 @@ from typing import TypeVar
 from krm_windows.gate import clocks
 from krm_windows.gate.answers import Answer, Request
 from krm_windows.gate.connection import Connections
+from krm_windows.gate.names import user
 from krm_windows.gate.objects import MANAGER, dig, parse
 from krm_windows.gate.threads import in_order
 from krm_windows.gate.timetable import TIMEOUT, Target, run_seconds
@@ -33,6 +34,7 @@ _WORDS = 1024  # characters of what a server says that are passed on
 UNANSWERED, REFUSED = 0, -1
 _BUSY = (HTTPStatus.TOO_MANY_REQUESTS.value, HTTPStatus.SERVICE_UNAVAILABLE.value)
 _DONE = (HTTPStatus.OK.value, HTTPStatus.CREATED.value)
+_AUTHORIZATION = "authorization.k8s.io"
 _CONTENT_TYPES = {"PATCH": "application/merge-patch+json"}
 _VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
 _LONGEST_WAIT = re.compile("[0-9]{1,4}")
@@ -135,6 +137,31 @@ class Cluster:
         # Without the name of a manager Flux would undo it: what kubectl writes it takes back.
         path = f"{self._path(target)}?fieldManager={MANAGER}"
         return self.answer("PATCH", path, body, partial(read, target))
+
+    def may_patch(self, policy: str, target: Target) -> bool:
+        """Say whether the gate of another policy may still patch a target, so gates it.
+
+        Raises `ApiError` where that is not known, as when an authorizer did not answer.
+        """
+        attributes = {
+            "verb": "patch",
+            "group": target.group,
+            "resource": target.resource,
+            "namespace": target.namespace,
+            "name": target.name,
+        }
+        review: dict[str, object] = {
+            "apiVersion": f"{_AUTHORIZATION}/v1",
+            "kind": "LocalSubjectAccessReview",
+            "metadata": {"namespace": target.namespace},
+            "spec": {"user": user(policy), "resourceAttributes": attributes},
+        }
+        path = f"/apis/{_AUTHORIZATION}/v1/namespaces/{target.namespace}/localsubjectaccessreviews"
+        answer = self.ask("POST", path, review)
+        allowed, error = dig(answer, "status", "allowed"), dig(answer, "status", "evaluationError")
+        if not isinstance(allowed, bool) or (error and not allowed):
+            raise ApiError(REFUSED, f"it is not known whether {policy} still gates it: {error}")
+        return allowed
 
     def _path(self, target: Target) -> str:
         version = target.version or self._versions.get(target.group)

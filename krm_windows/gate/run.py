@@ -13,10 +13,13 @@ from krm_windows.gate.annotations import APART, Cause
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.image import difference
 from krm_windows.gate.kubernetes import REFUSED, UNANSWERED, ApiError, Cluster
-from krm_windows.gate.target import Action, Change, Observed, due_change, observe
+from krm_windows.gate.target import Action, Change, Observed, closed_by_others, due_change, observe
 from krm_windows.gate.timetable import Target, Timetable
 
 FILES = Path(__file__).parents[2]  # where the program lies, and what it reads
+_GATED_BY_ANOTHER = -2  # for a status: another policy keeps it closed, as it may
+# What leaves a target as it should not be, and the status of that.
+_UNDONE = {Action.NOT_OPENED: REFUSED, Action.LEFT_TO_POLICY: _GATED_BY_ANOTHER}
 _TRIES = 5  # to write a target: others write it, too, Flux its status
 
 
@@ -138,6 +141,9 @@ class Gate:
         if status == HTTPStatus.NOT_FOUND:
             # What is released may be gone already, and stays in the list until that is edited.
             return not (allow_missing or target in self.timetable.released)
+        if status == _GATED_BY_ANOTHER:
+            # The apply Job tries again: what was applied with it may be taking that policy away.
+            return allow_missing
         return status is not None
 
     def _update_all(
@@ -155,7 +161,7 @@ class Gate:
                 change = report.change
                 self.log(target=str(target), action=change.action, message=change.words)
                 self.reports(report)
-            if outcome.error:
+            if outcome.error and outcome.status != _GATED_BY_ANOTHER:
                 self.log(target=str(target), error=outcome.error)
             statuses[target] = outcome.status
         return statuses
@@ -183,7 +189,13 @@ class Gate:
         reports: list[Report],
     ) -> None:
         """Change a target and judge the answer, at the time it is then, until nothing is left."""
-        due = self._due(cluster, target, cluster.get(target, self.observe))
+        found = cluster.get(target, self.observe)
+        fault = None
+        try:
+            found = self._taken_over(cluster, target, found, reports)
+        except ApiError as error:
+            fault = error  # another policy counts as before, so this one can still close
+        due = self._due(cluster, target, found)
         for _ in range(_TRIES):
             if not due.change.patch:
                 break
@@ -199,8 +211,41 @@ class Gate:
             raise ApiError(REFUSED, f"still not in the desired state after {_TRIES} attempts")
         if due.change.words:
             reports.append(due)
-        if due.change.action is Action.NOT_OPENED:
-            raise ApiError(REFUSED, due.change.words)
+        if fault:
+            raise fault
+        if due.change.action in _UNDONE:
+            raise ApiError(_UNDONE[due.change.action], due.change.words)
+
+    def _taken_over(
+        self,
+        cluster: Cluster,
+        target: Target,
+        observed: Observed,
+        reports: list[Report],
+    ) -> Observed:
+        """Make the annotations of policies that no longer gate a target this policy's own.
+
+        Whoever may not patch it any more does not gate it: the target was moved, or the policy is
+        gone (docs/decisions/0048-a-moved-target-is-taken-over.md). It stays suspended here.
+        """
+        now = self.now()
+        others = sorted(closed_by_others(self.timetable, observed, now))
+        gone = [policy for policy in others if not cluster.may_patch(policy, target)]
+        if not gone:
+            return observed
+        words = f"taken over from {', '.join(gone)}"
+        decision = self.decides(now)
+        if decision.open:
+            decision = closed_by_fault(words)  # until it is opened below, perhaps by a hook
+        names = (*self.timetable.former_names, *gone)
+        gated = self.timetable._replace(former_names=names, released=(), first_apply="Wait")
+        change = due_change(gated, target, observed, decision, now)
+        patched = self._patched(cluster, Report(target, observed, change, now))
+        if patched is None:
+            return cluster.get(target, self.observe)  # the next run takes it over
+        taken = Change(change.patch, Action.TAKEN_OVER, words)
+        reports.append(Report(target, patched, taken, now))
+        return patched
 
     def _patched(self, cluster: Cluster, due: Report) -> Observed | None:
         """Patch a target; None if somebody else has changed it since it was read."""

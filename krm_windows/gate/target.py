@@ -45,6 +45,7 @@ class Action(StrEnum):
     LEFT_TO_PERSON = "LeftToPerson"  # who has suspended it
     LEFT_TO_POLICY = "LeftToPolicy"  # another one, which keeps it closed
     NOT_OPENED = "NotOpened"  # as clocks are apart
+    TAKEN_OVER = "TakenOver"  # from a policy that no longer gates it
 
 
 _WORDS = {
@@ -180,6 +181,14 @@ def believed_annotations(observed: Observed, now: datetime) -> list[ClosedBy]:
         if said and is_believed(key, said, observed.writers[key], suspended_by, now):
             found.append(said)
     return found
+
+
+def closed_by_others(timetable: Timetable, observed: Observed, now: datetime) -> set[str]:
+    """Name the other policies that keep a target closed, by annotations that are believed."""
+    if not observed.suspended:
+        return set()
+    policies = {said.policy for said in believed_annotations(observed, now)}
+    return policies.difference(timetable.own_names)
 
 
 def _closed_by_keys(observed: Observed) -> list[str]:

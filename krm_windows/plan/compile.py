@@ -67,7 +67,8 @@ def _rights(spec: Spec, timetable: Timetable, inventory: Inventory) -> tuple[Rig
     # What is opened for good takes the same right to patch as what is gated.
     turned = (*timetable.targets, *timetable.released)
     if spec.hooks is None or spec.hooks.only_if != "Pending":
-        return rights(turned, spec.hooks, events=spec.events)
+        gate = spec.actuator.type == "Gate"
+        return rights(turned, spec.hooks, events=spec.events, gate=gate)
     # Few policies ask for what waits, and a build without them does not load it.
     from krm_windows.plan import revisions  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
 """The rights that the gate takes.
 
-`get` and `patch` on named objects, and what hooks and Events need where they are: with
-`onlyIf: Pending` hooks need `get` on the sources of the targets.
+`get` and `patch` on named objects, and to ask what an account may do where they are; and what hooks
+and Events need there: with `onlyIf: Pending` hooks need `get` on the sources of the targets.
 """
 
 from collections import defaultdict
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # beforehand.
 JOBS = Grant("batch", "jobs", (), ("create", "get"))
 EVENTS = Grant("", "events", (), ("create",))
+# Whether another policy still gates what it has closed: a question, which changes nothing.
+REVIEWS = Grant("authorization.k8s.io", "localsubjectaccessreviews", (), ("create",))
 # The kinds that may be gated, as rules of a Role name them.
 _ROWS = {(row.group, row.resource): row for row in gateable.TABLE}
 
@@ -30,11 +32,13 @@ def rights(
     hooks: Hooks | None = None,
     *,
     events: bool = False,
+    gate: bool = True,
     sources: "Collection[Source]" = (),
 ) -> tuple[Rights, ...]:
     """Return the rights that turning these targets takes, a set for each namespace, all sorted.
 
-    `sources` are read; one without a name stands for all of its kind in its namespace.
+    `gate`: whether the gate turns them, which takes over what another policy has closed. `sources`
+    are read; one without a name stands for all of its kind in its namespace.
     """
     # Verbs are granted for each namespace in a Role of its own; there is no ClusterRole.
     grants: dict[str, list[Grant]] = defaultdict(list)
@@ -42,6 +46,8 @@ def rights(
         if events:
             grants[namespace].append(EVENTS)
         grants[namespace] += _grants(targets, namespace)
+        if gate:
+            grants[namespace].append(REVIEWS)
     for namespace in {source.namespace for source in sources}:
         grants[namespace] += _read(sources, namespace)
     if hooks:

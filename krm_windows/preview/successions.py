@@ -3,15 +3,21 @@
 And what the change has forgotten.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from krm_windows.checks import policy_changes
+from krm_windows.gate.timetable import Target
 from krm_windows.inventory import about
 from krm_windows.policy.load import Loaded
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview.versions import Source, Version, once
 from krm_windows.results import Result, fails
+
+
+def _nothing(_: str | None, __: Collection[str]) -> tuple[Target, ...]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +37,13 @@ def successions(
     old: Source,
     new: Source,
     cluster: str | None,
+    gated: Callable[[str | None, Collection[str]], Iterable[Target]] = _nothing,
 ) -> tuple[list[Succession], list[Result]]:
     """Pair the versions of two policies: for one cluster, else for each that either names.
 
     A cluster that only one of them names is compared with the other without a patch.
     The results are the errors of both, the warnings of the newer one, and what the change has
-    forgotten.
+    forgotten. `gated` gives what policies gate in a cluster, but for those of some names.
     """
     # Loaded apart, as each may name clusters that the other does not.
     past = old.load()
@@ -61,7 +68,9 @@ def successions(
     pairs = [Succession(*pair) for pair in zip(before, after, strict=True)]
     forgotten: list[Result] = []
     for pair in pairs:
-        forgotten.extend(policy_changes.check(pair.old.timetable, pair.new.timetable))
+        held = pair.new.timetable
+        others = partial(gated, held.cluster)
+        forgotten.extend(policy_changes.check(pair.old.timetable, held, others))
     return pairs, once([*results, *about(new.config, forgotten)])
 
 

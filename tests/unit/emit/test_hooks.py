@@ -41,6 +41,7 @@ CORE = {
     "decide",
     "image",
     "kubernetes",
+    "names",
     "objects",
     "annotations",
     "answers",

@@ -50,6 +50,8 @@ class Api:
     `Failed`, empty for not; else `Complete`.
     """
 
+    gone: set[str] = field(default_factory=set)
+    """The policies whose accounts may patch nothing any more, by the names of these accounts."""
     lock: RLock = field(default_factory=RLock)
     """Held for a write, as etcd compares and writes in one step."""
 
@@ -220,6 +222,9 @@ class Handler(BaseHTTPRequestHandler):
                     "preferredVersion": {"groupVersion": f"{GROUP}/v1", "version": "v1"},
                 },
             )
+        elif path.endswith("/localsubjectaccessreviews"):
+            allowed = dig(patch, "spec", "user") not in self.api.gone
+            self.reply(201, {**(patch or {}), "status": {"allowed": allowed}})
         elif self.command == "POST":
             with self.api.lock:
                 self._create(path, patch or {})

@@ -74,6 +74,11 @@ class Memory:
         assert dig(body, "metadata", "resourceVersion") == version
         return read(target, deepcopy(self.api.merge(str(target), body)))
 
+    def may_patch(self, policy: str, target: Target) -> bool:
+        """Say that every other policy still gates its targets."""
+        del policy, target
+        return True
+
     def ask(self, method: str, path: str, body: Json | None = None) -> Json:
         """Create a Job, which ends well at once."""
         if method == "POST":

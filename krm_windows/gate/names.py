@@ -1,0 +1,39 @@
+"""Names that are made of a policy's, within the limits of Kubernetes and unique across policies.
+
+What is emitted has them, and the gate of another policy asks by them.
+"""
+
+import re
+
+from krm_windows.gate.annotations import DIGITS, digest
+
+NAME_LIMIT = 63
+# A policy whose own name looks like that of something emitted could collide with a shorter one: `a`
+# with a window `b-open-c`, `a-open-b` with a window `c`. Its names carry a hash.
+_AMBIGUOUS = re.compile(r"-(open|close|edge|resync|apply|gate)(-|$)")
+
+
+def fit(name: str, limit: int) -> str:
+    """Return a name within a limit: a longer one is cut and ends in a hash of the whole."""
+    if len(name) <= limit:
+        return name
+    return f"{cut(name, limit)}-{digest(name)}"
+
+
+def cut(name: str, limit: int) -> str:
+    """Return what is kept of a name within a limit, before the hyphen of its digest."""
+    # Neither a hyphen nor a dot may be before that hyphen (RFC 1123).
+    return name[: limit - DIGITS - 1].rstrip("-.")
+
+
+def made(policy: str, slug: str, limit: int = NAME_LIMIT) -> str:
+    """Return the name of something that a policy of this name (without namespace) yields."""
+    if _AMBIGUOUS.search(policy):
+        policy = f"{policy}-{digest(policy)}"
+    return fit(f"{policy}-{slug}", limit)
+
+
+def user(policy: str) -> str:
+    """Return as whom the gate of the policy `namespace/name` patches, as RBAC knows accounts."""
+    namespace, _, name = policy.partition("/")
+    return f"system:serviceaccount:{namespace}:{made(name, 'gate')}"

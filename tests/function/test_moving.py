@@ -1,0 +1,166 @@
+"""A target that moves from one policy to another in one commit: nothing has to be listed for it.
+
+The policies are rendered one by one in either order, or together; the targets of both may change
+places, move on, or move in some clusters only.
+"""
+
+from collections.abc import Callable
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from krm_windows.cli import main
+from krm_windows.krm import KubeObject
+
+Run = Callable[..., str]
+POLICY = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: WindowPolicy
+metadata: {{name: {name}, namespace: {namespace}}}
+spec:
+  timeZone: Europe/Berlin
+  crossNamespaceTargets: Allow
+  targets: [{{kind: Kustomization, namespace: flux-system, names: [{targets}], mustExist: false}}]
+  windows: {{week: {{opens: Mon 08:00, closes: Thu 17:00}}}}
+{more}"""
+
+
+def policy(name: str, targets: str, more: str = "", namespace: str = "flux-system") -> None:
+    """Write a policy into a file of its name."""
+    text = POLICY.format(name=name, namespace=namespace, targets=targets, more=more)
+    Path(f"{name}.yaml").write_text(text)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command in an empty repository: give the ids of what it found, and its exit code."""
+    monkeypatch.chdir(tmp_path)
+    Path(".git").mkdir()
+
+    def command(*argv: str) -> str:
+        code = main(argv)
+        lines = capsys.readouterr().err.splitlines()
+        found = [line.rpartition("(")[2].rstrip(")") for line in lines if line.endswith(")")]
+        return " ".join([str(code), *sorted(set(found) - {"target-unseen", "delivered-together"})])
+
+    return command
+
+
+def render(run: Run, name: str) -> str:
+    """Render one policy into the directory of its name."""
+    return run("render", f"{name}.yaml", "--output-dir", f"windows/{name}")
+
+
+def targets_of(name: str) -> list[str]:
+    """Give the targets that the Role of what was rendered names."""
+    [role] = Path(f"windows/{name}").glob("role_*.yaml")
+    names = KubeObject.parse(role.read_bytes()).get("rules", 0, "resourceNames")
+    assert isinstance(names, list)
+    return list(map(str, names))
+
+
+@pytest.mark.parametrize("order", list(permutations(["a", "b"])))
+@pytest.mark.parametrize("after", [("infra", "web, apps"), ("infra, web", "apps")])
+def test_one_by_one(run: Run, order: tuple[str, ...], after: tuple[str, str]) -> None:
+    """`apps` moves from a to b; or `apps` and `web` change places. In either order."""
+    Path("windows").mkdir()
+    Path("windows/kustomization.yaml").write_text("resources: [a, b]\n")
+    policy("a", "infra, apps")
+    policy("b", "web", namespace="shop")
+    assert [render(run, name) for name in "ab"] == ["0", "0"]
+    policy("a", after[0])
+    policy("b", after[1], namespace="shop")
+    assert [render(run, name) for name in order] == ["0", "0"]
+    assert targets_of("a") == sorted(after[0].split(", "))
+    assert targets_of("b") == sorted(after[1].split(", "))
+    assert [render(run, name) for name in order] == ["0", "0"]
+
+
+@pytest.mark.parametrize("order", list(permutations(["a", "b", "c"])))
+def test_a_chain_into_a_new_policy(run: Run, order: tuple[str, ...]) -> None:
+    """From a to b, and from b to c, which is new."""
+    policy("a", "infra, apps")
+    policy("b", "web, shop")
+    assert [render(run, name) for name in "ab"] == ["0", "0"]
+    policy("a", "infra")
+    policy("b", "web, apps")
+    policy("c", "shop")
+    assert [render(run, name) for name in order] == ["0"] * 3
+
+
+def test_the_old_policy_is_renamed(run: Run) -> None:
+    """What it kept is known by its former name, and what it gave away need not be."""
+    policy("a", "infra, apps")
+    policy("b", "web")
+    assert [render(run, name) for name in "ab"] == ["0", "0"]
+    Path("a.yaml").unlink()
+    policy("renamed", "infra", "  formerNames: [flux-system/a]\n")
+    policy("b", "web, apps")
+    for name in ("b", "renamed"):
+        output = f"windows/{'a' if name == 'renamed' else name}"
+        assert run("render", f"{name}.yaml", "--output-dir", output) == "0"
+
+
+@pytest.mark.parametrize("layout", ["overlays", "flat"])
+def test_a_fleet(run: Run, layout: str) -> None:
+    """It moves in the south, and stays in the north; where nobody gates it, it must be released."""
+    both = "  clusters: {north: {}, south: {}}\n"
+    policy("a", "infra, apps", both)
+    policy("b", "web", both)
+    tree = ("--all-clusters", "--output-dir", "windows", "--layout", layout)
+    fleet = ("render", "a.yaml", "b.yaml", *tree)
+    assert run(*fleet) == "0"
+    apart = "  clusters: {north: {}, south: {targets: [{kind: Kustomization, names: [%s]}]}}\n"
+    policy("a", "infra, apps", apart % "infra")
+    assert run(*fleet) == "1 target-dropped"
+    policy("b", "web", apart % "web, apps")
+    assert run(*fleet) == "0"
+    # All that a has left moves, and a goes.
+    policy("b", "web, infra, apps", both)
+    assert run("render", "b.yaml", *tree) == "0"
+
+
+def test_what_nobody_gates_is_still_demanded(run: Run) -> None:
+    """Another cluster's policy, one that does not know its targets, or the file of before."""
+    policy("a", "infra, apps", "  clusters: {north: {}}\n")
+    assert run("render", "a.yaml", "--cluster", "north", "--output-dir", "windows/a") == "0"
+    Path("before").mkdir()
+    Path("a.yaml").rename("before/a.yaml")
+    policy("a", "infra", "  clusters: {north: {}}\n")
+    policy("south", "apps", "  clusters: {south: {}}\n")
+    labels = (
+        Path("south.yaml")
+        .read_text()
+        .replace("names: [apps], mustExist: false", "matchLabels: {a: b}")
+    )
+    Path("labels.yaml").write_text(labels.replace("name: south", "name: labels"))
+    again = ("render", "a.yaml", "--cluster", "north", "--output-dir", "windows/a")
+    assert run(*again) == "1 target-dropped"
+    policy("north", "apps", "  clusters: {north: {}}\n")
+    assert run(*again) == "0"
+
+
+def test_two_policies_are_still_two(run: Run) -> None:
+    """What was rendered counts while the file of its policy says the same, or is elsewhere."""
+    Path("windows").mkdir()
+    Path("windows/kustomization.yaml").write_text("resources: [a, b]\n")
+    policy("a", "infra, apps")
+    assert render(run, "a") == "0"
+    policy("b", "apps")
+    assert render(run, "b") == "1 two-policies"
+    policy("a", "infra")
+    assert render(run, "b") == "0"
+    Path("a.yaml").unlink()
+    assert render(run, "b") == "1 two-policies"
+
+
+def test_diff(run: Run) -> None:
+    """The policies beside the newer file are asked."""
+    policy("a", "infra, apps")
+    Path("old").mkdir()
+    Path("a.yaml").rename("old/a.yaml")
+    policy("a", "infra")
+    assert run("diff", "old/a.yaml", "a.yaml") == "1 target-dropped"
+    policy("b", "apps")
+    assert run("diff", "old/a.yaml", "a.yaml") == "0"

@@ -1,0 +1,247 @@
+"""A target moves from one policy to another: nothing is opened that a policy holds closed.
+
+Both policies are applied and run in every order, by the calendars of both, while Jobs that began
+before are still under way.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import product
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+import zoned
+from api_server import Api, Json, closed_by, kustomization, managed, said, status
+
+from krm_windows.gate.annotations import annotation
+from krm_windows.gate.clocks import Clocks
+from krm_windows.gate.decide import decide
+from krm_windows.gate.kubernetes import ApiError, Cluster
+from krm_windows.gate.objects import dig
+from krm_windows.gate.run import Gate
+from krm_windows.gate.timetable import Target
+
+T = TypeVar("T")
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+APPS = kustomization("apps", "v1")
+OLD, NEW = "flux-system/old", "shop/new"
+POLICIES = (OLD, NEW)
+STEPS = tuple(
+    f"{step} {policy}" for step in ("apply", "run", "finish", "turn") for policy in POLICIES
+)
+
+
+@dataclass(frozen=True)
+class World:
+    """A cluster with one target: which policies gate it, what their calendars say, and the object.
+
+    `finish` is a Job of the older commit that ends only now: it may do what its account may.
+    """
+
+    gated_by: frozenset[str] = frozenset({OLD})
+    open: frozenset[str] = frozenset()
+    applied: frozenset[str] = frozenset()
+    live: str = ""
+    wrong: tuple[str, ...] = ()
+
+    def after(self, step: str) -> "World":
+        """Return the world that a step leads to."""
+        action, policy = step.split()
+        if action == "turn":
+            return replace(self, open=self.open ^ {policy})
+        if action == "apply":
+            gated_by = self.gated_by - {policy} if policy == OLD else self.gated_by | {policy}
+            return replace(self, gated_by=gated_by, applied=self.applied | {policy})
+        if action == "run" and policy not in self.gated_by:
+            return self  # its timetable does not name the target
+        if policy == NEW and policy not in self.applied:
+            return self
+        return self._run(policy)
+
+    def _run(self, policy: str) -> "World":
+        state = "Open" if policy in self.open else "Closed"
+        timetable = zoned.timetable(policy, targets=(APPS,), state=state)
+        before = json.loads(self.live)
+        memory = Memory(deepcopy(before), policy, self.gated_by)
+        gate = Gate(timetable, lambda at: decide(timetable, at), lambda: NOON, lambda **_: None)
+        gate.run(memory, allow_missing=False)  # type: ignore[arg-type]
+        after = replace(self, live=json.dumps(memory.api.objects[str(APPS)]))
+        if before["spec"].get("suspend") and not after.suspended:
+            held = {
+                other
+                for other in self.gated_by - {policy} - self.open
+                if annotation(other) in before["metadata"].get("annotations", {})
+            }
+            if held or policy not in self.open or policy not in self.gated_by:
+                return replace(after, wrong=(*self.wrong, f"{policy} opened it"))
+        return after
+
+    @property
+    def suspended(self) -> bool:
+        """Whether the target is suspended."""
+        return json.loads(self.live)["spec"].get("suspend") is True
+
+    @property
+    def annotations(self) -> set[str]:
+        """The closed-by annotations that it has."""
+        return set(json.loads(self.live)["metadata"].get("annotations", {}))
+
+
+@dataclass
+class Memory:
+    """A cluster that answers at once, to the gate of a policy."""
+
+    live: Json
+    policy: str
+    gated_by: frozenset[str]
+    api: Api = field(default_factory=Api)
+
+    def __post_init__(self) -> None:
+        """Hold the object, with a version."""
+        self.clocks = Clocks()
+        self.api.store(str(APPS), self.live)
+
+    def renew(self, targets: int) -> None:
+        """Time is no matter here."""
+
+    def each(
+        self, targets: Sequence[Target], work: Callable[["Memory", Target], T]
+    ) -> Iterator[tuple[Target, T]]:
+        """Work on one target after the other."""
+        for target in targets:
+            yield target, work(self, target)
+
+    def get(self, target: Target, read: Callable[[Target, object], T]) -> T:
+        """Read the object, if a Role says so."""
+        if self.policy not in self.gated_by:
+            raise ApiError(403, "forbidden")
+        return read(target, deepcopy(self.api.objects[str(target)]))
+
+    def patch(self, target: Target, body: Json, read: Callable[[Target, object], T]) -> T:
+        """Patch the object."""
+        return read(target, deepcopy(self.api.merge(str(target), body)))
+
+    def may_patch(self, policy: str, target: Target) -> bool:
+        """Say whether a policy's Role names the target."""
+        assert target == APPS
+        return policy in self.gated_by
+
+
+def begun() -> World:
+    """Give the world before: the old policy has closed the target."""
+    spec: Json = {"interval": "10m"}
+    metadata: Json = {"name": "apps", "namespace": "flux-system"}
+    metadata["managedFields"] = [managed("flux", {"spec": spec}, "Apply")]
+    live = {"metadata": metadata, "spec": spec, "status": {"lastAppliedRevision": "main"}}
+    world = World(live=json.dumps(live)).after(f"run {OLD}")
+    assert (world.suspended, world.annotations) == (True, {annotation(OLD)})
+    return world
+
+
+def worlds(most: int) -> Iterator[tuple[World, tuple[str, ...]]]:
+    """Yield every world that so many steps lead to, each with the first steps that do."""
+    found: dict[World, tuple[str, ...]] = {begun(): ()}
+    last = dict(found)
+    for _ in range(most):
+        later: dict[World, tuple[str, ...]] = {}
+        for (world, before), step in product(last.items(), STEPS):
+            there = world.after(step)
+            there = replace(there, live=_unversioned(there.live))
+            if there not in found:
+                later[there] = (*before, step)
+        found |= later
+        last = later
+    yield from found.items()
+
+
+def _unversioned(live: str) -> str:
+    item = json.loads(live)
+    item["metadata"].pop("resourceVersion", None)
+    return json.dumps(item, sort_keys=True)
+
+
+def test_no_order_opens_what_a_policy_holds_closed() -> None:
+    """And in the end the new policy alone decides, after one run of its own."""
+    for world, steps in worlds(9):
+        assert not world.wrong, steps
+        end = world.after(f"apply {OLD}").after(f"apply {NEW}").after(f"run {NEW}")
+        assert not end.wrong, steps
+        assert end.suspended == (NEW not in end.open), steps
+        assert end.annotations <= {annotation(NEW)}, steps
+
+
+# The same as requests.
+
+POLICY = zoned.timetable(NEW, targets=(APPS,), state="Closed")
+ACCOUNT = "system:serviceaccount:flux-system:old-gate"
+REVIEW = "localsubjectaccessreviews"
+
+
+@pytest.fixture
+def run_once(api: Api, port: int, account: Path) -> Callable[..., bool]:
+    """Run the new policy, as its apply Job does unless `resyncs`."""
+    api.add("apps", {"suspend": True}, annotations={annotation(OLD): closed_by(OLD)})
+
+    def run(*, opens: bool, resyncs: bool = False) -> bool:
+        held = POLICY._replace(state="Open" if opens else "Closed")
+        gate = Gate(held, lambda at: decide(held, at), lambda: NOON)
+        cluster = Cluster("127.0.0.1", str(port), account, 5)
+        return gate.run(cluster, allow_missing=not resyncs)
+
+    return run
+
+
+RunOnce = Callable[..., bool]
+
+
+def state(api: Api) -> tuple[object, set[str]]:
+    """Give whether the target is suspended, and whose annotations it has."""
+    live = api.object("apps")
+    annotations = dig(live, "metadata", "annotations")
+    assert isinstance(annotations, dict)
+    return dig(live, "spec", "suspend"), set(annotations)
+
+
+def test_what_is_asked(api: Api, run_once: RunOnce, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whether the other account may patch this very target; once that is settled, nothing more."""
+    api.gone.add(ACCOUNT)
+    for _ in range(2):
+        assert run_once(opens=False)
+    assert state(api) == (True, {annotation(NEW)})
+    assert len([line for line in api.asked if line.endswith(REVIEW)]) == 1
+    log = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {"TakenOver"} == {line["action"] for line in log if "action" in line}
+    assert run_once(opens=True)
+    assert state(api) == (False, set())
+
+
+def test_what_another_policy_still_gates(api: Api, run_once: RunOnce) -> None:
+    """It stays closed. The apply Job tries again; later runs leave it to that policy."""
+    assert not run_once(opens=True)
+    assert run_once(opens=True, resyncs=True)
+    assert state(api) == (True, {annotation(OLD)})
+    assert run_once(opens=False)
+    assert state(api) == (True, {annotation(OLD), annotation(NEW)})
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        status(403),
+        said({"status": {}}),
+        said({"status": {"allowed": "false"}}),
+        said({"status": {"allowed": False, "evaluationError": "no answer"}}),
+    ],
+)
+def test_what_is_not_known_opens_nothing(api: Api, run_once: RunOnce, fault: object) -> None:
+    """It is a failure of the run, which still says that it is closed by this policy, too."""
+    api.gone.add(ACCOUNT)
+    api.fault("POST", REVIEW, fault, fault)  # type: ignore[arg-type]
+    assert not run_once(opens=True, resyncs=True)
+    assert state(api) == (True, {annotation(OLD)})
+    assert not run_once(opens=False, resyncs=True)
+    assert state(api) == (True, {annotation(OLD), annotation(NEW)})
