@@ -303,6 +303,9 @@ def state_record(stored: Stored, version: Version, decision: Decision) -> dict[s
         "cluster": timetable.cluster,
         "timeZone": timetable.zone.key,
         **records.state(decision, timetable.zone),
+        # From the branch alone: no cluster was asked.
+        "inGit": True,
+        "inCluster": None,
     }
 
 

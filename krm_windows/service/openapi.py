@@ -318,6 +318,8 @@ def _state(more: dict[str, Schema]) -> Schema:
             "reason": _TEXT,
             "since": _or_null(_INSTANT),
             "until": _or_null(_INSTANT),
+            "inGit": _FLAG,
+            "inCluster": _or_null(_FLAG),
             **more,
         }
     )

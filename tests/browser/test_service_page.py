@@ -479,7 +479,7 @@ class TestTokens:
         assert "unknown" in served.find("#summary").text
         served.type("token", TOKEN)
         served.press("Sign in")
-        assert served.find("h1").text == "What is open now"
+        assert served.find("h1").text == "What should be open now"
         served.open(f"{PAGE}/override?state=closed")
         served.type("reason", "Stop")
         served.press("Continue")

@@ -91,6 +91,7 @@ def _values(call: Call, stored: Stored) -> dict[str, object]:
         "branch": call.windows.branch.name,
         "history": call.windows.history(stored, _COMMITS),
         "saved": _saved(call, stored),
+        "is_pushed": call.windows.settings.remote is not None,
         "etag": entity_tag(stored, json=False),
         "wrong": None,
         "rules": None,

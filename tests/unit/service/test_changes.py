@@ -167,6 +167,7 @@ def test_an_override_is_made_listed_and_ended(client: Client, git: Git) -> None:
     [listed] = client.ask("GET", f"{POLICY_PATH}/overrides").json()["overrides"]
     assert (listed["name"], listed["phase"], listed["cluster"]) == (name, "active", "north")
     state = client.ask("GET", f"{POLICY_PATH}/state?cluster=north").json()
+    assert (state["inGit"], state["inCluster"]) == (True, None)
     assert state["open"]
     assert state["rule"] == f"overrides.{name}"
     ended = client.ask("DELETE", f"{POLICY_PATH}/overrides/{name}?cluster=north")

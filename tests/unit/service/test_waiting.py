@@ -221,7 +221,9 @@ def test_without_clusters_the_first_page_says_nothing_of_it(
     page = serve(at=SATURDAY).ask("GET", "/").body.decode()
     assert "wait" not in page
     page = serve(at=SATURDAY).ask("GET", f"{PAGE}?cluster=north").body.decode()
-    assert "Nothing: no commits to" in page
+    assert "<p>No commits to" in page
+    assert "those before is unknown: no cluster was asked" in page
+    assert "In Git; in the cluster: not asked." in page
 
 
 def test_one_question_is_looked_for_once(serve: Serve, flux: Callable[..., str]) -> None:
