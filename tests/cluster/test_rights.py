@@ -3,7 +3,7 @@
 It is asked with the token of the emitted account itself.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import pytest
 from environment import APPS, PARENT, Environment, eventually, far_window
@@ -18,6 +18,8 @@ DEFAULT = {
     "selfsubjectrulesreviews",
     "clustertrustbundles",
 }
+# What every policy's account may ask where its targets are: whether another may still patch them.
+REVIEWS = (["authorization.k8s.io"], ["localsubjectaccessreviews"], [], ["create"])
 
 
 @pytest.fixture
@@ -35,28 +37,31 @@ def account(env: Environment) -> Iterator[Api]:
 
 
 def test_the_rights_are_the_expected_ones(env: Environment, account: Api) -> None:
-    """`get` and `patch` on the target by name, in its namespace only.
+    """`get` and `patch` on the target by name, and the question of who else may, there only.
 
     By SelfSubjectRulesReview in every namespace.
     """
-    for found in env.api.items("namespaces"):
-        namespace = found["metadata"]["name"]
+    for each in env.api.items("namespaces"):
+        namespace = each["metadata"]["name"]
         expected = (
-            [([KUSTOMIZE], ["kustomizations"], [APPS], ["get", "patch"])]
+            [([KUSTOMIZE], ["kustomizations"], [APPS], ["get", "patch"]), REVIEWS]
             if namespace == env.name
             else []
         )
-        assert granted(account, namespace) == expected, namespace
+        found = granted(account, namespace, but=DEFAULT)
+        assert sorted(found) == sorted(expected), namespace
 
 
-def granted(account: Api, namespace: str) -> list[tuple[list[str], ...]]:
-    """Return an account's rules in a namespace, but for those that every account has."""
+def granted(
+    account: Api, namespace: str, but: Collection[str] = (*DEFAULT, *REVIEWS[1])
+) -> list[tuple[list[str], ...]]:
+    """Return an account's rules in a namespace, but for those that every account of a gate has."""
     review = account.create("selfsubjectrulesreviews", None, {"spec": {"namespace": namespace}})
     assert not review["status"]["incomplete"]
     return [
         (rule["apiGroups"], rule["resources"], rule.get("resourceNames", []), rule["verbs"])
         for rule in review["status"]["resourceRules"]
-        if not set(rule["resources"]) <= DEFAULT
+        if not set(rule["resources"]) <= set(but)
     ]
 
 

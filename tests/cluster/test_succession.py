@@ -27,16 +27,16 @@ def test_a_renamed_policy_knows_its_former_annotations(env: Environment) -> None
     eventually("open", lambda: env.open("after"))
 
 
-def test_a_renamed_policy_without_former_names_leaves_it_closed(env: Environment) -> None:
-    """The old annotation keeps it closed, and the log says that it is another policy's."""
+def test_a_renamed_policy_without_former_names_takes_it_over(env: Environment) -> None:
+    """As soon as the old one is pruned, and with it the right to patch the target."""
     env.begin()
     env.policy(CLOSED, name="before")
     eventually("closed by the old name", lambda: env.closed("before"))
     env.leave_out("before")
     rmtree(env.tree / "cluster/before")  # beside it the other would be refused
     env.policy(OPEN, name="after")
-    env.eventually_says("left closed by another policy")
-    assert env.suspended()
+    env.eventually_says(f"taken over from {env.name}/before")
+    eventually("open", lambda: env.open("after") and not env.annotated("before"))
 
 
 def test_a_dropped_target_is_released(env: Environment) -> None:
