@@ -471,7 +471,7 @@ def test_every_file_that_it_writes_is_named(repository: Path, capsys: Capture) -
     write(repository, {f"{below}/kustomization.yaml": explicit})
     _, out, _ = called(capsys, "init", str(repository), "--yes")
     windows = repository / below / "deploy-windows"
-    count = len(list(windows.iterdir()))
+    count = sum(path.is_file() for path in windows.rglob("*"))
     assert (
         f"written: {below}/deploy-windows.yaml, {below}/deploy-windows/ ({count} files), "
         f"{below}/kustomization.yaml, .krm-windows/windowpolicy.json"
