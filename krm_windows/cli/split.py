@@ -4,6 +4,7 @@ It is for Flux, which runs no plugin.
 """
 
 import argparse
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
@@ -27,6 +28,8 @@ from krm_windows.system.files import Folder
 from krm_windows.system.kustomize import NAMES, Builder
 from krm_windows.system.reading import is_kustomization, kustomizations
 
+# A directory for each class.
+_CLASSES = re.compile("[^/]+")
 _FORMATS = {"text": placements.text, "json": placements.as_json}
 MOVED = {"--json": "--output json"}
 
@@ -127,7 +130,7 @@ def _write(
 ) -> ExitCode:
     template = _template(arguments.flux_kustomization)
     files = split.files(config.name, spec, partition, template)
-    folder = Folder(arguments.output_dir, frozenset([split.header(config.name)]), inner="[^/]+")
+    folder = Folder(arguments.output_dir, frozenset([split.header(config.name)]), inner=_CLASSES)
     # All reasons against writing are collected first; a person mends them in one go.
     found = [*results, *about(config, list(_kept(spec))), *_nameless(partition)]
     found += [*_elsewhere(template, arguments.output_dir), *_moved(template, folder.read(), files)]

@@ -1,7 +1,6 @@
 """`krm-windows verify`: prove on what a build printed that the windows are in it, and in order."""
 
 import argparse
-import re
 from pathlib import Path
 
 from krm_windows.cli import builds, inputs, report
@@ -14,6 +13,7 @@ from krm_windows.function import window_policy
 from krm_windows.krm import InputError, KubeObject, documents
 from krm_windows.render import KUSTOMIZATION
 from krm_windows.results import Result
+from krm_windows.system import walk
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.kustomize import Builder
 from krm_windows.system.reading import is_kustomization
@@ -81,10 +81,10 @@ def _applied(path: str, root: Path | None) -> list[KubeObject]:
     """Return what is applied of a place, and of the directories in it that Flux applies apart."""
     items = _built(path, root)
     if path != inputs.STDIN and is_kustomization(Path(path)):
-        for listing in sorted(Path(path).rglob(KUSTOMIZATION)):
-            is_apart = re.fullmatch(FOLDERS, listing.parent.name)
-            if is_apart and is_rendered(listing.read_bytes()):
-                items += _built(str(listing.parent), root)
+        for folder, names in walk.walk(path):
+            is_apart = FOLDERS.fullmatch(Path(folder).name) and KUSTOMIZATION in names
+            if is_apart and is_rendered(Path(folder, KUSTOMIZATION).read_bytes()):
+                items += _built(folder, root)
     return items
 
 

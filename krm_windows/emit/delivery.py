@@ -4,6 +4,7 @@ kustomize-controller tries every object by a dry run before it applies any. One 
 whose definition, does not exist yet would keep all else from being applied.
 """
 
+import re
 from collections.abc import Mapping
 
 from krm_windows.emit.labels import metadata
@@ -11,7 +12,7 @@ from krm_windows.emit.manifest import Manifest
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.plan.model import Plan
 
-FOLDERS = r"namespace-[a-z0-9-]+|prometheusrule"
+FOLDERS = re.compile(r"namespace-[a-z0-9-]+|prometheusrule")
 """The names of the directories of what is delivered by itself, beside the windows."""
 
 # What its namespace needs appears with a commit of somebody else, which nothing tells of.

@@ -28,6 +28,9 @@ class Changes(NamedTuple):
     removed: int = 0
 
 
+_NO_FOLDER = re.compile("(?!)")
+
+
 @dataclass(frozen=True, slots=True)
 class Folder:
     """A directory in which every file that begins with one of the lines `headers` is ours.
@@ -37,7 +40,7 @@ class Folder:
 
     path: Path
     headers: frozenset[str]
-    inner: str = "(?!)"
+    inner: re.Pattern[str] = _NO_FOLDER
 
     def read(self) -> dict[str, bytes]:
         """Return the content of our files by name."""
@@ -81,7 +84,7 @@ class Folder:
     def _check(self, name: str) -> None:
         """Refuse what is no path of a file here."""
         *folders, _ = parts = name.split("/")
-        inside = not folders or re.fullmatch(self.inner, "/".join(folders))
+        inside = not folders or self.inner.fullmatch("/".join(folders))
         if not inside or any(part in ("", ".", "..") for part in parts):
             raise WorkspaceError(f"{name!r} is not a plain file name")
 
@@ -105,7 +108,7 @@ class Folder:
         """Return the content of our files by name, in order."""
         found = self._ours(directory, "")
         for name, is_directory in directory.entries():
-            is_inner = is_directory and re.fullmatch(self.inner, name)
+            is_inner = is_directory and self.inner.fullmatch(name)
             inner = directory.found([name]) if is_inner else None
             if inner is not None:
                 with inner:

@@ -39,7 +39,7 @@ _ADVICE = {
     re.compile(
         r"doesn't have a resource type"
     ): "the CRD is not installed in this cluster; is it the right cluster (--context)?",
-    re.compile(r"\(Forbidden\).* cannot patch"): "a hold needs `get` and `patch` on the target",
+    re.compile(r" cannot patch resource "): "a hold needs `get` and `patch` on the target",
     re.compile(r"\(Forbidden\)"): (
         "reading the targets needs `get` on them, and reading the last run needs `list` on Jobs "
         "and CronJobs"

@@ -76,7 +76,6 @@ def test_the_command_takes_its_arguments(objects: list[Object]) -> None:
     serve.options(parser)
     parsed = parser.parse_args(container["args"])
     assert parsed.push == "origin"
-    assert parsed.render == "{directory}/windows"
     probes = {container[name]["httpGet"]["path"] for name in container if name.endswith("Probe")}
     assert probes == {"/healthz", "/readyz"}
 

@@ -3,7 +3,6 @@
 And a policy that is applied itself.
 """
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from posixpath import basename, dirname, join, normpath
@@ -212,7 +211,7 @@ def _beside(survey: Survey, folder: str) -> Iterator[str]:
     """Yield the paths in a folder, and in those below it of what is delivered by itself."""
     for name in survey.tree.names(folder or "."):
         path = join(folder, name)
-        if re.fullmatch(FOLDERS, name):
+        if FOLDERS.fullmatch(name):
             yield from (join(path, inner) for inner in survey.tree.names(path))
         else:
             yield path
