@@ -19,7 +19,12 @@ DEFAULT = {
     "clustertrustbundles",
 }
 # What every policy's account may ask where its targets are: whether another may still patch them.
-REVIEWS = (["authorization.k8s.io"], ["localsubjectaccessreviews"], [], ["create"])
+REVIEWS: tuple[list[str], ...] = (
+    ["authorization.k8s.io"],
+    ["localsubjectaccessreviews"],
+    [],
+    ["create"],
+)
 
 
 @pytest.fixture
