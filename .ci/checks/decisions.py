@@ -1,7 +1,6 @@
-"""Decisions in docs/decisions: numbered, and each at most a page.
+"""Decisions in docs/decisions: numbered without gaps, and each at most a page.
 
-Each opens with its number and its status. A number may be missing: it is of a change that has not
-come yet.
+Each opens with its number and its status.
 """
 
 import re
@@ -19,15 +18,15 @@ def problems() -> Iterator[str]:
         path for path in (ROOT / "docs/decisions").glob("*.md") if path.name != "README.md"
     )
     index = (ROOT / "docs/decisions/README.md").read_text()
-    taken = set()
-    for path in records:
+    for expected, path in enumerate(records, 1):
         match, text = NAME.fullmatch(path.name), path.read_text()
-        number = int(match[1]) if match else 0
-        if not match or number in taken:
-            yield f"{path.name}: a name is a free number, then lower case with hyphens"
-        taken.add(number)
-        if not text.startswith(f"# {number}. "):
-            yield f"{path.name}: must open with `# {number}. <decision>`"
+        if not match or int(match[1]) != expected:
+            yield (
+                f"{path.name}: the next number is {expected:04}, "
+                "and a name is lower case with hyphens"
+            )
+        if not text.startswith(f"# {expected}. "):
+            yield f"{path.name}: must open with `# {expected}. <decision>`"
         if "\nStatus: " not in text:
             yield f"{path.name}: lacks a line `Status: …`"
         if len(text.splitlines()) > PAGE:
