@@ -167,6 +167,16 @@ class Written:
         """What was rendered from the policy and does not follow it."""
         return [each for each in self.renewals if not each.is_known]
 
+    @property
+    def missing(self) -> list[str]:
+        """What has to happen before a cluster knows of the change, in this order."""
+        if not self.is_written:
+            return []
+        steps = ["render"] if self.stale else []
+        if self.commit is None:
+            steps.append("commit")
+        return [*steps, "push", "reconcile"]
+
     def command(self, renewal: Renewal) -> str:
         """Return the command that renders again what is stale, as it is typed here."""
         if renewal.output.command is None:
@@ -232,6 +242,7 @@ def _show_json(
         "file": arguments.policy,
         "written": written.is_written,
         "commit": written.commit,
+        "missing": written.missing,
         "rendered": [_record(each, written) for each in written.renewals],
     }
     # As the service says it, whose answer has the same members.
@@ -304,3 +315,5 @@ def _outcome(arguments: argparse.Namespace, proposal: Proposal, written: Written
         if not each.is_known:
             yield f"{each.output.directory}: stale, because it cannot be rendered: {each.why}"
             yield f"  so the change is not in force; then run: {written.command(each)}"
+    *steps, _ = written.missing
+    yield f"in no cluster yet: {', '.join(steps)}, then Flux applies it (`status --wait` waits)"

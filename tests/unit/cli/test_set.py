@@ -82,7 +82,8 @@ def test_one_line_changes_and_the_hours_are_shown(
     assert main(arguments) == 0
     said = capsys.readouterr().out
     assert "opens  Thu 2026-11-26 17:00  Fri 2026-11-27 12:00  19 h  windows.week" in said
-    assert said.endswith(f"{policy}: written\n")
+    assert f"{policy}: written\n" in said
+    assert "in no cluster yet: commit, push, then Flux applies it" in said
     assert changed_lines(policy) == [
         '    week: {opens: Mon 08:00, closes: "Fri 12:00"} # no deploys on Fridays'
     ]
