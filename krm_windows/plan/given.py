@@ -1,6 +1,6 @@
 """A policy that was read, and what it gates in a cluster."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from krm_windows import inventory, rules
 from krm_windows.gate.timetable import Timetable
@@ -11,8 +11,7 @@ from krm_windows.policy.load import Loaded, load
 from krm_windows.results import fails, named
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(NamedTuple):
     """A policy that was read, whatever is wrong with it."""
 
     config: KubeObject
