@@ -70,12 +70,12 @@ class Calendar:
 
     @property
     def is_open_before(self) -> bool:
-        """Whether it is open in the minute before these days."""
+        """Whether it is open a minute before these days."""
         return _is_open(self.timetable, self.begins - _MINUTE)
 
     @property
     def is_open_after(self) -> bool:
-        """Whether it is open in the minute after these days."""
+        """Whether it is open when these days are over."""
         return _is_open(self.timetable, self.ends)
 
     @property
@@ -88,7 +88,7 @@ def _is_open(timetable: Timetable, at: datetime) -> bool:
     # Before that, nobody knows.
     if at < EARLIEST:
         return True
-    return any(segment.open for segment in timeline(timetable, at, at + _MINUTE))
+    return next(iter(timeline(timetable, at, at + _MINUTE))).open
 
 
 def named(timetable: Timetable) -> str:

@@ -1,6 +1,7 @@
 """A folder of which some files are ours: those are kept as wanted, all others are never touched."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -176,7 +177,7 @@ DEEP = {
 @pytest.fixture
 def deep(tmp_path: Path) -> Folder:
     """A folder that has files of ours in sub-directories."""
-    return Folder(tmp_path / "split", frozenset({HEADER}), inner="[^/]+")
+    return Folder(tmp_path / "split", frozenset({HEADER}), inner=re.compile("[^/]+"))
 
 
 def test_a_deep_folder_has_files_in_sub_directories(deep: Folder) -> None:
