@@ -25,6 +25,7 @@ from environment import (
     window,
 )
 from lab.api import Api
+from lab.processes import pace
 from lab.settings import ADMIN, BIN, GIT, ROOT
 from shown import renewed, run
 
@@ -94,7 +95,9 @@ def test_windows_go_on_without_the_uplink(env: Environment) -> None:
     """
     env.begin()
     first = window(after=75)
-    second = Window(first.closes + timedelta(minutes=1), first.closes + timedelta(minutes=9))
+    # Between the two the commit is fetched, which waits longer after each fetch that failed.
+    opens = first.closes + timedelta(minutes=2 + 2 * pace())
+    second = Window(opens, opens + timedelta(minutes=8))
     env.policy({"windows": {"first": first.spec, "second": second.spec}})
     env.eventually_closed()
     with no_uplink(env):
