@@ -77,8 +77,9 @@ def test_what_is_removed_while_open_goes(env: Environment) -> None:
     env.policy({**CLOSED, "overrides": {"removal": override}})
     env.eventually_open()
     remove(env, "apps.yaml")
-    eventually("what it applied is gone", gone(env, "configmaps", "app"))
-    assert gone(env, "kustomizations", APPS)()
+    # Flux deletes what it applied first, and lets the Kustomization go after it.
+    eventually("apps is gone", gone(env, "kustomizations", APPS))
+    assert gone(env, "configmaps", "app")()
 
 
 def test_what_is_emptied_first_leaves_nothing(env: Environment) -> None:
