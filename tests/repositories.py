@@ -9,6 +9,7 @@ import atexit
 import shutil
 import sys
 import tempfile
+from datetime import date
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from krm_windows.system.kustomize import Builder
 
 FIXTURES = Path(__file__).resolve().parent / "fixtures/migrate"
 ADOPT_UNTIL = "2026-12-31"
+DAY = date.fromisoformat(ADOPT_UNTIL)
 
 JOB = """\
 apiVersion: batch/v1
@@ -88,7 +90,7 @@ def run(
 def read(folder: Path, clusters: str | None = None, hints: Hints | None = None) -> Migration:
     """Migrate a repository of a folder."""
     return migrate(
-        Builds(Checkout.at(folder), builder(), 2, lambda _, __: None), ADOPT_UNTIL, clusters, hints
+        Builds(Checkout.at(folder), builder(), 2, lambda _, __: None), DAY, clusters, hints
     )
 
 

@@ -1,6 +1,6 @@
 """The audit of a policy over the coming years, for whoever reviews it."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta, tzinfo
 
@@ -15,6 +15,7 @@ from krm_windows.checks import (
     zone_changes,
 )
 from krm_windows.checks.facts import DAY, later, take
+from krm_windows.gate.zones import Zone
 from krm_windows.plan import AUDITED, clocks
 from krm_windows.plan.clocks import Day
 from krm_windows.plan.model import Plan
@@ -46,16 +47,33 @@ def audit(
     plan: Plan,
     interval: timedelta,
     scope: Scope,
+    elsewhere: Collection[Zone] = (),
 ) -> Iterator[Result]:
     """Yield every finding on a plan.
 
-    Its gate runs every `interval`, if it has one.
+    Its gate runs every `interval`, if it has one. Where it is of no cluster, its clusters may be
+    `elsewhere`, and what has ended is over when it is over there, too.
     """
+    zone = plan.timetable.zone
+    for result in _findings(plan, interval, scope, elsewhere):
+        # Whoever reads it may be elsewhere than the policy.
+        message = result.message
+        if result.on is not None and zone.key not in message:
+            message += f" (times in {zone.key})"
+        yield result._replace(message=message)
+
+
+def _findings(
+    plan: Plan,
+    interval: timedelta,
+    scope: Scope,
+    elsewhere: Collection[Zone],
+) -> Iterator[Result]:
     first, _ = scope.days(plan.timetable.zone)
     facts = take(plan.timetable, first, scope.years)
     yield from windows.check(facts, _delays(plan, interval))
     yield from clock_edges.check(facts)
-    yield from closures.check(facts, scope.max_closed)
+    yield from closures.check(facts, scope.max_closed, elsewhere)
     yield from images.check(plan)
     yield from admission.check(plan)
     yield from zone_changes.check(plan)

@@ -3,7 +3,7 @@
 Freezes that cut windows, rules that are over, and closures that last too long.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import timedelta
 from itertools import chain, pairwise
 
@@ -12,6 +12,7 @@ from krm_windows.checks import findings
 from krm_windows.checks.facts import DAY, Facts, bare, end_of, is_open
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule
+from krm_windows.gate.zones import Zone
 from krm_windows.results import Result
 from krm_windows.rules import Rule as Check
 from krm_windows.schedule.timeline import Segment
@@ -22,12 +23,15 @@ _WINDOWS = ("windows", "are closed", "add a window")
 _FREEZES = ("freezes", "keep it closed", "end one earlier")
 
 
-def check(facts: Facts, longest: timedelta) -> Iterator[Result]:
-    """Yield what is over, what is cut, and where the policy is closed for longer than `longest`."""
+def check(facts: Facts, longest: timedelta, elsewhere: Collection[Zone] = ()) -> Iterator[Result]:
+    """Yield what is over, what is cut, and where the policy is closed for longer than `longest`.
+
+    What is over is so on the clocks of zones `elsewhere`, too.
+    """
     held = facts.timetable
-    yield from _over(facts, held.windows, rules.WINDOW_OVER)
-    yield from _over(facts, held.freezes, rules.FREEZE_OVER)
-    yield from _over(facts, held.overrides, rules.OVERRIDE_OVER)
+    yield from _over(facts, held.windows, rules.WINDOW_OVER, elsewhere)
+    yield from _over(facts, held.freezes, rules.FREEZE_OVER, elsewhere)
+    yield from _over(facts, held.overrides, rules.OVERRIDE_OVER, elsewhere)
     yield from _cuts(facts)
     yield from _long(facts, longest)
 
@@ -36,14 +40,19 @@ def _over(
     facts: Facts,
     dated: Iterable[Rule],
     check: Check,
+    elsewhere: Collection[Zone],
 ) -> Iterator[Result]:
     """Report what is dated and has ended before the audited years."""
+    others = [
+        facts.timetable._replace(time_zone=zone.key, zone_rules=zone.rules) for zone in elsewhere
+    ]
     for rule in dated:
         # What recurs is never over.
         if isinstance(rule.begins, Recurrence):
             continue
         ends = end_of(facts.timetable, rule)
-        if ends <= facts.years.begins:
+        last = max(end_of(each, rule) for each in (facts.timetable, *others))
+        if last <= facts.years.begins:
             when = facts.local(ends)
             message = f"ended at {findings.moment(when)}: remove it, or extend it"
             yield findings.at(check, rule.name, message, when)

@@ -380,7 +380,7 @@ def _draft(cluster: Cluster, place: Place, arguments: argparse.Namespace) -> Dra
         zone=arguments.time_zone or _zone(),
         opens=arguments.opens or OPENS,
         closes=arguments.closes or CLOSES,
-        year=times.now().year,
+        today=times.today(),
         file=place.policy,
         schema=place.schema,
         render=place.render(),

@@ -10,6 +10,7 @@ from krm_windows.cli import report as results
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux.builds import Builds
 from krm_windows.migrate import FORMATS, migrate
+from krm_windows.plan.clocks import Today
 from krm_windows.plurals import counted
 from krm_windows.results import fails
 from krm_windows.system.checkout import Checkout
@@ -61,14 +62,14 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Write the policies and print what was found."""
     inputs.check_directory(arguments.directory)
     # After that day what is still suspended counts as held by hand.
-    until = arguments.adopt_until or times.now().date() + _TAKEOVER
+    until = arguments.adopt_until or Today(times.now() + _TAKEOVER)
     tree = Checkout.at(arguments.directory)
     # Which of the sources in the cluster is this repository.
     hints = builds.hints(tree, arguments.source, arguments.directory)
     builder = Builder.find(builds.requested_cache(Path(tree.root), arguments))
     with builder or nullcontext(), progress.meter("builds") as report:
         made = Builds(tree, builder, arguments.jobs, report)
-        found = migrate(made, until.isoformat(), arguments.clusters, hints)
+        found = migrate(made, until, arguments.clusters, hints)
     # Where nothing was found no empty directory is made, which would look like a success.
     if found.files:
         create(arguments.output_dir, found.files)

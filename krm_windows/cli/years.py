@@ -16,15 +16,16 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--years",
         type=_years,
         metavar="FIRST-LAST",
-        help="one year, or a range (default: this year and the next)",
+        help="one year, or a range (default: this year and the next, in any time zone)",
     )
 
 
 def requested(arguments: argparse.Namespace) -> range:
     """Return the years asked for."""
+    # No policy is given, and so no zone: at the turn of the year it is this year in two of them.
+    this = times.today().years()
     # In autumn the holidays of next year are what is missing.
-    this = times.now().year
-    years: range = arguments.years or range(this, this + 2)
+    years: range = arguments.years or range(this.start, this.stop + 1)
     return years
 
 

@@ -10,6 +10,7 @@ from datetime import timedelta
 from krm_windows import inventory, rules
 from krm_windows.checks.audit import Scope, audit
 from krm_windows.checks.report import Report
+from krm_windows.gate.zones import Zone
 from krm_windows.inventory import about, file_of
 from krm_windows.krm import KubeObject
 from krm_windows.plan import clocks, compile_policy, kinds
@@ -37,12 +38,14 @@ _MOST = 4096
 class _Version:
     """A policy as some clusters have it.
 
-    `plan` is None where it is wrong; `results` are what was found.
+    `plan` is None where it is wrong; `results` are what was found. `elsewhere` are the zones of
+    its clusters, where it is that of none of them.
     """
 
     plan: Plan | None
     interval: timedelta
     results: tuple[Result, ...]
+    elsewhere: frozenset[Zone] = frozenset()
 
     def findings(self, scope: Scope) -> Iterable[Result]:
         # Nothing can be said of times that are not known.
@@ -50,25 +53,28 @@ class _Version:
             return ()
         # Today is a date here, so that what was found is found again until midnight.
         first, _ = scope.days(self.plan.timetable.zone)
-        return _audits.findings(self.plan, self.interval, replace(scope, first=first))
+        dated = replace(scope, first=first)
+        return _audits.findings(self.plan, self.interval, dated, self.elsewhere)
 
 
 class _Audits:
     """What was found of plans, by all that they say and by the years; the plans are not kept."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[bytes, timedelta, Scope], tuple[Result, ...]] = OrderedDict()
+        self._kept: OrderedDict[tuple[object, ...], tuple[Result, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def findings(self, plan: Plan, interval: timedelta, scope: Scope) -> tuple[Result, ...]:
-        key = (hashlib.sha256(repr(plan).encode()).digest(), interval, scope)
+    def findings(
+        self, plan: Plan, interval: timedelta, scope: Scope, elsewhere: frozenset[Zone]
+    ) -> tuple[Result, ...]:
+        key = (hashlib.sha256(repr(plan).encode()).digest(), interval, scope, elsewhere)
         with self._lock:
             found = self._kept.get(key)
             if found is not None:
                 self._kept.move_to_end(key)
                 return found
         # Two threads that ask at once find the same.
-        found = tuple(audit(plan, interval, scope))
+        found = tuple(audit(plan, interval, scope, elsewhere))
         with self._lock:
             self._kept[key] = found
             if len(self._kept) > _MOST:
@@ -100,7 +106,10 @@ def reports(
         # Clusters that have the same patch are compiled once.
         key = (_hours(policy), found)
         if key not in versions:
-            versions[key] = _version(config, items, policy, found)
+            version = _version(config, items, policy, found)
+            if name is None:
+                version = replace(version, elsewhere=frozenset(clocks.of_clusters(config)))
+            versions[key] = version
         # Those that have it alike share a report.
         names = clusters.setdefault(versions[key], [])
         if name:

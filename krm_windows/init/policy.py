@@ -8,6 +8,8 @@ from krm_windows.flux.model import Identity
 from krm_windows.init.targets import Proposed
 from krm_windows.inventory import LOCAL_CONFIG
 from krm_windows.krm import render
+from krm_windows.plan import clocks
+from krm_windows.plan.clocks import Today
 from krm_windows.policy.model import API_VERSION, KIND
 
 # Of a line of the policy; a list of names that is longer goes on in the next.
@@ -48,9 +50,9 @@ _MORE = """\
 class Draft:
     """What a first policy says.
 
-    `opens` and `closes` are moments such as `Mon-Thu 09:00` and `16:00`; `year` is the one of the
-    example in its comment. `file`, `schema` and `render` are what its head names: its path, the
-    path of the schema from there, and the command that renders it.
+    `opens` and `closes` are moments such as `Mon-Thu 09:00` and `16:00`; the example in its comment
+    is of the year that it is `today` in its zone. `file`, `schema` and `render` are what its head
+    names: its path, the path of the schema from there, and the command that renders it.
     """
 
     name: str
@@ -60,7 +62,7 @@ class Draft:
     zone: str
     opens: str
     closes: str
-    year: int
+    today: Today
     file: str
     schema: str
     render: str
@@ -78,6 +80,7 @@ def write(draft: Draft, proposed: Proposed) -> str:
     count = f"{len(proposed.targets)} objects"
     if len(proposed.targets) == 1:
         count = "one object"
+    year = draft.today.on(clocks.named(draft.zone)).year
     # Values are written by the writer of YAML, so that none is read as something else.
     parts = [
         head,
@@ -95,7 +98,7 @@ def write(draft: Draft, proposed: Proposed) -> str:
         *_targets(draft, proposed),
         _WINDOWS,
         render({"windows": _windows(draft)}, indent=2),
-        _MORE.format(year=draft.year, next=draft.year + 1),
+        _MORE.format(year=year, next=year + 1),
     ]
     return "".join(parts)
 

@@ -32,6 +32,7 @@ from krm_windows.migrate.inputs import BuildInputs
 from krm_windows.migrate.origins import Origins
 from krm_windows.migrate.policies import Policy
 from krm_windows.migrate.repository import Repository
+from krm_windows.plan.clocks import Day
 from krm_windows.policy.load import load
 from krm_windows.results import Result, fails
 from krm_windows.system.reading import contents
@@ -54,17 +55,17 @@ class Migration:
 
 def migrate(
     builds: Builds,
-    adopt_until: str,
+    adopt_until: Day,
     pattern: str | None,
     hints: Hints | None,
 ) -> Migration:
     """Migrate the repository that `builds` builds.
 
-    Until `adopt_until`, a date, suspensions are taken over. `pattern` is a glob of the clusters'
-    directories; without one they are searched for. `hints` say which sources are this repository,
-    where nothing in it does. Kustomizations are written only where everything was translated: half
-    a change would leave windows to nobody. Raises InputError where the pattern matches no
-    directory.
+    Until `adopt_until`, a day of each policy's clock, suspensions are taken over. `pattern` is a
+    glob of the clusters' directories; without one they are searched for. `hints` say which sources
+    are this repository, where nothing in it does. Kustomizations are written only where everything
+    was translated: half a change would leave windows to nobody. Raises InputError where the pattern
+    matches no directory.
     """
     tree = builds.tree
     repository = Repository(dict(contents(Path(tree.root))))

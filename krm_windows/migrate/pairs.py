@@ -241,7 +241,7 @@ def _meeting(
             continue
         message = (
             f"{edge.job} opens {about} in the same minute in which {shut[at].job} closes it, "
-            f"such as {at:%a %H:%M}, so the result is random"
+            f"such as {at:%a %H:%M} {edge.zone or 'Etc/UTC'}, so the result is random"
         )
         yield found_at(rules.MIGRATE_RACE, edge.location, message)
 

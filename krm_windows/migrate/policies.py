@@ -14,6 +14,8 @@ from krm_windows.migrate import naming
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.gating import Gating, Group, Key, Target
 from krm_windows.migrate.pairs import Pair, Pairing, pair
+from krm_windows.plan import clocks
+from krm_windows.plan.clocks import Day
 from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.results import Result, fails
 
@@ -100,7 +102,7 @@ class Policy:
         return render(self.content)
 
 
-def make(gatings: Sequence[Gating], adopt_until: str) -> tuple[list[Policy], list[Result]]:
+def make(gatings: Sequence[Gating], adopt_until: Day) -> tuple[list[Policy], list[Result]]:
     """Return the policies of all clusters, and what was in the way of others."""
     drafts, results = _drafts(gatings)
     made: list[Policy] = []
@@ -201,7 +203,7 @@ def _one(group: Sequence[Draft]) -> Draft:
 def _policy(
     draft: Draft,
     name: str,
-    adopt_until: str,
+    adopt_until: Day,
     claimed: set[tuple[str, str]],
 ) -> Policy:
     names = naming.windows(draft.pairs)
@@ -211,7 +213,8 @@ def _policy(
         specs[cluster] = _spec(draft, held, names, adopted)
     base = _most_common(specs)
     # The base is what most clusters have, so that few of them need a patch.
-    spec = {**base, "adoptUntil": adopt_until}
+    zone = clocks.named(base["timeZone"])
+    spec = {**base, "adoptUntil": clocks.day_on(adopt_until, zone).isoformat()}
     clusters = _clusters(base, specs)
     if clusters:
         spec["clusters"] = clusters

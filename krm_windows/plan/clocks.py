@@ -5,7 +5,7 @@ instant of now (docs/decisions/0046-now-is-an-instant.md).
 """
 
 from dataclasses import dataclass
-from datetime import date, datetime, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 
 from krm_windows.gate.zones import Zone
 from krm_windows.krm import KubeObject
@@ -23,6 +23,12 @@ class Today:
         """Return the day that clocks of a zone show."""
         return self.at.astimezone(zone).date()
 
+    def years(self) -> range:
+        """Return the year that clocks show anywhere: two, for a day at the turn of the year."""
+        # No clock is further from UTC (Etc/GMT+12, Pacific/Kiritimati).
+        first, last = self.at - timedelta(hours=12), self.at + timedelta(hours=14)
+        return range(first.year, last.year + 1)
+
 
 Day = date | Today
 """A date wherever it is asked for, or the day that it is there."""
@@ -36,13 +42,15 @@ def day_on(day: Day, zone: tzinfo) -> date:
 
 
 def zone(policy: KubeObject, cluster: str | None = None) -> Zone:
-    """Return the time zone of a policy on a cluster, or of the policy itself, by its text.
-
-    UTC where it is wrong: whoever loads the policy reports it.
-    """
+    """Return the time zone of a policy on a cluster, or of the policy itself, by its text."""
     name = policy.get("spec", "timeZone")
     if cluster is not None:
         name = policy.get("spec", "clusters", cluster, "timeZone") or name
+    return named(name)
+
+
+def named(name: object) -> Zone:
+    """Return the time zone of a name; UTC where it is wrong: whoever loads it reports it."""
     if isinstance(name, str) and name in zones.names():
         return zone_of(name)
     return zone_of("Etc/UTC")

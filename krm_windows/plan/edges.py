@@ -262,7 +262,8 @@ def _proven(timetable: Timetable, triggers: tuple[Trigger, ...]) -> Edges:
         if odd:
             at = _SPAN.at(bits.first(odd))
             message = (
-                f"overlap or leave no time between them, as on {at:%Y-%m-%d} at {at:%H:%M}: {GATE}"
+                f"overlap or leave no time between them, as on {at:%Y-%m-%d} at {at:%H:%M} "
+                f"{timetable.time_zone}: {GATE}"
             )
             return Edges(results=(_error("windows", message),))
     gap = minutes.shortest(opened | closed, _LONG_GAP)

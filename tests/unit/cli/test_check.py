@@ -39,7 +39,7 @@ def test_text_is_a_line_for_each_finding_and_one_that_counts(
         "are closed from "
         "Thu 2027-07-01 17:00 to Mon 2027-08-09 08:00, 38 days in a row, more than 35: "
         "add a window, or raise "
-        "--max-closed if this is intended (closed-long)\n"
+        "--max-closed if this is intended (times in Europe/Berlin) (closed-long)\n"
         f"flux-system/week, 2027-01-01 to 2036-12-31, zone rules {zones.release()}: 1 warning\n"
     )
 

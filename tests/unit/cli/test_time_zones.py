@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import yaml
+from repositories import pair
 from twelve_zones import BASE, INSTANTS, POLICY, ZONES, local
 
 from krm_windows.cli import inputs, times
@@ -226,3 +227,124 @@ def test_what_goes_on_beyond_the_days_has_no_end(
     assert "stays open after this\\, for more than 400 days" in unfolded
     main(["calendar", str(new), *days, "-o", "html"])
     assert 'datetime="2026-12-06T' not in capsys.readouterr().out
+
+
+def flux_repository(top: Path) -> Path:
+    """A cluster that applies a Kustomization."""
+    (top / "apps").mkdir(parents=True)
+    (top / "clusters/plant").mkdir(parents=True)
+    (top / "clusters/plant/apps.yaml").write_text(
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
+        "metadata: {name: apps, namespace: flux-system}\nspec: {path: ./apps, prune: true, "
+        "sourceRef: {kind: GitRepository, name: flux-system}}\n"
+    )
+    (top / "apps/shop.yaml").write_text(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop, namespace: shop}\n"
+    )
+    return top
+
+
+@pytest.mark.parametrize("zone", ZONES.values())
+def test_the_example_of_a_new_policy_is_of_its_zones_year(
+    zone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not of the year that it is in UTC."""
+    at = datetime(2026, 12, 31, 23, 30, tzinfo=UTC)
+    monkeypatch.setattr(times, "now", lambda: at)
+    top = flux_repository(tmp_path / "fleet")
+    assert main(["init", str(top), "--yes", "--time-zone", zone]) == 0
+    [written] = top.rglob("deploy-windows.yaml")
+    assert f'starts: "{at.astimezone(ZoneInfo(zone)).year}-12-20"' in written.read_text()
+
+
+def test_holidays_are_of_this_year_and_the_next_wherever_it_is_read(
+    now: datetime, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No policy is given, and no zone: none of the years that it is somewhere is left out."""
+    assert main(["holidays", "DE"]) == 0
+    printed = capsys.readouterr().out
+    wanted = {local(now, cluster).year + more for cluster in ZONES for more in (0, 1)}
+    assert {year for year in range(2000, 2050) if f'"{year}-' in printed} == wanted
+
+
+def test_old_suspensions_are_taken_over_until_a_day_of_the_policys_clock(
+    tmp_path: Path, now: datetime
+) -> None:
+    """It is a date in the policy, and so one of its zone."""
+    for cluster, zone in ZONES.items():
+        fleet = tmp_path / cluster
+        fleet.mkdir()
+        for name, text in pair("0 8 * * 1", "0 17 * * 4").items():
+            (fleet / name).write_text(text.replace("Etc/UTC", zone))
+        out = tmp_path / f"{cluster}-out"
+        assert main(["migrate", str(fleet), "--output-dir", str(out)]) == 0
+        spec = yaml.safe_load((out / "shop.yaml").read_text())["spec"]
+        assert spec["timeZone"] == zone
+        day = local(now + timedelta(days=30), cluster).date()
+        assert str(spec["adoptUntil"]) == str(day), cluster
+
+
+@pytest.mark.parametrize(
+    ("field", "entry"),
+    [
+        ("overrides", "{state: Closed, reason: r, starts: BEGINS, ends: ENDS}"),
+        ("freezes", "{reason: r, starts: BEGINS, ends: ENDS}"),
+        ("windows", "{opens: BEGINS, closes: ENDS}"),
+    ],
+)
+def test_what_still_holds_on_a_cluster_has_not_ended(
+    field: str,
+    entry: str,
+    policy: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A check of the policy as it is speaks of all clusters, the last of them in Pago Pago."""
+    wall = f"  {field}:\n    wall: {entry}\n".replace("BEGINS", "2026-11-25T08:00")
+    wall = wall.replace("ENDS", "2026-11-25T18:00")
+    if field == "windows":
+        policy.write_text(POLICY.replace("  windows:\n", wall))
+    else:
+        policy.write_text(POLICY + wall)
+    last = datetime(2026, 11, 25, 18, tzinfo=ZoneInfo(ZONES["pago-pago"]))
+    for at, is_over in [
+        (last - timedelta(hours=20), False),
+        (last - MINUTE, False),
+        (last + timedelta(days=1), True),
+    ]:
+        monkeypatch.setattr(times, "now", lambda at=at: at.astimezone(UTC))
+        report = said(capsys, "check", policy)
+        ended = [each for each in report["results"] if "ended at" in each["message"]]
+        assert bool(ended) is is_over, at
+        # Where it is asked of each cluster, each has it by its own clock.
+        for each in said(capsys, "check", policy, "--all-clusters"):
+            [cluster] = each["clusters"]
+            end = datetime(2026, 11, 25, 18, tzinfo=ZoneInfo(ZONES[cluster]))
+            if end > at:
+                assert not any("ended at" in one["message"] for one in each["results"]), cluster
+
+
+def test_each_time_in_a_finding_has_its_zone(
+    policy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the cluster that it was found on; whatever rule says it."""
+    policy.write_text(
+        POLICY.replace(
+            "  windows:\n",
+            "  windows:\n    short: {opens: Sun 20:00, duration: 1m}\n"
+            "    odd: {opens: Fri 01:00, closes: Sat 03:00}\n"
+            "    night: {opens: Sun 02:30, duration: 15m}\n"
+            "    lost: {opens: Mon 09:00, duration: 10m}\n"
+            "    gone: {opens: 2020-01-01T08:00, duration: 2h}\n",
+        )
+        + "  freezes:\n    cut: {starts: 2026-12-01T12:00, ends: 2026-12-02T12:00, reason: r}\n"
+        "    long: {starts: 2027-03-01, ends: 2027-04-30, reason: r}\n"
+    )
+    fired: set[str] = set()
+    for report in said(capsys, "check", policy, "--all-clusters", "--from", "2026-11-25"):
+        [cluster] = report["clusters"]
+        for result in report["results"]:
+            if "date" in result["tags"]:
+                fired.add(result["tags"]["rule"])
+                assert ZONES[cluster] in result["message"]
+    assert len(fired) > 5, fired

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from repositories import ADOPT_UNTIL, RELEASE, job, pair, rules, run
+from repositories import DAY, RELEASE, job, pair, rules, run
 
 from krm_windows.flux import Given, Hints
 from krm_windows.flux.builds import Builds
@@ -247,7 +247,7 @@ def test_without_kustomize_no_policy_is_made_of_what_needs_it() -> None:
             for name, text in {**WINDOW, **rest}.items():
                 Path(folder, name).write_text(text)
             builds = Builds(Checkout.at(Path(folder)), None, 1, lambda _, __: None)
-            found = migrate(builds, ADOPT_UNTIL, None, None)
+            found = migrate(builds, DAY, None, None)
         assert rules(found) == wanted
         assert bool(found.policies) is not bool(wanted)
 
@@ -280,7 +280,7 @@ def test_each_directory_is_built_once() -> None:
             Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
             Path(folder, name).write_text(text)
         builds = Builds(Checkout.at(Path(folder)), None, 1, lambda _, __: None)
-        found = migrate(builds, ADOPT_UNTIL, None, None)
+        found = migrate(builds, DAY, None, None)
     assert len(clusters(found)) == 8
     assert len(builds.done) == 9
 

@@ -208,7 +208,7 @@ def test_an_edge_at_two_times_of_day_is_two_cron_jobs() -> None:
         (
             "{w: {opens: 0 8 1 * *, closes: '17:00'}, x: {opens: Mon 16:00, closes: '18:00'}}",
             "windows",
-            "overlap or leave no time between them, as on 2026-06-01 at 16:00: ",
+            "overlap or leave no time between them, as on 2026-06-01 at 16:00 Europe/Berlin: ",
         ),
         (
             (
