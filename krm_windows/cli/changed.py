@@ -4,7 +4,7 @@ import argparse
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -18,8 +18,9 @@ from krm_windows.edit.proposal import Proposal, View, propose
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plurals import counted
-from krm_windows.preview import changes, records
+from krm_windows.preview import changes, records, stages
 from krm_windows.preview.calendar import Period
+from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.render.outputs import Output, Renewal
 from krm_windows.results import Result, fails
 from krm_windows.system import files, locks
@@ -168,6 +169,18 @@ class Written:
         return [each for each in self.renewals if not each.is_known]
 
     @property
+    def directories(self) -> list[RenderedDirectory]:
+        """The directories that were rendered from it, with the files that were rendered again."""
+        in_git = None if self.commit is None else True
+        return [
+            replace(
+                each.directory(os.path.relpath(self.top), in_git=in_git),
+                is_stale=not each.is_known,
+            )
+            for each in self.renewals
+        ]
+
+    @property
     def missing(self) -> list[str]:
         """What has to happen before a cluster knows of the change, in this order."""
         if not self.is_written:
@@ -176,12 +189,6 @@ class Written:
         if self.commit is None:
             steps.append("commit")
         return [*steps, "push", "reconcile"]
-
-    def command(self, renewal: Renewal) -> str:
-        """Return the command that renders again what is stale, as it is typed here."""
-        if renewal.output.command is None:
-            return "krm-windows render, with the options that it was rendered with"
-        return str(renewal.output.command.moved(lambda path: os.path.relpath(self.top / path)))
 
 
 class _Target(NamedTuple):
@@ -243,7 +250,7 @@ def _show_json(
         "written": written.is_written,
         "commit": written.commit,
         "missing": written.missing,
-        "rendered": [_record(each, written) for each in written.renewals],
+        "rendered": [each.record() for each in written.directories],
     }
     # As the service says it, whose answer has the same members.
     if said.override is not None:
@@ -254,19 +261,6 @@ def _show_json(
     # The same form as in a ResourceList, so that one reader does for both.
     record["results"] = [result.value() for result in results]
     output.show_json(record)
-
-
-def _record(renewal: Renewal, written: Written) -> dict[str, object]:
-    """Return what became of what was rendered from the policy."""
-    record: dict[str, object] = {
-        "directory": renewal.output.directory,
-        "files": sorted(renewal.edits),
-        "stale": not renewal.is_known,
-    }
-    if not renewal.is_known:
-        record["reason"] = renewal.why
-        record["command"] = written.command(renewal)
-    return record
 
 
 def _show_text(
@@ -307,13 +301,15 @@ def _outcome(arguments: argparse.Namespace, proposal: Proposal, written: Written
         yield f"{file}: not written because of the errors above"
     if not written.is_written:
         return
-    for each in written.renewals:
-        if each.edits:
-            yield f"{each.output.directory}: rendered again, {counted(len(each.edits), 'file')}"
-        elif each.is_known:
-            yield f"{each.output.directory}: rendered again, no file changed"
-        if not each.is_known:
-            yield f"{each.output.directory}: stale, because it cannot be rendered: {each.why}"
-            yield f"  so the change is not in force; then run: {written.command(each)}"
+    for each in written.directories:
+        if each.is_stale:
+            yield f"{each.directory}: stale, because it cannot be rendered: {each.reason}"
+            yield f"  so the change is not in force; then run: {each.call}"
+        elif each.files:
+            yield f"{each.directory}: rendered again, {counted(len(each.files), 'file')}"
+        else:
+            yield f"{each.directory}: rendered again, no file changed"
+    if not written.renewals:
+        yield from stages.rendered([])
     *steps, _ = written.missing
     yield f"in no cluster yet: {', '.join(steps)}, then Flux applies it (`status --wait` waits)"

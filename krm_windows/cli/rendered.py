@@ -10,11 +10,12 @@ from krm_windows.cli import fleet, render
 from krm_windows.cli.arguments import check_cluster
 from krm_windows.emit.header import is_header
 from krm_windows.krm import EditError, InputError, KubeObject
+from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.render import KUSTOMIZATION, outputs
 from krm_windows.render.command import RenderCommand
 from krm_windows.render.outputs import Edits, Output, Renewal
 from krm_windows.results import Result, fails
-from krm_windows.system import tops
+from krm_windows.system import git_progress, tops, walk
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.directories import Directory
 from krm_windows.system.errors import WorkspaceError
@@ -54,10 +55,26 @@ def of_file(file: Path, config: KubeObject) -> tuple[Path, list[Output]]:
     return top, outputs.of_policy(every, path, f"{config.namespace}/{config.name}")
 
 
-def of_policy(file: Path, config: KubeObject) -> tuple[Path, list[Renewal]]:
-    """Return what was rendered from the policy of a file, and whether each is fresh."""
+def directories(file: Path, config: KubeObject) -> list[RenderedDirectory]:
+    """Return what was rendered from the policy of a file, and whether each is current."""
     top, found = of_file(file, config)
-    return top, [renew(top, each) for each in found]
+    here = Path.cwd()
+    return [
+        renew(top, each, here).directory(
+            os.path.relpath(top), in_git=_is_committed(top / each.directory)
+        )
+        for each in found
+    ]
+
+
+def _is_committed(directory: Path) -> bool | None:
+    """Whether Git has what is rendered in a directory as it is; None where that is not known."""
+    ours: list[Path] = []
+    for folder, names in walk.walk(directory):
+        paths = (Path(folder, name) for name in names)
+        ours += (path for path in paths if is_header(first_line(path) or ""))
+    gone = [path for path in git_progress.listed(directory) if not path.exists()]
+    return git_progress.is_committed(*ours, *gone)
 
 
 def renew(top: Path, output: Output, start: Path | None = None) -> Renewal:

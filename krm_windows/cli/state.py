@@ -2,6 +2,7 @@
 
 import argparse
 
+from krm_windows import escape
 from krm_windows.cli import output, previews, times, written
 from krm_windows.cli.arguments import output_format
 from krm_windows.exit_codes import ExitCode
@@ -37,13 +38,22 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.at is not None:
         at = wallclock.utc(arguments.at, timetable.zone)
     decision = decide(timetable, at)
+    rendered = written.rendered(arguments.policy)
     if arguments.output == "json":
-        found = written.record(arguments.policy)
-        output.show_json({**records.state(decision, timetable.zone), **found})
+        output.show_json(
+            {
+                **records.state(decision, timetable.zone),
+                "inGit": written.in_git(arguments.policy),
+                "rendered": None if rendered is None else [e.record() for e in rendered],
+                # No cluster was asked.
+                "inCluster": None,
+            }
+        )
     else:
-        stage = written.stage(arguments.policy)
-        said = sentences.state(timetable, decision, stage)
-        output.show_words(f"{said}{stages.NOT_ASKED} (krm-windows status asks it)\n")
+        output.show_words(sentences.state(timetable, decision, written.stage(arguments.policy)))
+        for line in stages.rendered(rendered):
+            output.show_words(f"{escape.line(line)}\n")
+        output.show_words(f"{stages.NOT_ASKED} (krm-windows status asks it)\n")
     # `if krm-windows state --exit-code policy.yaml; then …` in a pipeline.
     if arguments.exit_code and not decision.open:
         return ExitCode.CLOSED

@@ -1,32 +1,39 @@
-"""How far a file has come on its way to the cluster, by what Git knows on this machine."""
+"""How far a policy has come on its way to the cluster, by what is known on this machine."""
 
-from krm_windows.cli import inputs
+from pathlib import Path
+
+from krm_windows.cli import inputs, output
+from krm_windows.krm import InputError
 from krm_windows.preview import stages
+from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.system import git_progress
-from krm_windows.system.git_progress import Progress
+from krm_windows.system.errors import WorkspaceError
 
 
 def stage(file: str) -> str:
     """Return where a policy's state is known from, in words: `in Git`, or `in policy.yaml`."""
-    progress = _progress(file)
     if file == inputs.STDIN:
         return stages.in_file("standard input")
-    if progress is Progress.UNKNOWN:
-        return stages.in_file(file)
-    if progress is Progress.WRITTEN:
-        return stages.in_file(file, uncommitted=True)
-    return stages.IN_GIT
+    in_git = git_progress.is_committed(file)
+    if in_git:
+        return stages.IN_GIT
+    return stages.in_file(file, uncommitted=in_git is False)
 
 
-def record(file: str) -> dict[str, object]:
-    """Return the same for JSON; null is what is not known, or was not asked."""
-    progress = _progress(file)
-    known = progress is not Progress.UNKNOWN
-    return {
-        "inGit": progress is not Progress.WRITTEN if known else None,
-        "inCluster": None,
-    }
+def in_git(file: str) -> bool | None:
+    """Return whether Git has a policy's file as it is, None where that is not known."""
+    return None if file == inputs.STDIN else git_progress.is_committed(file)
 
 
-def _progress(file: str) -> Progress:
-    return Progress.UNKNOWN if file == inputs.STDIN else git_progress.of(file)
+def rendered(file: str) -> list[RenderedDirectory] | None:
+    """Return what was rendered from the policy of a file; None where nobody can look for it."""
+    if file == inputs.STDIN:
+        return None
+    # With it come the rooms that render, which no other command that shows a policy needs.
+    from krm_windows.cli import rendered as outputs  # noqa: PLC0415
+
+    try:
+        return outputs.directories(Path(file), inputs.policy(file))
+    except (InputError, WorkspaceError, OSError) as error:
+        output.log(str(error))
+        return None

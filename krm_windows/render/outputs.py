@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from krm_windows.emit.header import is_rendered, policies_of
+from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.render import command
 from krm_windows.render.command import RenderCommand
 from krm_windows.results import Result, fails
@@ -65,10 +66,22 @@ class Renewal:
         wrong = [str(result) for result in self.results if fails([result])]
         return self.problem or "; ".join(wrong)
 
-    @property
-    def is_fresh(self) -> bool:
-        """Whether what is there is what the policy yields."""
-        return self.is_known and not self.edits
+    def directory(self, top: str = ".", *, in_git: bool | None = None) -> RenderedDirectory:
+        """Return the directory, and whether it is current.
+
+        Its command is the one that is typed where the top of the repository is at `top`.
+        """
+        command = self.output.command
+        if command is not None:
+            command = command.moved(lambda path: posixpath.normpath(posixpath.join(top, path)))
+        return RenderedDirectory(
+            directory=self.output.directory,
+            is_stale=bool(self.edits) if self.is_known else None,
+            files=tuple(sorted(self.edits)),
+            reason=self.why,
+            command=str(command or ""),
+            in_git=in_git,
+        )
 
 
 def collect(kustomizations: Iterable[tuple[str, bytes]]) -> list[Output]:

@@ -1,76 +1,55 @@
-"""How far files have come: written, committed, or at the remote, as far as this machine knows.
+"""Whether Git has files as they are here.
 
-Nothing of the repository is in force for that (`git_program`), and no remote is asked: what is
-there is known from the last push or fetch.
+Nothing of the repository is in force for that (`git_program`).
 """
 
 import os
-from collections.abc import Iterable
-from enum import IntEnum
 from pathlib import Path
 
 from krm_windows.system import git_layout, git_program
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_layout import Layout
-from krm_windows.system.git_program import Git
+
+# Names of the files below a directory that was rendered for a large fleet.
+_LARGEST = 16 << 20
 
 
-class Progress(IntEnum):
-    """How far files have come; `COMMITTED` where it is not known whether the remote has them."""
+def is_committed(*files: str | Path) -> bool | None:
+    """Whether the newest commit has all of these files of one repository as they are.
 
-    UNKNOWN = 0
-    WRITTEN = 1
-    COMMITTED = 2
-    PUSHED = 3
-
-
-def of(*files: str | Path) -> Progress:
-    """Return how far files have come, all of which are in one repository: the least of them.
-
-    Unknown outside a repository, without Git, and of a repository that is not read.
+    A file that is not here must not be there either. None outside a repository, without Git, and of
+    a repository that is not read.
     """
     paths = [Path(os.path.realpath(file)) for file in files]
     try:
         layout = git_layout.find(paths[0].parent)
+        names = [path.relative_to(layout.top) for path in paths]
+        # A line end in a name would begin another request.
+        asked = "".join(f"HEAD:{name}\n" for name in names if "\n" not in str(name))
         with git_program.opened(layout) as git:
-            if not _has(git, "HEAD", layout, paths):
-                return Progress.WRITTEN
-            upstream = _upstream(git, layout)
-            if upstream and _has(git, upstream, layout, paths):
-                return Progress.PUSHED
+            ended = git.run("cat-file", "--batch-check=%(objectname)", stdin=os.fsencode(asked))
+        found = ended.output.decode(errors="replace").splitlines()
+        return all(_is_same(*pair) for pair in zip(paths, found, strict=True))
     except (WorkspaceError, OSError, ValueError):
-        return Progress.UNKNOWN
-    return Progress.COMMITTED
+        return None
 
 
-def _has(git: Git, commit: str, layout: Layout, paths: Iterable[Path]) -> bool:
-    """Whether the files are at a commit as they are now."""
-    names = [path.relative_to(layout.top) for path in paths]
-    # A line end in a name would begin another request.
-    asked = "".join(f"{commit}:{name}\n" for name in names if "\n" not in str(name))
-    ended = git.run("cat-file", "--batch-check=%(objectname)", stdin=os.fsencode(asked))
-    found = ended.output.decode(errors="replace").splitlines()
-    for path, blob in zip(paths, found, strict=True):
-        content = path.read_bytes() if path.exists() else None
-        if content is None:
-            # A file that is gone here, and was there.
-            if git_layout.is_object_name(blob):
-                return False
-        elif not git_layout.is_object_name(blob) or git_layout.blob_name(content, blob) != blob:
-            return False
-    return True
+def listed(directory: Path) -> list[Path]:
+    """Return the files that the newest commit has below a directory; none where it is not read."""
+    place = Path(os.path.realpath(directory))
+    try:
+        layout = git_layout.find(place)
+        # The top itself has no name in a commit.
+        below = [f"{place.relative_to(layout.top)}/"] if place != layout.top else []
+        with git_program.opened(layout) as git:
+            asked = ("ls-tree", "-r", "-z", "--name-only", "HEAD", *below)
+            names = os.fsdecode(git.run(*asked, output=_LARGEST).output).split("\0")
+    except (WorkspaceError, OSError, ValueError):
+        return []
+    return [layout.top / name for name in names if name]
 
 
-def _upstream(git: Git, layout: Layout) -> str:
-    """Return the remote-tracking branch of the current one, empty where there is none."""
-    head = git.run("symbolic-ref", "--quiet", "--short", "HEAD").output.decode(errors="replace")
-    config = git_layout.small(layout.common / "config", 1 << 20) or b"\n"
-    values = []
-    for key in ("remote", "merge"):
-        name = f"branch.{head.strip()}.{key}"
-        ended = git.run("config", "--file", "-", "--no-includes", "--get", name, stdin=config)
-        values.append(ended.output.decode(errors="replace").strip())
-    remote, merge = values
-    if not remote or not merge:
-        return ""
-    return f"refs/remotes/{remote}/{merge.removeprefix('refs/heads/')}"
+def _is_same(path: Path, blob: str) -> bool:
+    """Whether a file is a blob of Git, whose name is none where Git has no such file."""
+    if not path.exists():
+        return not git_layout.is_object_name(blob)
+    return git_layout.is_object_name(blob) and git_layout.blob_name(path.read_bytes(), blob) == blob

@@ -145,6 +145,7 @@ def test_state_answers_in_json(policy: str, capsys: pytest.CaptureFixture[str]) 
         "since": "2026-12-14T08:00:00+01:00",
         "until": "2026-12-17T17:00:00+01:00",
         "inGit": None,
+        "rendered": [],
         "inCluster": None,
     }
 

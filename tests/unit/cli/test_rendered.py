@@ -4,6 +4,7 @@ import json
 import shlex
 import subprocess
 from collections.abc import Callable
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -210,6 +211,69 @@ def test_a_link_leads_nowhere_else(
     (repository / "week.yaml").rename(outside)
     (repository / "week.yaml").symlink_to(outside)
     assert "leads out of the repository" in found()["windows-stale"]
+
+
+def test_state_says_whether_it_is_rendered(
+    rendered: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of every layout: current, stale with the one command that heals it, or unknown and why."""
+    assert stages(capsys) == (["current"], [False])
+    edited(rendered)
+    [line], [is_stale] = stages(capsys)
+    assert is_stale is True
+    _, _, command = line.partition("out of date): run ")
+    assert main(shlex.split(command)[1:]) == 0
+    assert stages(capsys) == (["current"], [False])
+    for path in rendered.rglob("kustomization.yaml"):
+        lines = path.read_text().splitlines(keepends=True)
+        path.write_text("".join(line for line in lines if "rendered-by" not in line))
+    lines, [*are_stale] = stages(capsys)
+    assert set(are_stale) == {None}
+    assert all("nothing in it says how it was rendered" in line for line in lines)
+
+
+def stages(capsys: pytest.CaptureFixture[str]) -> tuple[list[str], list[bool | None]]:
+    """Return what `state` says of the rendered directories, as text and as JSON."""
+    capsys.readouterr()
+    assert main(["state", "week.yaml"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    said = [line for line in lines if line.startswith("rendered: ")]
+    assert main(["state", "week.yaml", "-o", "json"]) == 0
+    records = json.loads(capsys.readouterr().out)["rendered"]
+    short = ["current" if line.endswith(" is current") else line for line in said]
+    return short, [each["stale"] for each in records]
+
+
+def test_state_does_not_call_rendered_what_it_did_not_find(
+    repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was rendered; or nobody could look for it, as the policy has no place."""
+    assert stages(capsys) == ([], [])
+    main(["state", "week.yaml"])
+    assert "\nnot rendered: no directory of this repository" in capsys.readouterr().out
+    content = (repository / "week.yaml").read_bytes()
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(content)))
+    main(["state", "-", "-o", "json"])
+    assert json.loads(capsys.readouterr().out)["rendered"] is None
+
+
+def test_state_says_what_of_the_windows_is_not_committed(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The policy may be in Git, and what was rendered from it not."""
+    (repository / ".git").rmdir()
+    git = ["git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@example.com"]
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    assert main(["render", "week.yaml", *shlex.split(LAYOUTS["overlays"])]) == 0
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "-qm", "Begin"], check=True)
+    assert stages(capsys)[0] == ["current"]
+    edited(repository)
+    main(["render", "week.yaml", *shlex.split(LAYOUTS["overlays"])])
+    subprocess.run([*git, "commit", "-qm", "Forget the windows", "week.yaml"], check=True)
+    assert stages(capsys)[0] == ["rendered: fleet is current, not committed"]
+    subprocess.run([*git, "commit", "-qam", "Render"], check=True)
+    assert stages(capsys)[0] == ["current"]
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)

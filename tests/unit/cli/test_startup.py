@@ -101,11 +101,6 @@ CALLS: Mapping[str, Call] = {
             }
         ),
     ),
-    "state": Call(
-        ["state", str(POLICY), "--at", "2026-12-22T10:00Z"],
-        own=117,
-        without=frozenset({"krm_windows.apply", "krm_windows.emit", "krm_windows.fleet"}),
-    ),
     # It is open, so nothing is waited for. A warning is given its line in the file, by two modules.
     "wait": Call(
         ["wait", str(ROOT / "tests/fixtures/held-open/config.yaml"), "--until", "open"],

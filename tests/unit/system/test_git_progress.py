@@ -1,4 +1,4 @@
-"""How far files have come, by what Git knows on this machine."""
+"""Whether Git has files as they are here."""
 
 import os
 import subprocess
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from krm_windows.system import git_progress
-from krm_windows.system.git_progress import Progress
 
 
 def git(*arguments: str | Path) -> None:
@@ -18,30 +17,30 @@ def git(*arguments: str | Path) -> None:
     subprocess.run(command, check=True, capture_output=True, env=environment)
 
 
-@pytest.mark.parametrize("shared", [True, False])
-def test_each_step_is_told_from_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, shared: bool
-) -> None:
-    """Written, committed, pushed; without a remote nobody knows what is pushed."""
+def test_what_is_committed_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All files as they are, in the newest commit; a file that is gone has to be gone there."""
     monkeypatch.chdir(tmp_path)
-    file, other = Path("policy.yaml"), Path("windows.yaml")
+    folder = Path("windows")
+    file, other = Path("policy.yaml"), folder / "job.yaml"
+    folder.mkdir()
     file.write_text("a")
     other.write_text("b")
-    assert git_progress.of(file) is Progress.UNKNOWN
-    git("init", "--quiet", "--initial-branch=main", ".")
-    assert git_progress.of(file) is Progress.WRITTEN
+    assert git_progress.is_committed(file) is None
+    assert git_progress.listed(folder) == []
+    git("init", "--quiet", ".")
+    assert git_progress.is_committed(file) is False
     git("add", file)
     git("commit", "--quiet", "--message=First")
-    assert git_progress.of(file) is Progress.COMMITTED
-    assert git_progress.of(file, other) is Progress.WRITTEN
-    if shared:
-        git("init", "--quiet", "--bare", "../remote")
-        git("remote", "add", "origin", "../remote")
-        git("push", "--quiet", "--set-upstream", "origin", "main")
-        assert git_progress.of(file) is Progress.PUSHED
+    assert git_progress.is_committed(file) is True
+    assert git_progress.is_committed(file, other) is False
+    git("add", ".")
+    git("commit", "--quiet", "--message=Second")
+    assert git_progress.is_committed(file, other) is True
+    assert git_progress.listed(folder) == [tmp_path / other]
+    assert git_progress.listed(Path()) == [tmp_path / file, tmp_path / other]
     file.write_text("c")
-    assert git_progress.of(file) is Progress.WRITTEN
-    git("commit", "--quiet", "--all", "--message=Second")
-    assert git_progress.of(file) is Progress.COMMITTED
-    file.unlink()
-    assert git_progress.of(file) is Progress.WRITTEN
+    assert git_progress.is_committed(file, other) is False
+    other.unlink()
+    assert git_progress.is_committed(other) is False
+    git("commit", "--quiet", "--all", "--message=Third")
+    assert git_progress.is_committed(file, other) is True
