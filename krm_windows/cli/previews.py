@@ -4,11 +4,14 @@ Which versions of it, and how the answer is printed.
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from krm_windows.cli import cluster_resources, inputs, output, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import KubeObject
+from krm_windows.plurals import counted
+from krm_windows.policy.load import Source as Policy
+from krm_windows.policy.load import read
 from krm_windows.preview.versions import Choice, Source, Version
 from krm_windows.results import Result
 
@@ -52,16 +55,29 @@ def _load(
     items = resources(arguments)
     versions: list[Version] = []
     results: list[Result] = []
+    notes: list[str] = []
     for path in paths:
         config = inputs.policy(path)
         found, said = Source(config, items).versions(choice)
         versions.extend(found)
         results.extend(report.located(said, {path: config}, arguments.resources))
+        if choice == Choice() and not output.is_quiet():
+            notes.extend(_of_no_cluster(path, read(config.node)))
     # All policies are loaded first, so that every mistake is shown at once.
     code = report.show(results, strict=arguments.strict)
     if code is not ExitCode.FINE:
         return [], code
+    for note in notes:
+        output.log(note)
     return versions, code
+
+
+def _of_no_cluster(path: str, policy: Policy) -> Iterator[str]:
+    """Yield of a policy for no cluster in particular that some of its clusters have another."""
+    others = sum(1 for patch in policy.patches.values() if patch)
+    if others and policy.build_for is None:
+        differ = counted(others, "cluster")
+        yield f"{path}: shown as it is without a cluster; {differ} may differ (--cluster NAME)"
 
 
 def resources(arguments: argparse.Namespace) -> list[KubeObject]:

@@ -348,3 +348,17 @@ def test_each_time_in_a_finding_has_its_zone(
                 fired.add(result["tags"]["rule"])
                 assert ZONES[cluster] in result["message"]
     assert len(fired) > 5, fired
+
+
+@pytest.mark.parametrize("command", ["state", "calendar", "explain"])
+def test_what_is_shown_without_a_cluster_says_so(
+    command: str, policy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Berlin's has a patch without a change; the other eleven have clocks of their own."""
+    note = f"krm-windows: {policy}: shown as it is without a cluster; "
+    assert main([command, str(policy)]) == 0
+    assert f"{note}11 clusters may differ (--cluster NAME)\n" in capsys.readouterr().err
+    assert main([command, str(policy), "--cluster", "tokyo"]) == 0
+    policy.write_text(POLICY.partition("  clusters:")[0])
+    assert main([command, str(policy)]) == 0
+    assert "without a cluster" not in capsys.readouterr().err
