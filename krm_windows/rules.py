@@ -510,7 +510,8 @@ TARGET_REMOVED = _warning(
 NEW_CLUSTER_BLOCKED = _error(
     "new-cluster-blocked",
     "An object of the windows needs a namespace or a CustomResourceDefinition that is created only "
-    "by something that waits for it, or that the windows gate: on a new cluster neither appears.",
+    "by something that waits for it, or that is gated and waits for a window "
+    "(`firstApply: Wait`): on a new cluster neither appears.",
 )
 DEPENDS_BLOCKED = _error(
     "depends-blocked",

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from posixpath import basename, dirname
 
 from krm_windows import rules
@@ -200,6 +200,13 @@ class Builds:
         if failure is not None:
             return None
         return found
+
+    def lacking(self, request: Request, files: frozenset[str]) -> tuple[Object, ...]:
+        """Return what a request yields if some files are not there."""
+        tree = replace(self.tree, left_out=files)
+        fewer = Builds(tree, self.builder, self.jobs, lambda *_: None)
+        fewer.build([request])
+        return fewer.done[request].objects
 
     def _placed(self, made: Iterable[Object]) -> Iterator[tuple[str, KubeObject]]:
         """Yield objects with the files that they come from."""

@@ -13,6 +13,7 @@ from posixpath import basename, dirname
 from krm_windows.emit.header import is_rendered
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux import fields, objects
+from krm_windows.flux.artifact_files import ArtifactFiles
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.follow import CHANGING, State
 from krm_windows.flux.locations import Locator
@@ -24,7 +25,9 @@ from krm_windows.flux.model import (
     Object,
     ObjectIdentity,
     Outcome,
+    reference,
 )
+from krm_windows.flux.sources import below
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.inventory import ORIGIN
 from krm_windows.krm import KubeObject, Value
@@ -91,7 +94,12 @@ def examine(builds: Builds, state: State) -> None:
             each = state.found[each].parent
     for key in delivering:
         own = state.found[key]
-        state.found[key] = replace(own, set_above=layers.set_above(own))
+        left_out = layers.left_out(own, delivering)
+        state.found[key] = replace(
+            own,
+            alterations=(*own.alterations, *left_out),
+            set_above=layers.set_above(own),
+        )
 
 
 def moved_targets(builds: Builds, state: State, cluster: Cluster) -> Cluster:
@@ -100,9 +108,10 @@ def moved_targets(builds: Builds, state: State, cluster: Cluster) -> Cluster:
     for gate in cluster.gates:
         missing.update(map(ObjectIdentity.of_target, gate.targets))
     missing -= {item.identity for _, item in cluster.objects.values()}
+    layers = _Layers(builds, state, Locator(builds.tree))
+    missing.update(layers.misled())
     if not missing:
         return cluster
-    layers = _Layers(builds, state, Locator(builds.tree))
     found = {}
     for key, each in cluster.kustomizations.items():
         moved = tuple(layers.moved(each, missing)) if key in state.built else ()
@@ -140,6 +149,28 @@ class _Layers:
             yield Alteration(None, tuple(unexplained))
         yield from self._by_flux(each, made, outcomes)
 
+    def left_out(self, each: Kustomization, delivering: Collection[str]) -> Iterator[Alteration]:
+        """Yield what keeps windows, or what delivers them, out of what a source makes of them."""
+        home = None if each.source is None else self.state.sources.home(each.source)
+        if each.source is None or home is None:
+            return
+        files = ArtifactFiles(self.builds.tree, home, self.state.known.get(each.source))
+        layers = {file: files.left_out_by(file) for file in sorted(each.files)}
+        blamed = {file: layer for file, layer in layers.items() if layer is not None}
+        if not blamed:
+            return
+        built = self.builds.lacking(self.state.asked[each.key], frozenset(blamed))
+        kept = {item.identity for item in built}
+        lost = [
+            item
+            for item in self.state.built[each.key].objects
+            if item.identity not in kept and (item.note(POLICY) or item.identity.path in delivering)
+        ]
+        if lost:
+            places = (self.locator.locate(item).file for item in lost)
+            place = next((file for file in places if file in blamed), next(iter(blamed)))
+            yield Alteration(blamed[place], tuple(Outcome(item, None) for item in lost))
+
     def moved(
         self, each: Kustomization, missing: Collection[ObjectIdentity]
     ) -> Iterator[Alteration]:
@@ -170,6 +201,24 @@ class _Layers:
             found = tuple(made[number] for number in changed if made[number].applied)
             if found:
                 yield Alteration(self._layer(each, field), found)
+
+    def misled(self) -> Iterator[ObjectIdentity]:
+        """Yield what would deliver windows if it were in the namespace that its file says."""
+        for key, each in self.state.found.items():
+            if key in self.state.built or each.own is None or each.own.made_by is not None:
+                continue
+            document = self.locator.locate(each.own).document
+            written = None if document is None else Object.of(document)
+            if written is None or written.namespace in ("", each.own.namespace):
+                continue
+            source = reference(written, written.namespace, "spec", "sourceRef")
+            home = None if source is None else self.state.sources.home(source)
+            if home is None:
+                continue
+            request = Request(below(home, written.text("spec", "path")))
+            self.builds.build([request])
+            if self.builds.done[request].rendered:
+                yield written.identity
 
     def _by_flux(
         self,

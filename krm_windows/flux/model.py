@@ -173,13 +173,14 @@ class Layer:
     """A field between a file and the cluster that changes what is applied.
 
     `path` is in the object `about`, a Flux Kustomization, or where there is none, in the
-    kustomization `file`, whose document `item` is.
+    kustomization `file`, whose document `item` is. Without that it is a line of that file.
     """
 
     path: str
     about: Object | None = None
     file: str = ""
     item: KubeObject | None = None
+    line: int = 1
 
 
 class Outcome(NamedTuple):
@@ -289,6 +290,24 @@ class Kustomization:
             # Without one, that of the Kustomization itself (Kustomization API, spec.dependsOn).
             namespace = entry.get("namespace") or self.namespace
             found.append(f"{namespace}/{entry.get('name')}")
+        return tuple(found)
+
+    @cached_property
+    def awaits(self) -> tuple[str, ...]:
+        """The keys of those that have to be ready for it to be (spec.wait, healthChecks)."""
+        if self.own is None:
+            return ()
+        found = [
+            f"{entry.get('namespace') or self.namespace}/{entry.get('name')}"
+            for entry in self.own.parts("spec", "healthChecks")
+            if entry.get("kind") == "Kustomization"
+        ]
+        if self.own.get("spec", "wait") is True:
+            found += (
+                item.identity.path
+                for item in self.objects
+                if (item.group, item.kind) == (KUSTOMIZE, "Kustomization")
+            )
         return tuple(found)
 
     def __str__(self) -> str:

@@ -23,12 +23,13 @@ DEEPEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """The files below `root`, an absolute path without links.
+    """The files below `root`, an absolute path without links, but for those that are `left_out`.
 
     Paths in it are relative, POSIX and normal.
     """
 
     root: str
+    left_out: frozenset[str] = frozenset()
     _budget: Budget = field(default_factory=Budget, compare=False, repr=False)
 
     @classmethod
@@ -43,7 +44,7 @@ class Checkout:
         where it is too large, or all that was read is.
         """
         real = self.real(path)
-        if real is None or real == ".":
+        if real is None or real == "." or path in self.left_out:
             return None
         content = read_plain(self.root, real.split("/"))
         if content is not None:
@@ -91,9 +92,10 @@ class Checkout:
             return []
         try:
             # Likewise: a hot path.
-            return sorted(os.listdir(os.path.join(self.root, real)))  # noqa: PTH118, PTH208
+            found = sorted(os.listdir(os.path.join(self.root, real)))  # noqa: PTH118, PTH208
         except OSError:
             return []
+        return [name for name in found if os.path.normpath(f"{path}/{name}") not in self.left_out]
 
     def directories(self, pattern: str) -> list[str]:
         """Return the directories inside that a glob pattern matches, in order.

@@ -1,5 +1,6 @@
 """An empty cluster comes up, with the windows of a target whose namespace a gated one creates."""
 
+import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -22,6 +23,29 @@ from lab.settings import BIN
 from krm_windows.gate.annotations import annotation
 
 WEB = "web"
+DEFINITION = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "prometheusrules.monitoring.coreos.com"},
+    "spec": {
+        "group": "monitoring.coreos.com",
+        "names": {"kind": "PrometheusRule", "plural": "prometheusrules"},
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "x-kubernetes-preserve-unknown-fields": True,
+                    }
+                },
+            }
+        ],
+    },
+}
 IGNORE = [{"paths": ["/spec/suspend"], "target": {"kind": "Kustomization"}}]
 
 
@@ -121,6 +145,53 @@ def test_a_new_cluster_comes_up_with_targets_in_other_namespaces(env: Environmen
         write_web(env, "2")
         env.commit("Release 2")
         throughout(2.2 * INTERVAL, "version 1 stays", lambda: current() == "1")
+
+
+@pytest.mark.long
+def test_a_new_cluster_comes_up_where_windows_need_the_namespace_of_a_target(
+    env: Environment,
+) -> None:
+    """`Allow`: what creates it is applied before there are windows, so these arrive after it."""
+    with shop(env) as name:
+        env.write("windows.yaml", env.policy_text(spec(name)))
+        # Nothing says how it is delivered, so all of it is in one kustomization.
+        env.render("windows.yaml", "windows")
+        env.write("cluster/gate.yaml", env.kustomization("gate", "./windows", targetNamespace=None))
+        env.include("gate.yaml")
+        env.begin(apply=False, targetNamespace=None)
+        check_repository(env)
+        current = version(env, name)
+        eventually("web is applied", lambda: current() == "1")
+        eventually("web is closed", closed(env, name))
+        env.eventually_closed()
+
+
+@pytest.mark.long
+def test_a_new_cluster_comes_up_without_the_definition_of_alerts(env: Environment) -> None:
+    """A PrometheusRule holds up nothing, and follows when its definition is there."""
+    root = env.kustomization(PARENT, "./cluster", targetNamespace=None)
+    env.write("cluster/fleet.yaml", root)
+    set_policy(
+        env,
+        {
+            "extras": ["PrometheusRule"],
+            "interval": "1m",
+            "windows": {"later": far_window().spec},
+        },
+        commit=False,
+    )
+    env.begin()
+    env.eventually_closed()
+    env.eventually_delivered()
+    rules = ("get", "prometheusrules", "--namespace", env.name, "--output=name")
+    definition = env.tree / "definition.yaml"
+    definition.write_text(json.dumps(DEFINITION))
+    try:
+        env.kubectl("create", f"--filename={definition}")
+        env.kubectl("wait", "--for=condition=Established", f"--filename={definition}")
+        eventually("the alerts are there", lambda: "windows" in env.kubectl(*rules))
+    finally:
+        env.kubectl("delete", f"--filename={definition}")
 
 
 @pytest.mark.long

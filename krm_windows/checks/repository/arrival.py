@@ -15,7 +15,7 @@ from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster, is_windows
 from krm_windows.flux import Kustomization, Object
 from krm_windows.flux.model import ObjectIdentity
-from krm_windows.gateable import HELM, KUSTOMIZE
+from krm_windows.gateable import HELM
 from krm_windows.inventory import POLICY
 
 _DEFINITION = "CustomResourceDefinition"
@@ -111,13 +111,15 @@ class _Order:
         # Of what is delivered by itself nothing is held up but that.
         if is_windows(each):
             return ""
-        for key in before:
-            policies = self.gated.suspends(self.gated.cluster.kustomizations[key])
+        closed = {self.gated.cluster.kustomizations[key].identity for key in before}
+        closed.update(release.identity for release in self._releases(creator.release))
+        for identity in sorted(closed):
+            # Under `firstApply: Allow` a target is applied once before it is closed.
+            policies = self.gated.gates(identity) & self.gated.waiting
             if policies:
-                return f"which the policy {', '.join(sorted(policies))} gates"
-        release = creator.release
-        if release and self.gated.gates(release):
-            return f"which the policy {', '.join(sorted(self.gated.gates(release)))} gates"
+                return (
+                    f"which the policy {', '.join(sorted(policies))} gates with `firstApply: Wait`"
+                )
         return ""
 
     def _before(self, creator: _Creator) -> set[str]:
@@ -139,7 +141,7 @@ class _Order:
             due.append((each.parent or "", False))
             due += ((key, True) for key in each.depends_on)
             if step[1]:
-                due += ((key, True) for key in _awaited(each))
+                due += ((key, True) for key in each.awaits)
         return {key for key, _ in seen}
 
     def _releases(self, release: Object | None) -> Iterator[Object]:
@@ -167,16 +169,3 @@ def _created(item: Object) -> Iterator[_Need]:
         yield _DEFINITION, f"{item.text('spec', 'names', 'kind')}.{item.text('spec', 'group')}"
     elif (item.group, item.kind) == _RELEASE and item.get("spec", "install", "createNamespace"):
         yield "Namespace", item.text("spec", "targetNamespace") or item.namespace
-
-
-def _awaited(each: Kustomization) -> Iterator[str]:
-    """Yield the Kustomizations that have to be ready for one to be (spec.wait, healthChecks)."""
-    if each.own is None:
-        return
-    if each.own.get("spec", "wait") is True:
-        for item in each.objects:
-            if (item.group, item.kind) == (KUSTOMIZE, "Kustomization"):
-                yield f"{item.namespace}/{item.name}"
-    for entry in each.own.parts("spec", "healthChecks"):
-        if entry.get("kind") == "Kustomization":
-            yield f"{entry.get('namespace') or each.namespace}/{entry.get('name')}"

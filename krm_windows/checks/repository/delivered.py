@@ -39,6 +39,7 @@ def check(gated: GatedCluster) -> Iterator[Finding]:
             delivering[by.key] = by
             yield from _elsewhere(gated, gate, by)
             yield from _waiting(gated, gate, by)
+            yield from _never_begun(gated, gate, by)
     for each in cluster.kustomizations.values():
         for alteration in each.alterations:
             yield from _altered(each, alteration)
@@ -193,14 +194,17 @@ def _waiting(gated: GatedCluster, gate: Gate, by: Kustomization) -> Iterator[Fin
     """Look for what the delivery waits for and the policy itself closes."""
     for index, key in enumerate(by.depends_on):
         path = f"spec.dependsOn[{index}]"
-        for each in _waits_for(gated, key):
+        for each, is_awaited in _waits_for(gated, key):
             if each.identity not in gate.identities:
                 yield from _never_ready(gated, by, each, path)
                 continue
+            locks = "while it is closed"
+            if is_awaited:
+                locks = "if it is closed while it is not ready, as after a failure"
             message = (
-                f"the windows must not gate {each}, which their delivery waits for: while it is "
-                "closed, no change to them would be applied; targets may depend on the windows, "
-                "but not the other way round"
+                f"the windows must not gate {each}, which their delivery waits for: {locks}, no "
+                "change to them would be applied; targets may depend on the windows, but not the "
+                "other way round"
             )
             yield Finding(rules.SELF_LOCK, message, by.own, path, current=key)
         if key not in gated.cluster.kustomizations and gated.cluster.complete:
@@ -209,6 +213,20 @@ def _waiting(gated: GatedCluster, gate: Gate, by: Kustomization) -> Iterator[Fin
                 "windows would wait for it for ever; remove it, or correct its name"
             )
             yield _at(by, path, message, key)
+
+
+def _never_begun(gated: GatedCluster, gate: Gate, by: Kustomization) -> Iterator[Finding]:
+    """Look for targets that wait for the windows which, on a new cluster, arrive only by them."""
+    for each in _chain(gated, by):
+        # What delivers them itself must not be gated at all.
+        if not gate.waits or each.identity not in gate.identities or each in gated.chain(gate):
+            continue
+        message = (
+            f"must not gate {each} with `firstApply: Wait`, which applies {by}, which delivers the "
+            "policy: on a new cluster only the windows open it, and they arrive only when it is "
+            f"open; apply {by} from a Kustomization that is not gated"
+        )
+        yield Finding(rules.SELF_LOCK, message, gate.manifest, gate.path, current=each.key)
 
 
 def _never_ready(
@@ -224,17 +242,23 @@ def _never_ready(
     yield _at(by, path, message, each.key)
 
 
-def _waits_for(gated: GatedCluster, key: str) -> list[Kustomization]:
-    """Return a dependency, with all that it waits for in its turn."""
-    found: dict[str, Kustomization] = {}
-    waiting = [key]
+def _waits_for(gated: GatedCluster, key: str) -> Iterable[tuple[Kustomization, bool]]:
+    """Return a dependency, with all that has to be ready for it to be.
+
+    Each with whether it is waited for by `spec.wait` or a health check only. A suspended object
+    keeps its `Ready`, so that is no lock where it was ready.
+    """
+    found: dict[str, tuple[Kustomization, bool]] = {}
+    waiting = [(key, False)]
     while waiting:
-        each = gated.cluster.kustomizations.get(waiting.pop())
+        name, is_awaited = waiting.pop(0)
+        each = gated.cluster.kustomizations.get(name)
         # Flux refuses a cycle.
         if each is not None and each.key not in found:
-            found[each.key] = each
-            waiting += each.depends_on
-    return list(found.values())
+            found[each.key] = (each, is_awaited)
+            waiting += ((name, is_awaited) for name in each.depends_on)
+            waiting += ((name, True) for name in each.awaits)
+    return found.values()
 
 
 def _ignored(each: Kustomization) -> Iterator[Finding]:
@@ -299,9 +323,18 @@ def _altered(each: Kustomization, alteration: Alteration) -> Iterator[Finding]:
             "remove it, or keep it from the windows; to change windows, change their policy and "
             "render it again"
         )
-        # What a policy gates, and not what was rendered from it.
-        if not alteration.outcomes[0].rendered.item.mentions(POLICY):
-            mend = "remove it, or name the targets in the policy as they are applied"
+        if all(map(_is_of_images, alteration.outcomes)):
+            mend = (
+                "to run another image, set `actuator.image` in the policy and render it again, or "
+                "keep this from the windows"
+            )
+        # What a policy gates, or delivers it, and not what was rendered from it.
+        first = alteration.outcomes[0]
+        if first.applied and not first.rendered.item.mentions(POLICY):
+            mend = (
+                "remove it, or move their source along and name the targets in the policy as they "
+                "are applied"
+            )
         message = f"{does}: {mend}"
         yield Finding(
             rules.DELIVERY_FIELD,
@@ -309,6 +342,7 @@ def _altered(each: Kustomization, alteration: Alteration) -> Iterator[Finding]:
             layer.about,
             layer.path,
             file=layer.file,
+            line=layer.line,
             item=layer.item,
         )
         return
@@ -316,6 +350,10 @@ def _altered(each: Kustomization, alteration: Alteration) -> Iterator[Finding]:
     path = first.changes[0][0] if first.changes else ""
     message = f"{each} applies something else than this: it {does}; apply it as it was rendered"
     yield Finding(rules.DELIVERY_CHANGED, message, first.rendered, path)
+
+
+def _is_of_images(outcome: Outcome) -> bool:
+    return bool(outcome.changes) and all(path.endswith(".image") for path, _ in outcome.changes)
 
 
 def _effects(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -335,8 +373,8 @@ def _effects(outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield f"removes {_named(removed)}, without which the windows do not work"
     for namespace, every in moved.items():
         yield (
-            f"moves {_named(every)} into the namespace {namespace}, apart from the gate's rights "
-            "or its targets, so nothing is gated"
+            f"moves {_named(every)} into the namespace {namespace}, apart from source, targets or "
+            "rights, so nothing is gated"
         )
     if renamed:
         new = renamed[0].applied

@@ -27,6 +27,11 @@ class GatedCluster:
                 found.setdefault(identity, set()).add(gate.policy)
         return {identity: frozenset(policies) for identity, policies in found.items()}
 
+    @cached_property
+    def waiting(self) -> frozenset[str]:
+        """The policies whose targets are not applied before a window opens (`firstApply: Wait`)."""
+        return frozenset(gate.policy for gate in self.cluster.gates if gate.waits)
+
     def applied(self) -> Iterator[Owned]:
         """Yield every object of the cluster behind the Kustomization that applies it."""
         for each in self.cluster.kustomizations.values():

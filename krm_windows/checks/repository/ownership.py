@@ -8,18 +8,23 @@ from collections.abc import Collection, Iterator
 from krm_windows import rules
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster, Owned, described
+from krm_windows.emit import names
 from krm_windows.flux import Kustomization, Object
 from krm_windows.flux.layers import ABSTAINS, LEFT
 from krm_windows.flux.model import Identity
 from krm_windows.gateable import KUSTOMIZE
-from krm_windows.inventory import CHANGE_CLASS
+from krm_windows.inventory import CHANGE_CLASS, POLICY
 
 # The cluster that an object is on, empty for the one that is checked, and its identity there.
 Place = tuple[tuple[str, ...], Identity]
 
 
 def check(gated: GatedCluster) -> Iterator[Finding]:
-    """Yield the objects that Kustomizations of different classes or policies apply."""
+    """Yield the objects that Kustomizations of different classes or policies apply.
+
+    And the windows that several apply, whatever they are.
+    """
+    doubled: dict[str, Finding] = {}
     for first, *others in _owners(gated).values():
         owner, _ = first
         own_class = _class(gated, owner)
@@ -27,6 +32,9 @@ def check(gated: GatedCluster) -> Iterator[Finding]:
             # Of one class and the same windows, both apply the same version.
             if _class(gated, other[0]) != own_class:
                 yield _shared(gated, first, other)
+            elif other[1].item.mentions(POLICY) and other[1].note(POLICY):
+                doubled.setdefault(other[0].key, _doubled(owner, *other))
+    yield from doubled.values()
 
 
 def _owners(gated: GatedCluster) -> dict[Place, list[Owned]]:
@@ -72,6 +80,16 @@ def _shared(gated: GatedCluster, first: Owned, other: Owned) -> Finding:
         "older version overwrites a newer one; remove it from all but one of them"
     )
     return Finding(rules.OBJECT_SHARED, message, item)
+
+
+def _doubled(owner: Kustomization, each: Kustomization, item: Object) -> Finding:
+    policy = names.policy_of(item.note(POLICY) or "")
+    message = (
+        f"must not lead to the windows of {policy}, which {owner} applies, too: each takes them "
+        "from the other at every reconcile, and whichever is removed deletes them; apply them once"
+    )
+    path = "spec.path" if each.own else ""
+    return Finding(rules.DELIVERY_FIELD, message, each.own or item, path, current=each.path)
 
 
 def _with_windows(gated: GatedCluster, each: Kustomization) -> str:

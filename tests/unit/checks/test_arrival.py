@@ -24,6 +24,7 @@ metadata: {name: shop, namespace: flux-system}
 spec: {targetNamespace: shop, install: {createNamespace: true}}
 ---
 """
+WAIT = "  firstApply: Wait\n"
 WAITS = "  dependsOn: [{name: windows}]\n"
 APART = kustomization("apart").replace("metadata: {", f"metadata: {{labels: {{{POLICY}}}, ", 1)
 
@@ -103,12 +104,27 @@ def blocked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Blocked:
             "apart/role.yaml": ours(),
             "apps/ns.yaml": SHOP,
         },
-        # What the windows gate is what creates it.
+        # What the windows gate is what creates it, and waits for their first opening.
         {
             FLUX: kustomization("windows") + kustomization("apps"),
             "windows/role.yaml": ours(),
             "apps/ns.yaml": SHOP,
-            "policy.yaml": policy("[apps]"),
+            "policy.yaml": policy("[apps]", spec=WAIT),
+        },
+        # What applies that, and what the release that creates it depends on.
+        {
+            FLUX: kustomization("windows") + kustomization("apps"),
+            "windows/role.yaml": ours(),
+            "apps/inner.yaml": kustomization("inner"),
+            "inner/ns.yaml": SHOP,
+            "policy.yaml": policy("[apps]", spec=WAIT),
+        },
+        {
+            FLUX: kustomization("windows") + RELEASE,
+            "windows/role.yaml": ours(),
+            "policy.yaml": policy("[shop]", spec=WAIT).replace(
+                "{kind: Kustomization", "{kind: HelmRelease"
+            ),
         },
         # Whatever the object: a kind that a CRD defines.
         {FLUX: kustomization("apps") + RULE, "apps/crd.yaml": DEFINITION},
@@ -127,6 +143,18 @@ def test_what_windows_need_waits_for_them(files: dict[str, str], blocked: Blocke
         # In the same Kustomization: Flux applies Namespaces and definitions first.
         {FLUX: SHOP + ours()},
         {FLUX: DEFINITION + RULE},
+        # The windows gate what creates it, which is applied once before it is closed.
+        {
+            FLUX: kustomization("windows") + kustomization("apps"),
+            "windows/role.yaml": ours(),
+            "apps/ns.yaml": SHOP,
+            "policy.yaml": policy("[apps]"),
+        },
+        {
+            FLUX: kustomization("windows") + RELEASE,
+            "windows/role.yaml": ours(),
+            "policy.yaml": policy("[shop]").replace("{kind: Kustomization", "{kind: HelmRelease"),
+        },
         # By itself, and nothing waits for it.
         {
             FLUX: kustomization("apps") + APART,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from flux_texts import HOME, config_map, kustomization, lay, policy
+from flux_texts import HOME, checked, config_map, kustomization, lay, policy
 
 from krm_windows.cli import main
 
@@ -300,17 +300,144 @@ def test_a_kustomization_that_flux_does_not_apply(
 
 def test_a_suspended_source(judged: Judged) -> None:
     """No change of the windows is fetched."""
-    source = """\
+    assert judged({"clusters/north/source.yaml": f"{SOURCE}  suspend: true\n"}) == [
+        ("delivery-field", "clusters/north/source.yaml", "suspend: true")
+    ]
+
+
+SOURCE = """\
 apiVersion: source.toolkit.fluxcd.io/v1
 kind: GitRepository
 metadata: {name: flux-system, namespace: flux-system}
 spec:
   url: https://example.com/fleet
-  suspend: true
 """
-    assert judged({"clusters/north/source.yaml": source}) == [
-        ("delivery-field", "clusters/north/source.yaml", "suspend: true")
-    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "fires"),
+    [
+        ("ignore: /windows/", True),
+        ("ignore: '**/role_*.yaml'", True),
+        ("ignore: clusters/north/windows.yaml", True),
+        ("sparseCheckout: [clusters, windowed]", True),
+        ("sparseCheckout: [clusters, windowed, windows]", False),
+        ('ignore: "/*\\n!/clusters\\n!/windowed\\n!/windows"', False),
+        ("ignore: README.md", False),
+        ("ignore: windowed/", False),
+    ],
+)
+def test_what_a_source_leaves_out(field: str, *, fires: bool, judged: Judged) -> None:
+    """The windows, a part of them, or what delivers them; whatever else it leaves out is fine."""
+    place = "clusters/north/source.yaml"
+    sync = kustomization("flux-system", path="./clusters/north")
+    files = {place: f"{SOURCE}  {field}\n", "clusters/north/sync.yaml": sync}
+    assert judged(files) == [("delivery-field", place, field)] * fires
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "line"),
+    [
+        (".sourceignore", "docs/\n/windows/\n", "/windows/"),
+        ("windows/.sourceignore", "role_*\n", "role_*"),
+        (".sourceignore", "docs/\n*.md\n", None),
+        ("windowed/.sourceignore", "role_*\n", None),
+    ],
+)
+def test_what_a_sourceignore_leaves_out(
+    file: str, text: str, line: str | None, judged: Judged
+) -> None:
+    """It is said at the pattern."""
+    expected = [("delivery-field", file, line)] if line else []
+    assert judged({file: text}) == expected
+
+
+def test_windows_that_two_apply(judged: Judged) -> None:
+    """By the same path, or by another that leads to them: said once, at the second."""
+    again = kustomization("again", path="./overlay")
+    files = {WINDOWS: kustomization("windows") + again, OVERLAY: "resources: [../windows]\n"}
+    assert judged(files) == [("delivery-field", WINDOWS, "path: ./overlay")]
+    # In another cluster they are others.
+    remote = again.replace("prune", "kubeConfig: {secretRef: {name: spoke}}\n  prune")
+    found = judged(files | {WINDOWS: kustomization("windows") + remote})
+    assert "path: ./overlay" not in [said for _, _, said in found]
+
+
+def test_a_layer_that_changes_the_image(
+    windows: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The policy can name it."""
+    delivery = kustomization("windows", f"  images: [{IMAGE}]\n")
+    lay(tmp_path, windows | {FLUX: kustomization("windowed"), WINDOWS: delivery})
+    (said,) = (
+        each["message"]
+        for each in checked(tmp_path, capsys)
+        if each["tags"]["rule"] == "delivery-field"
+    )
+    assert "set `actuator.image` in the policy and render it again" in said
+
+
+@pytest.mark.parametrize(
+    ("waits", "fires"), [("wait: true", True), ("healthChecks: [%s]", True), ("wait: false", False)]
+)
+def test_a_delivery_whose_dependency_needs_a_target_to_be_ready(
+    waits: str, *, fires: bool, judged: Judged
+) -> None:
+    """A target that is closed before it is ready would keep every change of the windows out."""
+    check = "{kind: Kustomization, name: windowed, namespace: flux-system}"
+    files = {
+        FLUX: kustomization("platform", f"  {waits.replace('%s', check)}\n"),
+        "platform/windowed.yaml": kustomization("windowed"),
+        WINDOWS: kustomization("windows", "  dependsOn: [{name: platform}]\n"),
+    }
+    assert judged(files) == [("self-lock", WINDOWS, "{name: platform}]")] * fires
+
+
+@pytest.mark.parametrize("spec", ["", "  firstApply: Wait\n"])
+def test_a_target_that_delivers_the_delivery(
+    spec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Under `Wait` it is never opened, for only the windows that it brings would open it."""
+    (tmp_path / "policy.yaml").write_text(policy(spec=spec))
+    render = ["render", str(tmp_path / "policy.yaml"), "--output-dir", str(tmp_path / "windows")]
+    assert main(render) == 0
+    wait = "  suspend: true\n" if spec else ""
+    ignore = "  ignore: [{paths: [/spec/suspend], target: {kind: Kustomization}}]\n"
+    root = kustomization("flux-system", ignore, path="./clusters/north")
+    lay(
+        tmp_path,
+        {
+            FLUX: root + kustomization("windowed", wait),
+            "windowed/windows.yaml": kustomization("windows"),
+        },
+    )
+    capsys.readouterr()
+    found = [each["tags"]["rule"] for each in checked(tmp_path, capsys)]
+    assert found == ["self-lock"] * bool(spec)
+
+
+@pytest.mark.parametrize(("inner", "fires"), [("windows", True), ("other", False)])
+def test_a_delivery_that_is_moved_away_from_its_source(
+    inner: str,
+    *,
+    fires: bool,
+    windows: dict[str, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Nothing is read by it any more; of what delivers no windows that is not said."""
+    parent = kustomization("parent", "  targetNamespace: shop\n")
+    sync = kustomization("flux-system", path="./clusters/north")
+    files = {
+        FLUX: SOURCE + "---\n" + sync,
+        WINDOWS: parent,
+        "parent/inner.yaml": kustomization(inner),
+        "other/c.yaml": config_map("c"),
+    }
+    lay(tmp_path, windows | files)
+    main(["check", "--repo", str(tmp_path), "--no-cache"])
+    said = f"{WINDOWS}:8:3: [error] Kustomization flux-system/parent spec.targetNamespace: moves"
+    assert (said in capsys.readouterr().out) == fires
 
 
 @pytest.mark.parametrize("chain", ["windowed", "middle"])

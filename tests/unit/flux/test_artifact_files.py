@@ -1,0 +1,100 @@
+"""What a source leaves out, by the cases of fluxcd/pkg/sourceignore/gitignore/pattern_test.go."""
+
+from pathlib import Path
+
+import pytest
+from flux_texts import lay
+
+from krm_windows.flux.artifact_files import FILE, ArtifactFiles
+from krm_windows.flux.model import Object
+from krm_windows.krm import KubeObject
+from krm_windows.system.checkout import Checkout
+
+
+def source(spec: dict[str, object]) -> Object:
+    """Return a GitRepository."""
+    text = {"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository"}
+    metadata: dict[str, object] = {"name": "a", "namespace": "b"}
+    return Object.of(KubeObject.from_value({**text, "metadata": metadata, "spec": spec}))
+
+
+@pytest.mark.parametrize(
+    ("ignore", "path", "left_out"),
+    [
+        ("vul?ano", "value/vulkano/tail", True),
+        ("value/", "value/tail", True),
+        ("value/", "head/value/tail", True),
+        ("value/", "head/value", False),
+        ("value", "head/val/tail", False),
+        ("val", "head/value/tail", False),
+        ("v*o", "value/vulkano/tail", True),
+        ("v[ou]l[kc]ano", "value/volcano", True),
+        ("v[^o]lcano", "value/volcano", False),
+        (r"\*.yaml", "a.yaml", False),
+        (r"\*.yaml", "*.yaml", True),
+        ("/value/vul?ano", "value/vulkano/tail", True),
+        ("value/vul?ano", "value/vulkano/tail", True),
+        ("value/vulkano", "value/volcano", False),
+        ("value/vul?ano", "value", False),
+        ("/value/volcano", "value/value/volcano", False),
+        ("**/*lue/vol?ano", "value/volcano/tail", True),
+        ("**/*lue/vol?ano", "head/value/volcano/tail", True),
+        ("**/*lue/vol?ano", "head/value/Volcano/tail", False),
+        ("**/*lue/vol?ano/", "head/value/volcano/tail", True),
+        ("**/*lue/vol?ano/", "head/value/volcano", False),
+        ("/*lue/vol?ano/**", "value/volcano/tail/moretail", True),
+        ("/*lue/**/vol?ano", "value/volcano", True),
+        ("/*lue/**/vol?ano", "value/middle1/middle2/volcano", True),
+        ("/*lue/**/vol?ano/", "value/middle1/middle2/volcano", False),
+        ("/a**/b", "a/b", False),
+        ("/a/b  ", "a/b", True),
+        ("# a\n\na", "a", True),
+        ("#a", "#a", False),
+        # What is in a directory that is left out may be taken in again; the last one decides.
+        ("/*\n!/a", "a/b", False),
+        ("/*\n!/a", "b/a", True),
+        ("!/a\n/*", "a/b", True),
+    ],
+)
+def test_a_pattern(ignore: str, path: str, *, left_out: bool, tmp_path: Path) -> None:
+    """In `spec.ignore`, and in a `.sourceignore` at the top, it means the same."""
+    of_spec = ArtifactFiles(Checkout.at(tmp_path), ".", source({"ignore": ignore}))
+    found = of_spec.left_out_by(path)
+    assert (found is not None) == left_out
+    (tmp_path / FILE).write_text(ignore)
+    found = ArtifactFiles(Checkout.at(tmp_path), ".", None).left_out_by(path)
+    assert (found is not None) == left_out
+
+
+@pytest.mark.parametrize(
+    ("path", "by"),
+    [
+        ("deploy/a/x.yaml", "deploy/a/.sourceignore"),
+        ("deploy/b/x.yaml", None),
+        ("deploy/b/y.yaml", "deploy/.sourceignore"),
+        # `spec.ignore` comes last.
+        ("deploy/a/kept.yaml", None),
+        # The top of the repository is not in the artifact.
+        ("deploy/z.yaml", None),
+        ("elsewhere/y.yaml", None),
+    ],
+)
+def test_files_in_directories_of_a_source(path: str, by: str | None, tmp_path: Path) -> None:
+    """Each counts from its own directory, as far up as the source reaches."""
+    lay(
+        tmp_path,
+        {FILE: "z.yaml", f"deploy/{FILE}": "y.yaml", f"deploy/a/{FILE}": "/x.yaml\nkept.yaml"},
+    )
+    files = ArtifactFiles(Checkout.at(tmp_path), "deploy", source({"ignore": "!kept.yaml"}))
+    found = files.left_out_by(path)
+    assert (found and (found.file, found.line)) == (by and (by, 1))
+
+
+@pytest.mark.parametrize(
+    ("path", "left_out"), [("a/x", False), ("b/c/x", False), ("b/x", True), ("ab/x", True)]
+)
+def test_a_sparse_checkout(path: str, *, left_out: bool, tmp_path: Path) -> None:
+    """Only the directories that it names are in the artifact."""
+    files = ArtifactFiles(Checkout.at(tmp_path), ".", source({"sparseCheckout": ["a", "./b/c/"]}))
+    found = files.left_out_by(path)
+    assert (found.path if found else None) == ("spec.sparseCheckout" if left_out else None)
