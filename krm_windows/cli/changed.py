@@ -109,9 +109,12 @@ def run(
         proposal = propose(old, _changed(old, change, arguments.policy), items, view)
         failed = proposal.fails(strict=arguments.strict, urgent=urgent)
         written = Written()
-        # A change that says what the file already says leaves no empty commit behind.
-        if proposal.changes_text and not failed and not arguments.dry_run:
-            written = _write(_Target(path, top, outputs, tree), proposal, arguments, urgent=urgent)
+        target = _Target(path, top, outputs, tree)
+        if arguments.dry_run and not failed:
+            edits = {target.policy: proposal.content}
+            written = Written(renewals=tuple(rendered.rehearse(top, outputs, edits)), top=top)
+        elif not failed:
+            written = _write(target, proposal, arguments, urgent=urgent)
     show = _show_text
     if arguments.output == "json":
         show = _show_json
@@ -153,7 +156,7 @@ def _file(given: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What became of a change: whether the policy `is_written`, and in which commit if in one.
+    """What became of a change: whether any file `is_written`, and in which commit if in one.
 
     `renewals` are of what was rendered from it, below the `top` of the repository.
     """
@@ -170,15 +173,13 @@ class Written:
 
     @property
     def directories(self) -> list[RenderedDirectory]:
-        """The directories that were rendered from it, with the files that were rendered again."""
+        """The directories that are rendered from it, with the files that this changes."""
         in_git = None if self.commit is None else True
-        return [
-            replace(
-                each.directory(os.path.relpath(self.top), in_git=in_git),
-                is_stale=not each.is_known,
-            )
-            for each in self.renewals
-        ]
+        every = [each.directory(os.path.relpath(self.top), in_git=in_git) for each in self.renewals]
+        if not self.is_written:
+            return every
+        # What could be rendered is written, and the rest does not follow the policy any more.
+        return [replace(each, is_stale=each.is_stale is None) for each in every]
 
     @property
     def missing(self) -> list[str]:
@@ -199,6 +200,11 @@ class _Target(NamedTuple):
     outputs: Sequence[Output]
     tree: WorkingTree | None
 
+    @property
+    def policy(self) -> str:
+        """The path of the policy from the top."""
+        return os.path.relpath(self.path, self.top)
+
 
 def _write(
     target: _Target,
@@ -212,9 +218,10 @@ def _write(
     Where `render` finds an error nothing is written, but for what is `urgent`. What cannot be
     committed is taken back.
     """
-    policy = os.path.relpath(target.path, target.top)
-    undo: dict[str, bytes | None] = {policy: proposal.old.source}
-    files.replace(target.path, proposal.content)
+    undo: dict[str, bytes | None] = {}
+    if proposal.changes_text:
+        undo = {target.policy: proposal.old.source}
+        files.replace(target.path, proposal.content)
     try:
         here = Path.cwd()
         renewals = [rendered.renew(target.top, each, here) for each in target.outputs]
@@ -228,13 +235,15 @@ def _write(
         undo = {**rendered.contents(target.top, edits), **undo}
         rendered.write(target.top, edits)
         commit = None
-        if target.tree is not None:
+        # What changes nothing leaves no empty commit behind.
+        is_written = proposal.changes_text or bool(edits)
+        if target.tree is not None and is_written:
             commit = target.tree.commit([target.path, *paths], arguments.reason, arguments.author)
     except (WorkspaceError, OSError):
         # The files and the history say the same again; what git said is shown.
         rendered.write(target.top, undo)
         raise
-    return Written(is_written=True, commit=commit, renewals=tuple(renewals), top=target.top)
+    return Written(is_written, commit, tuple(renewals), target.top)
 
 
 def _show_json(
@@ -291,25 +300,27 @@ def _outcome(arguments: argparse.Namespace, proposal: Proposal, written: Written
     if written.commit is not None:
         # Twelve digits are enough to be unique in a large repository.
         yield f"{file}: committed as {written.commit[:12]}"
-    elif written.is_written:
-        yield f"{file}: written"
     elif not proposal.changes_text:
         yield f"{file}: already up to date, nothing to write"
+    elif written.is_written:
+        yield f"{file}: written"
     elif arguments.dry_run:
         yield f"{file}: not written (--dry-run)"
     else:
         yield f"{file}: not written because of the errors above"
-    if not written.is_written:
         return
+    would = "would be " if arguments.dry_run else ""
     for each in written.directories:
-        if each.is_stale:
+        number = counted(len(each.files), "file") if each.files else "no file changed"
+        if not each.reason:
+            yield f"{each.directory}: {would}rendered again, {number}"
+        elif each.is_stale:
             yield f"{each.directory}: stale, because it cannot be rendered: {each.reason}"
             yield f"  so the change is not in force; then run: {each.call}"
-        elif each.files:
-            yield f"{each.directory}: rendered again, {counted(len(each.files), 'file')}"
         else:
-            yield f"{each.directory}: rendered again, no file changed"
+            yield f"{each.directory}: cannot be rendered: {each.reason}"
     if not written.renewals:
         yield from stages.rendered([])
-    *steps, _ = written.missing
-    yield f"in no cluster yet: {', '.join(steps)}, then Flux applies it (`status --wait` waits)"
+    if written.is_written:
+        *steps, _ = written.missing
+        yield f"in no cluster yet: {', '.join(steps)}, then Flux applies it (`status --wait` waits)"

@@ -4,12 +4,13 @@ import json
 import shlex
 import subprocess
 from collections.abc import Callable
+from datetime import UTC, datetime
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
 
-from krm_windows.cli import main
+from krm_windows.cli import main, times
 from krm_windows.render import command
 
 POLICY = """\
@@ -285,6 +286,56 @@ def test_what_writes_a_policy_renders_it_in_every_layout(
     assert main(change) == 0
     # Not every layout has the one cluster that is opened.
     assert "--cluster" in change or contents(rendered) != before
+    assert found() == {}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_dry_run_says_what_would_be_rendered(
+    change: list[str],
+    rendered: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is what the same call without it renders, and nothing of it is written."""
+    before = {path: path.read_bytes() for path in rendered.rglob("*.yaml")}
+    # The name of an override has its minute, and the instants of one are those of the call.
+    monkeypatch.setattr(times, "now", lambda: datetime(2026, 12, 15, 12, tzinfo=UTC))
+    capsys.readouterr()
+    assert main([*change, "--dry-run", "-o", "json"]) == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert main([*change, "--dry-run"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert {path: path.read_bytes() for path in rendered.rglob("*.yaml")} == before
+    assert main([*change, "-o", "json"]) == 0
+    done = json.loads(capsys.readouterr().out)
+    [would], [was] = planned["rendered"], done["rendered"]
+    assert (would["directory"], would["files"]) == (was["directory"], was["files"])
+    assert (planned["written"], done["written"]) == (False, True)
+    changed = f"{len(would['files'])} file" if would["files"] else "no file changed"
+    assert said[-1].startswith(f"{would['directory']}: would be rendered again, {changed}")
+
+
+def test_a_dry_run_says_what_could_not_be_rendered(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And names no directory of its own making."""
+    assert main(["render", "week.yaml", *shlex.split(LAYOUTS["one-directory"])]) == 0
+    (repository / "clusters/north/bad.yaml").write_text("{")
+    capsys.readouterr()
+    assert main([*CHANGES["open"], "--dry-run"]) == 1
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("clusters/north/win: cannot be rendered: clusters/north/bad.yaml:")
+
+
+def test_what_is_stale_is_rendered_though_the_policy_stays(
+    rendered: Path, found: Found, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Somebody else changed the file as it is asked for, and rendered nothing."""
+    edited(rendered)
+    assert main(CHANGES["set"]) == 0
+    said = capsys.readouterr().out
+    assert "already up to date" in said
+    assert "rendered again, " in said
     assert found() == {}
 
 
