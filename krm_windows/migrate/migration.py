@@ -52,6 +52,9 @@ class Migration:
 
     results: tuple[Result, ...] = ()
 
+    directories: Mapping[str | None, str] = field(default_factory=dict)
+    """The directories of the clusters by their names; empty where the old windows stay."""
+
 
 def migrate(
     builds: Builds,
@@ -97,7 +100,9 @@ def migrate(
     wrong = _wrong(seen, inputs, after, hints)
     if wrong:
         return _made(made, results + wrong)
-    return _made(made, [*results, *after.results], after)
+    named = _names_of(directories)
+    roots = {named.get(discovery.relative(each.root)): each.root for each in seen.clusters}
+    return replace(_made(made, [*results, *after.results], after), directories=roots)
 
 
 def _made(
@@ -152,9 +157,7 @@ def _clusters(
     origins: Origins,
 ) -> list[ClusterObjects]:
     """Return the clusters with windows, by name."""
-    names: Mapping[str, str] = {}
-    if directories.named:
-        names = discovery.names(directories.directories)
+    names = _names_of(directories)
     found = []
     for each in seen.clusters:
         name = names.get(discovery.relative(each.root))
@@ -165,6 +168,11 @@ def _clusters(
     if not directories.named:
         return found
     return sorted(found, key=lambda cluster: cluster.name or "")
+
+
+def _names_of(directories: ClusterDirectories) -> Mapping[str, str]:
+    """Return the names of clusters by their directories; none where nothing distinguishes them."""
+    return discovery.names(directories.directories) if directories.named else {}
 
 
 def _has_windows(cluster: ClusterObjects) -> bool:

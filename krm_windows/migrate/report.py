@@ -1,6 +1,8 @@
 """What a migration says: for a person as text, for a program as JSON."""
 
+import shlex
 from collections.abc import Callable, Iterator
+from posixpath import join, normpath
 
 from krm_windows import escape, rules
 from krm_windows.migrate import findings
@@ -27,6 +29,33 @@ def _lines(migration: Migration) -> Iterator[str]:
         yield findings.line(result)
     if not migration.policies:
         yield f"no policy was made: {_why_nothing(migration)}"
+    missing = renders(migration)
+    if missing:
+        yield (
+            "not rendered yet, so not in force; once the repository has these files, and those no "
+            "longer used are gone, run at its top:"
+        )
+        yield from (f"  {command}" for command in missing)
+
+
+def renders(migration: Migration) -> list[str]:
+    """Return the commands that render the policies, into a directory of each cluster.
+
+    That is possible only once the old CronJobs are gone, whose places the new ones take.
+    """
+    found: list[str] = []
+    for policy in migration.policies:
+        names = filter(migration.directories.__contains__, policy.draft.clusters)
+        found += (_render(policy.name, name, migration.directories[name]) for name in names)
+    return found
+
+
+def _render(policy: str, cluster: str | None, root: str) -> str:
+    words = ["krm-windows", "render", f"{policy}.yaml"]
+    if cluster:
+        words += ["--cluster", cluster]
+    words += ["--output-dir", normpath(join(root, policy)), "--resources", root]
+    return shlex.join(words)
 
 
 def _why_nothing(migration: Migration) -> str:
@@ -63,6 +92,7 @@ def as_json(migration: Migration) -> str:
         "policies": list(map(_record, migration.policies)),
         "files": sorted(migration.files),
         "obsolete": migration.obsolete,
+        "commands": renders(migration),
         "results": [result.value() for result in migration.results],
     }
     return escape.json_page(record)

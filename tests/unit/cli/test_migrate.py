@@ -1,6 +1,8 @@
 """`krm-windows migrate` as it is called."""
 
 import json
+import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -65,6 +67,33 @@ def test_a_report_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str
     }
     assert set(found["files"]) == written
     assert {"rule", "line"} == set(found["results"][0]["tags"])
+
+
+def test_the_commands_that_render_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is rendered yet; once the files are in their places, the commands do it."""
+    fleet, out = tmp_path / "fleet", tmp_path / "out"
+    shutil.copytree(REPOSITORY, fleet)
+    main(["migrate", str(fleet), "--output-dir", str(out), "-o", "json"])
+    found = json.loads(capsys.readouterr().out)
+    main(["migrate", str(fleet), "--output-dir", str(tmp_path / "again")])
+    said = capsys.readouterr().out.splitlines()
+    assert said[-len(found["commands"]) :] == [f"  {command}" for command in found["commands"]]
+    assert said[-len(found["commands"]) - 1].startswith("not rendered yet, so not in force; ")
+    shutil.copytree(out, fleet, dirs_exist_ok=True)
+    for path in found["obsolete"]:
+        (fleet / path).unlink()
+    for path in fleet.rglob("*.yaml"):
+        lines = path.read_text().splitlines(keepends=True)
+        path.write_text("".join(line for line in lines if line.strip() != "suspend: false"))
+    monkeypatch.chdir(fleet)
+    for command in found["commands"]:
+        assert main(shlex.split(command)[1:]) == 0
+    capsys.readouterr()
+    main(["state", "window.yaml", "--cluster", "bergen", "-o", "json"])
+    rendered = json.loads(capsys.readouterr().out)["rendered"]
+    assert [each["stale"] for each in rendered] == [False] * len(found["policies"][0]["clusters"])
 
 
 def test_warnings_fail_under_strict(tmp_path: Path) -> None:
