@@ -5,16 +5,22 @@ With the limit, the bytes, and what to do.
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from calls import Answer, call, spec, wire
 from gated_targets import kustomization
 
 from krm_windows.checks import capacity
-from krm_windows.emit import Manifest, objects
+from krm_windows.emit import Manifest, configmap, objects
 from krm_windows.gate.timetable import Timetable
+from krm_windows.inventory import Inventory
+from krm_windows.krm import KubeObject
+from krm_windows.plan import compile_policy
 from krm_windows.plan.model import Plan, Runtime
+from krm_windows.policy.load import load
 
+ROOT = Path(__file__).resolve().parents[3]
 APPS = kustomization()
 PLAN = Plan(
     "week",
@@ -116,6 +122,40 @@ def test_thousands_of_targets_fit() -> None:
     assert re.search(
         r"the ConfigMap .* split its 9,000 targets into at least 3 policies", messages[0]
     )
+
+
+HOOK = "{image: 'docker.io/library/busybox:1.37', timeout: 10m}"
+HOOKS = f"namespace: maintenance, beforeOpen: {HOOK}, afterClose: {HOOK}"
+POLICIES: list[dict[str, str]] = [
+    {},
+    {"hooks": f"{{{HOOKS}}}", "events": "true"},
+    {"hooks": f"{{{HOOKS}, onlyIf: Pending, afterApply: {HOOK}}}", "events": "true"},
+]
+
+
+def test_the_page_says_what_fits() -> None:
+    """Not more than fits, nor much less; and the size of the program, a few KiB more or less."""
+    page = (ROOT / "docs/reference/limits.md").read_text()
+    sizes = re.findall(r"(\d+) KiB\b", page.partition("The gate program takes")[2])
+    rows = re.findall(r"(?m)^\| (?:plain|with `).* \| ([\d,]+) \| ([\d,]+) \|$", page)
+    assert len(rows) == len(POLICIES)
+    for fields, size, row in zip(POLICIES, sizes, rows, strict=False):
+        policy = load(KubeObject.parse(spec(**fields).encode()).node).policy
+        assert policy
+        plan, _ = compile_policy(policy, None, Inventory((), visible=False))
+        program = configmap.program(configmap.parts(plan)).values()
+        assert sum(len(text.encode()) for text in program) / 1024 == pytest.approx(int(size), abs=4)
+        for length, most in zip((9, 29), row, strict=True):
+            named = int(most.replace(",", ""))
+            assert fits(plan, named, length)
+            assert not fits(plan, named * 4 // 3 + 100, length)
+
+
+def fits(plan: Plan, targets: int, length: int) -> bool:
+    """Say whether so many targets with names of a length fit in a policy."""
+    found = (APPS._replace(name=f"{number:0{length}}") for number in range(targets))
+    plan = plan._replace(timetable=plan.timetable._replace(targets=tuple(found)))
+    return not said(*objects(plan), plan=plan)
 
 
 def test_what_fits_after_the_split() -> None:
