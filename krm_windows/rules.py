@@ -507,6 +507,10 @@ TARGET_REMOVED = _warning(
     "A target is removed from Git, and what it applied stays in the cluster if that is while the "
     "policy is closed.",
 )
+SOURCE_REMOVED = _warning(
+    "source-removed",
+    "The source of a target is removed from Git, which is noticed only when the policy opens.",
+)
 NEW_CLUSTER_BLOCKED = _error(
     "new-cluster-blocked",
     "An object of the windows needs a namespace or a CustomResourceDefinition that is created only "

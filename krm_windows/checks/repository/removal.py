@@ -1,4 +1,4 @@
-"""What stays in a cluster when a target is removed from Git while its policy is closed.
+"""What stays as it is when a target, its policy or its source is removed while it is closed.
 
 Neither kustomize-controller nor helm-controller removes anything for an object that is deleted
 while it is suspended: their finalizers skip it (`finalizerShouldDeleteResources` in
@@ -14,25 +14,30 @@ from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.checks.repository.ownership import applied_by, prunes, says
 from krm_windows.flux import Cluster, Gate, Kustomization, Object, Survey
 from krm_windows.flux.layers import LEFT
-from krm_windows.flux.model import ObjectIdentity
+from krm_windows.flux.model import ObjectIdentity, reference
 from krm_windows.gate import wallclock
 from krm_windows.gate.annotations import UNREADABLE
 from krm_windows.gate.decide import decide
 from krm_windows.gate.timetable import Timetable
 from krm_windows.gateable import HELM, KUSTOMIZE
 from krm_windows.plurals import some
+from krm_windows.rules import Rule
 
 PAGE = "docs/how-to/remove-an-application.md"
+REMOVING = "docs/how-to/removing-a-policy.md"
+_ADVICE = ": wait, or open it with an override"
 _UNKNOWN = "when that is, is not known here"
 _FEW = 3
 _MINUTE = timedelta(minutes=1)
 # Whose finalizers remove what they applied; other kinds that can be gated apply nothing, or remove
 # it suspended or not (source-controller).
 KINDS = {(KUSTOMIZE, "Kustomization"), (HELM, "HelmRelease")}
+# Where they name their source.
+_SOURCES = (("spec", "sourceRef"), ("spec", "chart", "spec", "sourceRef"), ("spec", "chartRef"))
 
 
 def check(before: Survey, after: Survey, at: datetime) -> Iterator[Finding]:
-    """Yield the targets that Git had before and has no more, and what each would leave.
+    """Yield the targets that Git has no more, that no policy opens, or whose source is gone.
 
     `at` is when the change would be merged; without an offset it is meant in a policy's zone.
     """
@@ -43,38 +48,62 @@ def check(before: Survey, after: Survey, at: datetime) -> Iterator[Finding]:
             yield from _gone(cluster, after)
             continue
         for gate in cluster.gates:
-            yield from _of_gate(gate, GatedCluster(cluster), GatedCluster(now), at)
+            # A policy that is always open closes nothing.
+            when = _when(gate, at)
+            if not when:
+                continue
+            about, path, file = _place(gate, now)
+            found = _of_gate(gate, GatedCluster(cluster), GatedCluster(now), when)
+            for rule, message, name in found:
+                yield Finding(rule, message, about, path, current=name, file=file, cluster=now.name)
 
 
 def _of_gate(
-    gate: Gate, before: GatedCluster, after: GatedCluster, at: datetime
-) -> Iterator[Finding]:
-    for identity in sorted(gate.identities):
-        target = ObjectIdentity(*identity)
-        if (target.group, target.kind) not in KINDS or target in after.cluster.objects:
+    gate: Gate, before: GatedCluster, after: GatedCluster, when: str
+) -> Iterator[tuple[Rule, str, str]]:
+    """Yield what is found of the targets of a policy: the rule, a message, and the name of one."""
+    targets = [ObjectIdentity(*identity) for identity in sorted(gate.identities)]
+    still = [target for target in targets if target in after.cluster.objects]
+    dropped = [target for target in still if target not in _opened(after)]
+    if dropped:
+        message = (
+            "no policy gates any more, nor lists in `released`: "
+            f"{some(list(map(str, dropped)), _FEW)}; unless this is merged while {gate.policy} is "
+            f"open, what is closed stays closed, and nothing opens it; {when} ({REMOVING})"
+        )
+        yield rules.TARGET_DROPPED, message, dropped[0].name
+    for target in targets:
+        if (target.group, target.kind) not in KINDS:
+            continue
+        if target in still:
+            yield from _without_source(target, gate, before, after, when)
             continue
         left = _left(target, before, after)
         # Whatever would stay without windows, too, is no matter of windows.
         if not left or not _is_deleted_closed(target, before, after):
-            continue
-        when = _when(gate, at)
-        if not when:
             continue
         message = (
             f"{target} is removed: Flux removes nothing for a suspended {target.kind}, so unless "
             f"this is merged while {gate.policy} is open, {left} will stay in the cluster, and "
             f"nothing manages it; {when} ({PAGE})"
         )
-        about, path, file = _place(gate, after.cluster)
-        yield Finding(
-            rules.TARGET_REMOVED,
-            message,
-            about,
-            path,
-            current=target.name,
-            file=file,
-            cluster=after.cluster.name,
-        )
+        yield rules.TARGET_REMOVED, message, target.name
+
+
+def _without_source(
+    target: ObjectIdentity, gate: Gate, before: GatedCluster, after: GatedCluster, when: str
+) -> Iterator[tuple[Rule, str, str]]:
+    """Yield that the source of a target goes, which is noticed only when the target opens."""
+    _, item = after.cluster.objects[target]
+    for path in _SOURCES:
+        source = reference(item, item.namespace, *path)
+        if source in before.cluster.objects and source not in after.cluster.objects:
+            message = (
+                f"{source} is removed, and {target} still applies it: while {gate.policy} is "
+                f"closed nothing fails, and what it applied stays; from the opening on it fails, "
+                f"and applies and removes nothing; {when.removesuffix(_ADVICE)}"
+            )
+            yield rules.SOURCE_REMOVED, message, target.name
 
 
 def _gone(cluster: Cluster, after: Survey) -> Iterator[Finding]:
@@ -107,11 +136,13 @@ def _left(target: ObjectIdentity, before: GatedCluster, after: GatedCluster) -> 
         return ""
     applied = applied_by(after)
     place = before.cluster.destination(own)
-    left = [
-        str(each)
+    kept = [
+        each
         for each in own.objects
         if (place, each.identity) not in applied and not says(each, LEFT)
     ]
+    gone = _namespaces_gone(own, own, before, after)
+    left = [str(each) for each in kept if each.namespace not in gone]
     if left:
         return some(left, _FEW)
     # Of a path in another repository nothing is known.
@@ -131,7 +162,32 @@ def _release_left(
     if release in kept:
         return ""
     *_, namespace, name = release
+    into = item.text("spec", "targetNamespace") or item.namespace
+    gone = _namespaces_gone(owner, None, before, after)
+    if into in gone and not item.get("spec", "kubeConfig"):
+        return f"what the Helm release {namespace}/{name} has outside of the namespace {into}"
     return f"the Helm release {namespace}/{name}"
+
+
+def _namespaces_gone(
+    owner: Kustomization, own: Kustomization | None, before: GatedCluster, after: GatedCluster
+) -> set[str]:
+    """Return the namespaces that go with all in them, where `owner` applies to, but for its `own`.
+
+    Those that a target applies itself stay with the rest of what it leaves.
+    """
+    still = {item.name for _, item in after.applied() if item.kind == "Namespace"}
+    return {
+        item.name
+        for each, item in before.applied()
+        if item.kind == "Namespace"
+        and item.name not in still
+        and each is not own
+        and each.key in after.cluster.kustomizations
+        and before.cluster.destination(each) == before.cluster.destination(owner)
+        and prunes(each)
+        and not says(item, LEFT)
+    }
 
 
 def _release(item: Object) -> tuple[str, str, str]:
@@ -187,12 +243,12 @@ def opening(timetable: Timetable, at: datetime) -> str:
         at = wallclock.utc(at, zone)
     found = decide(timetable, at)
     if found.until is None:
-        return "" if found.open else "it is closed for more than 400 days: open it with an override"
+        return "" if found.open else f"it is closed for more than 400 days{_ADVICE}"
     turn = f"{found.until.astimezone(zone):%a %Y-%m-%d %H:%M} {zone.key}"
     length = _span(found.until - at)
     if found.open:
         return f"it is open now and closes {turn}, in {length}"
-    return f"it is closed now and opens {turn}, in {length}: wait, or open it with an override"
+    return f"it is closed now and opens {turn}, in {length}{_ADVICE}"
 
 
 def _span(length: timedelta) -> str:

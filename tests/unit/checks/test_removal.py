@@ -49,7 +49,9 @@ def messages(
 ) -> Messages:
     """Check a change of a repository, and give what is said of removed targets."""
 
-    def check(before: Files, after: Files, *options: str, at: str = CLOSED) -> list[str]:
+    def check(
+        before: Files, after: Files, *options: str, at: str = CLOSED, rule: str = "target-removed"
+    ) -> list[str]:
         def git(*command: str) -> None:
             who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
             subprocess.run([tool("git"), "-C", tmp_path, *who, *command], check=True)
@@ -62,8 +64,7 @@ def messages(
             (tmp_path / path).unlink()
         lay(tmp_path, after)
         results = checked(tmp_path, capsys, "--base", "HEAD", "--at", at, *options)
-        found = [each for each in results if each["tags"]["rule"] == "target-removed"]
-        assert {each["severity"] for each in found} <= {"warning"}
+        found = [each for each in results if each["tags"]["rule"] == rule]
         return [each["message"] for each in found]
 
     return check
@@ -88,6 +89,137 @@ def test_while_it_is_open_it_says_until_when(messages: Messages) -> None:
     """When a change is merged is not known when it is checked."""
     [message] = messages(BEFORE, BEFORE | {FLUX: LIVE, POLICY: REST}, at=OPEN)
     assert "it is open now and closes Thu 2026-12-03 17:00 Europe/Berlin, in 2 d 5 h" in message
+
+
+TWO = BEFORE | {
+    FLUX: LIVE + APPS + kustomization("web"),
+    "web/web.yaml": config_map("web"),
+    POLICY: policy("[apps, web]"),
+}
+OPEN_FIRST = "  state: Open\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        pytest.param(BEFORE, without(BEFORE, POLICY), "Kustomization flux-system/apps", id="all"),
+        pytest.param(
+            TWO,
+            without(TWO, POLICY),
+            "Kustomization flux-system/apps, Kustomization flux-system/web",
+            id="all of two targets",
+        ),
+        pytest.param(
+            TWO, TWO | {POLICY: policy("[apps]")}, "Kustomization flux-system/web", id="one of two"
+        ),
+        pytest.param(
+            BEFORE | {POLICY: policy("[apps]", spec=OPEN_FIRST)},
+            without(BEFORE, POLICY),
+            "",
+            id="opened in an earlier commit",
+        ),
+        pytest.param(
+            BEFORE,
+            without(BEFORE, POLICY) | {FLUX: LIVE},
+            "",
+            id="the target is removed, too, which is another finding",
+        ),
+        pytest.param(
+            TWO,
+            TWO
+            | {
+                POLICY: policy("[apps]", spec="  released: [{kind: Kustomization, names: [web]}]\n")
+            },
+            "",
+            id="released",
+        ),
+        pytest.param(
+            BEFORE,
+            BEFORE | {POLICY: policy("[apps]", name="other")},
+            "",
+            id="another policy has it",
+        ),
+    ],
+)
+def test_what_no_policy_opens_any_more(
+    before: Files, after: Files, found: str, messages: Messages
+) -> None:
+    """The policy is removed, or a target of it: what is closed stays so for ever."""
+    said = messages(before, after, rule="target-dropped")
+    if not found:
+        assert said == []
+        return
+    [message] = said
+    assert f"in `released`: {found}; unless" in message
+    assert "opens Mon 2026-11-30 08:00 Europe/Berlin, in 1 d 20 h: wait, or open it" in message
+    assert "docs/how-to/removing-a-policy.md" in message
+
+
+def test_each_cluster_that_loses_its_policy_is_named(messages: Messages) -> None:
+    """The other one keeps it."""
+    south = {
+        "clusters/south/flux.yaml": LIVE + APPS,
+        "clusters/south/policy.yaml": policy("[apps]"),
+    }
+    both = BEFORE | south
+    assert len(messages(both, without(both, POLICY), rule="target-dropped")) == 1
+
+
+def source(name: str) -> str:
+    """Return a GitRepository."""
+    return (
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n"
+        f"metadata: {{name: {name}, namespace: flux-system}}\nspec: {{url: https://a/b}}\n---\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "gated"),
+    [
+        (kustomization("apps", source="second"), policy("[apps]")),
+        (
+            release(spec="chart: {spec: {sourceRef: {kind: GitRepository, name: second}}}"),
+            releases("web"),
+        ),
+        (release(spec="chartRef: {kind: GitRepository, name: second}"), releases("web")),
+    ],
+)
+def test_the_source_of_a_target_is_removed(target: str, gated: str, messages: Messages) -> None:
+    """Nobody notices before the opening; removed together, it is no finding of its own."""
+    before = BEFORE | {FLUX: LIVE + target + source("second"), POLICY: gated}
+    [message] = messages(before, before | {FLUX: LIVE + target}, rule="source-removed")
+    assert "GitRepository flux-system/second is removed, and " in message
+    assert message.endswith("opens Mon 2026-11-30 08:00 Europe/Berlin, in 1 d 20 h")
+
+
+def test_a_source_that_is_removed_with_its_target(messages: Messages) -> None:
+    """Then nothing applies it any more."""
+    before = BEFORE | {FLUX: LIVE + kustomization("apps", source="second") + source("second")}
+    assert messages(before, before | {FLUX: LIVE, POLICY: REST}, rule="source-removed") == []
+
+
+def namespace(name: str) -> str:
+    """Return a Namespace."""
+    return f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n---\n"
+
+
+def test_what_is_in_a_namespace_that_is_removed_too_goes(messages: Messages) -> None:
+    """Whoever deletes a namespace deletes all in it; what a target applies itself stays."""
+    before = BEFORE | {
+        "live/live.yaml": namespace("shop"),
+        "apps/b.yaml": config_map("b", "own") + namespace("own"),
+    }
+    after = before | {FLUX: LIVE, POLICY: REST, "live/live.yaml": config_map("live", "x")}
+    [message] = messages(before, after)
+    assert "ConfigMap own/b, Namespace own will stay" in message
+
+
+def test_a_release_whose_namespace_is_removed_too(messages: Messages) -> None:
+    """Its objects of no namespace are left."""
+    web = release(spec="interval: 1h, targetNamespace: shop, storageNamespace: helm")
+    before = BEFORE | {"live/live.yaml": namespace("shop") + web, POLICY: releases("web")}
+    [message] = messages(before, before | {"live/live.yaml": config_map("x"), POLICY: REST})
+    assert "what the Helm release helm/shop-web has outside of the namespace shop" in message
 
 
 PARENT = kustomization("parent")
