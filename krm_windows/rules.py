@@ -253,7 +253,9 @@ ANNOTATION_IN_GIT = _error(
     "annotation-in-git",
     "An annotation that only the gate may write is set in Git.",
 )
-TWO_POLICIES = _error("two-policies", "Two policies gate one target.")
+TWO_POLICIES = _error(
+    "two-policies", "Two policies gate one target, or one gates it and the other releases it."
+)
 TWO_POLICIES_UNCLEAR = _warning(
     "two-policies-unclear",
     "Two policies that name no cluster gate one target, and may be for the same cluster.",

@@ -16,6 +16,7 @@ from krm_windows.cli.arguments import output_format, person
 from krm_windows.cli.inputs import UsageError
 from krm_windows.edit.proposal import Proposal, View, propose
 from krm_windows.exit_codes import ExitCode
+from krm_windows.fleet.existing import ExistingOutput
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plurals import counted
 from krm_windows.preview import changes, records, stages
@@ -106,7 +107,10 @@ def run(
             tree.check(arguments.branch, [path])
         old = inputs.policy(arguments.policy)
         view = View(at, _period(arguments, at), urgent)
-        proposal = propose(old, _changed(old, change, arguments.policy), items, view)
+        # A target that is given up may be that of a policy beside it.
+        around = ExistingOutput(path, resources=lambda _: items)
+        new = _changed(old, change, arguments.policy)
+        proposal = propose(old, new, items, view, around.gated)
         failed = proposal.fails(strict=arguments.strict, urgent=urgent)
         written = Written()
         target = _Target(path, top, outputs, tree)

@@ -14,7 +14,7 @@ from krm_windows.plan.clocks import Today
 from krm_windows.preview import sentences
 from krm_windows.preview.calendar import Period, rules_of
 from krm_windows.preview.difference import Difference, compare
-from krm_windows.preview.successions import Succession, successions
+from krm_windows.preview.successions import Gated, Succession, nothing_gated, successions
 from krm_windows.preview.versions import Choice, Source, once
 from krm_windows.results import Result, fails, sort
 
@@ -108,14 +108,16 @@ def propose(
     new: KubeObject,
     items: list[KubeObject],
     view: View,
+    gated: Gated = nothing_gated,
 ) -> Proposal:
     """Audit a changed policy, and compare it with the old one.
 
-    `items` are the resources among which the policy's targets may be.
+    `items` are the resources among which the policy's targets may be; `gated` gives what policies
+    gate in a cluster, but for those of some names.
     """
     at, period = view.at, view.period
     scope = Scope(Today(at))
-    pairs, results = successions(Source(old, items), Source(new, items), None)
+    pairs, results = successions(Source(old, items), Source(new, items), None, gated)
     alone: set[str | None] = set()
     if view.urgent:
         # What an audit says of them it said before: the change did not bring it about.

@@ -17,8 +17,7 @@ from krm_windows.emit.delivery import FOLDERS
 from krm_windows.flux.fields import bases, leading, read
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import InputError, KubeObject, documents
-from krm_windows.plan.given import Given
-from krm_windows.plan.targets import address
+from krm_windows.plan.given import Given, gated
 from krm_windows.policy.model import KIND
 from krm_windows.render.claims import claims
 from krm_windows.results import Result
@@ -129,19 +128,14 @@ class ExistingOutput:
         ]
         if not of_files or None in of_files:  # nothing says that it is not so any more
             return rendered
-        there = set(map(address, chain.from_iterable(each.targets for each in of_files if each)))
-        kept = tuple(target for target in rendered.targets if address(target) in there)
-        return rendered._replace(targets=kept)
+        return rendered.only(filter(None, of_files))
 
     def gated(self, cluster: str | None, but: Collection[str]) -> Iterator[Target]:
         """Yield what policies gate in a cluster, but for those of some names.
 
         By their files, and by what was rendered from files that are elsewhere.
         """
-        for given in self.policies:
-            held = given.timetable(cluster, self.resources(cluster))
-            if held and given.name not in but:
-                yield from held.targets
+        yield from gated(self.policies, cluster, self.resources(cluster), but)
         for rendered in self.claims:
             if rendered.cluster == cluster and rendered.policy not in but:
                 yield from self.current(rendered).targets
@@ -156,7 +150,7 @@ class ExistingOutput:
         together: list[Claim] = []
         for rendered in self.claims:
             other = rendered
-            if own.shares(rendered):  # to read the files of policies takes a while
+            if own.conflicts(rendered):  # to read the files of policies takes a while
                 other = self.current(rendered)
             if self._is_for_one_cluster(own, other):
                 same.append(other)
@@ -187,7 +181,7 @@ class ExistingOutput:
         if own.cluster is not None and other.cluster is not None:
             return own.cluster == other.cluster
         # What shares no target is in nobody's way, and the builds need not be looked at.
-        if not own.shares(other):
+        if not own.conflicts(other):
             return False
         return self._is_built_with(Path(other.file).parent)
 

@@ -185,7 +185,7 @@ class Fleet:
         # Among the policies of the fleet itself, and then of each with what others have rendered.
         found = list(overlap.among(own))
         for claim in own:
-            others = [self._current(other) if claim.shares(other) else other for other in around]
+            others = [self._current(other) if claim.conflicts(other) else other for other in around]
             found += ((claim, result) for result in overlap.check(claim, others))
         configs = {policy.name: policy.at(cluster).config for policy in self._reaching(cluster)}
         results: list[Result] = []

@@ -324,7 +324,7 @@ class Gate:
     `manifest` is the object that says so, the policy itself or what was rendered from it; `path` is
     its field that names the targets. `held` is what the policy says of admission policies, None
     where only what was rendered shows it. `timetable` compiles when it is open, and gives None
-    where that is not known.
+    where that is not known. `released` are the targets that it opens.
     """
 
     policy: str
@@ -335,6 +335,7 @@ class Gate:
     waits: bool = False
     held: bool | None = None
     timetable: Callable[[], Timetable | None] = field(default=lambda: None, compare=False)
+    released: tuple[Target, ...] = ()
 
     @property
     def namespace(self) -> str:

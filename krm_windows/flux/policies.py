@@ -18,10 +18,11 @@ from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_timetable, kinds, rights
 from krm_windows.plan.targets import select
 from krm_windows.policy.load import Loaded, load
-from krm_windows.policy.model import WindowPolicy
+from krm_windows.policy.model import TargetSelector, WindowPolicy
 from krm_windows.results import fails
 
 TARGETS = "spec.targets"
+RELEASED = "spec.released"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +57,14 @@ class WrittenPolicy:
             return None
         return Gate(
             policy=self.name,
-            targets=tuple(_targets(policy, objects)),
+            targets=tuple(_targets(policy, policy.spec.targets, TARGETS, objects)),
             manifest=self.manifest,
             path=TARGETS,
             delivered_by=by,
             waits=policy.spec.first_apply == "Wait",
             held=policy.spec.admission_policy == "Enabled",
             timetable=partial(_compiled, policy, cluster, tuple(objects)),
+            released=tuple(_targets(policy, policy.spec.released, RELEASED, objects)),
         )
 
     def faulty(self) -> Notice:
@@ -74,12 +76,13 @@ class WrittenPolicy:
         return Notice(rules.BUILD_FAILED, message, about=self.manifest)
 
 
-def _targets(policy: WindowPolicy, objects: Iterable[Object]) -> Iterator[Target]:
-    """Yield what a policy's selectors find among some objects."""
+def _targets(
+    policy: WindowPolicy, selectors: Sequence[TargetSelector], path: str, objects: Iterable[Object]
+) -> Iterator[Target]:
+    """Yield what selectors of a policy find among some objects."""
     seen = _seen(policy, objects)
-    for index, selector in enumerate(policy.spec.targets):
-        path = f"{TARGETS}[{index}]"
-        yield from select(selector, path, policy.metadata.namespace, seen).targets()
+    for index, selector in enumerate(selectors):
+        yield from select(selector, f"{path}[{index}]", policy.metadata.namespace, seen).targets()
 
 
 def _seen(policy: WindowPolicy, objects: Iterable[Object]) -> Inventory:
@@ -155,4 +158,5 @@ def _timetabled(item: Object, by: str) -> Gate | None:
         by,
         waits,
         timetable=lambda: found,
+        released=found.released,
     )

@@ -1,9 +1,10 @@
 """A policy that was read, and what it gates in a cluster."""
 
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from krm_windows import inventory, rules
-from krm_windows.gate.timetable import Timetable
+from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.inventory import file_of
 from krm_windows.krm import KubeObject
 from krm_windows.plan.compile import compile_policy, kinds
@@ -53,3 +54,13 @@ class Given(NamedTuple):
         if not items and any(result.rule == rules.TARGET_UNMATCHED.id for result in results):
             return None
         return plan.timetable
+
+
+def gated(
+    policies: Iterable[Given], cluster: str | None, items: list[KubeObject], but: Collection[str]
+) -> Iterator[Target]:
+    """Yield what policies gate in a cluster, but for those of some names."""
+    for each in policies:
+        held = each.timetable(cluster, items)
+        if held and each.name not in but:
+            yield from held.targets

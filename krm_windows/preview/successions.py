@@ -6,6 +6,7 @@ And what the change has forgotten.
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 from krm_windows.checks import policy_changes
 from krm_windows.gate.timetable import Target
@@ -15,8 +16,12 @@ from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview.versions import Source, Version, once
 from krm_windows.results import Result, fails
 
+Gated: TypeAlias = Callable[[str | None, Collection[str]], Iterable[Target]]
+"""Gives what policies gate in a cluster, but for those of some names."""
 
-def _nothing(_: str | None, __: Collection[str]) -> tuple[Target, ...]:
+
+def nothing_gated(_: str | None, __: Collection[str]) -> tuple[Target, ...]:
+    """Say that no other policy gates anything."""
     return ()
 
 
@@ -37,13 +42,13 @@ def successions(
     old: Source,
     new: Source,
     cluster: str | None,
-    gated: Callable[[str | None, Collection[str]], Iterable[Target]] = _nothing,
+    gated: Gated = nothing_gated,
 ) -> tuple[list[Succession], list[Result]]:
     """Pair the versions of two policies: for one cluster, else for each that either names.
 
     A cluster that only one of them names is compared with the other without a patch.
     The results are the errors of both, the warnings of the newer one, and what the change has
-    forgotten. `gated` gives what policies gate in a cluster, but for those of some names.
+    forgotten, which is nothing that is `gated` by another policy.
     """
     # Loaded apart, as each may name clusters that the other does not.
     past = old.load()

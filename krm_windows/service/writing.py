@@ -3,16 +3,19 @@
 import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from http import HTTPStatus
 from posixpath import normpath
 
 from krm_windows.edit.patches import AbsentError
 from krm_windows.edit.proposal import Proposal, View, introduce, propose
 from krm_windows.flux.fields import listed, read
+from krm_windows.gate.timetable import Target
 from krm_windows.krm import EditError, InputError, KubeObject
+from krm_windows.plan.given import Given, gated
 from krm_windows.preview import records
 from krm_windows.preview.calendar import Period
 from krm_windows.results import fails
@@ -324,11 +327,19 @@ class Writer:
             # From the minute on, as windows know no seconds.
             begins = at.replace(second=0, microsecond=0)
             period = Period(begins, self._windows.settings.days_compared)
-            return propose(old, new, self._resources(stored, old, new), View(at, period, urgent))
+            items = self._resources(stored, old, new)
+            return propose(old, new, items, View(at, period, urgent), partial(self._gated, items))
         except AbsentError as error:
             raise Problem(HTTPStatus.NOT_FOUND, str(error)) from error
         except (InputError, EditError) as error:
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
+
+    def _gated(
+        self, items: list[KubeObject], cluster: str | None, but: Collection[str]
+    ) -> Iterator[Target]:
+        """Yield what the policies of the branch gate in a cluster, but for those of some names."""
+        policies = (Given.of(each.config.as_read()) for each in self._windows.snapshot.every())
+        return gated(policies, cluster, items, but)
 
     def _resources(self, stored: Stored, *versions: KubeObject) -> list[KubeObject]:
         """Return the resources that the targets are among, where they decide when it closes."""

@@ -4,6 +4,7 @@ The policies are rendered one by one in either order, or together; the targets o
 places, move on, or move in some clusters only.
 """
 
+import re
 from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
@@ -40,8 +41,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
     def command(*argv: str) -> str:
         code = main(argv)
-        lines = capsys.readouterr().err.splitlines()
-        found = [line.rpartition("(")[2].rstrip(")") for line in lines if line.endswith(")")]
+        lines = "".join(capsys.readouterr()).splitlines()
+        found = [match[1] for line in lines if (match := re.search(r"\(([a-z-]+)\)$", line))]
         return " ".join([str(code), *sorted(set(found) - {"target-unseen", "delivered-together"})])
 
     return command
@@ -164,3 +165,64 @@ def test_diff(run: Run) -> None:
     assert run("diff", "old/a.yaml", "a.yaml") == "1 target-dropped"
     policy("b", "apps")
     assert run("diff", "old/a.yaml", "a.yaml") == "0"
+
+
+PATCH = '{"spec": {"targets": [{"kind": "Kustomization", "names": [%s], "mustExist": false}]}}'
+
+
+def test_set(run: Run) -> None:
+    """It demands nothing for what the file of another policy gates by now."""
+    policy("a", "infra, apps")
+    policy("b", "web")
+    assert [render(run, name) for name in "ab"] == ["0", "0"]
+    give_up = ("set", "a.yaml", "--patch", PATCH % '"infra"')
+    assert run(*give_up) == "1 target-dropped"
+    policy("b", "web, apps")
+    assert run(*give_up) == "0"
+    assert (targets_of("a"), render(run, "b")) == (["infra"], "0")
+
+
+RELEASED = "  released: [{kind: Kustomization, namespace: flux-system, names: [apps]}]\n"
+
+
+@pytest.mark.parametrize("order", list(permutations(["a", "b"])))
+def test_what_another_policy_gates_is_not_released(run: Run, order: tuple[str, ...]) -> None:
+    """The old policy's Job would open it, perhaps before the new one's has closed it."""
+    Path("windows").mkdir()
+    Path("windows/kustomization.yaml").write_text("resources: [a, b]\n")
+    policy("a", "infra, apps")
+    policy("b", "web")
+    assert [render(run, name) for name in "ab"] == ["0", "0"]
+    policy("a", "infra", RELEASED)
+    policy("b", "web, apps")
+    said = [render(run, name) for name in order]
+    assert said == ["0", "1 two-policies"]
+    # Without it, nothing is in the way; and what nobody gates may be released.
+    policy("a", "infra")
+    assert [render(run, name) for name in order] == ["0", "0"]
+    policy("a", "infra", RELEASED)
+    policy("b", "web", RELEASED)
+    assert [render(run, name) for name in order] == ["0", "0"]
+
+
+def test_a_fleet_does_not_release_what_it_gates(run: Run) -> None:
+    """In the cluster where it moves; in another it may be released."""
+    north = "  clusters: {north: {}}\n"
+    policy("a", "infra", RELEASED + "  clusters: {north: {}, south: {}}\n")
+    policy("b", "web, apps", north)
+    fleet = ("a.yaml", "b.yaml", "--all-clusters", "--output-dir", "windows")
+    assert run("render", *fleet) == "1 two-policies"
+    assert run("check", "a.yaml", "b.yaml", "--all-clusters") == "1 two-policies"
+    policy("b", "web", north)
+    assert run("render", *fleet) == "0"
+
+
+def test_verify_finds_what_is_released(run: Run) -> None:
+    """Where the two were rendered apart, and only the build has both."""
+    policy("a", "infra", RELEASED)
+    assert run("render", "a.yaml", "--output-dir", "all/a") == "0"
+    policy("b", "web, apps")
+    assert run("render", "b.yaml", "--output-dir", "../elsewhere") == "0"
+    Path("../elsewhere").rename("all/b")
+    for name in "ab":
+        assert run("verify", "all", "--policy", f"{name}.yaml") == "1 two-policies"

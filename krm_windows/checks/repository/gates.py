@@ -3,7 +3,7 @@
 Targets exist, have one policy, and are never what delivers it or what must stay live.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from krm_windows import rules
@@ -12,6 +12,7 @@ from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster, is_live, is_windows
 from krm_windows.flux import Gate, Kustomization, Object
 from krm_windows.flux.model import Identity, ObjectIdentity
+from krm_windows.flux.policies import RELEASED, TARGETS
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import InputError
 from krm_windows.policy.findings import closest
@@ -180,21 +181,27 @@ def _doubled(gated: GatedCluster) -> Iterator[Finding]:
     # The first policy that gates each target.
     owners: dict[Identity, Gate] = {}
     for gate in gated.cluster.gates:
-        for target in gate.targets:
-            other = owners.get(ObjectIdentity.of_target(target))
-            if other is None or other.policy == gate.policy:
-                continue
-            message = (
-                f"{target} is also gated by the policy {other.policy}; remove it from all "
-                "but one of them"
-            )
-            yield Finding(
-                rules.TWO_POLICIES,
-                message,
-                gate.manifest,
-                gate.path,
-                current=target.name,
-            )
+        must = "remove it from all but one of them"
+        yield from _also_gated(gate, gate.targets, owners, gate.path, must)
         # Only now, so that two entries of one policy are no two policies.
         for key in gate.identities:
             owners.setdefault(key, gate)
+    for gate in gated.cluster.gates:
+        path = RELEASED if gate.path == TARGETS else gate.path
+        must = "remove it from `released`, or it may be opened while it should be closed"
+        yield from _also_gated(gate, gate.released, owners, path, must)
+
+
+def _also_gated(
+    gate: Gate,
+    targets: Iterable[Target],
+    owners: Mapping[Identity, Gate],
+    path: str,
+    must: str,
+) -> Iterator[Finding]:
+    for target in targets:
+        other = owners.get(ObjectIdentity.of_target(target))
+        if other is None or other.policy == gate.policy:
+            continue
+        message = f"{target} is also gated by the policy {other.policy}; {must}"
+        yield Finding(rules.TWO_POLICIES, message, gate.manifest, path, current=target.name)

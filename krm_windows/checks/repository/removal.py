@@ -220,9 +220,7 @@ def _opened(after: GatedCluster) -> set[ObjectIdentity]:
     """Return what the policies of a cluster open, because they gate it or have released it."""
     found: set[ObjectIdentity] = set()
     for gate in after.cluster.gates:
-        timetable = gate.timetable()
-        released = timetable.released if timetable else ()
-        found.update(map(ObjectIdentity.of_target, (*gate.targets, *released)))
+        found.update(map(ObjectIdentity.of_target, (*gate.targets, *gate.released)))
     return found
 
 

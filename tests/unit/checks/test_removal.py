@@ -22,6 +22,7 @@ BEFORE: Files = {
     "apps/b.yaml": config_map("b"),
 }
 REST = policy("[live]")
+OTHER = "clusters/north/other.yaml"
 
 
 def release(name: str = "web", spec: str = "interval: 1h") -> str:
@@ -138,6 +139,18 @@ OPEN_FIRST = "  state: Open\n"
             BEFORE | {POLICY: policy("[apps]", name="other")},
             "",
             id="another policy has it",
+        ),
+        pytest.param(
+            BEFORE | {OTHER: policy("[live]", name="other")},
+            BEFORE | {POLICY: REST, OTHER: policy("[apps]", name="other")},
+            "",
+            id="two targets change places",
+        ),
+        pytest.param(
+            BEFORE | {OTHER: policy("[live]", name="other")},
+            without(BEFORE, POLICY) | {OTHER: policy("[live, apps]", name="other")},
+            "",
+            id="all of it moved, and the policy is removed",
         ),
     ],
 )

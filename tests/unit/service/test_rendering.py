@@ -337,3 +337,25 @@ def test_resources_that_cannot_be_read_concern_who_needs_them(
     answer = serve(renew=rendered.renew).ask("GET", f"{POLICY_PATH}/state?cluster=north")
     assert answer.status == 409
     assert "broken" in answer.json()["detail"]
+
+
+def test_a_target_that_another_policy_gates_is_given_up(
+    serve: Serve, git: Git, repository: Path
+) -> None:
+    """Nothing has to be released of it, on the clusters where that policy gates it."""
+    policy = repository / "clusters/week.yaml"
+    policy.write_text(policy.read_text().replace("[apps]", "[apps, infra]"))
+    other = policy.read_text().partition("---")[0].replace("name: week", "name: other")
+    other = other.replace("[apps, infra]", "[infra]")
+    (repository / "clusters/other.yaml").write_text(other.replace("    north: {}\n", ""))
+    git("add", ".")
+    git("commit", "--quiet", "--message=both")
+    client = serve(renew=rendered.renew)
+    give_up = {"spec": {"targets": [{"kind": "Kustomization", "names": ["apps"]}]}}
+    done = client.ask("PATCH", POLICY_PATH, give_up, if_match="*", content_type=MERGE)
+    rules = {each["rule"] for each in done.json()["findings"] if each["severity"] == "error"}
+    assert (done.status, rules) == (422, {"target-dropped"})
+    (repository / "clusters/other.yaml").write_text(other)
+    git("commit", "--quiet", "--all", "--message=north, too")
+    done = client.ask("PATCH", POLICY_PATH, give_up, if_match="*", content_type=MERGE)
+    assert done.status == 200
