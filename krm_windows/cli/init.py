@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from krm_windows import escape, rules
-from krm_windows.cli import builds, inputs, output, progress, rendered, repository, times
+from krm_windows.cli import builds, inputs, output, progress, rendered, report, repository, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux import (
     Cluster,
@@ -126,6 +126,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     written, renewal = _write(tree, place, proposed, text)
     if not renewal.is_known:
         output.log(f"{place.rendered}: not rendered: {renewal.why}")
+    else:
+        warned = [each for each in renewal.results if each.severity is Severity.WARNING]
+        output.log_results(report.shown(warned, strict=False))
     _show(_next(tree, place, written, arguments))
     return ExitCode.of(failed=not renewal.is_known)
 

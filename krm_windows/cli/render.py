@@ -106,8 +106,7 @@ def rendered(arguments: argparse.Namespace) -> Rendered:
     results = [*results, *about(config, forgotten)]
     manifests = emit.objects(plan)
     delivery = _delivery(items, arguments)
-    if delivery is None:
-        results = [*results, *about(config, apart.together(plan, manifests))]
+    results = [*results, *about(config, apart.check(plan, manifests, delivery))]
     results = report.located(results, {file: config}, arguments.resources)
     files = render.rendered(plan, manifests, delivery)
     signed = command.signed(files, command.called(arguments, tops.top))

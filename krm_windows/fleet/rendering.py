@@ -327,10 +327,11 @@ class Fleet:
         slug = self.slugs[policy.name]
         output = PolicyOutput(slug, plan, manifests)
         delivered = self._delivered(slug, cluster, items)
+        # What a base leaves out, its clusters have.
+        if cluster or not self.sees:
+            results += about(document.config, apart.check(plan, manifests, delivered))
         if delivered or (self.sees and not cluster):
             output = self._split(output, delivered)
-        else:
-            results += about(document.config, apart.together(plan, manifests))
         return Compiled(output, tuple(results))
 
     def _delivered(

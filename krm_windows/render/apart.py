@@ -5,13 +5,13 @@ On a new cluster nobody has created the namespaces of all targets, nor the defin
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from posixpath import normpath
 
 from krm_windows import rules
 from krm_windows.emit import Manifest, delivery, identity, names
-from krm_windows.flux.sources import OPERATOR, below
+from krm_windows.flux.sources import NAME, OPERATOR, below
 from krm_windows.gateable import KUSTOMIZE, group_of
 from krm_windows.krm import KubeObject, render
 from krm_windows.plan.model import Plan
@@ -55,11 +55,12 @@ class Delivery:
     """How Flux delivers a directory.
 
     `item` is the Flux Kustomization that applies it, or a directory above it; `path` is where it is
-    in the source.
+    in the source. It `is_assumed` where no object says so.
     """
 
     item: KubeObject
     path: str
+    is_assumed: bool = False
 
     def kustomizations(self, plan: Plan, folders: Folders) -> list[Manifest]:
         """Return a Flux Kustomization for each directory of what is apart.
@@ -81,9 +82,11 @@ class Delivery:
 def find(items: Iterable[KubeObject], directory: str | None) -> Delivery | None:
     """Return how a directory of a repository is delivered, by the objects of a cluster.
 
-    That is the Flux Kustomization with the innermost path at or above it. None where there is none,
-    or where what it applies is on another cluster, on which Flux does not run.
+    That is the Flux Kustomization with the innermost path at or above it, or else the one that
+    `flux bootstrap` creates. None where there is none, or where what it applies is on another
+    cluster, on which Flux does not run.
     """
+    items = list(items)
     found: dict[int, Delivery] = {}
     for item in _deliverers(items):
         delivery = given(item, directory)
@@ -93,11 +96,30 @@ def find(items: Iterable[KubeObject], directory: str | None) -> Delivery | None:
         if delivery is not None and (path != "." or item.name == item.namespace):
             found.setdefault(len(path), delivery)
     if not found:
-        return None
+        return _bootstrapped(items, directory)
     innermost = found[max(found)]
     if innermost.item.get("spec", "kubeConfig") is not None:
         return None
     return innermost
+
+
+def _bootstrapped(items: Iterable[KubeObject], directory: str | None) -> Delivery | None:
+    """Return how `flux bootstrap` delivers a directory, where something names its source.
+
+    A repository of which nobody has bootstrapped a cluster yet does not say it.
+    """
+    # What is there delivers another directory.
+    if any(item.name == item.namespace for item in _deliverers(items)):
+        return None
+    for item in items:
+        source = item.get("spec", "sourceRef")
+        if group_of(item.api_version) != KUSTOMIZE or not isinstance(source, dict):
+            continue
+        namespace = source.get("namespace") or item.namespace
+        if (source.get("kind"), source.get("name"), namespace) == ("GitRepository", NAME, NAME):
+            found = given(_kustomization(NAME, NAME, ".", "GitRepository"), directory)
+            return None if found is None else replace(found, is_assumed=True)
+    return None
 
 
 def given(item: KubeObject, directory: str | None) -> Delivery | None:
@@ -142,22 +164,32 @@ def _synced(instance: KubeObject) -> KubeObject:
     home = instance.namespace
     sync = instance.get("spec", "sync")
     given = sync if isinstance(sync, dict) else {}
-    name = given.get("name") or home
-    source = {"kind": given.get("kind"), "name": name}
+    name = str(given.get("name") or home)
+    return _kustomization(name, home, given.get("path"), given.get("kind"))
+
+
+def _kustomization(name: str, namespace: str, path: object, source: object) -> KubeObject:
     made = {
         "apiVersion": f"{KUSTOMIZE}/v1",
         "kind": "Kustomization",
-        "metadata": {"name": name, "namespace": home},
-        "spec": {"path": given.get("path"), "sourceRef": source},
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"path": path, "sourceRef": {"kind": source, "name": name}},
     }
     return KubeObject.parse(render(made).encode())
 
 
-def together(plan: Plan, manifests: Iterable[Manifest]) -> list[Result]:
-    """Return a warning where what should be apart is not, as nothing says how it is delivered."""
+def check(plan: Plan, manifests: Iterable[Manifest], delivery: Delivery | None) -> list[Result]:
+    """Say of what should be apart that it is not, or by what that is assumed to be delivered."""
     _, folders = split(plan, manifests)
-    if not folders:
+    if not folders or (delivery and not delivery.is_assumed):
         return []
+    if delivery:
+        message = (
+            f"no Flux Kustomization is seen that delivers the windows: {NAME}/{NAME} is assumed, "
+            "as created by `flux bootstrap`; if it is another one, name it by "
+            "--flux-kustomizations FILE, or show it by --resources DIR"
+        )
+        return [rules.SOURCE_ASSUMED.result(message, path="spec.targets")]
     needs = []
     for first, *_ in folders.values():
         kind, namespace, _ = identity(first)

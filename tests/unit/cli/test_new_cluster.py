@@ -231,7 +231,7 @@ def test_what_delivers_it_is_found_among_resources(text: str, path: str) -> None
         # Elsewhere.
         ROOT.replace("clusters/prod", "clusters/product"),
         # The top of whichever repository.
-        ROOT.replace("./clusters/prod", "./").replace("name: flux-system, names", "name: x, names"),
+        ROOT.replace("./clusters/prod", "./").replace("name: flux-system", "name: x"),
         # On another cluster Flux does not run.
         f"{ROOT}  kubeConfig: {{secretRef: {{name: spoke}}}}\n",
     ],
@@ -241,7 +241,52 @@ def test_what_does_not_deliver_it_is_not_taken(
 ) -> None:
     """Then all stays together, and that is said."""
     lay({"clusters/prod/flux-system/gotk-sync.yaml": text})
+    if "name: x" in text:
+        lay({"clusters/prod/apps.yaml": APPS.replace("name: flux-system}", "name: x}")})
     assert render("--resources", "clusters/prod") == 0
+    assert TOGETHER in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("layout", ["overlays", "flat", ""])
+def test_what_bootstrap_will_create_is_assumed(
+    layout: str, repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `check --repo` does, in a repository that nobody has bootstrapped a cluster from yet."""
+    (repository / "clusters/prod/flux-system/gotk-sync.yaml").unlink()
+    if layout:
+        lay({"fleet.yaml": POLICY + "  clusters: {prod: {}}\n"})
+        options = ["--all-clusters", "--layout", layout, "--resources", "clusters/{cluster}"]
+        assert render(*options, policy="fleet.yaml", to="week") == 0
+    else:
+        assert render("--resources", "clusters/prod") == 0
+    said = capsys.readouterr().err
+    assert "flux-system/flux-system is assumed" in said
+    assert TOGETHER not in said
+    [folder] = repository.glob("**/namespace-shop")
+    beside = str(folder.parents[1]) if layout == "overlays" else None
+    check_apart(str(folder.parent), folder.parent.relative_to(repository).as_posix(), beside)
+
+
+@pytest.mark.usefixtures("repository")
+def test_init_before_bootstrap(capsys: pytest.CaptureFixture[str]) -> None:
+    """What it writes comes up on a new cluster."""
+    for path in ("policy.yaml", "fleet.yaml", "clusters/prod/flux-system/gotk-sync.yaml"):
+        Path(path).unlink()
+    assert main(["init", "--yes", "--time-zone", "UTC"]) == 0
+    check_apart("clusters/prod/deploy-windows", "clusters/prod/deploy-windows")
+    capsys.readouterr()
+    assert main(["check", "--repo", "."]) == 0
+    assert "error" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("repository")
+def test_init_says_what_render_warns_of(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where nothing says by what the windows would be delivered."""
+    for path in ("policy.yaml", "fleet.yaml"):
+        Path(path).unlink()
+    root = ROOT.replace("./clusters/prod", "./").replace("Git", "OCI")
+    lay({"clusters/prod/flux-system/gotk-sync.yaml": root})
+    assert main(["init", "--yes", "--time-zone", "UTC"]) == 0
     assert TOGETHER in capsys.readouterr().err
 
 
