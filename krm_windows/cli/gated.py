@@ -152,7 +152,7 @@ def _survey(arguments: argparse.Namespace) -> Survey:
             made = Builds(tree, builder, os.cpu_count() or 1, report)
             found = survey(tree, builds.directories(tree, arguments.clusters), made, hints)
     for notice in found.notices:
-        # What it applies may be gated in the cluster, and is not here.
-        if notice.rule is rules.NOT_FOLLOWED:
+        # What it applies may be gated in the cluster, and is not here; or it may be any file.
+        if notice.rule in (rules.NOT_FOLLOWED, rules.BUILD_FAILED):
             output.log(f"{notice.about or notice.file}: {notice.message}")
     return found

@@ -106,13 +106,16 @@ def _accounts(
     for cluster in progress.bar(clusters, len(clusters)):
         found = list(versions.revisions(cluster))
         if not found:
-            raise InputError(f"{arguments.policy}: not found in any commit of {arguments.ref}")
+            known = " that this shallow clone has" if history.is_cut else ""
+            raise InputError(
+                f"{arguments.policy}: not found in any commit of {arguments.ref}{known}"
+            )
         period = _period(found, arguments, now)
         if period is None:
             continue
         begins, ends = period
+        begins = periods.known(history, begins, ends, quiet=not nothing)
         if nothing:
-            periods.warn_where_cut(history, int(begins.timestamp()))
             _warn_where_ahead(ends, now)
         made = account(path, history.commits[0].name, found, begins, ends)
         # One that was taken out, or came, at another time.

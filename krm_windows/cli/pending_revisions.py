@@ -2,7 +2,7 @@
 
 import argparse
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -23,6 +23,9 @@ from krm_windows.system import git
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.kustomize import Builder
+
+# What these bring is in commits; a HelmRelease, say, may take a newer chart.
+_OF_COMMITS = ("Kustomization", "GitRepository")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,10 @@ def of_refs(
     entries = []
     for target in timetable.targets:
         between = looking.repository.between(target, old.commit, new.commit, builds=looking.builds)
+        # What comes from elsewhere no commit of this repository says.
+        if target.kind not in _OF_COMMITS and _waits(between) is Waits.NO:
+            gap = f"no commit changes it; what a {target.kind} takes from elsewhere was not asked"
+            between = replace(between, gaps=(gap,))
         entries.append(Entry(target, Offer(_waits(between), "", old, new), opening, between))
     return Pending(timetable, decision, tuple(entries)), at, code
 

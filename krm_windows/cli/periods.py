@@ -9,6 +9,7 @@ from pathlib import Path
 
 from krm_windows.cli import output, times
 from krm_windows.gate import wallclock
+from krm_windows.history.simulation import instant
 from krm_windows.krm import InputError
 from krm_windows.preview import parameters
 from krm_windows.preview.parameters import AskedError
@@ -155,13 +156,24 @@ def at(moment: date, zone: tzinfo) -> datetime:
     return wallclock.instant(datetime.combine(moment, time()), zone)
 
 
-def warn_where_cut(history: History, seconds: int) -> None:
-    """Say where a shallow clone lacks a part of a period that begins at seconds since 1970."""
-    if history.is_cut and history.commits[-1].committed > seconds:
+def known(history: History, begins: datetime, ends: datetime, *, quiet: bool = False) -> datetime:
+    """Return from when on a period is known: where a shallow clone lacks a part, from its end on.
+
+    Says so, unless `quiet`. Raises InputError where nothing of the period is known.
+    """
+    first = history.commits[-1]
+    cut = instant(first.committed)
+    if not history.is_cut or (cut and cut <= begins):
+        return begins
+    missing = f"{history.directory}: the clone is shallow, and the history before {first.name[:12]}"
+    if cut is None or cut >= ends:
+        raise InputError(f"{missing}, so all of this period, is missing: run git fetch --unshallow")
+    if not quiet:
         output.log(
-            f"{history.directory}: the clone is shallow, and the history before "
-            f"{history.commits[-1].name[:12]} is missing: run git fetch --unshallow"
+            f"{missing} is missing, so what was before {cut:%Y-%m-%d %H:%M}Z is unknown and left "
+            "out: run git fetch --unshallow"
         )
+    return cut
 
 
 def width() -> int:

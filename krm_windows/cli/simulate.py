@@ -98,14 +98,13 @@ def _simulations(
     # Of two policies both are about the same time, by the clock of the first.
     zone = versions[0].timetable.zone
     begins, ends = periods.period(arguments.start, arguments.until, zone)
-    # Git knows whole seconds: those of the interval, half open as it is.
-    seconds = range(_ceiling(begins), _ceiling(ends))
     with (
         git_history.opened(Path(arguments.repo), arguments.ref) as history,
         progress.meter("commits") as show,
     ):
-        # Before the long part begins.
-        periods.warn_where_cut(history, seconds.start)
+        begins = periods.known(history, begins, ends)
+        # Git knows whole seconds: those of the interval, half open as it is.
+        seconds = range(_ceiling(begins), _ceiling(ends))
         coming = changes(
             history,
             seconds.__contains__,

@@ -1,12 +1,17 @@
 """Which changes a policy gates: those that reach what it gates in a repository, or named paths."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import dirname
 
+from krm_windows import rules
 from krm_windows.checks.repository.gated import GatedCluster
-from krm_windows.flux import Cluster, Survey
+from krm_windows.flux import Cluster, Kustomization, Survey
+from krm_windows.flux.model import Notice
 from krm_windows.patterns import glob
+
+# A directory that all paths are below.
+_ROOT = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,7 @@ class Reach:
         if any(glob.matches(each, path) for each in self.globs):
             return True
         # The root, which is above all.
-        if "" in self.directories:
+        if _ROOT in self.directories:
             return True
         return not self.directories.isdisjoint(_above(path))
 
@@ -56,8 +61,9 @@ def of_policies(survey: Survey, named: Collection[str]) -> Mapping[tuple[str, st
     A policy is there for those clusters of which it gates anything.
     """
     found: dict[tuple[str, str], Reach] = {}
+    failed = [each for each in survey.notices if each.rule is rules.BUILD_FAILED]
     for cluster in survey.clusters:
-        for policy, reach in _of_cluster(cluster):
+        for policy, reach in _of_cluster(cluster, failed):
             if policy not in named:
                 continue
             key = policy, cluster.name
@@ -67,16 +73,23 @@ def of_policies(survey: Survey, named: Collection[str]) -> Mapping[tuple[str, st
     return found
 
 
-def _of_cluster(cluster: Cluster) -> Iterator[tuple[str, Reach]]:
-    """Yield policies of a cluster, each with some paths that it gates."""
+def _of_cluster(cluster: Cluster, failed: Sequence[Notice]) -> Iterator[tuple[str, Reach]]:
+    """Yield policies of a cluster, each with some paths that it gates.
+
+    Where it has `failed` to be built, nobody knows which files it reads: it may be any.
+    """
     gated = GatedCluster(cluster)
     for kustomization in cluster.kustomizations.values():
+        is_failed = any(_is_about(each, kustomization) for each in failed)
         # Its source is another repository: a path such as `./` is none of this one.
-        if not kustomization.files and not kustomization.complete:
+        if not kustomization.files and not kustomization.complete and not is_failed:
             continue
         # A file that is new in a directory of which files are read may be read, too.
         directories = {dirname(file) for file in kustomization.files}
         directories.add(kustomization.path)
+        # Of one whose path does not exist that path is all.
+        if is_failed and kustomization.files:
+            directories.add(_ROOT)
         whole = Reach(kustomization.files, frozenset(map(_named, directories)))
         # Those that suspend it, or the source that it takes its files from.
         policies = gated.holds(kustomization)
@@ -92,6 +105,14 @@ def _of_cluster(cluster: Cluster) -> Iterator[tuple[str, Reach]]:
                 reach = Reach(frozenset({item.file}))
             for policy in gated.gates(item) - policies:
                 yield policy, reach
+
+
+def _is_about(notice: Notice, kustomization: Kustomization) -> bool:
+    """Whether a notice is about a Kustomization, or a file in what it applies."""
+    if notice.about is not None:
+        return notice.about.identity == kustomization.identity
+    below = notice.file == kustomization.path or notice.file.startswith(f"{kustomization.path}/")
+    return below or notice.file in kustomization.files
 
 
 def _is_followed(cluster: Cluster, identity: tuple[str, str, str, str]) -> bool:

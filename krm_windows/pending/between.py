@@ -36,11 +36,12 @@ class ObjectChange:
 class Between:
     """What lies between two revisions, the newest commit first.
 
-    `reverted` are commits that the offered revision has no longer. `objects` is None where it was
-    not asked for. `images` are new, in order. `gaps` say what is not known.
+    `commits` is None where nothing was applied before, so that the whole history is new. `reverted`
+    are commits that the offered revision has no longer. `objects` is None where it was not asked
+    for. `images` are new, in order. `gaps` say what is not known.
     """
 
-    commits: tuple["Commit", ...] = ()
+    commits: tuple["Commit", ...] | None = ()
     reverted: tuple["Commit", ...] = ()
     objects: tuple[ObjectChange, ...] | None = None
     images: tuple[str, ...] = ()
@@ -53,6 +54,6 @@ class Between:
         In a repository of many applications most commits are about others.
         """
         # With a gap nobody can know it.
-        if self.gaps:
+        if self.gaps or self.commits is None:
             return False
         return not (self.commits or self.reverted or self.objects)

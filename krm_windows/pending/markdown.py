@@ -28,7 +28,7 @@ def render(pending: Pending) -> str:
     if rest:
         lines.append(f"- nothing waits for {rest}")
     if not pending.entries:
-        lines.append("no targets: no object matches the policy's `matchLabels`")
+        lines.append("no targets: no object that was read matches the policy's `matchLabels`")
     return "".join(f"{line}\n" for line in lines)
 
 

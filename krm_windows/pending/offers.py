@@ -5,8 +5,8 @@ in `status.history`, a source in `status.artifact`. What a suspended source woul
 to the cluster, as nobody looks.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from krm_windows.gate import revisions
@@ -17,7 +17,7 @@ from krm_windows.gate.target import true_of
 from krm_windows.gate.timetable import Target
 from krm_windows.gateable import HELM, KUSTOMIZE
 from krm_windows.pending.revisions import Revision, Sources, artifact, named
-from krm_windows.status.objects import Address, LiveObject
+from krm_windows.status.objects import Address, LiveObject, entries
 
 # The version that a HelmRelease asks for where it names none (helm-controller, HelmChartTemplate).
 _ANY = "*"
@@ -99,13 +99,37 @@ def _kustomization(target: Target, live: LiveObject, sources: Sources) -> Offer:
     if _has_changed(live, reconciled):
         waits = Waits.YES
         notes.append("its spec has changed since it was reconciled")
-    return Offer(
-        waits,
-        named(address),
-        applied,
-        offered,
-        tuple(notes),
-    )
+    unknown = [*_unfetched(source), *_unread(live, "postBuild", "substituteFrom")]
+    offer = Offer(waits, named(address), applied, offered, tuple(notes))
+    return _with_unknown(offer, unknown)
+
+
+def _with_unknown(offer: Offer, unknown: Sequence[str]) -> Offer:
+    """Return an offer of which something is unknown: nobody can say then that nothing waits."""
+    waits = offer.waits
+    if unknown and waits is Waits.NO:
+        waits = Waits.UNKNOWN
+    return replace(offer, waits=waits, notes=(*offer.notes, *unknown))
+
+
+def _unfetched(source: LiveObject) -> Iterator[str]:
+    """Say why a source may offer more than the artifact that it has."""
+    # A suspended one looks for nothing, which is said anyhow.
+    if _is_suspended(source):
+        return
+    name = f"{source.get('kind')} {dig(source, 'metadata', 'name')}"
+    seen = dig(source, "status", "observedGeneration")
+    if isinstance(seen, int) and seen != dig(source, "metadata", "generation"):
+        yield f"{name} has changed since it was fetched, so its newest revision is unknown"
+    for condition in entries(source, "status", "conditions"):
+        if dig(condition, "type") == "Ready" and dig(condition, "status") != "True":
+            yield f"{name} is not ready, so its newest revision is unknown"
+
+
+def _unread(live: LiveObject, *path: str) -> Iterator[str]:
+    """Say what else a closed target would take over once it opens, and nobody has compared."""
+    if _is_suspended(live) and dig(live, "spec", *path):
+        yield f"what its `{'.'.join(('spec', *path))}` names was not compared"
 
 
 def _tried(
@@ -142,13 +166,9 @@ def _release(target: Target, live: LiveObject, sources: Sources) -> Offer:
     notes = list(_edited(live, source))
     if notes:
         waits = Waits.YES
-    return Offer(
-        waits,
-        named(address),
-        applied,
-        offered,
-        tuple(notes),
-    )
+    unknown = [*_unfetched(source), *_unread(live, "valuesFrom")]
+    offer = Offer(waits, named(address), applied, offered, tuple(notes))
+    return _with_unknown(offer, unknown)
 
 
 def _edited(live: LiveObject, chart: LiveObject) -> Iterator[str]:

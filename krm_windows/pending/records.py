@@ -22,10 +22,13 @@ _WAITS = {
 
 def pending(of: Pending, at: datetime) -> Record:
     """Return what waits at an instant."""
+    # Null where nothing was built, as with the objects of each target.
+    asked = [each.between for each in of.waiting if each.between is not None]
+    is_built = any(each.objects is not None for each in asked)
     return {
         **records.judged(of.timetable, of.decision, at),
         "targets": targets(of),
-        "images": list(of.images),
+        "images": list(of.images) if is_built else None,
     }
 
 
@@ -81,7 +84,7 @@ def _between(of: Between) -> Record:
         changes = [_change(each) for each in of.objects]
         images = list(of.images)
     return {
-        "commits": [commit(each) for each in of.commits],
+        "commits": None if of.commits is None else [commit(each) for each in of.commits],
         "reverted": [commit(each) for each in of.reverted],
         "objects": changes,
         "newImages": images,

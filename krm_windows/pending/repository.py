@@ -110,11 +110,11 @@ class Repository:
         old: str,
         new: str,
         files: frozenset[str],
-    ) -> tuple[tuple[Commit, ...], tuple[Commit, ...]]:
+    ) -> tuple[tuple[Commit, ...] | None, tuple[Commit, ...]]:
         """Return the commits that come, and those that go, of all that touch some files."""
         # Nothing was applied yet: the whole history would be new.
         if not old:
-            return (), ()
+            return None, ()
         if (old, new) not in self.ranges:
             with git_history.opened(self.directory, new) as history:
                 coming = history.between(old, new)

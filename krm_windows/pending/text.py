@@ -24,7 +24,7 @@ def entries(pending: Pending) -> str:
     """Return a block for each target, an empty line above it."""
     # Selected by labels that nothing has; by name a target is there, or missing.
     if not pending.entries:
-        return "\nno targets: no object matches the policy's `matchLabels`\n"
+        return "\nno targets: no object that was read matches the policy's `matchLabels`\n"
     lines: list[str] = []
     for entry in pending.entries:
         lines.append("")

@@ -43,7 +43,8 @@ def waits(entry: Entry) -> str:
     """Say whether something waits."""
     if entry.offer.waits is not Waits.YES:
         return _WAITS[entry.offer.waits]
-    if entry.between is not None and entry.between.is_empty:
+    # A note may be about what else has changed, or is not known.
+    if entry.between is not None and entry.between.is_empty and not entry.offer.notes:
         return "only the revision is new"
     # Flux takes it within a second or two; where it fails, a note says so.
     if entry.opening.is_open:
@@ -146,6 +147,8 @@ def _commits(between: Between) -> Iterator[tuple[str, Sequence[Commit]]]:
         yield f"{number} reverted", between.reverted
     if between.commits:
         yield counted(len(between.commits), "commit"), between.commits
+    elif between.commits is None:
+        yield "nothing was applied before, so all commits are new", ()
     # Where not all files are known, a commit may touch one of the others.
     elif not between.reverted and not between.gaps:
         yield "no commit changes the files that it reads", ()

@@ -117,6 +117,8 @@ class Report:
     """What kept a run from running since the last one that succeeded."""
     leftovers: tuple[Leftovers, ...] = ()
     """What targets that are gone have left in the cluster."""
+    has_jobs: bool = True
+    """Whether Jobs or CronJobs were read: else nobody knows of runs."""
 
     @property
     def zone_data(self) -> str:
@@ -170,7 +172,8 @@ def report(
         own = [names.cron_job(version.plan, each) for each in version.plan.triggers]
     stopped: Iterable[str] = ()
     # A file of targets alone says nothing of CronJobs: none is missing for that.
-    if has_asked or any(live.get("kind") == "CronJob" for live in objects):
+    kinds = {live.get("kind") for live in objects}
+    if has_asked or "CronJob" in kinds:
         stopped = _stopped(own, version.policy.metadata.namespace, objects)
     delivered = UNKNOWN
     if version.plan:
@@ -188,6 +191,7 @@ def report(
         stopped=tuple(stopped),
         delivery=delivered,
         failure=newest(objects, label, own, since),
+        has_jobs=has_asked or not kinds.isdisjoint(("CronJob", "Job")),
     )
 
 

@@ -15,7 +15,7 @@ from krm_windows.status.report import Report, Row
 _HEAD = ("TARGET", "STATE", "DESIRED", "SUSPENDED BY", "SINCE", "UNTIL", "NEXT CHANGE", "LAST RUN")
 # Spaces between two columns, as kubectl has them.
 _GAP = 3
-_NO_TARGETS = "no targets: no object matches the policy's `matchLabels`"
+_NO_TARGETS = "no targets: no object that was read matches the policy's `matchLabels`"
 
 
 class Where(NamedTuple):
@@ -159,7 +159,7 @@ def _last_run(report: Report, at: datetime) -> str:
         cause = f": {failure.cause}"
     # Jobs of CronJobs are kept for a while only: one may have run before.
     if not run:
-        return f"never{cause}"
+        return f"{'never' if report.has_jobs else 'unknown'}{cause}"
     # The cluster's clock may be ahead of ours.
     ago = span(max(at - run.at, timedelta()))
     if run.succeeded:

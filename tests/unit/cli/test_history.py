@@ -75,6 +75,28 @@ def test_each_version_counts_from_its_commit(past: Past, history: History) -> No
     assert (found["policy"], found["cluster"], found["file"]) == ("flux-system/week", None, PATH)
 
 
+def test_what_a_shallow_clone_lacks_is_not_called_a_time_without_a_policy(
+    past: Past, tool: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was before is unknown; where that is all of the period, there is no account."""
+    past.commit("2026-01-01T00:00Z", {PATH: OFFICE})
+    past.commit("2026-01-13T11:00Z", {PATH: NIGHTS})
+    past.commit("2026-01-16T11:00Z", {PATH: OFFICE})
+    elsewhere = Past(tool("git"), Path("elsewhere").absolute())
+    elsewhere("clone", "--quiet", "--depth=2", past.top.as_uri(), "shallow")
+    call = ["history", PATH, "--repo", "elsewhere/shallow", "-o", "json"]
+    assert main([*call, *TIME]) == 0
+    shown = capsys.readouterr()
+    found = json.loads(shown.out)
+    assert found["from"] == "2026-01-13T12:00:00+01:00"
+    assert found["withoutPolicySeconds"] == 0
+    assert "what was before 2026-01-13 11:00Z is unknown" in shown.err
+    assert main([*call, "--from", "2026-01-01", "--until", "2026-01-10"]) == 1
+    assert "so all of this period, is missing" in capsys.readouterr().err
+    assert main(["history", "gone.yaml", *call[2:]]) == 1
+    assert "not found in any commit of HEAD that this shallow clone has" in capsys.readouterr().err
+
+
 def test_a_version_that_cannot_be_read(past: Past, history: History) -> None:
     """Nothing is rendered of it: the previous version stays in force."""
     past.commit("2026-01-01T00:00Z", {PATH: OFFICE})

@@ -624,7 +624,9 @@ def test_labels_that_nothing_has(pending: Pending, form: str) -> None:
     """There is no target, and it is said."""
     Path("policy.yaml").write_text(POLICY.replace("names: [apps]", "matchLabels: {a: b}"))
     printed = pending("-o", form, objects=(fleet(f"main@sha1:{NEW}"),)).out
-    assert printed.endswith("no targets: no object matches the policy's `matchLabels`\n")
+    assert printed.endswith(
+        "no targets: no object that was read matches the policy's `matchLabels`\n"
+    )
 
 
 def test_revisions_that_name_no_commit(pending: Pending, repository: Past) -> None:

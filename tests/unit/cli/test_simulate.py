@@ -232,8 +232,14 @@ def test_a_shallow_clone(
     """What is missing of the period is said."""
     elsewhere = Past(tool("git"), Path("elsewhere").absolute())
     elsewhere("clone", "--quiet", "--depth=2", past.top.as_uri(), "shallow")
-    assert main(["simulate", "policy.yaml", "--repo", "elsewhere/shallow", *DAYS]) == 0
-    assert "the clone is shallow" in capsys.readouterr().err
+    call = ["simulate", "policy.yaml", "--repo", "elsewhere/shallow", *DAYS, "-o", "json"]
+    assert main(call) == 0
+    shown = capsys.readouterr()
+    assert "the clone is shallow" in shown.err
+    # Of what was before nobody knows how many changes there were.
+    found = json.loads(shown.out)
+    assert found["changes"] == 2
+    assert found["from"] == "2026-01-10T13:00:00+01:00"
 
 
 @pytest.mark.parametrize("path", ["", "/apps", "../apps", "apps/../infra", ".."])

@@ -290,8 +290,11 @@ def test_the_last_run_is_the_newest(status: Status) -> None:
         CLOSED, live(), job("week-resync-1", "2026-11-21T09:40:00Z", "Failed"), cron_job, foreign
     )
     assert row(printed)[-1] == "3 m ago, succeeded"
-    _, printed = status(CLOSED, live())
+    _, printed = status(CLOSED, live(), foreign)
     assert row(printed)[-1] == "never"
+    # Of targets alone nobody knows it.
+    _, printed = status(CLOSED, live())
+    assert row(printed)[-1] == "unknown"
 
 
 def test_the_job_of_a_hook_is_no_run(status: Status) -> None:
@@ -411,7 +414,7 @@ def test_labels_are_resolved_from_the_cluster(status: Status) -> None:
     code, printed = status(CLOSED, live("b"), policy=policy)
     assert (code, printed.splitlines()[-1]) == (
         1,
-        "no targets: no object matches the policy's `matchLabels`",
+        "no targets: no object that was read matches the policy's `matchLabels`",
     )
 
 
