@@ -601,7 +601,14 @@ def _misplaced(emitted: Emitted, target: Target) -> Result:
     if elsewhere:
         namespaces = ", ".join(sorted(elsewhere))
         found = f"; its Role is in {namespaces}, moved there by a layer above"
+    mend = "run the function in the outermost layer, or set no `namespace:` on its output"
+    is_foreign = target.namespace != emitted.plan.namespace
+    if is_foreign and all(role.namespace != target.namespace for role in emitted.of("Role")):
+        mend += (
+            f"; if it is delivered by itself (namespace-{target.namespace}), verify the directory "
+            "above it instead of a stream, or have both builds in the stream"
+        )
     return rules.RIGHTS_MISSING.result(
         f"no bound Role in {target.namespace} lets the gate suspend and resume {target}{found}; "
-        "run the function in the outermost layer, or set no `namespace:` on its output"
+        f"{mend}"
     )

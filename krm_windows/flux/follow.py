@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from posixpath import basename
 
 from krm_windows import rules
-from krm_windows.flux import artifacts, cluster_directories, resourcesets, substitution
+from krm_windows.flux import artifacts, cluster_directories, instances, resourcesets, substitution
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.closure import joined
 from krm_windows.flux.model import (
@@ -23,7 +23,7 @@ from krm_windows.flux.objects import substituted
 from krm_windows.flux.sources import NAME, Hints, Sources, below
 from krm_windows.flux.substitution import Variables
 from krm_windows.gateable import KUSTOMIZE
-from krm_windows.krm import Value
+from krm_windows.krm import InputError, Value
 from krm_windows.system.checkout import Checkout
 
 # `flux bootstrap` and the operator name what delivers a cluster's own directory like their
@@ -226,10 +226,13 @@ def _receive(
 
     A root is built once more as the Kustomization changes it that applies it.
     """
+    made: Sequence[Object] = ()
     if kustomization.own is None:
         # What is built comes first: it says by itself what syncs it.
         items = (*builds.done[request].objects, *state.by_hand)
-        kustomization = _rooted(kustomization, items, state.sources)
+        state.sources.learn(items, kustomization.namespace)
+        made = _made_by_instance(state, builds)
+        kustomization = _rooted(kustomization, made, state.sources)
         changed = Request.of(request.directory, _changes(kustomization.own))
         # Built already, if the Kustomization changes nothing of it.
         if changed != request:
@@ -237,6 +240,7 @@ def _receive(
             request = changed
     # With the variables of `postBuild`, which may name further directories.
     arrived = _applying(state, kustomization, request, builds.done[request], shared)
+    arrived = replace(arrived, objects=(*arrived.objects, *made))
     state.built[arrived.key] = builds.done[request]
     state.asked[arrived.key] = request
     _record(state, arrived)
@@ -271,20 +275,27 @@ def _expanded(state: State, kustomization: Kustomization) -> Kustomization:
     return replace(kustomization, objects=tuple(objects), complete=complete)
 
 
-def _rooted(
-    root: Kustomization,
-    objects: Sequence[Object],
-    sources: Sources,
-) -> Kustomization:
+def _made_by_instance(state: State, builds: Builds) -> Sequence[Object]:
+    """Return what the Flux Operator makes of an instance that syncs a cluster."""
+    sync = state.sources.sync
+    if sync is None or sync.item.kind == "Kustomization":
+        return ()
+    try:
+        return instances.synced(builds.builder, sync)
+    except InputError as error:
+        message = f"what syncs the cluster is not known in full: {error.message}"
+        state.notices.append(Notice(rules.NOT_FOLLOWED, message, about=sync.item))
+        return ()
+
+
+def _rooted(root: Kustomization, made: Sequence[Object], sources: Sources) -> Kustomization:
     """Return a cluster's root as the Kustomization that applies it.
 
-    Where Git has none, it stays what it is.
+    Where Git has none, and no instance makes it, it stays what it is.
     """
-    sources.learn(objects, root.namespace)
     if sources.sync is None:
         return root
-    own = sources.sync.item
-    # An instance of the Flux Operator changes nothing of what is built.
+    own = next((each for each in made if each.kind == "Kustomization"), sources.sync.item)
     if (own.group, own.kind) != (KUSTOMIZE, "Kustomization"):
         return root
     namespace = own.namespace or root.namespace

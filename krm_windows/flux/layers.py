@@ -12,7 +12,7 @@ from posixpath import basename, dirname
 
 from krm_windows.emit.header import is_rendered
 from krm_windows.emit.labels import POLICY
-from krm_windows.flux import fields, objects
+from krm_windows.flux import fields, instances, objects
 from krm_windows.flux.artifact_files import ArtifactFiles
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.follow import CHANGING, State
@@ -30,7 +30,7 @@ from krm_windows.flux.model import (
 from krm_windows.flux.sources import below
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.inventory import ORIGIN
-from krm_windows.krm import KubeObject, Value
+from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.system.reading import KUSTOMIZATIONS
 
 # Annotations, or labels, by which Flux does not write an object that is there already, or does not
@@ -169,7 +169,10 @@ class _Layers:
         if lost:
             places = (self.locator.locate(item).file for item in lost)
             place = next((file for file in places if file in blamed), next(iter(blamed)))
-            yield Alteration(blamed[place], tuple(Outcome(item, None) for item in lost))
+            layer = blamed[place]
+            if layer.about is not None:
+                layer = self._by_instance(layer.about, layer.path) or layer
+            yield Alteration(layer, tuple(Outcome(item, None) for item in lost))
 
     def moved(
         self, each: Kustomization, missing: Collection[ObjectIdentity]
@@ -346,7 +349,9 @@ class _Layers:
     def _above(self, each: Kustomization, path: str) -> Layer | None:
         """Return which layer above a Flux Kustomization sets a field of it; None if it does."""
         own = each.own
-        if own is None or own.made_by is not None:
+        if own is not None and own.made_by is not None:
+            return self._by_instance(own, path)
+        if own is None:
             return None
         written = self.locator.locate(own).document
         if written is None or _answer(written, path) == _answer(own.item, path):
@@ -364,6 +369,23 @@ class _Layers:
         whole = probe(self.state.built[above.key].objects)
         for field, _ in self._causes(self.state.asked[above.key], probe, whole):
             return self._layer(above, field)
+        return None
+
+    def _by_instance(self, item: Object, path: str) -> Layer | None:
+        """Return which patch of the FluxInstance that syncs the cluster sets a field."""
+        sync = self.state.sources.sync
+        if sync is None or sync.item is not item.made_by:
+            return None
+        place = instances.patches_path(sync.item)
+        for number in range(len(sync.item.entries(*place))):
+            try:
+                made = instances.synced(self.builds.builder, sync, lacking=number)
+            except InputError:
+                # What another patch needs says nothing.
+                continue
+            answers = {each.identity: _answer(each.item, path) for each in made}
+            if answers.get(item.identity) != _answer(item.item, path):
+                return Layer(f"{'.'.join(place)}[{number}]", sync.item)
         return None
 
 

@@ -18,6 +18,7 @@ from krm_windows.checks import formats
 from krm_windows.cli import calendar
 from krm_windows.cli.examples import EXAMPLES
 from krm_windows.cli.main import COMMANDS, main
+from krm_windows.emit.admission import KINDS
 from krm_windows.policy import moments, spellings
 from krm_windows.rules import RULES
 
@@ -196,3 +197,30 @@ def test_every_module_of_the_page_about_rooms_exists(room: str, text: str) -> No
 def page(name: str) -> str:
     """Return a page below docs/."""
     return (ROOT / "docs" / name).read_text()
+
+
+def emitted_kinds() -> set[str]:
+    """Return the kinds of the objects that `emit` writes, which are literals there."""
+    found = set(KINDS)
+    for path in sorted((ROOT / "krm_windows/emit").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Dict):
+                fields = {
+                    ast.unparse(key): value
+                    for key, value in zip(node.keys, node.values, strict=True)
+                    if key
+                }
+                match fields.get("'apiVersion'"), fields.get("'kind'"):
+                    case (ast.expr(), ast.Constant(str(kind))):
+                        found.add(kind)
+    return found
+
+
+def test_the_page_says_of_every_emitted_kind_what_has_to_exist_before() -> None:
+    """What must be there, who creates it, and what a failure there holds up."""
+    page = (ROOT / "docs/explanation/in-the-cluster.md").read_text()
+    _, _, section = page.partition("## What has to exist before it")
+    rows = [line for line in section.partition("\n## ")[0].splitlines() if line.startswith("|")]
+    named = set(re.findall(r"\w+?(?=s?\b)", " ".join(row.split("|")[1] for row in rows)))
+    assert len(emitted_kinds()) > len(KINDS)
+    assert emitted_kinds() - named == set()

@@ -122,7 +122,7 @@ def _unapplied(
         elif places[timetable.policy, timetable.cluster] == 1:
             lack = _lacking(survey, file, clusters, labels)
         if lack:
-            yield timetable.policy, _lacks(file, timetable, clusters, lack)
+            yield timetable.policy, _lacks(survey, file, timetable, clusters, lack)
 
 
 def _labels(clusters: Sequence[Cluster], timetable: Timetable) -> set[str | None]:
@@ -136,6 +136,7 @@ def _labels(clusters: Sequence[Cluster], timetable: Timetable) -> set[str | None
 
 
 def _lacks(
+    survey: Survey,
     file: str,
     timetable: Timetable,
     clusters: Sequence[Cluster],
@@ -147,6 +148,13 @@ def _lacks(
     if not all(each.complete for each in clusters):
         rule = rules.POLICY_FILE_ALONE
         doubt = ", unless a part that could not be read does"
+    chart, templates, _ = f"./{file}".rpartition("/templates/")
+    if templates and survey.tree.read(normpath(f"{chart}/Chart.yaml")):
+        rule = rules.POLICY_FILE_ALONE
+        doubt = (
+            f", unless a release of the chart {normpath(chart)} does: charts are not rendered here, "
+            "so what it makes of them was not checked; `helm template` shows it"
+        )
     message = (
         f"the windows of {timetable.policy} were rendered here, and {lack}{doubt}: list "
         f"{dirname(file) or '.'} in a kustomization, or apply it with a Flux Kustomization"

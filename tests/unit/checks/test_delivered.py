@@ -416,6 +416,70 @@ def test_a_target_that_delivers_the_delivery(
     assert found == ["self-lock"] * bool(spec)
 
 
+@pytest.mark.parametrize(
+    ("place", "rule"), [("chart", "policy-file-alone"), ("", "windows-unapplied")]
+)
+def test_windows_in_a_chart(place: str, rule: str, judged: Judged, windows: dict[str, str]) -> None:
+    """No chart is rendered, so what a release makes of them is said to be unknown."""
+    chart = {"chart/Chart.yaml": "name: chart\n"} if place else {"chart/other.yaml": "a: b\n"}
+    moved = {name.replace("windows/", "chart/templates/"): text for name, text in windows.items()}
+    unlisted = {WINDOWS: config_map("nothing"), **dict.fromkeys(windows, "")}
+    found = judged(moved | unlisted | chart)
+    assert {each for each, file, _ in found if "configmap" in file} == {rule}
+
+
+INSTANCE = """\
+apiVersion: fluxcd.controlplane.io/v1
+kind: FluxInstance
+metadata: {name: flux, namespace: flux-system}
+spec:
+  sync: {kind: GitRepository, url: https://example.com/fleet, path: clusters/north}
+  kustomize:
+    patches:
+    - target: {kind: Deployment}
+      patch: '- {op: add, path: /spec/replicas, value: 1}'
+    - target: {kind: KIND}
+      patch: '- {op: add, path: PATH, value: VALUE}'
+"""
+
+
+@pytest.mark.parametrize(
+    ("patch", "fires"),
+    [
+        ("Kustomization /spec/suspend true", True),
+        ("Kustomization /spec/targetNamespace shop", True),
+        ("Kustomization /spec/commonMetadata {annotations: {NOTE: disabled}}", True),
+        ("(Git|OCI)Repository /spec/ignore windows/", True),
+        ("GitRepository /spec/ignore docs/", False),
+        ("Kustomization /spec/decryption {provider: sops}", False),
+    ],
+)
+def test_a_patch_of_a_flux_instance(
+    patch: str,
+    *,
+    fires: bool,
+    windows: dict[str, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It changes what syncs the cluster, which is in no file: it is said at that patch."""
+    kind, path, value = patch.replace("NOTE", f"{NOTE}reconcile").split(maxsplit=2)
+    instance = INSTANCE.replace("KIND", kind).replace("PATH", path).replace("VALUE", value)
+    files = {
+        FLUX: kustomization("windowed"),
+        "clusters/north/instance.yaml": instance,
+        "clusters/north/kustomization.yaml": "resources: [flux.yaml, instance.yaml, ../../windows]",
+        "windowed/w.yaml": config_map("w"),
+    }
+    lay(tmp_path, windows | files)
+    main(["check", "--repo", str(tmp_path), "--no-cache"])
+    said = "clusters/north/instance.yaml:10:7: [error] FluxInstance flux-system/flux"
+    errors = [line for line in capsys.readouterr().out.splitlines() if "[error]" in line]
+    found = [said in line for line in errors if "windows-stale" not in line]
+    assert bool(found) == fires
+    assert all(found)
+
+
 @pytest.mark.parametrize(("inner", "fires"), [("windows", True), ("other", False)])
 def test_a_delivery_that_is_moved_away_from_its_source(
     inner: str,

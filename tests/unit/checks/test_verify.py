@@ -236,6 +236,8 @@ def test_where_the_rights_went(items: list[Item]) -> None:
         result.message for result in window_policy.verify(KubeObject.parse(CONFIG.encode()), stream)
     ]
     assert any("is in edge, moved there by a layer above" in message for message in said)
+    # What is delivered by itself is in no stream of the windows.
+    assert any("delivered by itself (namespace-shop)" in message for message in said)
 
 
 HOOKED = (

@@ -1,0 +1,80 @@
+"""What the Flux Operator makes of a FluxInstance to sync a cluster: a source and a Kustomization.
+
+As its builder does (flux-operator, internal/builder/templates.go), with those of the instance's own
+patches (`spec.kustomize.patches`) that are about either.
+"""
+
+from dataclasses import replace
+
+from krm_windows.flux.model import Object
+from krm_windows.flux.objects import built, readable
+from krm_windows.flux.sources import Sync, instance
+from krm_windows.gateable import KUSTOMIZE, SOURCE
+from krm_windows.krm import InputError, Value, render
+from krm_windows.system.kustomize import Builder, BuildError, Inputs
+
+# What says which revision, by the kind of the source.
+_REVISION = {"GitRepository": "name", "OCIRepository": "tag"}
+
+
+def patches_path(item: Object) -> tuple[str, ...]:
+    """Return where an instance, or the HelmRelease of one, has its patches."""
+    return (*(instance(item) or ("sync",))[:-1], "kustomize", "patches")
+
+
+def synced(builder: Builder | None, sync: Sync, *, lacking: int | None = None) -> list[Object]:
+    """Return source and Kustomization that an instance yields, without the patch `lacking`.
+
+    Raises InputError where a patch cannot be applied.
+    """
+    objects = _written(sync)
+    kinds = {str(each["kind"]) for each in objects}
+    wanted = [
+        {key: patch[key] for key in ("patch", "target") if key in patch}
+        for number, patch in enumerate(sync.item.parts(*patches_path(sync.item)))
+        if number != lacking and _concerns(patch, kinds)
+    ]
+    output = b"---\n".join(render(each).encode() for each in objects)
+    if wanted:
+        if builder is None:
+            raise InputError("kustomize is needed for its patches")
+        root = {"resources": ["sync.yaml"], "patches": wanted}
+        files = {"kustomization.yaml": render(root).encode(), "sync.yaml": output}
+        try:
+            output = builder.build(Inputs(".", files, anywhere=False))
+        except BuildError as error:
+            raise InputError(f"its patches cannot be applied: {error}") from error
+    return [replace(each, made_by=sync.item) for each in built(output, ".")]
+
+
+def _written(sync: Sync) -> list[dict[str, object]]:
+    path = instance(sync.item) or ()
+    kind, namespace, name = sync.source.kind, sync.source.namespace, sync.source.name
+    metadata = {"name": name, "namespace": namespace}
+    spec: dict[str, object] = {"url": sync.item.text(*path, "url")}
+    if kind in _REVISION:
+        spec["ref"] = {_REVISION[kind]: sync.item.text(*path, "ref")}
+    own = {
+        "path": sync.item.text(*path, "path"),
+        "prune": True,
+        "sourceRef": {"kind": kind, "name": name},
+    }
+    return [
+        {"apiVersion": f"{SOURCE}/v1", "kind": kind, "metadata": metadata, "spec": spec},
+        {
+            "apiVersion": f"{KUSTOMIZE}/v1",
+            "kind": "Kustomization",
+            "metadata": metadata,
+            "spec": own,
+        },
+    ]
+
+
+def _concerns(patch: dict[str, Value], kinds: set[str]) -> bool:
+    """Whether a patch may be about one of some kinds: most are about Flux' own Deployments."""
+    target = patch.get("target")
+    if isinstance(target, dict):
+        kind = str(target.get("kind") or "")
+        # Whatever else is written there is a regular expression.
+        return kind in kinds or not kind.isalpha()
+    return any(item.kind in kinds for item in readable(str(patch.get("patch") or "").encode()))
