@@ -9,6 +9,7 @@ from krm_windows.status.failures import Failure
 from krm_windows.status.leftovers import Leftovers
 from krm_windows.status.report import Report, Row, Suspension
 from krm_windows.status.runs import Run
+from krm_windows.status.undelivered import Undelivered
 
 
 def status(report: Report, at: datetime, asked: datetime | None = None) -> Record:
@@ -29,6 +30,7 @@ def status(report: Report, at: datetime, asked: datetime | None = None) -> Recor
         "zoneData": report.zone_data or None,
         # Null once a run has succeeded again.
         "failure": _failure(report.failure, tz),
+        "undelivered": [_undelivered(each) for each in report.undelivered],
         "leftovers": [_leftovers(each) for each in report.leftovers],
         "targets": [_target(row, tz) for row in report.rows],
     }
@@ -53,6 +55,14 @@ def _failure(failure: Failure | None, tz: tzinfo) -> Record | None:
         "cause": failure.cause,
         "by": failure.by,
         "message": failure.words,
+    }
+
+
+def _undelivered(found: Undelivered) -> Record:
+    return {
+        "by": found.by,
+        "reason": found.reason,
+        "targets": [str(target) for target in found.targets],
     }
 
 

@@ -18,6 +18,7 @@ from krm_windows.status.failures import Failure, newest
 from krm_windows.status.leftovers import Leftovers
 from krm_windows.status.objects import Address, LiveObject, by_address, find
 from krm_windows.status.runs import Run, last
+from krm_windows.status.undelivered import Undelivered, undelivered
 
 Desired = Literal["open", "closed"]
 State = Literal[Desired, "missing"]
@@ -119,6 +120,8 @@ class Report:
     """What targets that are gone have left in the cluster."""
     has_jobs: bool = True
     """Whether Jobs or CronJobs were read: else nobody knows of runs."""
+    undelivered: tuple[Undelivered, ...] = ()
+    """What is delivered by itself, and has not arrived."""
 
     @property
     def zone_data(self) -> str:
@@ -176,7 +179,9 @@ def report(
     if has_asked or "CronJob" in kinds:
         stopped = _stopped(own, version.policy.metadata.namespace, objects)
     delivered = UNKNOWN
+    missing: tuple[Undelivered, ...] = ()
     if version.plan:
+        missing = tuple(undelivered(version.plan, objects))
         known = has_windows if runs_gate else has_asked
         delivered = compare(version.plan, objects, has_asked=known)
     # What went wrong before the last success is over.
@@ -192,6 +197,7 @@ def report(
         delivery=delivered,
         failure=newest(objects, label, own, since),
         has_jobs=has_asked or not kinds.isdisjoint(("CronJob", "Job")),
+        undelivered=missing,
     )
 
 

@@ -48,6 +48,8 @@ def lines(report: Report, at: datetime, where: Where, width: int = 0) -> Iterato
     yield from _table(report, at, width)
     for words in report.stopped:
         yield escape.line(words), True
+    for apart in report.undelivered:
+        yield escape.line(apart.words), True
     for each in report.leftovers:
         yield escape.line(each.words), True
     if report.zone_data:
@@ -70,6 +72,8 @@ def missing(report: Report) -> Iterator[str]:
         since = f", those of {shown(delivery.changed, zone)}" if delivery.changed else ""
         yield f"the cluster still has other windows{since}"
     yield from report.stopped
+    # Of alerts nobody has to wait for the definition.
+    yield from (each.words for each in report.undelivered if each.targets)
     if not report.rows:
         yield _NO_TARGETS
     for row in report.rows:

@@ -56,10 +56,13 @@ _ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked for: objects in a namespace, by their names or by their labels."""
+    """What is asked for: objects in a namespace, by their names or by their labels.
+
+    Where the namespace is None, in all of them.
+    """
 
     resource: str
-    namespace: str
+    namespace: str | None
     names: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
 
@@ -69,10 +72,13 @@ class Query:
         Raises WorkspaceError where one is not what it should be.
         """
         _check("resource", self.resource)
-        _check("namespace", self.namespace)
+        place = "--all-namespaces"
+        if self.namespace is not None:
+            _check("namespace", self.namespace)
+            place = f"--namespace={self.namespace}"
         for name in self.names:
             _check("name", name)
-        options = [f"--namespace={self.namespace}"]
+        options = [place]
         if self.labels:
             options.append(_selector(self.labels))
         # Behind `--` nothing is an option, whatever it begins with.

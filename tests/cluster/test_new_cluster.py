@@ -209,6 +209,9 @@ def test_a_new_cluster_waits_with_targets_in_other_namespaces(env: Environment) 
         env.eventually_closed()
         # A run that may not read it says so of that target alone.
         env.eventually_says("not permitted yet")
+        [apart] = env.ask("status")[1]["undelivered"]
+        assert apart["targets"] == [f"Kustomization {name}/{WEB}"]
+        assert f'namespaces "{name}" not found' in apart["reason"]
         assert env.api.find("namespaces", None, name) is None
         set_policy(env, {**waiting, "state": "Open"}, commit=True)
         current = version(env, name)

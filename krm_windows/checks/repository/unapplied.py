@@ -152,8 +152,8 @@ def _lacks(
     if templates and survey.tree.read(normpath(f"{chart}/Chart.yaml")):
         rule = rules.POLICY_FILE_ALONE
         doubt = (
-            f", unless a release of the chart {normpath(chart)} does: charts are not rendered here, "
-            "so what it makes of them was not checked; `helm template` shows it"
+            f", unless a release of the chart {normpath(chart)} does: charts are not rendered, so "
+            "what it makes of them was not checked; `helm template` shows it"
         )
     message = (
         f"the windows of {timetable.policy} were rendered here, and {lack}{doubt}: list "
