@@ -19,7 +19,18 @@ _REVISION = {"GitRepository": "name", "OCIRepository": "tag"}
 
 def patches_path(item: Object) -> tuple[str, ...]:
     """Return where an instance, or the HelmRelease of one, has its patches."""
-    return (*(instance(item) or ("sync",))[:-1], "kustomize", "patches")
+    return (*_spec(item), "kustomize", "patches")
+
+
+def default_account(item: Object) -> str:
+    """Return the account that Flux impersonates by default, empty without multitenancy."""
+    if instance(item) is None or item.get(*_spec(item), "cluster", "multitenant") is not True:
+        return ""
+    return item.text(*_spec(item), "cluster", "tenantDefaultServiceAccount") or "default"
+
+
+def _spec(item: Object) -> tuple[str, ...]:
+    return (instance(item) or ("sync",))[:-1]
 
 
 def synced(builder: Builder | None, sync: Sync, *, lacking: int | None = None) -> list[Object]:
@@ -30,7 +41,7 @@ def synced(builder: Builder | None, sync: Sync, *, lacking: int | None = None) -
     objects = _written(sync)
     kinds = {str(each["kind"]) for each in objects}
     wanted = [
-        {key: patch[key] for key in ("patch", "target") if key in patch}
+        {"patch": patch.get("patch"), "target": patch.get("target")}
         for number, patch in enumerate(sync.item.parts(*patches_path(sync.item)))
         if number != lacking and _concerns(patch, kinds)
     ]
@@ -54,11 +65,13 @@ def _written(sync: Sync) -> list[dict[str, object]]:
     spec: dict[str, object] = {"url": sync.item.text(*path, "url")}
     if kind in _REVISION:
         spec["ref"] = {_REVISION[kind]: sync.item.text(*path, "ref")}
-    own = {
+    own: dict[str, object] = {
         "path": sync.item.text(*path, "path"),
         "prune": True,
         "sourceRef": {"kind": kind, "name": name},
     }
+    if default_account(sync.item):
+        own["serviceAccountName"] = "kustomize-controller"
     return [
         {"apiVersion": f"{SOURCE}/v1", "kind": kind, "metadata": metadata, "spec": spec},
         {

@@ -15,6 +15,7 @@ from krm_windows.emit import names
 from krm_windows.emit.admission import KINDS
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux import Cluster, Gate, Kustomization, Object
+from krm_windows.flux.instances import default_account
 
 _GROUP = "admissionregistration.k8s.io"
 _RESOURCES = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
@@ -22,6 +23,8 @@ _RBAC = "rbac.authorization.k8s.io"
 # By this account kustomize-controller runs, and where it is locked down, Flux' own Kustomizations
 # name it.
 _CONTROLLER = "kustomize-controller"
+# What a FluxInstance is in, itself or as the values of its chart.
+_INSTANCES = ("FluxInstance", "HelmRelease")
 _DEFAULT_ACCOUNT = "--default-service-account="
 
 
@@ -172,8 +175,12 @@ class Tenancy:
     def _default_account(self) -> str:
         """The account that kustomize-controller takes where none is named.
 
-        It is known as far as its Deployment is in Git.
+        It is known as far as its Deployment is in Git, or the FluxInstance that it is made of.
         """
+        every = (item for _, item in self.cluster.objects.values())
+        found_instances = (default_account(item) for item in every if item.kind in _INSTANCES)
+        if account := next(filter(None, found_instances), ""):
+            return account
         namespace = self.cluster.first.namespace
         found = self.cluster.objects.get(("apps", "Deployment", namespace, _CONTROLLER))
         if found is None:
