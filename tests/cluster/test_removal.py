@@ -3,12 +3,14 @@
 import subprocess
 from collections.abc import Callable
 
+import proposed
 import yaml
 from environment import APPS, INTERVAL, Environment, Spec, eventually, far_window, throughout
 from lab import origins
 from lab.settings import ADMIN, BIN
 from test_sources import NAME, installed
 
+PAGE = "docs/how-to/remove-an-application.md"
 CLOSED: Spec = {"interval": "1m", "windows": {"later": far_window().spec}}
 OPEN: Spec = {**CLOSED, "state": "Open"}
 RELEASE: Spec = {"targets": [{"kind": "HelmRelease", "names": [NAME]}]}
@@ -97,6 +99,21 @@ def test_what_is_emptied_first_leaves_nothing(env: Environment) -> None:
     env.eventually_closed()
     remove(env, "apps.yaml")
     eventually("apps is gone", gone(env, "kustomizations", APPS))
+    assert env.ask("status")[1]["leftovers"] == []
+
+
+def test_what_was_left_is_deleted_by_hand(env: Environment) -> None:
+    """By the commands of the page; then `status` has nothing more to say of it."""
+    env.begin()
+    env.policy(CLOSED)
+    env.eventually_closed()
+    remove(env, "apps.yaml")
+    eventually("apps is gone", gone(env, "kustomizations", APPS))
+    [delete] = proposed.commands(PAGE, "kubectl delete")
+    listing = (proposed.ROOT / PAGE).read_text().partition("```sh\n")[2].partition("```")[0]
+    assert "configmap/app" in env.shell(listing)
+    env.shell(f"{listing}\n{delete}")
+    assert gone(env, "configmaps", "app")()
     assert env.ask("status")[1]["leftovers"] == []
 
 

@@ -42,6 +42,10 @@ RUN = {
         "kubectl -n flux-system annotate",
     ): "test_succession.py::test_annotations_that_a_person_removes",
     (
+        f"{HOW_TO}/remove-an-application.md",
+        "kubectl delete",
+    ): "test_removal.py::test_what_was_left_is_deleted_by_hand",
+    (
         f"{HOW_TO}/edge-clusters.md",
         "flux suspend",
     ): "test_edge.py::test_an_override_that_is_applied_on_site",
@@ -58,7 +62,6 @@ RUN = {
 }
 # What no story runs, and why it need not last in what Flux delivers.
 NOT_RUN = {
-    (f"{HOW_TO}/remove-an-application.md", "kubectl delete helmchart"): "Git has it no longer",
     (f"{HOW_TO}/fetch-images-before-a-window.md", "kubectl -n plant rollout status"): "it reads",
     (f"{HOW_TO}/flux-create.md", "flux create kustomization"): "it is no target in Git",
     (f"{HOW_TO}/migrate-from-cronjobs.md", "flux create kustomization"): "it is no target in Git",
