@@ -15,7 +15,7 @@ from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster, is_windows
 from krm_windows.flux import Kustomization, Object
 from krm_windows.flux.model import ObjectIdentity
-from krm_windows.gateable import HELM
+from krm_windows.gateable import HELM, KUSTOMIZE
 from krm_windows.inventory import POLICY
 
 _DEFINITION = "CustomResourceDefinition"
@@ -93,14 +93,25 @@ class _Order:
     def blocked(self, each: Kustomization, need: _Need) -> str:
         """Say what creates a need of a Kustomization and why that comes too late; else nothing."""
         where = self.gated.cluster.destination(each)
+        # Where Flux runs there is what it reads: itself.
+        if not where and need in self._read(each):
+            return ""
         reasons = []
-        # What nobody in the repository creates is there: `default`, or what Flux itself needs.
+        # What nobody in the repository creates is there: `default`, for one.
         for creator in self._creators.get((where, need), ()):
             reason = self._late(each, creator)
             if not reason:
                 return ""
             reasons.append(f"{creator} creates, {reason}")
         return "; ".join(reasons)
+
+    def _read(self, each: Kustomization) -> Iterator[_Need]:
+        """Yield what is there where Flux applies a Kustomization, whoever creates it as well."""
+        yield _DEFINITION, f"Kustomization.{KUSTOMIZE}"
+        above: Kustomization | None = each
+        while above is not None:
+            yield "Namespace", above.namespace
+            above = self.gated.cluster.kustomizations.get(above.parent or "")
 
     def _late(self, each: Kustomization, creator: _Creator) -> str:
         if creator.by is each and creator.release is None:

@@ -43,6 +43,7 @@ def foreign() -> str:
     return ours().replace(f"labels: {{{POLICY}}}", "labels: {}")
 
 
+IN_FLUX = "namespace: flux-system}"
 RULE = ours("monitoring.coreos.com/v1 PrometheusRule", "flux-system")
 
 
@@ -175,6 +176,26 @@ def test_what_windows_need_waits_for_them(files: dict[str, str], blocked: Blocke
             FLUX: kustomization("windows", "  dependsOn: [{name: apps}]\n") + kustomization("apps"),
             "windows/role.yaml": ours(),
             "apps/ns.yaml": SHOP,
+        },
+        # Flux runs in it, or a Kustomization in it applies the windows: it is there, though
+        # what it creates first has it as well, as many repositories do.
+        {
+            FLUX: kustomization("apps") + ours("v1 ServiceAccount", "flux-system"),
+            "apps/ns.yaml": SHOP.replace("shop", "flux-system"),
+        },
+        {
+            FLUX: kustomization("apps"),
+            "apps/windows.yaml": kustomization("windows").replace(IN_FLUX, "namespace: shop}"),
+            "windows/role.yaml": kustomization("inner").replace(IN_FLUX, "namespace: shop}")
+            + ours(),
+            "inner/ns.yaml": SHOP,
+        },
+        # So are the definitions of Flux.
+        {
+            FLUX: kustomization("apps") + APART,
+            "apps/crd.yaml": DEFINITION.replace("prometheusrules", "kustomizations")
+            .replace("monitoring.coreos.com", "kustomize.toolkit.fluxcd.io")
+            .replace("PrometheusRule", "Kustomization"),
         },
         # Nobody in the repository creates it.
         {FLUX: kustomization("apps") + ours(namespace="kube-system"), "apps/ns.yaml": SHOP},
