@@ -6,8 +6,12 @@ from krm_windows import escape
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.timetable import Timetable
 from krm_windows.gate.zones import Zone
+from krm_windows.plurals import some
 from krm_windows.preview.calendar import gated_by, named
 from krm_windows.preview.clock import shown
+
+# So many targets are named.
+_FEW = 5
 
 
 def state(timetable: Timetable, decision: Decision, stage: str) -> str:
@@ -39,10 +43,11 @@ def turn(
     # Another rule may decide the same: `stays open`.
     verb = "stays" if was.open is now.open else "becomes"
     said = f"once applied, {named(timetable)} {verb} {_brief(now, zone)} ({zone.key})"
+    targets = some([str(target) for target in timetable.targets], _FEW)
     lines = [
         said,
         f"  without this change: {_brief(was, zone)}",
-        f"  targets: {gated_by(timetable)}",
+        f"  targets: {targets or gated_by(timetable)}",
     ]
     return "".join(f"{escape.line(line)}\n" for line in lines)
 
