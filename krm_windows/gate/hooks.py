@@ -265,10 +265,16 @@ class Hooks:
         return self._begin_if_due(found, note, decision, is_this=is_this)
 
     def _find(self) -> Found:
-        """Read every target; raise `ApiError` where nobody knows what time it is."""
+        """Read every target; raise `ApiError` where nobody knows what time it is.
+
+        What another policy has closed and gates no more is taken over, as it waits like the others.
+        """
         found = self.notes.find()
         if self.cluster.clocks.are_apart:
             raise ApiError(REFUSED, f"not started: {APART}")
+        for target, observed in found.items():
+            if observed:
+                found[target] = self.gate.take_over(self.cluster, target, observed)
         return found
 
     def _has_failed(self, note: Note) -> bool:

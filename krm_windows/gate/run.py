@@ -157,14 +157,24 @@ class Gate:
         """
         statuses: dict[Target, int | None] = {}
         for target, outcome in cluster.each(targets, self._update):
-            for report in outcome.reports:
-                change = report.change
-                self.log(target=str(target), action=change.action, message=change.words)
-                self.reports(report)
+            self._tell(outcome.reports)
             if outcome.error and outcome.status != _GATED_BY_ANOTHER:
                 self.log(target=str(target), error=outcome.error)
             statuses[target] = outcome.status
         return statuses
+
+    def _tell(self, reports: Sequence[Report]) -> None:
+        for report in reports:
+            change = report.change
+            self.log(target=str(report.target), action=change.action, message=change.words)
+            self.reports(report)
+
+    def take_over(self, cluster: Cluster, target: Target, observed: Observed) -> Observed:
+        """Take a target over from policies that no longer gate it, and give it as it is then."""
+        reports: list[Report] = []
+        found = self._taken_over(cluster, target, observed, reports)
+        self._tell(reports)
+        return found
 
     def _update(self, cluster: Cluster, target: Target) -> Outcome:
         """Update one target; any fault is its own, and of no other."""

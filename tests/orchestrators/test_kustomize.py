@@ -418,3 +418,75 @@ def test_G09_one_result_in_every_slot(legacy: Engine, function: Path, tmp_path: 
     assert ours(generator.stdout) == wanted
     assert ours(from_component.stdout) == wanted
     assert ours(from_render.stdout) == wanted
+
+
+def moved(engine: Engine, folder: Path, gated: dict[str, str], more: str = "") -> Path:
+    """Write the repository with policies of these names among the transformers, in this order."""
+    files = dict(RESOURCES)
+    for name, targets in gated.items():
+        text = POLICY.replace("office-hours", name).replace("[infra, apps]", f"[{targets}]")
+        files[f"{name}.yaml"] = engine.policy(text + more)
+    entries = "\n- ".join(f"{name}.yaml" for name in gated)
+    return write(folder, {**files, "kustomization.yaml": kustomization(entry=entries)})
+
+
+@pytest.mark.parametrize("order", ["one two", "two one"])
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param({"one": "infra", "two": "live, apps"}, id="moves"),
+        pytest.param({"one": "live", "two": "infra, apps"}, id="change places"),
+        pytest.param({"two": "live, infra, apps"}, id="all of it moves"),
+    ],
+)
+def test_a_target_moves_to_another_policy(
+    legacy: Engine,
+    function: Path,
+    tmp_path: Path,
+    order: str,
+    after: dict[str, str],
+) -> None:
+    """Nothing has to be released, whichever runs first; each names its own targets, and one note.
+
+    A build yields the same whatever was built before, so no build is of a move.
+    """
+    before = {"one": "infra, apps", "two": "live"}
+    assert legacy.build(moved(legacy, tmp_path, before)).returncode == 0
+    gated = {name: after[name] for name in order.split() if name in after}
+    built = legacy.build(moved(legacy, tmp_path, gated))
+    assert built.returncode == 0, built.stderr
+    found = objects(built.stdout)
+    for name, targets in gated.items():
+        [(_, role)] = [
+            (key, each) for key, each in found.items() if key[::2] == ("Role", f"{name}-gate")
+        ]
+        assert role["rules"][0]["resourceNames"] == sorted(targets.split(", "))
+        for target in targets.split(", "):
+            note = found["Kustomization", "flux-system", target]["metadata"]["annotations"]
+            assert note == {"krm-windows.dev/governed-by": f"flux-system/{name}"}
+        policy = (tmp_path / f"{name}.yaml").read_text()
+        assert verify(function, built.stdout, tmp_path, policy) == (0, FOUND)
+
+
+def test_two_policies_on_one_target_fail_the_build(legacy: Engine, tmp_path: Path) -> None:
+    """As after half of a move."""
+    built = legacy.build(moved(legacy, tmp_path, {"one": "infra, apps", "two": "live, apps"}))
+    assert built.returncode == 1
+    assert "(two-policies)" in built.stderr
+
+
+def test_what_one_policy_releases_and_another_gates_is_found(
+    legacy: Engine, function: Path, tmp_path: Path
+) -> None:
+    """By `verify`, of either policy: one could be opened while the other is closed."""
+    released = "  released: [{kind: Kustomization, names: [apps]}]\n"
+    moved(legacy, tmp_path, {"one": "infra"}, released)
+    one = (tmp_path / "one.yaml").read_text()
+    moved(legacy, tmp_path, {"one": "infra", "two": "live, apps"})
+    (tmp_path / "one.yaml").write_text(one)
+    built = legacy.build(tmp_path)
+    for name in ("one", "two"):
+        code, said = verify(
+            function, built.stdout, tmp_path, (tmp_path / f"{name}.yaml").read_text()
+        )
+        assert (code, "(two-policies)" in said) == (1, True)

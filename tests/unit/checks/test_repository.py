@@ -287,3 +287,32 @@ def test_a_source_that_is_not_followed_is_reported_once(
     lay(tmp_path, BOTH | {FLUX: TWO + lost, "windows/policy.yaml": policy()})
     found, _ = checked(tmp_path, capsys)
     assert (found["tags"]["rule"], found["tags"]["count"]) == ("not-followed", "4")
+
+
+RELEASED = "  released: [{kind: Kustomization, names: [windowed]}]\n"
+OTHER = policy("[live]", name="other", spec=RELEASED)
+
+
+@pytest.mark.parametrize(
+    ("north", "south", "found"),
+    [
+        (policy(name="other"), "", {("two-policies", "window")}),
+        (OTHER, "", {("two-policies", "other")}),
+        # Objects of one name in two clusters are two.
+        ("", policy(name="other"), set()),
+        ("", OTHER, set()),
+    ],
+)
+def test_one_policy_a_target(
+    north: str, south: str, found: set[tuple[str, str]], judged: Judged
+) -> None:
+    """Wherever in the repository the policies of a cluster are; one may not release it, either."""
+    files = {
+        FLUX: TWO,
+        "clusters/north/policies/window.yaml": policy(),
+        "clusters/south/flux.yaml": TWO,
+    }
+    for cluster, text in {"north": north, "south": south}.items():
+        if text:
+            files[f"clusters/{cluster}/other/other.yaml"] = text
+    assert {each for each in judged(files) if each[0] == "two-policies"} == found

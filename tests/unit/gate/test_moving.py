@@ -8,7 +8,8 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TypeVar
@@ -16,17 +17,19 @@ from typing import TypeVar
 import pytest
 import zoned
 from api_server import Api, Json, closed_by, kustomization, managed, said, status
+from hook_runs import APPLIED, BOTH, HOUR, NOON, Lab
 
-from krm_windows.gate.annotations import annotation
+from krm_windows.gate.annotations import HOOKS, annotation
 from krm_windows.gate.clocks import Clocks
 from krm_windows.gate.decide import decide
+from krm_windows.gate.hooks import Hooks
 from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import Gate
+from krm_windows.gate.target import Observed, observe
 from krm_windows.gate.timetable import Target
 
 T = TypeVar("T")
-NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 APPS = kustomization("apps", "v1")
 OLD, NEW = "flux-system/old", "shop/new"
 POLICIES = (OLD, NEW)
@@ -39,7 +42,8 @@ STEPS = tuple(
 class World:
     """A cluster with one target: which policies gate it, what their calendars say, and the object.
 
-    `finish` is a Job of the older commit that ends only now: it may do what its account may.
+    `finish` is a Job of the older commit that ends only now: it may do what its account may. Where
+    the old policy `releases` the target, by mistake, its account still may patch it.
     """
 
     gated_by: frozenset[str] = frozenset({OLD})
@@ -47,6 +51,7 @@ class World:
     applied: frozenset[str] = frozenset()
     live: str = ""
     wrong: tuple[str, ...] = ()
+    releases: bool = False
 
     def after(self, step: str) -> "World":
         """Return the world that a step leads to."""
@@ -54,7 +59,9 @@ class World:
         if action == "turn":
             return replace(self, open=self.open ^ {policy})
         if action == "apply":
-            gated_by = self.gated_by - {policy} if policy == OLD else self.gated_by | {policy}
+            gated_by = self.gated_by | {policy}
+            if policy == OLD and not self.releases:
+                gated_by = self.gated_by - {policy}
             return replace(self, gated_by=gated_by, applied=self.applied | {policy})
         if action == "run" and policy not in self.gated_by:
             return self  # its timetable does not name the target
@@ -65,6 +72,9 @@ class World:
     def _run(self, policy: str) -> "World":
         state = "Open" if policy in self.open else "Closed"
         timetable = zoned.timetable(policy, targets=(APPS,), state=state)
+        is_released = self.releases and policy == OLD and policy in self.applied
+        if is_released:
+            timetable = timetable._replace(targets=(), released=(APPS,))
         before = json.loads(self.live)
         memory = Memory(deepcopy(before), policy, self.gated_by)
         gate = Gate(timetable, lambda at: decide(timetable, at), lambda: NOON, lambda **_: None)
@@ -76,7 +86,8 @@ class World:
                 for other in self.gated_by - {policy} - self.open
                 if annotation(other) in before["metadata"].get("annotations", {})
             }
-            if held or policy not in self.open or policy not in self.gated_by:
+            may = is_released or policy in self.open
+            if held or not may or policy not in self.gated_by:
                 return replace(after, wrong=(*self.wrong, f"{policy} opened it"))
         return after
 
@@ -142,9 +153,9 @@ def begun() -> World:
     return world
 
 
-def worlds(most: int) -> Iterator[tuple[World, tuple[str, ...]]]:
+def worlds(most: int, *, releases: bool) -> Iterator[tuple[World, tuple[str, ...]]]:
     """Yield every world that so many steps lead to, each with the first steps that do."""
-    found: dict[World, tuple[str, ...]] = {begun(): ()}
+    found: dict[World, tuple[str, ...]] = {replace(begun(), releases=releases): ()}
     last = dict(found)
     for _ in range(most):
         later: dict[World, tuple[str, ...]] = {}
@@ -166,10 +177,22 @@ def _unversioned(live: str) -> str:
 
 def test_no_order_opens_what_a_policy_holds_closed() -> None:
     """And in the end the new policy alone decides, after one run of its own."""
-    for world, steps in worlds(9):
+    for world, steps in worlds(9, releases=False):
         assert not world.wrong, steps
         end = world.after(f"apply {OLD}").after(f"apply {NEW}").after(f"run {NEW}")
         assert not end.wrong, steps
+        assert end.suspended == (NEW not in end.open), steps
+        assert end.annotations <= {annotation(NEW)}, steps
+
+
+def test_what_the_old_policy_releases_stays_closed_as_the_new_one_has_closed_it() -> None:
+    """No build lets that through which sees both; where none does, the new policy wins at last."""
+    for world, steps in worlds(9, releases=True):
+        assert not world.wrong, steps
+        end = world.after(f"apply {OLD}").after(f"apply {NEW}")
+        for policy in (NEW, OLD, NEW):
+            end = end.after(f"run {policy}")
+            assert not end.wrong, steps
         assert end.suspended == (NEW not in end.open), steps
         assert end.annotations <= {annotation(NEW)}, steps
 
@@ -245,3 +268,80 @@ def test_what_is_not_known_opens_nothing(api: Api, run_once: RunOnce, fault: obj
     assert state(api) == (True, {annotation(OLD)})
     assert not run_once(opens=False, resyncs=True)
     assert state(api) == (True, {annotation(OLD), annotation(NEW)})
+
+
+# Hooks: what is taken over waits like all else, so they run before it is opened.
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Says that these targets have something to apply, and no others."""
+
+    names: tuple[str, ...]
+
+    def observe(self, names: Sequence[str], target: Target, live: object) -> Observed:
+        """Read a target."""
+        del names
+        return observe(target, live)
+
+    def reasons(
+        self, names: Sequence[str], cluster: Cluster, targets: Sequence[Target]
+    ) -> Iterator[tuple[Target, str]]:
+        """Yield a reason for each."""
+        del names, cluster
+        for target in targets:
+            yield target, "it waits" if target.name in self.names else ""
+
+
+@pytest.fixture
+def lab(api: Api, port: int, account: Path) -> Lab:
+    """`apps` was moved to a policy with hooks while another one had closed it, which had them, too.
+
+    That one's note stays, and means nothing.
+    """
+    lab = Lab(api, port, account)
+    lab.closes("infra")
+    notes = {annotation(OLD): closed_by(OLD), annotation(OLD, HOOKS): "{}"}
+    api.add("apps", {"suspend": True}, annotations=notes, status=APPLIED)
+    return lab
+
+
+@pytest.mark.parametrize("time", [NOON - HOUR, NOON + HOUR / 2], ids=["open", "closed"])
+def test_hooks_run_once(lab: Lab, time: datetime) -> None:
+    """Those of the new policy, in the run that takes the target over, or when that opens it."""
+    lab.api.gone.add(ACCOUNT)
+    lab.clock.time = time
+    assert lab.run(BOTH)
+    assert lab.open() == (time < NOON)
+    assert lab.kinds() == (["before-open"] if time < NOON else [])
+    lab.clock.time = NOON + 2 * HOUR
+    for _ in range(2):
+        assert lab.run(BOTH)
+    assert (lab.open(), lab.kinds()) == (True, ["before-open"])
+    lab.clock.time = NOON + 5 * HOUR
+    for _ in range(2):
+        assert lab.run(BOTH)
+    assert (lab.open(), lab.kinds()) == (False, ["before-open", "after-close"])
+
+
+def test_hooks_run_where_only_what_is_taken_over_has_something_to_apply(lab: Lab) -> None:
+    """The others wait, too, and alone would be opened without."""
+    lab.api.gone.add(ACCOUNT)
+    assert lab.run(BOTH, kind=partial(Hooks, pending=Waits(("apps",))))
+    assert lab.kinds() == ["before-open"]
+    assert lab.open()
+    assert lab.open("infra")
+
+
+def test_hooks_do_not_run_for_what_another_policy_keeps_closed(lab: Lab) -> None:
+    """Nor is it opened, whatever the hooks of others say."""
+    assert lab.run(BOTH, kind=partial(Hooks, pending=Waits(("apps",))))
+    assert (lab.kinds(), lab.open(), lab.open("infra")) == ([], False, True)
+
+
+def test_hooks_wait_until_it_is_known_whether_a_target_is_taken_over(lab: Lab) -> None:
+    """Nothing is opened in this run, and it fails."""
+    lab.api.gone.add(ACCOUNT)
+    lab.api.fault("POST", REVIEW, status(500), status(500))
+    assert not lab.run(BOTH, kind=partial(Hooks, pending=Waits(("apps",))))
+    assert (lab.kinds(), lab.open(), lab.open("infra")) == ([], False, False)
