@@ -128,8 +128,7 @@ def renew(top: Path, output: Output, start: Path | None = None) -> Renewal:
         }
         _check_ours(top, below)
     except (InputError, EditError, WorkspaceError) as error:
-        location = f"{error.location}: " if isinstance(error, InputError) and error.location else ""
-        return Renewal(output, problem=f"{location}{error}".replace(f"{top}/", ""))
+        return Renewal(output, problem=str(error).replace(f"{top}/", ""))
     except OSError as error:
         return Renewal(output, problem=f"{error.filename}: {error.strerror}".replace(f"{top}/", ""))
     return Renewal(output, tuple(_from(top, result) for result in results), below)

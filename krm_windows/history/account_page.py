@@ -8,6 +8,7 @@ from krm_windows.history.account_text import STATES, asked, period, title, total
 from krm_windows.history.page import page, table
 from krm_windows.history.revisions import Revision
 from krm_windows.history.simulation_text import COMMIT
+from krm_windows.preview import stages
 from krm_windows.preview.clock import shown, stamp
 from krm_windows.preview.markup import Child, Element, element
 from krm_windows.preview.text import span
@@ -49,6 +50,7 @@ def _facts(account: Account, heading: str) -> Iterator[Child]:
         " of commit ",
         element("code", account.head),
     )
+    yield element("p", f"{stages.IN_GIT}; {stages.NOT_ASKED}", class_="note")
     yield element("p", totals(account))
     # Whoever audits it starts from what was decided, and by whom.
     yield element(heading, "Versions")

@@ -8,6 +8,7 @@ from krm_windows.escape import word
 from krm_windows.history.account import Account, Override, Stretch
 from krm_windows.history.revisions import Revision, State
 from krm_windows.history.simulation_text import COMMIT
+from krm_windows.preview import stages
 from krm_windows.preview.clock import shown
 from krm_windows.preview.text import aligned, block, is_narrow, span
 
@@ -64,7 +65,8 @@ def _lines(account: Account, width: int) -> Iterator[str]:
     yield period(account)
     # Somebody else may read the same from it years later.
     path = word(account.path)
-    yield f"{path} of commit {account.head[:COMMIT]}"
+    yield f"{stages.IN_GIT}: {path} of commit {account.head[:COMMIT]}"
+    yield stages.NOT_ASKED
     yield totals(account)
     yield ""
     yield "versions (committer time, first parents only)"

@@ -39,9 +39,11 @@ class Leftovers:
             return f"{said}: {some(self.objects, _FEW)}; list it all with: {self.command}"
         if self.complete:
             return ""
+        # Where nobody asked, it may be in the cluster, and not in what was read.
+        missing = "is gone" if self.objects is not None else "was not found"
         return (
-            f"{self.target} is gone: if that was while it was closed, what it applied is still "
-            f"there; list it with: {self.command}"
+            f"{self.target} {missing}: if it was removed while it was closed, what it applied is "
+            f"still there; list it with: {self.command}"
         )
 
 

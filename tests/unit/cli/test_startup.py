@@ -122,7 +122,7 @@ CALLS: Mapping[str, Call] = {
     ),
     "history": Call(
         ["history", "--help"],
-        own=120,
+        own=121,
         without=frozenset(
             {"krm_windows.apply", "krm_windows.classes", "krm_windows.emit", "krm_windows.fleet"}
         ),

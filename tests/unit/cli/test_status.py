@@ -724,8 +724,8 @@ esac
         (
             "echo 'secrets is forbidden' >&2; exit 1",
             (
-                "Kustomization flux-system/apps is gone: if that was while it was closed, what it "
-                "applied is still there; list it with: kubectl get $("
+                "Kustomization flux-system/apps is gone: if it was removed while it was closed, "
+                "what it applied is still there; list it with: kubectl get $("
             ),
         ),
     ],
@@ -755,6 +755,9 @@ def test_a_file_does_not_say_what_is_left(status: Status) -> None:
     sources = POLICY.replace("kind: Kustomization", "kind: GitRepository")
     _, printed = status(CLOSED, live(), policy=sources, options=("-o", "json"))
     assert json.loads(printed)["leftovers"] == []
+    # It may be in the cluster all the same.
+    _, printed = status(CLOSED, live(name="infra"))
+    assert "Kustomization flux-system/apps was not found: " in printed
 
 
 FOREIGN = POLICY.replace("spec:\n", "spec:\n  crossNamespaceTargets: Allow\n", 1).replace(
