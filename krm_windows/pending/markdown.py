@@ -48,7 +48,7 @@ def _title(pending: Pending) -> str:
     # The gate looks no further ahead than that.
     if decision.until is None:
         reason = code(decision.reason)
-        return f"{verb} in more than 400 days ({reason})"
+        return f"{verb} in more than 400 days ({reason}; times in {zone.key})"
     at = shown(decision.until, zone)
     return f"{verb} {at} ({zone.key})"
 

@@ -76,7 +76,7 @@ def brief(timetable: Timetable, decision: Decision) -> str:
 
 def timed_out(timetable: Timetable, decision: Decision) -> str:
     """Say that a wait has ended, and nothing has changed."""
-    return f"timed out: {_holds(timetable, decision)}"
+    return f"timed out: {_holds(timetable, decision)} ({timetable.zone.key})"
 
 
 def _holds(timetable: Timetable, decision: Decision) -> str:

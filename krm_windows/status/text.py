@@ -69,7 +69,9 @@ def missing(report: Report) -> Iterator[str]:
     elif not delivery.exists:
         yield "the cluster has no windows of this policy yet"
     elif not delivery.current:
-        since = f", those of {shown(delivery.changed, zone)}" if delivery.changed else ""
+        since = ""
+        if delivery.changed:
+            since = f", those of {shown(delivery.changed, zone)} {zone.key}"
         yield f"the cluster still has other windows{since}"
     yield from report.stopped
     # Of alerts nobody has to wait for the definition.

@@ -64,7 +64,8 @@ def _of_gate(
     """Yield what is found of the targets of a policy: the rule, a message, and the name of one."""
     targets = [ObjectIdentity(*identity) for identity in sorted(gate.identities)]
     still = [target for target in targets if target in after.cluster.objects]
-    dropped = [target for target in still if target not in _opened(after)]
+    opened = _opened(after)
+    dropped = [target for target in still if target not in opened]
     if dropped:
         message = (
             "no policy gates any more, nor lists in `released`: "

@@ -616,7 +616,10 @@ def test_a_policy_that_never_opens(pending: Pending) -> None:
     assert "  opens    in more than 400 days\n" in pending(objects=objects).out
     found = json.loads(pending("-o", "json", objects=objects).out)["targets"][0]
     assert (found["opens"], found["keptBy"]) == (None, None)
-    assert "opens in more than 400 days (`state`)" in pending("-o", "markdown", objects=objects).out
+    assert (
+        "opens in more than 400 days (`state`; times in Europe/Berlin)"
+        in pending("-o", "markdown", objects=objects).out
+    )
 
 
 @pytest.mark.parametrize("form", ["text", "markdown"])

@@ -924,7 +924,7 @@ def test_a_wait_ends_when_the_cluster_has_the_windows(
         "krm-windows: waiting: Kustomization flux-system/apps is closed, and should be open",
         (
             "krm-windows: waiting: the cluster still has other windows, those of Sat 2026-11-21 "
-            "10:02"
+            "10:02 Europe/Berlin"
         ),
     ]
     assert "in the cluster (asked at " in printed.out

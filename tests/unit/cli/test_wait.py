@@ -107,7 +107,7 @@ def test_a_wait_that_takes_too_long_exits_124(
     assert said.out.endswith("until Thu 2026-12-17 19:00 at most (Europe/Berlin)\n")
     assert said.err == (
         "krm-windows: timed out: flux-system/week should be closed until Mon 2026-12-21 08:00 (no "
-        "window is open)\n"
+        "window is open) (Europe/Berlin)\n"
     )
 
 
