@@ -135,25 +135,11 @@ class _Order:
 
     def _before(self, creator: _Creator) -> set[str]:
         """Return the keys of the Kustomizations that are applied before something is created."""
-        cluster = self.gated.cluster
-        # Each with whether all that it applies has to be ready, too.
-        due = [(creator.by.key, False)]
-        for release in self._releases(creator.release):
-            owner, _ = cluster.objects[release.identity]
-            due.append((owner.key, False))
-        seen: set[tuple[str, bool]] = set()
-        while due:
-            step = due.pop()
-            each = cluster.kustomizations.get(step[0])
-            if step in seen or each is None:
-                continue
-            seen.add(step)
-            # It is applied by its parent, after what it depends on is ready.
-            due.append((each.parent or "", False))
-            due += ((key, True) for key in each.depends_on)
-            if step[1]:
-                due += ((key, True) for key in each.awaits)
-        return {key for key, _ in seen}
+        owners = (
+            self.gated.cluster.objects[release.identity][0]
+            for release in self._releases(creator.release)
+        )
+        return self.gated.before(creator.by, *owners)
 
     def _releases(self, release: Object | None) -> Iterator[Object]:
         """Yield a HelmRelease and all that it depends on."""

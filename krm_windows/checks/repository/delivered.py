@@ -216,17 +216,20 @@ def _waiting(gated: GatedCluster, gate: Gate, by: Kustomization) -> Iterator[Fin
 
 
 def _never_begun(gated: GatedCluster, gate: Gate, by: Kustomization) -> Iterator[Finding]:
-    """Look for targets that wait for the windows which, on a new cluster, arrive only by them."""
-    for each in _chain(gated, by):
-        # What delivers them itself must not be gated at all.
-        if not gate.waits or each.identity not in gate.identities or each in gated.chain(gate):
-            continue
-        message = (
-            f"must not gate {each} with `firstApply: Wait`, which applies {by}, which delivers the "
-            "policy: on a new cluster only the windows open it, and they arrive only when it is "
-            f"open; apply {by} from a Kustomization that is not gated"
-        )
-        yield Finding(rules.SELF_LOCK, message, gate.manifest, gate.path, current=each.key)
+    """Look for targets that wait for the windows, which on a new cluster arrive only by them."""
+    # What delivers them itself, or is waited for, must not be gated at all.
+    known = {each.key for each in gated.chain(gate)}
+    for key in by.depends_on:
+        known.update(each.key for each, _ in _waits_for(gated, key))
+    for key in sorted(gated.before(by) - known):
+        each = gated.cluster.kustomizations[key]
+        if gate.waits and each.identity in gate.identities:
+            message = (
+                f"must not gate {each} with `firstApply: Wait`: on a new cluster only the windows "
+                f"open it, and {by}, which delivers them, is not applied before; apply that, and "
+                "what it depends on, from a Kustomization that is not gated"
+            )
+            yield Finding(rules.SELF_LOCK, message, gate.manifest, gate.path, current=key)
 
 
 def _never_ready(

@@ -76,6 +76,24 @@ class GatedCluster:
             return self.holds(own)
         return self.holds(kustomization) | self.gates(item)
 
+    def before(self, *applied: Kustomization) -> set[str]:
+        """Return the keys of some Kustomizations, and of all that come before on a new cluster."""
+        # Each with whether all that it applies has to be ready, too.
+        due = [(each.key, False) for each in applied]
+        seen: set[tuple[str, bool]] = set()
+        while due:
+            step = due.pop()
+            each = self.cluster.kustomizations.get(step[0])
+            if step in seen or each is None:
+                continue
+            seen.add(step)
+            # It is applied by its parent, after what it depends on is ready.
+            due.append((each.parent or "", False))
+            due += ((key, True) for key in each.depends_on)
+            if step[1]:
+                due += ((key, True) for key in each.awaits)
+        return {key for key, _ in seen}
+
     def windowed(self) -> Iterator[Kustomization]:
         """Yield the Kustomizations that wait for a window."""
         for each in self.cluster.kustomizations.values():

@@ -393,27 +393,36 @@ def test_a_delivery_whose_dependency_needs_a_target_to_be_ready(
     assert judged(files) == [("self-lock", WINDOWS, "{name: platform}]")] * fires
 
 
+@pytest.mark.parametrize("inner", ["windows", "infra"])
 @pytest.mark.parametrize("spec", ["", "  firstApply: Wait\n"])
 def test_a_target_that_delivers_the_delivery(
-    spec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    spec: str, inner: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Under `Wait` it is never opened, for only the windows that it brings would open it."""
+    """Under `Wait` it is never opened, for only the windows would, and they come by it.
+
+    By itself, or by what they depend on.
+    """
     (tmp_path / "policy.yaml").write_text(policy(spec=spec))
     render = ["render", str(tmp_path / "policy.yaml"), "--output-dir", str(tmp_path / "windows")]
     assert main(render) == 0
     wait = "  suspend: true\n" if spec else ""
     ignore = "  ignore: [{paths: [/spec/suspend], target: {kind: Kustomization}}]\n"
     root = kustomization("flux-system", ignore, path="./clusters/north")
+    depends = "  dependsOn: [{name: infra}]\n" if inner == "infra" else ""
+    files = {"windows": kustomization("windows", depends), "infra": kustomization("infra")}
     lay(
         tmp_path,
         {
             FLUX: root + kustomization("windowed", wait),
-            "windowed/windows.yaml": kustomization("windows"),
+            "windowed/inner.yaml": files.pop(inner),
+            WINDOWS: "".join(files.values()),
+            "infra/c.yaml": config_map("c"),
         },
     )
     capsys.readouterr()
     found = [each["tags"]["rule"] for each in checked(tmp_path, capsys)]
-    assert found == ["self-lock"] * bool(spec)
+    # That what a target applies does not wait with it is another matter.
+    assert [rule for rule in found if rule != "child-live"] == ["self-lock"] * bool(spec)
 
 
 @pytest.mark.parametrize(
