@@ -50,7 +50,7 @@ def survey(
     loose = _unreferenced(tree, states, within, roots)
     found = []
     for state, own in zip(states, within, strict=True):
-        found.append(layers.moved_targets(builds, state, _cluster(state, own, loose)))
+        found.append(layers.with_targets(builds, state, _cluster(state, own, loose)))
     notices = list(_assumed(tree, states))
     for state in states:
         notices += state.notices

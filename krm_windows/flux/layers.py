@@ -20,6 +20,7 @@ from krm_windows.flux.locations import Locator
 from krm_windows.flux.model import (
     Alteration,
     Cluster,
+    Identity,
     Kustomization,
     Layer,
     Object,
@@ -28,6 +29,7 @@ from krm_windows.flux.model import (
     reference,
 )
 from krm_windows.flux.sources import below
+from krm_windows.gate.timetable import Target
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.inventory import ORIGIN
 from krm_windows.krm import InputError, KubeObject, Value
@@ -102,14 +104,27 @@ def examine(builds: Builds, state: State) -> None:
         )
 
 
-def moved_targets(builds: Builds, state: State, cluster: Cluster) -> Cluster:
-    """Note which layers rename or move targets that a policy has by the name in their file."""
-    missing: set[ObjectIdentity] = set()
-    for gate in cluster.gates:
-        missing.update(map(ObjectIdentity.of_target, gate.targets))
-    missing -= {item.identity for _, item in cluster.objects.values()}
+def with_targets(builds: Builds, state: State, cluster: Cluster) -> Cluster:
+    """Note which layers rename or move targets that a policy has by the name in their file.
+
+    And which set the field by which the gate closes one.
+    """
     layers = _Layers(builds, state, Locator(builds.tree))
-    missing.update(layers.misled())
+    missing = set(layers.misled())
+    suspended_by: dict[Identity, Layer] = {}
+    targets: set[Target] = set()
+    for gate in cluster.gates:
+        targets.update(gate.targets)
+    for target in targets:
+        identity = ObjectIdentity.of_target(target)
+        if identity not in cluster.objects:
+            missing.add(identity)
+            continue
+        owner, item = cluster.objects[identity]
+        layer = layers.above(item, owner.key, ".".join(target.field))
+        if layer is not None:
+            suspended_by[identity] = layer
+    cluster = replace(cluster, suspended_by=suspended_by)
     if not missing:
         return cluster
     found = {}
@@ -348,16 +363,20 @@ class _Layers:
 
     def _above(self, each: Kustomization, path: str) -> Layer | None:
         """Return which layer above a Flux Kustomization sets a field of it; None if it does."""
-        own = each.own
-        if own is not None and own.made_by is not None:
+        # The root may be applied by itself.
+        return None if each.own is None else self.above(each.own, each.parent or each.key, path)
+
+    def above(self, own: Object, applied_by: str, path: str) -> Layer | None:
+        """Return which layer sets a field of an object other than in its file; None if none does.
+
+        `applied_by` is the key of the Kustomization that applies it.
+        """
+        if own.made_by is not None:
             return self._by_instance(own, path)
-        if own is None:
-            return None
         written = self.locator.locate(own).document
         if written is None or _answer(written, path) == _answer(own.item, path):
             return None
-        # The root may be applied by itself.
-        above = self.state.found.get(each.parent or each.key)
+        above = self.state.found.get(applied_by)
         if above is None or above.key not in self.state.built:
             return None
         identity = own.identity
@@ -394,7 +413,7 @@ def _answer(item: KubeObject, path: str) -> str:
     value = item.get(*path.split("."))
     if path == "metadata.annotations" and isinstance(value, dict):
         value = {key: text for key, text in value.items() if key.startswith(KUSTOMIZE)}
-    return json.dumps(value or None, sort_keys=True, default=str)
+    return json.dumps(None if value in ({}, []) else value, sort_keys=True, default=str)
 
 
 def _index(written: Value, field: _Field) -> int | None:

@@ -352,13 +352,15 @@ class Gate:
 class Cluster:
     """A cluster, its Kustomizations, and the policies in it.
 
-    `root` is its directory; `kustomizations` are by key, the root first.
+    `root` is its directory; `kustomizations` are by key, the root first. `suspended_by` are the
+    layers that set the field by which a target is closed, where its own file does not.
     """
 
     name: str
     root: str
     kustomizations: dict[str, Kustomization]
     gates: tuple[Gate, ...]
+    suspended_by: Mapping[Identity, Layer] = field(default_factory=dict, hash=False)
 
     @property
     def first(self) -> Kustomization:

@@ -71,9 +71,7 @@ def _at(each: Kustomization, path: str, message: str, current: str | None = None
     if layer is None:
         return Finding(rules.DELIVERY_FIELD, message, each.own, path, current=current)
     message = f"sets {path} of {each}, which {message}"
-    return Finding(
-        rules.DELIVERY_FIELD, message, layer.about, layer.path, file=layer.file, item=layer.item
-    )
+    return Finding.at(rules.DELIVERY_FIELD, message, layer)
 
 
 def _idle(each: Kustomization, ours: Iterable[Object]) -> Iterator[Finding]:
@@ -339,15 +337,7 @@ def _altered(each: Kustomization, alteration: Alteration) -> Iterator[Finding]:
                 "are applied"
             )
         message = f"{does}: {mend}"
-        yield Finding(
-            rules.DELIVERY_FIELD,
-            message,
-            layer.about,
-            layer.path,
-            file=layer.file,
-            line=layer.line,
-            item=layer.item,
-        )
+        yield Finding.at(rules.DELIVERY_FIELD, message, layer)
         return
     first = alteration.outcomes[0]
     path = first.changes[0][0] if first.changes else ""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from krm_windows.flux import Object
-from krm_windows.flux.model import ObjectIdentity
+from krm_windows.flux.model import Layer, ObjectIdentity
 from krm_windows.krm import KubeObject
 from krm_windows.rules import Rule
 
@@ -31,6 +31,19 @@ class Finding:
     fact: str = ""
     of: ObjectIdentity | None = None
     item: KubeObject | None = None
+
+    @classmethod
+    def at(cls, rule: Rule, message: str, layer: Layer) -> "Finding":
+        """Return what fired at a layer between a file and the cluster."""
+        return cls(
+            rule,
+            message,
+            layer.about,
+            layer.path,
+            file=layer.file,
+            line=layer.line,
+            item=layer.item,
+        )
 
     @property
     def grouping_key(self) -> tuple[object, ...]:

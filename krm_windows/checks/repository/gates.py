@@ -11,7 +11,7 @@ from krm_windows.apply import annotations
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster, is_live, is_windows
 from krm_windows.flux import Gate, Kustomization, Object
-from krm_windows.flux.model import Identity, ObjectIdentity
+from krm_windows.flux.model import Identity, Layer, ObjectIdentity
 from krm_windows.flux.policies import RELEASED, TARGETS
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import InputError
@@ -92,7 +92,8 @@ def _targets(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:
     for target in gate.targets:
         found = gated.cluster.objects.get(ObjectIdentity.of_target(target))
         if found is not None:
-            yield from _suspended(gate, target, *found)
+            layer = gated.cluster.suspended_by.get(found[1].identity)
+            yield from _suspended(gate, target, *found, layer)
             continue
         is_root = (target.kind, f"{target.namespace}/{target.name}") == ("Kustomization", root)
         if not is_root:
@@ -104,6 +105,7 @@ def _suspended(
     target: Target,
     parent: Kustomization,
     item: Object,
+    layer: Layer | None,
 ) -> Iterator[Finding]:
     """Look for the field in Git by which the gate closes a target.
 
@@ -122,7 +124,11 @@ def _suspended(
         f"{does} at the next reconcile; remove it, or list it in the parent's `spec.ignore`: "
         f"/{'/'.join(target.field)} (Flux 2.9)"
     )
-    yield Finding(rules.TARGET_SUSPEND, message, item, path, current=str(value).lower())
+    if layer is None:
+        yield Finding(rules.TARGET_SUSPEND, message, item, path, current=str(value).lower())
+    else:
+        message = f"sets {path} of {item}, which {message}"
+        yield Finding.at(rules.TARGET_SUSPEND, message, layer)
 
 
 def _is_ignored(parent: Kustomization, target: Target) -> bool:

@@ -352,6 +352,15 @@ def test_what_a_sourceignore_leaves_out(
     assert judged({file: text}) == expected
 
 
+@pytest.mark.parametrize("value", ["true", "false"])
+def test_a_target_that_a_layer_above_suspends(value: str, judged: Judged) -> None:
+    """It is said at the patch: in the target's own file there is nothing to remove."""
+    patch = f"- {{op: add, path: /spec/suspend, value: {value}}}"
+    listed = LISTED + f"patches:\n- target: {{name: windowed}}\n  patch: '{patch}'\n"
+    assert judged({ROOT: listed}) == [("target-suspend", ROOT, "target: {name: windowed}")]
+    assert judged({ROOT: LISTED}) == []
+
+
 def test_windows_that_two_apply(judged: Judged) -> None:
     """By the same path, or by another that leads to them: said once, at the second."""
     again = kustomization("again", path="./overlay")
