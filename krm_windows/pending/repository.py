@@ -54,6 +54,8 @@ class Repository:
     cluster: str | None = None
     surveys: dict[str, Survey] = field(default_factory=dict)
     ranges: dict[tuple[str, str], list[Step]] = field(default_factory=dict)
+    cut: set[tuple[str, str]] = field(default_factory=set)
+    """Those of the ranges of which a shallow clone may lack some commits."""
 
     def between(
         self,
@@ -84,6 +86,8 @@ class Repository:
             gaps = ("not found in any cluster of this repository",)
         files = before.files | after.files
         commits, reverted = self._commits(old, new, files)
+        if (old, new) in self.cut:
+            gaps += ("commits may be missing, as the clone is shallow: run git fetch --unshallow",)
         # The trees were built to know the files, and still nobody asked for what is in them.
         if not builds:
             return Between(commits, reverted, gaps=_once(gaps))
@@ -122,6 +126,8 @@ class Repository:
                 # After a rollback, or a push by force, there are some that only the old one has.
                 going = history.between(new, old)
                 self.ranges[new, old] = [*history.changed(going)]
+                if history.lacks_between(old, new) or history.lacks_between(new, old):
+                    self.cut.add((old, new))
         added = self._touching(old, new, files)
         reverted = self._touching(new, old, files)
         return added, reverted

@@ -65,7 +65,7 @@ class History:
 
     `top` is that of the working tree, `prefix` the path of the directory from there, empty for the
     top. `commits` are the newest first. `is_cut`: the clone is shallow, and what came before is
-    missing.
+    missing; `shallow` are the commits at which it ends, on any way.
     """
 
     git: Git
@@ -74,6 +74,7 @@ class History:
     prefix: str
     commits: tuple[Commit, ...]
     is_cut: bool
+    shallow: frozenset[str] = frozenset()
 
     def changed(self, commits: Sequence[Commit]) -> Iterator[tuple[Commit, tuple[Changed, ...]]]:
         """Yield some commits, each with the paths below the directory that it changed."""
@@ -102,6 +103,13 @@ class History:
         request = "".join(f"{each}\n" for each in fresh).encode()
         selection = ("--no-walk=unsorted", "--stdin")
         return [*_commits(self.git, self.directory, selection, request)]
+
+    def lacks_between(self, old: str, new: str) -> bool:
+        """Whether `new` may have commits that `old` has not, and a shallow clone does not have."""
+        if not self.shallow:
+            return False
+        newest, known = (commit_of(self.git, self.directory, ref) for ref in (new, old))
+        return not self.shallow.isdisjoint({*self._names(newest)} - {*self._names(known)})
 
     def touching(self, path: str, start: str) -> list[str]:
         """Return the names of the commits from one on back that changed a path, newest first."""
@@ -229,7 +237,7 @@ def opened(directory: Path, ref: str = "HEAD") -> Iterator[History]:
         commits = tuple(_commits(git, directory, ("--first-parent", newest)))
         is_cut = commits[-1].name in shallow
         below = "" if prefix == "." else prefix
-        yield History(git, directory, layout.top, below, commits, is_cut)
+        yield History(git, directory, layout.top, below, commits, is_cut, shallow)
 
 
 def _shallow(common: Path) -> frozenset[str]:

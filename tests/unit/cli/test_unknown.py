@@ -128,6 +128,23 @@ def applied(revision: str) -> Change:
     return write
 
 
+def others(past: Past) -> None:
+    """Commit a change of something else."""
+    committed(past)
+    past.commit(AT, {"README.md": "more\n"})
+
+
+def merged_shallow(past: Past) -> None:
+    """Lack the first commit of the branch, which is the one that matters."""
+    committed(past)
+    past("checkout", "--quiet", "-b", "branch")
+    past.commit(AT, {"apps/map.yaml": f"{MAP}data: {{a: b}}\n"})
+    past.commit(AT, {"README.md": "more\n"})
+    past("checkout", "--quiet", "main")
+    past("merge", "--quiet", "--no-ff", "--message=Merge", "branch")
+    past.write({".git/shallow": f"{past('rev-parse', 'branch')}\n"})
+
+
 NOT_READY = {"conditions": [{"type": "Ready", "status": "False"}]}
 SAME = objects(KUSTOMIZATION, SOURCE)
 NOT_KNOWN_TO_WAIT = {
@@ -172,6 +189,13 @@ STATEMENTS = {
         "nothing was applied before, so all commits are new",
         applied("HEAD~1"),
         {"never applied": applied("")},
+    ),
+    "files": Statement(
+        "pending policy.yaml --repo . --base HEAD~1 --clusters clusters/*",
+        "apps: nothing waits",
+        "commits may be missing, as the clone is shallow",
+        others,
+        {"shallow": merged_shallow},
     ),
     "images": Statement(
         f"{PENDING} --repo . -o json --diff", '"images": []', "", applied("HEAD~1")
