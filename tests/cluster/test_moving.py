@@ -58,6 +58,29 @@ def test_either_is_applied_first(env: Environment, first: str) -> None:
     eventually("open", lambda: env.open("one") and env.open("two"))
 
 
+def test_what_the_old_policy_releases_stays_closed(env: Environment) -> None:
+    """The new one has closed it. A build that sees both refuses; here one is rendered too early."""
+    begin(env)
+    env.release("2")
+    move(env, "one", "two", CLOSED)
+    eventually("the new policy took over", lambda: env.closed("two"))
+    env.write("two.yaml", env.policy_text({**CLOSED, "targets": kustomizations("third")}, "two"))
+    released = [{"kind": "Kustomization", "names": [APPS]}]
+    spec = {**CLOSED, "targets": kustomizations(INFRA), "released": released}
+    env.policy(spec, name="one", commit=False)
+    env.write("two.yaml", env.policy_text({**CLOSED, "targets": kustomizations(APPS)}, "two"))
+    env.commit("Release in one policy what the other gates")
+    env.eventually_delivered()
+    eventually("it was asked", lambda: says(env, "left closed by another policy"))
+    throughout(20, "the new policy holds it", lambda: env.closed("two"))
+    env.waits("1")
+    with pytest.raises(AssertionError, match="two-policies"):
+        env.policy({**OPEN, "targets": kustomizations(APPS)}, name="two")
+    env.policy({**CLOSED, "targets": kustomizations(INFRA)}, name="one", commit=False)
+    env.policy({**OPEN, "targets": kustomizations(APPS)}, name="two")
+    env.eventually_applied("2")
+
+
 def test_two_targets_change_places(env: Environment) -> None:
     """Both stay closed, and each is the other policy's then."""
     begin(env)
@@ -88,15 +111,7 @@ def test_all_that_a_policy_gates_moves_and_it_goes(env: Environment) -> None:
 def test_what_an_earlier_version_closed_is_opened(env: Environment) -> None:
     """By windows as 7a38b35a rendered them; those that are rendered now take their place."""
     env.begin()
-    files = env.tree / "cluster/earlier"
-    copytree(EARLIER, files)
-    for path in sorted(files.iterdir()):
-        text = path.read_text().replace("flux-system.", f"{env.name}.")
-        text = text.replace("flux-system", env.name)
-        # What is in the names of annotations is a digest of the policy's name.
-        text = text.replace(annotation("flux-system/earlier"), annotation(f"{env.name}/earlier"))
-        path.unlink()
-        (files / path.name.replace("flux-system.", f"{env.name}.")).write_text(text)
+    write_earlier(env)
     env.include("earlier")
     env.commit("Deliver the windows of an earlier version")
     eventually("closed by the earlier version", lambda: env.closed("earlier"))
@@ -109,6 +124,35 @@ def test_what_an_earlier_version_closed_is_opened(env: Environment) -> None:
     )
     env.eventually_applied("2")
     eventually("open", lambda: env.open("earlier"))
+
+
+def test_an_earlier_version_opens_what_this_one_closed(env: Environment) -> None:
+    """As after a commit that rendered with this version is reverted."""
+    env.begin()
+    env.policy({**CLOSED, "clusters": {"east": {}}}, "--cluster", "east", name="earlier")
+    eventually("closed by this version", lambda: env.closed("earlier"))
+    env.release("2")
+    env.waits("1")
+    for path in sorted((env.tree / "cluster/earlier").iterdir()):
+        path.unlink()
+    write_earlier(env, state="Open")
+    env.commit("Deliver the windows of an earlier version")
+    env.eventually_applied("2")
+    eventually("open", lambda: env.open("earlier"))
+
+
+def write_earlier(env: Environment, state: str = "Scheduled") -> None:
+    """Write the windows as commit 7a38b35a rendered them, for the namespace of a test."""
+    files = env.tree / "cluster/earlier"
+    copytree(EARLIER, files, dirs_exist_ok=True)
+    for path in sorted(files.iterdir()):
+        text = path.read_text().replace("flux-system.", f"{env.name}.")
+        text = text.replace("flux-system", env.name)
+        text = text.replace('"formatVersion": 1,', f'"formatVersion": 1, "state": "{state}",')
+        # What is in the names of annotations is a digest of the policy's name.
+        text = text.replace(annotation("flux-system/earlier"), annotation(f"{env.name}/earlier"))
+        path.unlink()
+        (files / path.name.replace("flux-system.", f"{env.name}.")).write_text(text)
 
 
 def begin(env: Environment) -> None:

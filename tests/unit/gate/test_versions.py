@@ -1,0 +1,206 @@
+"""Two versions of the program on one target: commit 7a38b35a's, as rendered then, and today's.
+
+What one of them has closed the other opens, after an upgrade and after a downgrade, and neither
+opens what it must not.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from api_server import Api, Json, managed
+
+from krm_windows.cli import main
+from krm_windows.gate.annotations import HOLD, annotation
+from krm_windows.gate.objects import HOLDER, dig
+
+EARLIER = Path(__file__).parents[2] / "fixtures/rendered-7a38b35a"
+OURS = annotation("flux-system/earlier")
+KUSTOMIZATION = ("kustomize.toolkit.fluxcd.io", "v1", "kustomizations", "Kustomization")
+HELM_RELEASE = ("helm.toolkit.fluxcd.io", "v2", "helmreleases", "HelmRelease")
+OVERRIDE = {"name": "overrides.stop", "begins": "2020-01-01T00:00", "ends": "2035-01-01T00:00"}
+CLOSING = {"freezes": [], "overrides": [OVERRIDE | {"state": "Closed", "reason": "Stop"}]}
+OPENING = {"overrides": [OVERRIDE | {"state": "Open", "reason": "Hotfix"}]}
+OPEN = {"state": "Open"}
+Kind = tuple[str, str, str, str]
+Changed = dict[str, object]
+
+
+class Lab:
+    """A target of a kind, and the programs of both versions, as their volumes lay them out."""
+
+    def __init__(self, api: Api, folder: Path, account: Path, environment: dict[str, str]) -> None:
+        self.api, self.folder, self.account = api, folder, account
+        self.environment = environment
+        self.group, self.version, self.resource, self.kind = KUSTOMIZATION
+        self.path = ""
+
+    def add(self, kind: Kind = KUSTOMIZATION) -> None:
+        """Put the target there, as Flux has applied it."""
+        self.group, self.version, self.resource, self.kind = kind
+        self.path = f"/apis/{self.group}/{self.version}/namespaces/flux-system/{self.resource}/apps"
+        spec: Json = {"interval": "10m"}
+        metadata: Json = {"name": "apps", "namespace": "flux-system", "uid": "1"}
+        metadata["creationTimestamp"] = "2020-01-01T00:00:00Z"
+        metadata["managedFields"] = [managed("kustomize-controller", {"spec": spec}, "Apply")]
+        status = {"lastAppliedRevision": "1", "history": [{"version": 1}]}
+        live = {"kind": self.kind, "metadata": metadata, "spec": spec, "status": status}
+        self.api.store(self.path, live)
+
+    def run(self, version: str, **changed: object) -> list[dict[str, object]]:
+        """Run a version, with a timetable that has these keys; give what it has logged."""
+        place = self.folder / version / "timetable.json"
+        data = json.loads(place.with_suffix(".orig").read_text())
+        [target] = data["targets"]
+        target |= {
+            "group": self.group,
+            "version": self.version,
+            "resource": self.resource,
+            "kind": self.kind,
+            "applied": ["lastAppliedRevision"] if self.kind == "Kustomization" else ["history"],
+        }
+        if changed.pop("releases", False):
+            data |= {"targets": [], "released": [target]}
+        place.write_text(json.dumps(data | changed))
+        python = getattr(sys, "_base_executable", sys.executable)
+        done = subprocess.run(
+            [python, "-I", self.folder / version, "--account", self.account],
+            env=os.environ | self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert not done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    @property
+    def state(self) -> tuple[bool, bool]:
+        """Say whether the target is suspended, and whether it has the policy's annotation."""
+        live = self.api.objects[self.path]
+        annotations = dig(live, "metadata", "annotations") or {}
+        assert isinstance(annotations, dict)
+        return dig(live, "spec", "suspend") is True, OURS in annotations
+
+
+def lay_out(rendered: Path, folder: Path) -> None:
+    """Write what the volume of a rendered Job holds."""
+    [job] = rendered.glob("job_*.yaml")
+    [config_map] = rendered.glob("configmap_*.yaml")
+    data = yaml.safe_load(config_map.read_text())["data"]
+    pod = yaml.safe_load(job.read_text())["spec"]["template"]["spec"]
+    for item in pod["volumes"][0]["configMap"]["items"]:
+        path = folder / item["path"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(data[item["key"]])
+    shutil.copy(folder / "timetable.json", folder / "timetable.orig")
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Both versions, in a directory each."""
+    folder = tmp_path_factory.mktemp("programs")
+    policy = shutil.copy(EARLIER / "policy.yaml", folder)
+    rendered = folder / "rendered"
+    command = ["render", policy, "--cluster", "east", "--output-dir", rendered]
+    assert main(list(map(str, command))) == 0
+    lay_out(rendered, folder / "today")
+    lay_out(EARLIER / "rendered", folder / "earlier")
+    return folder
+
+
+@pytest.fixture
+def lab(api: Api, port: int, account: Path, programs: Path) -> Lab:
+    """The programs at an API server; there is no target yet."""
+    environment = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(port)}
+    return Lab(api, programs, account, environment)
+
+
+BOTH_WAYS = pytest.mark.parametrize(
+    "versions", [("earlier", "today"), ("today", "earlier")], ids=["up", "down"]
+)
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize(
+    ("kind", "closed_by", "opened_by"),
+    [
+        (KUSTOMIZATION, {}, OPEN),
+        (HELM_RELEASE, {}, OPEN),
+        (KUSTOMIZATION, {}, OPENING),
+        (KUSTOMIZATION, {}, {"releases": True}),
+        (KUSTOMIZATION, CLOSING, OPEN),
+    ],
+    ids=["state", "HelmRelease", "override", "released", "override over"],
+)
+def test_what_one_has_closed_the_other_opens(
+    lab: Lab, versions: tuple[str, str], kind: Kind, closed_by: Changed, opened_by: Changed
+) -> None:
+    """However it was closed, and whatever opens it; before that the other keeps it closed."""
+    first, second = versions
+    lab.add(kind)
+    lab.run(first, **closed_by)
+    assert lab.state == (True, True)
+    lab.run(second, **closed_by)
+    assert lab.state == (True, True)
+    lab.run(second, **opened_by)
+    assert lab.state == (False, False)
+
+
+@BOTH_WAYS
+def test_a_run_that_is_late_changes_nothing_for_long(lab: Lab, versions: tuple[str, str]) -> None:
+    """The Job of the version before still runs, with its timetable; the next run has its way."""
+    first, second = versions
+    lab.add()
+    lab.run(first)
+    lab.run(second, **OPEN)
+    lab.run(first)
+    assert lab.state == (True, True)
+    lab.run(second, **OPEN)
+    assert lab.state == (False, False)
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("by", ["kubectl-annotate", HOLDER])
+def test_what_a_person_holds_stays_closed(lab: Lab, versions: tuple[str, str], by: str) -> None:
+    """Whichever version has closed it; once it is held no longer, it opens."""
+    first, second = versions
+    lab.add()
+    lab.run(first)
+    lab.api.merge(lab.path, {"metadata": {"annotations": {HOLD: "ann"}}}, by)
+    for version in (second, first):
+        lab.run(version, **OPEN)
+        assert lab.state == (True, True)
+    lab.api.merge(lab.path, {"metadata": {"annotations": {HOLD: None}}}, by)
+    lab.run(second, **OPEN)
+    assert lab.state == (False, False)
+
+
+def test_what_a_hold_has_suspended_an_earlier_version_takes_for_a_persons(lab: Lab) -> None:
+    """It knows no such manager: before a downgrade a hold has to be released."""
+    lab.add()
+    held: Json = {"spec": {"suspend": True}, "metadata": {"annotations": {HOLD: "ann"}}}
+    lab.api.merge(lab.path, held, HOLDER)
+    lab.api.merge(lab.path, {"metadata": {"annotations": {HOLD: None}}}, HOLDER)
+    lab.run("earlier", **OPEN)
+    assert lab.state == (True, False)
+    lab.run("today", **OPEN)
+    assert lab.state == (False, False)
+
+
+def test_what_today_took_over_an_earlier_version_opens(lab: Lab) -> None:
+    """The annotation that a take-over leaves is like any other."""
+    lab.add()
+    lab.run("earlier", policy="flux-system/gone")
+    lab.api.gone.add("system:serviceaccount:flux-system:gone-gate")
+    lab.run("earlier", **OPEN)
+    assert lab.state == (True, False)  # it does not ask who may patch it
+    lab.run("today")
+    assert lab.state == (True, True)
+    lab.run("earlier", **OPEN)
+    assert lab.state == (False, False)
