@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             {
                 **records.state(decision, timetable.zone),
                 "inGit": written.in_git(arguments.policy),
-                "rendered": None if rendered is None else [e.record() for e in rendered],
+                "rendered": stages.records(rendered),
                 # No cluster was asked.
                 "inCluster": None,
             }

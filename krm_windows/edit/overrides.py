@@ -259,30 +259,32 @@ def pruned(config: KubeObject, at: datetime) -> KubeObject:
     return _without(config, over)
 
 
-def listed(config: KubeObject, at: datetime) -> list[Listed]:
+def listed(config: KubeObject, at: datetime, cluster: str | None = None) -> list[Listed]:
     """Return the overrides of a policy, those of all clusters first, as they are at an instant.
 
+    With a cluster, those that hold there, with its instants.
     Raises PolicyError where the policy is wrong: when an override ends is not known then.
     """
     source = Source(config, [])
     loaded = source.load()
     # None is the policy without what it changes for one cluster.
     places: list[str | None] = [None, *loaded.clusters]
-    versions, results = source.compile((name, *loaded.for_cluster(name)) for name in places)
+    asked = places if cluster is None else [cluster]
+    versions, results = source.compile((name, *loaded.for_cluster(name)) for name in asked)
     errors = [result for result in results if fails([result])]
     if errors:
         raise PolicyError(errors)
-    own = {place: set(_names(config, place)) for place in places}
+    own = {place: set(_names(config, place)) for place in asked}
     rules: dict[tuple[str | None, str], list[_Dated]] = {}
-    for cluster, version in zip(places, versions, strict=True):
+    for name, version in zip(asked, versions, strict=True):
         timetable = version.timetable
         for rule in timetable.overrides:
             # A cluster has those of all clusters as well, on its own clock.
-            place = cluster if rule.key in own[cluster] else None
+            place = name if rule.key in own[name] else None
             rules.setdefault((place, rule.key), []).append(_dated(rule, timetable))
     # Those of all clusters first, then by cluster, as the file has them.
     every = sorted(rules.items(), key=lambda each: places.index(each[0][0]))
-    return [_listed(name, cluster, dated, at) for (cluster, name), dated in every]
+    return [_listed(key, place, dated, at) for (place, key), dated in every]
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,11 @@ def asked(at: datetime | None, zone: tzinfo) -> str:
     return NOT_ASKED if at is None else f"in the cluster (asked at {shown(at, zone)})"
 
 
+def records(directories: Sequence[RenderedDirectory] | None) -> list[dict[str, object]] | None:
+    """Return directories for JSON; null where nobody could look."""
+    return None if directories is None else [each.record() for each in directories]
+
+
 def rendered(directories: Sequence[RenderedDirectory] | None) -> Iterator[str]:
     """Yield a sentence for each directory that was rendered from a policy.
 

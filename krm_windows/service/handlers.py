@@ -18,10 +18,11 @@ from krm_windows.edit.patches import patched, patched_cluster
 from krm_windows.edit.proposal import Proposal
 from krm_windows.gate.decide import Decision
 from krm_windows.krm import InputError, KubeObject, Value
+from krm_windows.plurals import counted
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.model import API_VERSION, KIND
-from krm_windows.preview import html
+from krm_windows.preview import html, stages
 from krm_windows.preview.calendar import Period
 from krm_windows.service import waiting
 from krm_windows.service.calls import HTML, ICS, JSON, MERGE_PATCH, YAML, Call, bad_request
@@ -184,13 +185,31 @@ async def get_pending(call: Call) -> Response:
         if found is None:
             notes.append("the targets are being read: try again")
     elif arrived.commits:
-        notes.append(f"more than {len(arrived.commits)} commits since it closed")
+        notes.append(f"at least {counted(len(arrived.commits), 'commit')} since it closed")
     elif arrived.old is None:
         notes.append("it is unknown when it closed")
+    else:
+        since = "it should be open" if decision.open else "no commits since it closed"
+        notes.append(f"{since}; what its targets have applied is unknown: no cluster was asked")
     body = {
         **state_record(stored, version, decision),
         "branch": call.windows.branch.name,
         **waiting.record(arrived, found, notes),
+    }
+    return as_json(body)
+
+
+async def get_rendered(call: Call) -> Response:
+    """Say which directories are rendered from a policy, and whether they are current."""
+    stored = call.stored()
+    renderer, commit = call.windows.renderer, call.windows.snapshot.commit
+    found = None if renderer is None else await call.run(renderer.check, commit, stored)
+    body = {
+        "policy": stored.title,
+        "file": stored.file,
+        "commit": commit,
+        "rendered": stages.records(found),
+        "inCluster": None,
     }
     return as_json(body)
 

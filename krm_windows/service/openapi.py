@@ -258,11 +258,41 @@ def _records() -> dict[str, Schema]:
             }
         ),
         "Change": _object(
-            {**outcome, "written": _FLAG, "commit": _or_null(_TEXT)},
+            {
+                **outcome,
+                "written": _described(_FLAG, "The branch has it. Clusters may not: see `missing`."),
+                "commit": _or_null(_TEXT),
+                "missing": _described(
+                    _list({"type": "string", "enum": ["merge", "push", "reconcile"]}),
+                    "What has to happen before a cluster knows of the change, in this order.",
+                ),
+                "rendered": _rendered(),
+            },
             {"override": _TEXT, "summary": _TEXT, "pullRequest": _TEXT, "branch": _TEXT},
         ),
         "Preview": _object({**outcome, "writable": _FLAG, "changes": _FLAG}),
         "State": _state({}),
+        "Rendered": _object(
+            {
+                "policy": _TEXT,
+                "file": _TEXT,
+                "commit": _TEXT,
+                "rendered": _rendered(),
+                "inCluster": _in_cluster(),
+            }
+        ),
+        "RenderedDirectory": _object(
+            {
+                "directory": _TEXT,
+                "stale": _described(
+                    _or_null(_FLAG), "Whether it is not what the policy yields; null: unknown."
+                ),
+                "files": _described(_list(_TEXT), "What is out of date, or what a change renders."),
+                "reason": _described(_or_null(_TEXT), "Why it is unknown."),
+                "command": _described(_or_null(_TEXT), "What renders it; null: unknown."),
+                "inGit": _described(_or_null(_FLAG), "Whether the branch has it so."),
+            }
+        ),
         "Commit": _object(
             {"commit": _TEXT, "committed": _COUNT, "author": _TEXT, "subject": _TEXT}
         ),
@@ -307,19 +337,34 @@ def _reach() -> Schema:
     return {"type": "string", "enum": words}
 
 
+def _described(schema: Schema, text: str) -> Schema:
+    return {**schema, "description": text}
+
+
+def _rendered() -> Schema:
+    return _described(
+        _or_null(_list(schema_ref("RenderedDirectory"))),
+        "The directories that are rendered from the policy; null: unknown.",
+    )
+
+
+def _in_cluster() -> Schema:
+    return _described(_or_null(_FLAG), "Always null, for unknown: no cluster is asked.")
+
+
 def _state(more: dict[str, Schema]) -> Schema:
     return _object(
         {
             "policy": _TEXT,
             "cluster": _or_null(_TEXT),
             "timeZone": _TEXT,
-            "open": _FLAG,
+            "open": _described(_FLAG, "Whether it should be open by what is in Git."),
             "rule": _or_null(_TEXT),
             "reason": _TEXT,
             "since": _or_null(_INSTANT),
             "until": _or_null(_INSTANT),
             "inGit": _FLAG,
-            "inCluster": _or_null(_FLAG),
+            "inCluster": _in_cluster(),
             **more,
         }
     )
@@ -333,8 +378,8 @@ def _pending() -> Schema:
             "namespace": _TEXT,
             "name": _TEXT,
             "pending": _or_null(_FLAG),
-            "count": _COUNT,
-            "commits": commits,
+            "count": _described(_or_null(_COUNT), "Null: unknown."),
+            "commits": _or_null(commits),
             "reverted": commits,
             "newImages": _or_null(_list(_TEXT)),
             "notes": _list(_TEXT),
@@ -345,8 +390,10 @@ def _pending() -> Schema:
             "branch": _TEXT,
             "from": _or_null(_TEXT),
             "to": _TEXT,
-            "count": _COUNT,
-            "complete": _FLAG,
+            "count": _described(
+                _or_null(_COUNT), "How many commits came since it closed; null: unknown."
+            ),
+            "complete": _described(_FLAG, "Whether `commits` are all that came."),
             "commits": commits,
             "targets": _or_null(_list(target)),
             "notes": _list(_TEXT),
@@ -392,7 +439,11 @@ def _lists() -> dict[str, Schema]:
             "state": _TEXT,
             "begins": _or_null(_INSTANT),
             "ends": _INSTANT,
-            "phase": {"type": "string", "enum": ["coming", "active", "over"]},
+            "phase": {
+                "type": "string",
+                "enum": ["coming", "active", "over"],
+                "description": "By what is in Git.",
+            },
             "reason": _TEXT,
         }
     )

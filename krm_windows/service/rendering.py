@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from krm_windows.krm import InputError, KubeObject, documents
+from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.render import KUSTOMIZATION, outputs
 from krm_windows.render.command import CLUSTER
 from krm_windows.render.outputs import Output, Renewal
@@ -33,8 +34,9 @@ _SMALL = 64 << 10
 # A kustomization with the patches of some dozen policies, and how many are read at a time.
 _LARGEST = 1 << 20
 _AT_ONCE = 64
-# Commits whose outputs are kept.
+# Commits whose outputs are kept, and policies of which is kept whether those are current.
 _MOST_COMMITS = 8
+_MOST_CHECKED = 1000
 # By a file here the top of a repository is known (`system.tops`).
 _GIT = ".git/HEAD"
 
@@ -60,9 +62,10 @@ class Renderer:
         # Of each content, which never changes.
         self._lines: dict[str, bytes] = {}
         self._outputs: Recent[list[Output]] = Recent(_MOST_COMMITS)
+        self._checked: Recent[Sequence[RenderedDirectory]] = Recent(_MOST_CHECKED)
 
-    def edits(self, commit: str, new: KubeObject, edit: Edit) -> list[Edit]:
-        """Return the files that differ once an edit has made a policy `new`.
+    def renewals(self, commit: str, new: KubeObject, edit: Edit) -> list[Renewal]:
+        """Return what to render again comes to once an edit has made a policy `new`.
 
         Raises Problem where it cannot be rendered: a change would be committed, and not be in
         force. A policy that was never rendered has no files: to render it first, and to list what
@@ -71,15 +74,45 @@ class Renderer:
         found = outputs.of_policy(self.outputs(commit), edit.path, f"{new.namespace}/{new.name}")
         if not found:
             return []
-        made: dict[str, bytes | None] = {}
+        renewals = self._renewed(commit, found, edit)
+        for renewal in renewals:
+            if not renewal.is_known:
+                raise _refused(renewal, new, edit.path)
+        return renewals
+
+    def check(self, commit: str, stored: Stored) -> Sequence[RenderedDirectory]:
+        """Return the directories that are rendered from a policy, and whether each is current.
+
+        Of a large fleet that takes as long as to render it, once for each commit.
+        """
+        found = self.checked(commit, stored)
+        if found is None:
+            every = self.rendered(commit, stored)
+            renewals = self._renewed(commit, every) if every else []
+            found = [each.directory(in_git=True) for each in renewals]
+            self.remember(commit, stored, found)
+        return found
+
+    def remember(
+        self, commit: str, stored: Stored, directories: Sequence[RenderedDirectory]
+    ) -> None:
+        """Keep what is known of what was rendered from a policy."""
+        self._checked.put((commit, stored.file, _name(stored)), directories)
+
+    def checked(self, commit: str, stored: Stored) -> Sequence[RenderedDirectory] | None:
+        """Return the same if it is known already, or at once; else None."""
+        found = self._checked.get((commit, stored.file, _name(stored)))
+        if found is None and self.knows(commit) and not self.rendered(commit, stored):
+            return []
+        return found
+
+    def _renewed(
+        self, commit: str, every: Sequence[Output], edit: Edit | None = None
+    ) -> list[Renewal]:
+        """Render outputs again in a temporary directory with the manifests of a commit."""
         with temporary.directory("krm-windows-render-") as top:
             self._materialise(top, commit, edit)
-            for each in found:
-                renewal = self._renew(top, each)
-                if not renewal.is_known:
-                    raise _refused(renewal, new, edit.path)
-                made.update(renewal.edits)
-        return [Edit(path, content) for path, content in made.items()]
+            return [self._renew(top, each) for each in every]
 
     def rendered(self, commit: str, stored: Stored) -> list[Output]:
         """Return what was rendered from a policy."""
@@ -167,7 +200,7 @@ class Renderer:
             for blob, content in self._branch.contents([f.blob for f in some], _MOST).items():
                 self._lines[blob] = b"\n".join(content.split(b"\n", 2)[:2])
 
-    def _materialise(self, top: Path, commit: str, edit: Edit) -> None:
+    def _materialise(self, top: Path, commit: str, edit: Edit | None) -> None:
         """Write the manifests of a commit, and what a build may read beside them, with an edit.
 
         Links are left out: they may lead anywhere.
@@ -180,7 +213,8 @@ class Renderer:
             root.put(_GIT, b"", lasting=False)
             for path, content in self._contents(wanted, _MOST_OF_ALL):
                 root.put(path, content, lasting=False)
-            root.put(edit.path, edit.content or b"", lasting=False)
+            if edit is not None:
+                root.put(edit.path, edit.content or b"", lasting=False)
 
     def _contents(self, files: Sequence[File], most: int) -> list[tuple[str, bytes]]:
         size = sum(each.size for each in files)

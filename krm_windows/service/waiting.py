@@ -66,13 +66,16 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What waits for a target; `waits` is None where that is not known, and `notes` say why."""
+    """What waits for a target; `waits` is None where that is not known, and `notes` say why.
+
+    `commits` are None where nobody looked for them.
+    """
 
     kind: str
     namespace: str
     name: str
     waits: bool | None
-    commits: tuple[Commit, ...] = ()
+    commits: tuple[Commit, ...] | None = None
     reverted: tuple[Commit, ...] = ()
     images: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
@@ -95,7 +98,7 @@ class Found:
         """How many commits wait in all, each once."""
         names: set[str] = set()
         for target in self.targets:
-            names.update(commit.name for commit in target.commits)
+            names.update(commit.name for commit in target.commits or ())
         return len(names)
 
     @property
@@ -103,7 +106,12 @@ class Found:
         """Whether it is known of every target, or that one at least has something to take."""
         if self.problem:
             return False
-        return self.count > 0 or all(target.waits is not None for target in self.targets)
+        return self.count > 0 or self.is_complete
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it is known of every target."""
+        return not self.problem and all(target.waits is not None for target in self.targets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +260,8 @@ def _target(record: Mapping[str, object]) -> Target:
         namespace=str(record["namespace"]),
         name=str(record["name"]),
         waits=waits,
-        commits=tuple(_commits(record["commits"])),
-        reverted=tuple(_commits(record["reverted"])),
+        commits=_commits(record["commits"]),
+        reverted=_commits(record["reverted"]) or (),
         images=images,
         notes=tuple(_texts(record["notes"])),
     )
@@ -265,21 +273,21 @@ def _texts(found: object) -> list[str]:
     return [str(each) for each in found]
 
 
-def _commits(found: object) -> list[Commit]:
+def _commits(found: object) -> tuple[Commit, ...] | None:
     # Null where nothing was looked for.
     if found is None:
-        return []
+        return None
     if not isinstance(found, list):
         raise TypeError("not a list of commits")
-    return [
+    return tuple(
         Commit(each["commit"], None, int(each["committed"]), each["author"], each["subject"])
         for each in found
-    ]
+    )
 
 
 def _size(found: Found) -> int:
     # What Python takes for a commit, mostly its texts.
-    commits = sum(len(each.commits) + len(each.reverted) for each in found.targets)
+    commits = sum(len(each.commits or ()) + len(each.reverted) for each in found.targets)
     return 1000 * (1 + len(found.targets)) + 800 * commits
 
 
@@ -294,7 +302,7 @@ def record(arrived: Arrived, found: Found | None, notes: Sequence[str]) -> Recor
     return {
         "from": arrived.old,
         "to": arrived.tip,
-        "count": len(arrived.commits),
+        "count": len(arrived.commits) if arrived.is_complete else None,
         "complete": arrived.is_complete,
         "commits": _shown(arrived.commits),
         "targets": targets,
@@ -311,8 +319,8 @@ def _target_record(of: Target) -> Record:
         "namespace": of.namespace,
         "name": of.name,
         "pending": of.waits,
-        "count": len(of.commits),
-        "commits": _shown(of.commits),
+        "count": None if of.commits is None else len(of.commits),
+        "commits": None if of.commits is None else _shown(of.commits),
         "reverted": _shown(of.reverted),
         "newImages": images,
         "notes": list(of.notes),

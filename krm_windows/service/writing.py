@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from http import HTTPStatus
+from itertools import chain
 from posixpath import normpath
 
 from krm_windows.edit.patches import AbsentError
@@ -16,8 +17,9 @@ from krm_windows.flux.fields import listed, read
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import EditError, InputError, KubeObject
 from krm_windows.plan.given import Given, gated
-from krm_windows.preview import records
+from krm_windows.preview import records, stages
 from krm_windows.preview.calendar import Period
+from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.results import fails
 from krm_windows.service.policies import Snapshot, Stored, may_close_by_targets, title
 from krm_windows.service.problems import Problem, Record, findings
@@ -81,7 +83,8 @@ class Outcome:
 
     `stored` is the policy as it is now, None where it is gone. `branch` is the one on which the
     change is proposed, None where it is made; the address of the pull request is known until the
-    service ends.
+    service ends. `rendered` are the directories that are rendered from the policy with the change,
+    None where that is not known.
     """
 
     place: Place
@@ -93,6 +96,17 @@ class Outcome:
     is_replayed: bool = False
     branch: str | None = None
     pull_request: str | None = None
+    is_pushed: bool = False
+    rendered: tuple[RenderedDirectory, ...] | None = None
+
+    @property
+    def missing(self) -> list[str]:
+        """What has to happen before a cluster knows of the change, in this order."""
+        if self.commit is None:
+            return []
+        if self.branch is not None:
+            return ["merge", "reconcile"]
+        return ["reconcile"] if self.is_pushed else ["push", "reconcile"]
 
     def record(self) -> Record:
         """Return it as JSON says it."""
@@ -101,6 +115,8 @@ class Outcome:
             "file": self.file,
             "written": self.commit is not None and self.branch is None,
             "commit": self.commit,
+            "missing": self.missing,
+            "rendered": stages.records(self.rendered),
             **self._named(),
             **self._requested(),
             **proposed(self.proposal, self.file),
@@ -193,8 +209,10 @@ class Writer:
                 return Outcome(place, stored.file, proposal, None, stored)
             # With the mode that it had: an executable file stays one.
             edit = Edit(stored.file, proposal.content, stored.mode)
-            edits = self._with_rendered(snapshot, edit, proposal.new)
-            outcome = Outcome(place, stored.file, proposal, None, stored, order.override)
+            edits, directories = self._with_rendered(snapshot, edit, proposal.new)
+            outcome = Outcome(
+                place, stored.file, proposal, None, stored, order.override, rendered=directories
+            )
             outcome = self._commit_or_propose(outcome, edits, order, snapshot.commit)
             self._remember(order, outcome)
         return outcome
@@ -209,15 +227,22 @@ class Writer:
             proposal = introduce(new, [], windows.now())
             self._refuse(proposal, order, file)
             edit = Edit(file, proposal.content)
-            outcome = Outcome(place, file, proposal, None, None)
-            edits = self._with_rendered(snapshot, edit, new)
+            edits, directories = self._with_rendered(snapshot, edit, new)
+            outcome = Outcome(place, file, proposal, None, None, rendered=directories)
             return self._commit_or_propose(outcome, edits, order, snapshot.commit)
 
-    def _with_rendered(self, snapshot: Snapshot, edit: Edit, new: KubeObject) -> list[Edit]:
-        """Return an edit of a policy's file, with those of what is rendered from it."""
+    def _with_rendered(
+        self, snapshot: Snapshot, edit: Edit, new: KubeObject
+    ) -> tuple[list[Edit], tuple[RenderedDirectory, ...] | None]:
+        """Return an edit of a policy's file with those of what is rendered from it, and where."""
         if self._renderer is None:
-            return [edit]
-        return [edit, *self._renderer.edits(snapshot.commit, new, edit)]
+            return [edit], None
+        renewals = self._renderer.renewals(snapshot.commit, new, edit)
+        edits = dict(chain.from_iterable(each.edits.items() for each in renewals))
+        directories = tuple(
+            replace(each.directory(in_git=True), is_stale=False) for each in renewals
+        )
+        return [edit, *(Edit(path, content) for path, content in edits.items())], directories
 
     def remove(self, place: Place, order: Order) -> Outcome:
         """Take a policy out of its file, and the file away where nothing else is in it."""
@@ -235,7 +260,9 @@ class Writer:
             else:
                 self._check_unnamed(stored)
             edit = Edit(stored.file, content, stored.mode)
-            outcome = Outcome(place, stored.file, None, None, None)
+            # What is rendered is not removed, so that nothing is.
+            directories = None if self._renderer is None else ()
+            outcome = Outcome(place, stored.file, None, None, None, rendered=directories)
             return self._commit_or_propose(outcome, [edit], order, snapshot.commit)
 
     def _check_unnamed(self, stored: Stored) -> None:
@@ -286,7 +313,8 @@ class Writer:
             outcome = Outcome(
                 place, stored.file, None, found.commit, stored, found.override, branch=branch
             )
-        return replace(outcome, is_replayed=True)
+        is_pushed = self._windows.settings.remote is not None
+        return replace(outcome, is_replayed=True, is_pushed=is_pushed)
 
     def _remember(self, order: Order, outcome: Outcome) -> None:
         if order.key is None or outcome.commit is None:
@@ -393,7 +421,20 @@ class Writer:
         for stored in found:
             if stored.file == outcome.file:
                 now = stored
-        return replace(outcome, commit=commit, stored=now)
+        directories = outcome.rendered
+        # Whatever came in between may have changed what else is rendered from.
+        if directories and windows.branch.first_parents(commit, 2)[-1].name != seen:
+            moved = "the branch has moved while it was rendered"
+            directories = tuple(replace(e, is_stale=None, reason=moved) for e in directories)
+        elif directories and now is not None and self._renderer is not None:
+            self._renderer.remember(commit, now, directories)
+        return replace(
+            outcome,
+            commit=commit,
+            stored=now,
+            is_pushed=windows.settings.remote is not None,
+            rendered=directories,
+        )
 
     def _propose(
         self,
@@ -424,7 +465,12 @@ class Writer:
                 raise
         except (RemoteError, MovedError) as error:
             raise Problem(HTTPStatus.BAD_GATEWAY, str(error)) from error
-        return replace(outcome, commit=commit, branch=name, pull_request=address)
+        directories = outcome.rendered
+        if directories is not None:
+            directories = tuple(replace(each, in_git=False) for each in directories)
+        return replace(
+            outcome, commit=commit, branch=name, pull_request=address, rendered=directories
+        )
 
     def _made(self, base: str, edits: Sequence[Edit], order: Order, place: Place) -> str:
         """Make the commit of a change, which is on no branch yet; return its name."""

@@ -14,8 +14,9 @@ from krm_windows.krm import InputError
 from krm_windows.plan import clocks
 from krm_windows.plan.clocks import Today
 from krm_windows.policy.model import Spec
-from krm_windows.preview import explanation
+from krm_windows.preview import explanation, stages
 from krm_windows.preview.calendar import Period, calendars
+from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.service import handlers
 from krm_windows.service.calls import ICS, JSON, Call
 from krm_windows.service.pages import drawing, overview, waits
@@ -92,6 +93,10 @@ def _values(call: Call, stored: Stored) -> dict[str, object]:
         "history": call.windows.history(stored, _COMMITS),
         "saved": _saved(call, stored),
         "is_pushed": call.windows.settings.remote is not None,
+        "commit": call.windows.snapshot.commit,
+        "renders": call.windows.renderer is not None,
+        "rendered": _rendered(call, stored),
+        "stages": stages,
         "etag": entity_tag(stored, json=False),
         "wrong": None,
         "rules": None,
@@ -106,7 +111,7 @@ def _values(call: Call, stored: Stored) -> dict[str, object]:
     }
     try:
         values["calendar"] = _calendar(call, stored, shown)
-        found = listed(call, stored)
+        found = listed(call, stored, cluster)
         values["listed"] = found
         values["over"] = sum(each.phase is Phase.OVER for each in found)
         values["rules"] = _rules(call, stored, cluster)
@@ -132,13 +137,23 @@ def here(call: Call, stored: Stored) -> Callable[..., str]:
     return partial(policy_url, stored.namespace, stored.name, file=call.text("file"))
 
 
-def listed(call: Call, stored: Stored) -> list[Listed]:
-    """Return the overrides of a policy; raises Problem where it is wrong."""
+def _rendered(call: Call, stored: Stored) -> Sequence[RenderedDirectory] | None:
+    """Return what is rendered from a policy, so far as it is known or asked for."""
+    windows = call.windows
+    if windows.renderer is None:
+        return None
+    if call.text("check"):
+        return windows.renderer.check(windows.snapshot.commit, stored)
+    return windows.renderer.checked(windows.snapshot.commit, stored)
+
+
+def listed(call: Call, stored: Stored, cluster: str | None = None) -> list[Listed]:
+    """Return the overrides of a policy, or of a cluster; raises Problem where it is wrong."""
     # To list them, the policy is worked out for every cluster, of which there may be a thousand.
     if b"overrides" not in stored.config.span:
         return []
     try:
-        return overrides.listed(stored.config, call.windows.now())
+        return overrides.listed(stored.config, call.windows.now(), cluster)
     except InputError as error:
         raise Problem(HTTPStatus.CONFLICT, str(error)) from error
 

@@ -16,6 +16,7 @@ _FOUND = Parameter("q", "Words in the names of a policy and its cluster.", _TEXT
 # In the query and not in the path: a name may be any key of YAML.
 _WINDOW = Parameter("window", "The name of a window.", _TEXT)
 _SAVED = Parameter("saved", "The commit that was made.", _TEXT)
+_CHECK = Parameter("check", "`rendered`: find out whether what is rendered is current.", _TEXT)
 _OPEN_OR_CLOSED = Parameter("state", "The initial choice in the form: open or closed.", _TEXT)
 _CALENDAR = (routes.FILE, routes.CLUSTER, routes.FROM, routes.DAYS)
 
@@ -49,7 +50,7 @@ _ROWS: tuple[Operation, ...] = (
         policy.show,
         Scope.READ,
         _PAGE,
-        (routes.FILE, routes.CLUSTER, routes.FROM, routes.DAYS, _SAVED),
+        (routes.FILE, routes.CLUSTER, routes.FROM, routes.DAYS, _SAVED, _CHECK),
     ),
     Operation(
         "GET",

@@ -164,6 +164,8 @@ def test_an_override_is_made_listed_and_ended(client: Client, git: Git) -> None:
     assert done.status == 201
     name = done.json()["override"]
     assert git("log", "-1", "--format=%s").strip() == "fix the press"
+    # Nobody renders here, so it is unknown whether anything is to be rendered.
+    assert (done.json()["missing"], done.json()["rendered"]) == (["push", "reconcile"], None)
     [listed] = client.ask("GET", f"{POLICY_PATH}/overrides").json()["overrides"]
     assert (listed["name"], listed["phase"], listed["cluster"]) == (name, "active", "north")
     state = client.ask("GET", f"{POLICY_PATH}/state?cluster=north").json()

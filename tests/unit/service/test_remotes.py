@@ -65,7 +65,11 @@ def test_a_change_is_pushed(serve: Any, git: Git, remote: Path) -> None:  # noqa
     done = patch(serve(remote="origin"), "Fri 12:00")
     assert done.status == 200
     assert at(remote, "rev-parse", "main") == done.json()["commit"]
+    assert done.json()["missing"] == ["reconcile"]
     assert is_clean(git, remote)
+    # What is there already needs nothing.
+    again = patch(serve(remote="origin"), "Fri 12:00")
+    assert (again.json()["commit"], again.json()["missing"]) == (None, [])
 
 
 def test_what_the_remote_refuses_never_happened(

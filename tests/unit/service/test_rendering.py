@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def render(repository: Path, git: Git, function: Path) -> Any:  # noqa: ANN401
 
 def changed(git: Git) -> list[str]:
     """Return the paths of the newest commit."""
-    return git("show", "--name-only", "--format=", "HEAD").split()
+    return git("show", "--name-only", "--no-renames", "--format=", "HEAD").split()
 
 
 def test_it_is_what_the_command_renders(serve: Serve, git: Git, render: Any) -> None:  # noqa: ANN401
@@ -106,14 +107,128 @@ def test_in_every_layout(
     (repository / "template.yaml").write_text(APPS.replace("name: apps", "name: windows", 1))
     render(*layout)
     client = serve(renew=rendered.renew)
+    assert stale(client) == [False]
     one = "?file=clusters/week.yaml"
     target = f"{POLICY_PATH}{one}"
     done = client.ask("PATCH", target, FRIDAY, if_match="*", content_type=MERGE)
     assert done.status == 200, done.body
+    assert done.json()["missing"] == ["push", "reconcile"]
+    [directory] = done.json()["rendered"]
+    assert (directory["directory"], directory["stale"]) == (layout[0], False)
+    assert sorted([*directory["files"], "clusters/week.yaml"]) == sorted(changed(git))
     assert any(path.startswith(layout[0]) for path in changed(git))
     assert client.ask("POST", f"{POLICY_PATH}/overrides{one}", OPEN).status == 201
     assert git("status", "--porcelain") == ""
+    # It is known without rendering again; another service finds the same.
+    assert f"rendered: {layout[0]} is current" in page(client)
+    assert stale(serve(renew=rendered.renew)) == [False]
     render(*layout, "--check")
+
+
+def stale(client: Any) -> list[bool | None]:  # noqa: ANN401
+    """Say of each directory whether it is out of date."""
+    answer = client.ask("GET", f"{POLICY_PATH}/rendered?file=clusters/week.yaml").json()
+    assert answer["inCluster"] is None
+    return [each["stale"] for each in answer["rendered"]]
+
+
+def page(client: Any, query: str = "") -> str:  # noqa: ANN401
+    """Return the page of the policy as it is read."""
+    text = client.ask("GET", f"/ui{POLICY_PATH}?file=clusters/week.yaml{query}").body.decode()
+    return unescape(text)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        ("fleet", "--all-clusters", "--flux-kustomizations", "template.yaml"),
+        ("clusters/windows", "--cluster", "north", "--flux-kustomizations", "template.yaml"),
+    ],
+)
+def test_what_is_delivered_by_itself_follows(
+    serve: Serve,
+    git: Git,
+    render: Any,  # noqa: ANN401
+    repository: Path,
+    layout: tuple[str, ...],
+) -> None:
+    """Each namespace of targets has a directory: one is written where it is new."""
+    file = repository / "clusters/week.yaml"
+    shop = "{kind: Kustomization, namespace: shop, names: [web]}"
+    file.write_text(file.read_text().replace("names: [apps]}]", f"names: [apps]}}, {shop}]"))
+    file.write_text(
+        file.read_text().replace("spec:\n", "spec:\n  crossNamespaceTargets: Allow\n", 1)
+    )
+    delivering = APPS.replace("name: apps", "name: windows", 1).replace("./apps", f"./{layout[0]}")
+    (repository / "template.yaml").write_text(delivering)
+    render(*layout)
+    assert list((repository / layout[0]).rglob("namespace-shop"))
+    client = serve(renew=rendered.renew)
+    targets: list[object] = [
+        {"kind": "Kustomization", "names": ["apps"]},
+        {"kind": "Kustomization", "namespace": "shop", "names": ["web"]},
+        {"kind": "Kustomization", "namespace": "store", "names": ["web"]},
+    ]
+    done = client.ask(
+        "PATCH", POLICY_PATH, {"spec": {"targets": targets}}, if_match="*", content_type=MERGE
+    )
+    assert done.status == 200, done.body
+    assert any("namespace-store/" in path for path in changed(git))
+    there = {path.name for path in (repository / layout[0]).rglob("namespace-*")}
+    assert there == {"namespace-shop", "namespace-store"}
+    assert client.ask("POST", f"{POLICY_PATH}/overrides", OPEN).status == 201
+    assert git("status", "--porcelain") == ""
+    assert stale(client) == [False]
+    render(*layout, "--check")
+
+
+def test_what_is_stale_or_unknown_is_said(
+    serve: Serve,
+    git: Git,
+    render: Any,  # noqa: ANN401
+    repository: Path,
+) -> None:
+    """And never taken for current: by hand, the policy was changed, or what it was made of."""
+    render("clusters/windows", "--resources", "clusters")
+    client = serve(renew=rendered.renew)
+    assert "rendered: unknown: not checked for this commit yet" in page(client)
+    file = repository / "clusters/week.yaml"
+    file.write_text(file.read_text().replace("Thu 17:00", "Fri 12:00"))
+    git("commit", "--quiet", "--all", "--message=by hand")
+    client.windows.refresh()
+    assert "rendered: unknown: not checked for this commit yet" in page(client)
+    assert "rendered: clusters/windows is stale (" in page(client, "&check=rendered")
+    assert "run krm-windows render clusters/week.yaml" in page(client)
+    assert stale(client) == [True]
+    (repository / "clusters/apps.yaml").write_text("kind: [")
+    git("commit", "--quiet", "--all", "--message=broken")
+    client.windows.refresh()
+    assert stale(client) == [None]
+    assert "rendered: unknown whether clusters/windows is current" in page(client)
+
+
+def test_who_moves_the_branch_meanwhile_leaves_it_unknown(
+    serve: Serve,
+    git: Git,
+    render: Any,  # noqa: ANN401
+    repository: Path,
+    tmp_path: Path,
+) -> None:
+    """The commit is made on top of one that it was not rendered from."""
+    render("clusters/windows", "--resources", "clusters")
+    git("clone", "--quiet", "--bare", str(repository), str(tmp_path / "remote.git"))
+    git("remote", "add", "origin", str(tmp_path / "remote.git"))
+    client = serve(renew=rendered.renew, remote="origin")
+    (repository / "clusters/apps.yaml").write_text(APPS.replace("10m", "5m"))
+    git("commit", "--quiet", "--all", "--message=another")
+    git("push", "--quiet", "origin", "main")
+    git("reset", "--quiet", "--hard", "HEAD~1")
+    done = client.ask("POST", f"{POLICY_PATH}/overrides", OPEN)
+    assert done.status == 201
+    [directory] = done.json()["rendered"]
+    assert directory["stale"] is None
+    assert "moved" in directory["reason"]
+    assert done.json()["missing"] == ["reconcile"]
 
 
 def test_what_was_never_rendered_is_left_alone(serve: Serve, git: Git) -> None:
@@ -121,6 +236,8 @@ def test_what_was_never_rendered_is_left_alone(serve: Serve, git: Git) -> None:
     client = serve(renew=rendered.renew)
     assert client.ask("PATCH", POLICY_PATH, FRIDAY, if_match="*", content_type=MERGE).status == 200
     assert changed(git) == ["clusters/week.yaml"]
+    assert "not rendered: no directory of this repository" in page(client, "&check=rendered")
+    assert stale(client) == []
 
 
 def test_what_does_not_say_how_it_was_rendered_would_not_follow(

@@ -120,6 +120,27 @@ def test_pages_of_a_cluster_are_of_its_zone(cluster: str, file: Path, serve: Ser
     assert f"({cluster}: {ZONES[cluster]})" in text
 
 
+def test_overrides_on_the_page_of_a_cluster_are_its_own(file: Path, git: Git, serve: Serve) -> None:
+    """On its clock, also one that ends at a time of each clock; and none of another cluster."""
+    times = "state: Open, starts: 2026-11-24T00:00, ends: 2026-11-30T18:00"
+    own = f"overrides: {{%s: {{{times}, reason: %s}}}}"
+    text = POLICY.replace("  clusters:\n", f"  {own % ('every', 'each')}\n  clusters:\n")
+    text = text.replace("berlin: {}", f"berlin: {{{own % ('berlins', 'here')}}}")
+    file.write_text(text)
+    git("commit", "--quiet", "--all", "--message=own")
+    client = serve(at=EVENING)
+    for cluster in ZONES:
+        said = page(client, f"{PAGE}?cluster={cluster}")
+        listed = said.partition('id="overrides-title"')[2].partition("</section>")[0]
+        assert "until <time" in listed
+        assert "Mon 2026-11-30 18:00" in listed
+        assert {zone for zone in ZONES.values() if zone in listed} == {ZONES[cluster]}
+        assert ("berlins" in listed) is (cluster == "berlin")
+    every = page(client, PAGE).partition('id="overrides-title"')[2]
+    assert "each goes by its own clock" in every
+    assert "berlins" in every
+
+
 def test_the_page_without_a_cluster_is_of_all(file: Path, git: Git, serve: Serve) -> None:
     """Its rules are those that its forms change, and no cluster's own; each row begins today."""
     text = POLICY.replace(

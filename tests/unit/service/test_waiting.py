@@ -3,7 +3,7 @@
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,8 @@ def test_of_an_open_one_nothing_waits(serve: Serve, flux: Callable[..., str]) ->
     found = asked(serve(at=MONDAY))
     assert (found["open"], found["from"], found["to"]) == (True, new, new)
     assert (found["count"], found["complete"], found["targets"]) == (0, True, None)
-    assert found["notes"] == []
+    [note] = found["notes"]
+    assert "unknown: no cluster was asked" in note
 
 
 def test_a_merge_came_when_it_was_merged(
@@ -123,6 +124,8 @@ def test_a_policy_that_is_closed_for_good_has_no_edge(
     found = asked(serve(at=SATURDAY))
     assert (found["from"], found["complete"]) == (None, False)
     assert found["notes"] == ["it is unknown when it closed"]
+    # Zero would be what somebody has counted.
+    assert found["count"] is None
     page = serve(at=SATURDAY).ask("GET", f"{PAGE}?cluster=north").body.decode()
     assert "It is unknown when it closed" in page
 
@@ -142,9 +145,9 @@ def test_more_commits_than_are_looked_at_are_said_to_be_more(
     git("reset", "--quiet", "--hard")
     found = asked(serve(at=SATURDAY))
     assert (found["from"], found["complete"]) == (None, False)
-    assert found["count"] == waiting.MOST_COMMITS
+    assert found["count"] is None
     assert len(found["commits"]) == 100
-    assert found["notes"] == [f"more than {waiting.MOST_COMMITS} commits since it closed"]
+    assert found["notes"] == [f"at least {waiting.MOST_COMMITS} commits since it closed"]
 
 
 def test_what_the_targets_take_is_found(serve: Serve, flux: Callable[..., str]) -> None:
@@ -165,6 +168,33 @@ def test_what_the_targets_take_is_found(serve: Serve, flux: Callable[..., str]) 
     client.windows.refresh()
     [target] = asked(client)["targets"]
     assert subjects(target["commits"]) == ["Back", "Ours"]
+
+
+def test_a_history_that_begins_later_is_not_counted(serve: Serve, git: Git) -> None:
+    """As in a new repository or a shallow clone: what was there when it closed is unknown."""
+    git("commit", "--quiet", "--allow-empty", "--amend", "--message=first")
+    found = asked(serve(at=MONDAY + timedelta(days=4000)))
+    assert "what its targets have applied is unknown" in found["notes"][0]
+    client = serve(at=datetime(2025, 1, 4, tzinfo=UTC))
+    found = asked(client)
+    assert (found["count"], found["complete"], found["from"]) == (None, False, None)
+    assert found["notes"] == ["at least 1 commit since it closed"]
+    page = client.ask("GET", f"{PAGE}?cluster=north").body.decode()
+    assert "At least 1 commit to" in page
+
+
+def test_commits_for_others_are_not_said_to_be_none(serve: Serve, flux: Callable[..., str]) -> None:
+    """The branch has one; it is the targets that take nothing of it."""
+    flux("2026-12-11T09:00Z", "other/settings.yaml", f"{SETTINGS}# 1\n", "Of others")
+    client = serve(at=SATURDAY, clusters=Clusters("clusters/*"))
+    [target] = asked(client)["targets"]
+    assert (target["pending"], target["count"]) == (False, 0)
+    for _ in rounds(60):
+        page = client.ask("GET", "/").body.decode()
+        if "checking what waits" not in page:
+            break
+    assert "no commits for its targets since it closed" in page
+    assert "no commits since it closed" not in page
 
 
 def test_why_nothing_is_known_is_said(serve: Serve, flux: Callable[..., str]) -> None:
