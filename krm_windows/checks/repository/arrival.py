@@ -20,6 +20,12 @@ from krm_windows.inventory import POLICY
 
 _DEFINITION = "CustomResourceDefinition"
 _RELEASE = (HELM, "HelmRelease")
+_FIX = (
+    "render the windows with `--resources` of the cluster's directory, so that it is delivered by "
+    "a Kustomization of its own, or create what it needs in the Kustomization that applies it"
+)
+# What every cluster has.
+_ALWAYS = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
 # What an object needs: the kind of that, and its name; a definition is named by group and kind.
 _Need = tuple[str, str]
 
@@ -49,6 +55,8 @@ def check(gated: GatedCluster) -> Iterator[Finding]:
             reason = order.blocked(each, need)
             if reason:
                 yield _finding(each, item, need, reason)
+            elif unread := order.unread(each, need):
+                yield _unclear(each, item, need, unread)
 
 
 def _needs(item: Object) -> Iterator[_Need]:
@@ -57,20 +65,28 @@ def _needs(item: Object) -> Iterator[_Need]:
     yield _DEFINITION, f"{item.kind}.{item.group}"
 
 
-def _finding(each: Kustomization, item: Object, need: _Need, reason: str) -> Finding:
+def _needed(item: Object, need: _Need) -> str:
     kind, name = need
-    needed = f"the namespace {name}" if kind == "Namespace" else f"the {kind} of {item.kind}"
-    fix = (
-        "render the windows with `--resources` of the cluster's directory, so that it is delivered "
-        "by a Kustomization of its own, or create what it needs in the Kustomization that applies "
-        "it"
+    return f"the namespace {name}" if kind == "Namespace" else f"the {kind} of {item.kind}"
+
+
+def _unclear(each: Kustomization, item: Object, need: _Need, unread: str) -> Finding:
+    message = (
+        f"needs {_needed(item, need)}, which nothing that was read creates: if {unread} does, "
+        f"which is applied after {each} and was not read, a new cluster does not come up; {_FIX}"
     )
+    return Finding(rules.DELIVERED_TOGETHER, message, item, "metadata.namespace", current=need[1])
+
+
+def _finding(each: Kustomization, item: Object, need: _Need, reason: str) -> Finding:
+    fix = _FIX
     if is_windows(each):
         fix = "wait for nothing that this Kustomization belongs to: remove `wait` or `dependsOn`"
     message = (
-        f"needs {needed}, which {reason}: on a new cluster {each} fails, and applies nothing; {fix}"
+        f"needs {_needed(item, need)}, which {reason}: on a new cluster {each} fails, and applies "
+        f"nothing; {fix}"
     )
-    return Finding(rules.NEW_CLUSTER_BLOCKED, message, item, "metadata.namespace", current=name)
+    return Finding(rules.NEW_CLUSTER_BLOCKED, message, item, "metadata.namespace", current=need[1])
 
 
 @dataclass(frozen=True)
@@ -112,6 +128,29 @@ class _Order:
         while above is not None:
             yield "Namespace", above.namespace
             above = self.gated.cluster.kustomizations.get(above.parent or "")
+
+    def unread(self, each: Kustomization, need: _Need) -> str:
+        """Name what may create a need of a Kustomization after it, and was not read.
+
+        Empty where nothing is like that. Not read is whatever is in another repository, and of
+        definitions also any chart.
+        """
+        kind, name = need
+        is_there = name in {*_ALWAYS, each.namespace, self.gated.cluster.first.namespace}
+        if is_windows(each) or is_there or not _is_foreign(need):
+            return ""
+        where = self.gated.cluster.destination(each)
+        if (where, need) in self._creators:
+            return ""
+        for other in self.gated.cluster.kustomizations.values():
+            if self.gated.cluster.destination(other) != where:
+                continue
+            charts = [item for item in other.objects if (item.group, item.kind) == _RELEASE]
+            if kind == _DEFINITION and charts and each.key in self.gated.before(other):
+                return str(charts[0])
+            if not other.complete and other is not each and each.key in self.gated.before(other):
+                return str(other)
+        return ""
 
     def _late(self, each: Kustomization, creator: _Creator) -> str:
         if creator.by is each and creator.release is None:
@@ -156,6 +195,13 @@ class _Order:
                 identity = ObjectIdentity(*_RELEASE, namespace, str(entry.get("name")))
                 if identity in self.gated.cluster.objects:
                     due.append(self.gated.cluster.objects[identity][1])
+
+
+def _is_foreign(need: _Need) -> bool:
+    """Whether a namespace is needed, or a definition that neither Kubernetes nor Flux has."""
+    kind, name = need
+    group = name.partition(".")[2]
+    return kind == "Namespace" or ("." in group and not group.endswith((".k8s.io", ".fluxcd.io")))
 
 
 def _created(item: Object) -> Iterator[_Need]:
