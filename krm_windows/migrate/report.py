@@ -68,7 +68,7 @@ def _why_nothing(migration: Migration) -> str:
         return "the CronJobs above are not applied to any cluster that was found"
     if rules.MIGRATE_SUSPENDED.id in found:
         return "all CronJobs that suspend or resume anything are themselves suspended"
-    return "no CronJob suspends or resumes anything"
+    return "no CronJob in this repository suspends or resumes anything"
 
 
 def _paragraph(policy: Policy) -> Iterator[str]:

@@ -120,7 +120,8 @@ def test_nothing_to_migrate_fails(tmp_path: Path, capsys: pytest.CaptureFixture[
     """Whoever calls it expects windows."""
     assert main(["migrate", str(tmp_path), "--output-dir", str(tmp_path / "out")]) == ExitCode.ERROR
     assert (
-        capsys.readouterr().out == "no policy was made: no CronJob suspends or resumes anything\n"
+        capsys.readouterr().out
+        == "no policy was made: no CronJob in this repository suspends or resumes anything\n"
     )
 
 
