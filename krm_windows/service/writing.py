@@ -204,12 +204,15 @@ class Writer:
             _check(order, stored)
             proposal = self._proposal(stored, change, windows.now(), urgent=order.urgent)
             self._refuse(proposal, order, stored.file)
-            # An empty commit would say that somebody changed something.
-            if not proposal.changes_text:
-                return Outcome(place, stored.file, proposal, None, stored)
             # With the mode that it had: an executable file stays one.
             edit = Edit(stored.file, proposal.content, stored.mode)
             edits, directories = self._with_rendered(snapshot, edit, proposal.new)
+            # What is rendered may be stale although the policy stays as it is.
+            if not proposal.changes_text:
+                edits.remove(edit)
+            # An empty commit would say that somebody changed something.
+            if not edits:
+                return Outcome(place, stored.file, proposal, None, stored, rendered=directories)
             outcome = Outcome(
                 place, stored.file, proposal, None, stored, order.override, rendered=directories
             )

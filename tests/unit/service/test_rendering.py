@@ -200,6 +200,14 @@ def test_what_is_stale_or_unknown_is_said(
     assert "rendered: clusters/windows is stale (" in page(client, "&check=rendered")
     assert "run krm-windows render clusters/week.yaml" in page(client)
     assert stale(client) == [True]
+    # A change that is there already renders it.
+    done = client.ask("PATCH", POLICY_PATH, FRIDAY, if_match="*", content_type=MERGE).json()
+    assert (done["commit"] is None, done["missing"]) == (False, ["push", "reconcile"])
+    assert "clusters/week.yaml" not in changed(git)
+    assert stale(client) == [False]
+    again = client.ask("PATCH", POLICY_PATH, FRIDAY, if_match="*", content_type=MERGE).json()
+    assert (again["commit"], again["missing"]) == (None, [])
+    assert [each["stale"] for each in again["rendered"]] == [False]
     (repository / "clusters/apps.yaml").write_text("kind: [")
     git("commit", "--quiet", "--all", "--message=broken")
     client.windows.refresh()
