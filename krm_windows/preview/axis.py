@@ -119,6 +119,16 @@ class Band:
             face=face,
         )
 
+    def shades(self, within: tuple[float, float] = (0.0, 1.0)) -> Iterator[tuple[float, float]]:
+        """Yield where weekends are within a part of it, as left and width in shares of it."""
+        for interval in self.weekends:
+            place = self.place(*interval)
+            if place is None:
+                continue
+            left, right = max(place[0], within[0]), min(sum(place), sum(within))
+            if left < right:
+                yield left, right - left
+
     def _share(self, at: datetime) -> float:
         """Return where an instant of the band lies, from 0 to 1."""
         if self.face is not None:

@@ -229,7 +229,7 @@ def _parts(canvas: Canvas, y: int) -> tuple[list[Element], int]:
 
 def _band(canvas: Canvas, band: Band, y: int) -> tuple[list[Element], int]:
     """Return the axis and the rows from `y` on, and where they end."""
-    drawn = [_weekend(canvas, place, y, _AXIS) for place in _weekends(band)]
+    drawn = [_weekend(canvas, place, y, _AXIS) for place in band.shades()]
     # On a phone there is no room for words of each.
     is_close = canvas.track < _LEAST_STEP * len(band.ticks)
     named = (tick for tick in band.ticks if tick.label and (tick.major or not is_close))
@@ -242,13 +242,6 @@ def _band(canvas: Canvas, band: Band, y: int) -> tuple[list[Element], int]:
         drawn += _row(canvas, row, band, y, height)
         y += height + _GAP
     return drawn, y
-
-
-def _weekends(band: Band) -> Iterator[tuple[float, float]]:
-    for interval in band.weekends:
-        place = band.place(*interval)
-        if place is not None:
-            yield place
 
 
 def _weekend(
@@ -293,7 +286,7 @@ def _row(
     left, width = own.place(row.begins, row.ends) or (0, 0)
     x, length = canvas.x(left), canvas.length(width)
     yield element("rect", class_="track", x=x, y=y, width=length, height=height)
-    for weekend in _weekends(band):
+    for weekend in band.shades((left, width)):
         yield _weekend(canvas, weekend, y, height)
     for tick in band.ticks:
         kind = "line"

@@ -3,7 +3,7 @@
 The pages' Content Security Policy allows no style in an element, so nothing is placed by one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -64,7 +64,7 @@ def _band(picture: Picture, band: Band) -> Element:
     classes = "ticks"
     if len(ticks) > _FEW_TICKS:
         classes = "ticks many"
-    shades = _weekends(band, _AXIS)
+    shades = _weekends(band.shades(), _AXIS)
     axis = element("svg", *shades, *ticks, class_=classes, height=_AXIS, aria_hidden="true")
     children.append(element("div", element("span"), axis, class_="line"))
     for number, row in enumerate(picture.rows):
@@ -111,9 +111,10 @@ def _shapes(picture: Picture, row: Row, band: Band, height: int) -> Iterator[Ele
     own = picture.band_of(row, band)
     # In this order they lie on each other: paper, grid, bars, and now on top.
     # The row's own days: what is beyond them was not worked out, and is left blank.
-    left, width = map(percent, own.place(row.begins, row.ends) or (0, 0))
+    place = own.place(row.begins, row.ends) or (0.0, 0.0)
+    left, width = map(percent, place)
     yield element("rect", class_="paper", x=left, width=width, height=height)
-    yield from _weekends(band, height)
+    yield from _weekends(band.shades(place), height)
     for tick in band.ticks:
         kind = "grid"
         if tick.major:
@@ -121,20 +122,17 @@ def _shapes(picture: Picture, row: Row, band: Band, height: int) -> Iterator[Ele
         yield _line(kind, band.left(tick.at), height)
     # What is too short to be seen alone is drawn as one bar with its neighbours.
     for _, fact in merged_bars.bars(row, own):
-        place = own.place(fact.begins, fact.ends)
-        if place is not None:
-            yield _fact(row, fact, place, height)
+        bar = own.place(fact.begins, fact.ends)
+        if bar is not None:
+            yield _fact(row, fact, bar, height)
     now = picture.now
     if now is not None and own.holds(now):
         words = f"now: {shown(now, row.zone)} ({row.zone.key})"
         yield element("g", element("title", words), _line("now", own.left(now), height))
 
 
-def _weekends(band: Band, height: int) -> Iterator[Element]:
-    for interval in band.weekends:
-        place = band.place(*interval)
-        if place is None:
-            continue
+def _weekends(places: Iterable[tuple[float, float]], height: int) -> Iterator[Element]:
+    for place in places:
         left, width = map(percent, place)
         yield element("rect", class_="weekend-paper", x=left, y=0, width=width, height=height)
 
