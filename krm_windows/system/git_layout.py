@@ -39,6 +39,11 @@ class Layout:
         """The directory of the object database."""
         return self.common / "objects"
 
+    @property
+    def is_shallow(self) -> bool:
+        """Whether the repository lacks what came before some commits (gitrepository-layout(5))."""
+        return (self.common / "shallow").exists()
+
     def owners(self) -> set[int]:
         """Return the user ids that the repository belongs to."""
         # As Git looks at them (git-config(1), safe.directory): the tree, `.git`, and where that

@@ -91,6 +91,7 @@ def _values(call: Call, stored: Stored) -> dict[str, object]:
         "waits": _waits(call, rows, clusters),
         "branch": call.windows.branch.name,
         "history": call.windows.history(stored, _COMMITS),
+        "is_shallow": call.windows.branch.layout.is_shallow,
         "saved": _saved(call, stored),
         "is_pushed": call.windows.settings.remote is not None,
         "commit": call.windows.snapshot.commit,

@@ -596,6 +596,18 @@ class Forge:
         return self.address
 
 
+def test_a_shallow_clone_does_not_know_all_changes(
+    serve: Any,  # noqa: ANN401
+    git: Git,
+    repository: Path,
+) -> None:
+    """Its oldest commit looks like one that has added every file."""
+    assert "is shallow" not in serve().ask("GET", PAGE).body.decode()
+    head = git("rev-parse", "HEAD")
+    (repository / ".git/shallow").write_text(head)
+    assert "earlier changes are unknown" in serve().ask("GET", PAGE).body.decode()
+
+
 @pytest.mark.parametrize(
     ("address", "linked"),
     [
