@@ -430,7 +430,9 @@ class Writer:
             moved = "the branch has moved while it was rendered"
             directories = tuple(replace(e, is_stale=None, reason=moved) for e in directories)
         elif directories and now is not None and self._renderer is not None:
-            self._renderer.remember(commit, now, directories)
+            # They were out of date before, and are not any more.
+            current = [replace(each, files=()) for each in directories]
+            self._renderer.remember(commit, now, current)
         return replace(
             outcome,
             commit=commit,

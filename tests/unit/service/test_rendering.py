@@ -121,7 +121,10 @@ def test_in_every_layout(
     assert git("status", "--porcelain") == ""
     # It is known without rendering again; another service finds the same.
     assert f"rendered: {layout[0]} is current" in page(client)
-    assert stale(serve(renew=rendered.renew)) == [False]
+    question = f"{POLICY_PATH}/rendered{one}"
+    known = client.ask("GET", question).json()
+    assert known == serve(renew=rendered.renew).ask("GET", question).json()
+    assert (known["rendered"][0]["stale"], known["rendered"][0]["files"]) == (False, [])
     render(*layout, "--check")
 
 
