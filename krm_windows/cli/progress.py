@@ -85,9 +85,9 @@ class _Line:
         """Take it away, while a bar is in its place."""
         if self._is_over:
             return
+        self.clear()
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, self._before)
-        self.clear()
 
     @contextmanager
     def saying(self, what: str) -> Iterator[None]:
@@ -104,8 +104,9 @@ class _Line:
         output.draw(self._stream, f"\r{self._what}: {seconds} s\x1b[K")
 
     def clear(self) -> None:
-        """Take it away, until the next second."""
+        """Take it away for a second, so that it is not drawn before what is printed now."""
         if self._is_shown:
+            signal.setitimer(signal.ITIMER_REAL, PATIENCE, PATIENCE)
             self._is_shown = False
             output.draw(self._stream, "\r\x1b[K")
 
