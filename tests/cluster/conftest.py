@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the markers of these tests."""
     config.addinivalue_line("markers", "long: takes more than two minutes, so it is begun first")
-    config.addinivalue_line("markers", "disruptive: stops what other tests need, and runs alone")
+    config.addinivalue_line("markers", "disruptive: changes what other tests need, and runs alone")
 
 
 @pytest.fixture(scope="session")

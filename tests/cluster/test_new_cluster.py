@@ -172,7 +172,7 @@ def test_a_new_cluster_comes_up_where_windows_need_the_namespace_of_a_target(
         env.eventually_closed()
 
 
-@pytest.mark.long
+@pytest.mark.disruptive  # others list all kinds, of which one goes
 def test_a_new_cluster_comes_up_without_the_definition_of_alerts(env: Environment) -> None:
     """A PrometheusRule holds up nothing, and follows when its definition is there."""
     root = env.kustomization(PARENT, "./cluster", targetNamespace=None)
