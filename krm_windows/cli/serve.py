@@ -150,7 +150,7 @@ def _access(parser: argparse.ArgumentParser) -> None:
         "--scopes",
         default="read",
         metavar="LIST",
-        help="the scopes of the new token: read,write,override",
+        help="the scopes of the new token: read,write,override,admin",
     )
     group.add_argument(
         "--author",
@@ -191,7 +191,7 @@ def _access(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="VALUE=SCOPES",
         help="the scopes of a value of the claim, or of a group; * is every authenticated "
-        "caller (default: krm-windows:read, krm-windows:write and krm-windows:override)",
+        "caller (default: krm-windows:read, …:write, …:override and …:admin)",
     )
 
 
@@ -240,7 +240,7 @@ def _new_token(arguments: argparse.Namespace) -> ExitCode:
     try:
         line = access.token_line(name, arguments.scopes, token, arguments.author)
     except ValueError:
-        raise UsageError("--scopes must be a list of read,write,override") from None
+        raise UsageError(f"--scopes must be a list of {access.SCOPES}") from None
     # The line can go into a file as it is printed; the token into nothing but a safe place.
     output.log(f"the token, shown only once: {token}")
     output.show(f"{line}\n")

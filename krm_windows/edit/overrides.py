@@ -39,7 +39,7 @@ class Wanted:
     """An override as it is asked for: for so long (`length`), or until a moment, never both.
 
     `state` is one of STATES; without a name it gets one of state and time; without a cluster it
-    holds on all.
+    holds on all. It is refused where it would hold for more than `longest`.
     """
 
     state: str
@@ -50,6 +50,7 @@ class Wanted:
     requested_by: str | None = None
     name: str | None = None
     cluster: str | None = None
+    longest: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +136,13 @@ def default_name(state: str, at: datetime) -> str:
 def made(config: KubeObject, wanted: Wanted, at: datetime) -> KubeObject:
     """Return a policy with the override that is asked for at an instant.
 
-    Raises InputError where its name is taken, or the policy has no such cluster.
+    Raises InputError where its name is taken, it would last too long, or the policy has no such
+    cluster.
     """
-    starts, ends = _bounds(wanted, at, zone_of_ends(config, wanted.cluster))
+    zone = zone_of_ends(config, wanted.cluster)
+    starts, ends = _bounds(wanted, at, zone)
+    if wanted.longest is not None:
+        _check_length(ends, until(at, wanted.longest), zone)
     entry: dict[str, Value] = {
         "state": STATES[wanted.state],
         "starts": starts,
@@ -162,6 +167,20 @@ def _bounds(wanted: Wanted, now: datetime, zone: Zone) -> tuple[str, str]:
     if wanted.length is not None:
         return _written(begins, zone), _written(until(now, wanted.length), zone)
     return _written(begins, zone), end(wanted.until or "", begins, zone)
+
+
+def _check_length(ends: str, last: datetime, zone: Zone) -> None:
+    """Refuse an end that is later than an instant."""
+    try:
+        found = moments.parse(ends, Role.ONCE_END).value
+    except RefusedError:
+        # A policy with it is refused, in the words of whoever reads it.
+        return
+    if isinstance(found, datetime) and wallclock.utc(found, zone) > last:
+        raise InputError(
+            f"an override must end by {_written(last, zone)}, got {ends!r}; for longer, change "
+            "the windows"
+        )
 
 
 def end(text: str, begins: datetime, zone: Zone) -> str:

@@ -69,7 +69,8 @@ NAMED_DAYS = {
 """Words for several days of a week: weekdays are Monday to Friday."""
 # No window is meant that long ago or ahead: another year is a typo.
 _YEARS = range(1970, 3000)
-_LONGEST = timedelta(days=366)
+LONGEST = timedelta(days=366)
+"""No duration is longer."""
 # No zone is further from UTC.
 _FURTHEST = timedelta(hours=14)
 # What is longer was not mistyped.
@@ -198,7 +199,7 @@ def duration(text: str) -> timedelta:
     length = None
     if found:
         length = _length(found)
-    if length is None or length > _LONGEST:
+    if length is None or length > LONGEST:
         must = 'must be a duration such as "90m", "4h", "1h30m" or "2d", at most 366 days'
         raise _refusal(rules.DURATION_SYNTAX, must, text, _meant_duration(text))
     return length

@@ -40,14 +40,17 @@ _HASH = re.compile(r"sha256:([0-9a-f]{64})")
 
 
 class Scope(StrEnum):
-    """What a caller may do."""
+    """What a caller may do; `admin` is everything, and all of a policy that is not hours."""
 
     READ = "read"
     WRITE = "write"
     OVERRIDE = "override"
+    ADMIN = "admin"
 
 
 EVERYTHING = frozenset(Scope)
+SCOPES = ",".join(Scope)
+"""All of them, as they are listed for a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,10 @@ class Caller:
     person: Person
     scopes: frozenset[Scope]
     by_cookie: bool = False
+
+    def may(self, scope: Scope) -> bool:
+        """Say whether they may do what takes a scope."""
+        return scope in self.scopes or Scope.ADMIN in self.scopes
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,7 +384,7 @@ def _token_lines(path: Path, text: str) -> Iterable[_Token]:
         try:
             allowed = scopes(granted)
         except ValueError:
-            raise _bad_line(path, number, "must have scopes from read,write,override") from None
+            raise _bad_line(path, number, f"must have scopes from {SCOPES}") from None
         yield _Token(Caller(clean(name), author, allowed), digest[1])
 
 

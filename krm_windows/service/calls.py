@@ -94,7 +94,7 @@ class Operation:
     @property
     def changes(self) -> bool:
         """Whether it changes anything, so that it is logged."""
-        return self.method != "GET" and self.scope in (Scope.WRITE, Scope.OVERRIDE)
+        return self.method != "GET" and self.scope not in (None, Scope.READ)
 
     @property
     def is_costly(self) -> bool:
@@ -156,8 +156,7 @@ class Call:
     def order(self, reason: str, *, urgent: bool = False) -> Order:
         """Return the change as the caller's."""
         return Order(
-            author=self.caller.person,
-            caller=self.caller.name,
+            caller=self.caller,
             reason=self.text("reason") or reason,
             # None for an override: it holds for whichever version there is.
             if_match=self.text("If-Match"),

@@ -25,6 +25,7 @@ from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.preview import html, stages
 from krm_windows.preview.calendar import Period
 from krm_windows.service import waiting
+from krm_windows.service.access import Scope
 from krm_windows.service.calls import HTML, ICS, JSON, MERGE_PATCH, YAML, Call, bad_request
 from krm_windows.service.evaluation import Format, TaggedBody, Version, state_record
 from krm_windows.service.policies import NO_NAMESPACE, Stored
@@ -93,7 +94,7 @@ async def put_policy(call: Call) -> Response:
         made = await call.run(call.writer.create, call.place, new, order)
         return written(call, made, HTTPStatus.CREATED)
     _require_match(call)
-    change = _replaced(new, is_text=call.media_type == YAML)
+    change = _replaced(call, new)
     order = call.order(f"Replace windows {call.place.title}")
     return written(call, await call.run(call.writer.change, call.place, change, order))
 
@@ -118,16 +119,16 @@ async def preview(call: Call) -> Response:
     now = call.windows.now()
     if call.media_type == MERGE_PATCH:
         stored = call.stored()
-        proposal = await call.run(call.writer.preview, stored, _patch(call), now)
+        proposal = await call.run(call.writer.preview, stored, _patch(call), now, call.caller)
         return _previewed(call, stored.file, proposal, stored)
     new = call.policy()
     _check_identity(new, call.place)
     if call.windows.is_new(call.place.namespace, call.place.name):
-        file, proposal = await call.run(call.writer.preview_new, call.place, new, now)
+        file, proposal = await call.run(call.writer.preview_new, call.place, new, now, call.caller)
         return _previewed(call, file, proposal, None)
     stored = call.stored()
-    change = _replaced(new, is_text=call.media_type == YAML)
-    proposal = await call.run(call.writer.preview, stored, change, now)
+    change = _replaced(call, new)
+    proposal = await call.run(call.writer.preview, stored, change, now, call.caller)
     return _previewed(call, stored.file, proposal, stored)
 
 
@@ -420,9 +421,10 @@ def _check_identity(new: KubeObject, place: Place) -> None:
         )
 
 
-def _replaced(new: KubeObject, *, is_text: bool) -> Change:
+def _replaced(call: Call, new: KubeObject) -> Change:
     def change(old: KubeObject) -> KubeObject:
-        if is_text:
+        # A comment may be code to others (`{"$imagepolicy": …}`), and differs in no field.
+        if call.media_type == YAML and call.caller.may(Scope.ADMIN):
             return _framed(new, old)
         # Only what differs is written: comments and order of the file stay.
         changed = old.as_read()
@@ -492,6 +494,7 @@ def _wanted(call: Call) -> Wanted:
         requested_by=texts.get("requestedBy", call.caller.name),
         name=texts.get("name"),
         cluster=texts.get("cluster"),
+        longest=moments.LONGEST,
     )
 
 

@@ -307,7 +307,7 @@ def _is_logged(operation: Operation, status: int) -> bool:
 
 
 def _check_scope(operation: Operation, caller: Caller) -> None:
-    if operation.scope is not None and operation.scope not in caller.scopes:
+    if operation.scope is not None and not caller.may(operation.scope):
         raise Problem(HTTPStatus.FORBIDDEN, f"{caller.name} has no scope {operation.scope.value!r}")
 
 

@@ -22,7 +22,8 @@ _COUNT: Schema = {"type": "integer", "minimum": 0}
 # RFC 9110.
 _ALWAYS = {
     400: "The request is invalid.",
-    403: "The caller has no permission, or the request comes from another site.",
+    403: "The caller has no permission, such as `admin` for a change of more than hours; or the "
+    "request comes from another site.",
     405: "The method is not allowed for this path.",
     431: "The headers are too large.",
     500: "Internal error; see the log of the service.",
@@ -79,7 +80,7 @@ def document() -> dict[str, object]:
                     "scheme": "bearer",
                     "description": "A token of the service, or a JWT of its identity provider; "
                     "not needed if the service can be reached only from its own "
-                    "machine.",
+                    "machine. The scope `write` is for hours; `admin` is for everything.",
                 }
             },
         },

@@ -178,12 +178,16 @@ OPERATIONS: tuple[Operation, ...] = (
         "PUT",
         _POLICY,
         "putPolicy",
-        "Replace a policy (If-Match), or create one (If-None-Match: *).",
+        "Replace a policy (If-Match), or create one (If-None-Match: *; scope `admin`).",
         handlers.put_policy,
         Scope.WRITE,
         {200: _CHANGED, 201: _CHANGED, 202: _PROPOSED},
         (FILE, REASON, STRICT, IF_MATCH, IF_NONE_MATCH),
-        Body(_POLICY_BODY, "The policy: JSON keeps the comments of the file, YAML is its text."),
+        Body(
+            _POLICY_BODY,
+            "The policy: JSON keeps the comments of the file; YAML is its text, without the scope "
+            "`admin` only its values.",
+        ),
     ),
     Operation(
         "PATCH",
@@ -202,7 +206,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "deletePolicy",
         "Remove a policy from its file.",
         handlers.delete_policy,
-        Scope.WRITE,
+        Scope.ADMIN,
         {200: _CHANGED, 202: _PROPOSED},
         (FILE, REASON, MUST_MATCH),
     ),

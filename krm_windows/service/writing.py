@@ -21,12 +21,14 @@ from krm_windows.preview import records, stages
 from krm_windows.preview.calendar import Period
 from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.results import fails
+from krm_windows.service import permissions
+from krm_windows.service.access import Caller
 from krm_windows.service.policies import Snapshot, Stored, may_close_by_targets, title
 from krm_windows.service.problems import Problem, Record, findings
 from krm_windows.service.proposals import PREFIX, Proposed, PullRequests, branch_name
 from krm_windows.service.windows import Windows, one
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_branch import Edit, Entry, File, MovedError, Person, RemoteError
+from krm_windows.system.git_branch import Edit, Entry, File, MovedError, RemoteError
 from krm_windows.system.reading import KUSTOMIZATIONS
 
 Change = Callable[[KubeObject], KubeObject]
@@ -58,7 +60,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A change that somebody asks for.
+    """A change that a caller asks for.
 
     `if_match` is the header of that name, None for a change that holds for any version. Of what is
     `urgent` only what does not build is refused; of what is `strict`, warnings are refused, too.
@@ -66,8 +68,7 @@ class Order:
     that another one under the same key is refused. `override` is the name of the one that is made.
     """
 
-    author: Person
-    caller: str
+    caller: Caller
     reason: str
     if_match: str | None = None
     urgent: bool = False
@@ -181,14 +182,18 @@ class Writer:
         stored: Stored,
         change: Change,
         at: datetime,
+        caller: Caller,
         *,
         urgent: bool = False,
     ) -> Proposal:
-        """Say what would come of a change, and write nothing."""
-        return self._proposal(stored, change, at, urgent=urgent)
+        """Say what would come of a change, to whom it is allowed, and write nothing."""
+        return self._proposal(stored, change, at, caller, urgent=urgent)
 
-    def preview_new(self, place: Place, new: KubeObject, at: datetime) -> tuple[str, Proposal]:
+    def preview_new(
+        self, place: Place, new: KubeObject, at: datetime, caller: Caller
+    ) -> tuple[str, Proposal]:
         """Say what would come of a policy that is not there, and in which file it would be."""
+        permissions.check(caller, None, new)
         return self._new_file(self._windows.snapshot, place), introduce(new, [], at)
 
     def change(self, place: Place, change: Change, order: Order) -> Outcome:
@@ -202,7 +207,9 @@ class Writer:
             if replayed is not None:
                 return replayed
             _check(order, stored)
-            proposal = self._proposal(stored, change, windows.now(), urgent=order.urgent)
+            proposal = self._proposal(
+                stored, change, windows.now(), order.caller, urgent=order.urgent
+            )
             self._refuse(proposal, order, stored.file)
             # With the mode that it had: an executable file stays one.
             edit = Edit(stored.file, proposal.content, stored.mode)
@@ -223,6 +230,7 @@ class Writer:
     def create(self, place: Place, new: KubeObject, order: Order) -> Outcome:
         """Put a policy that is not there into a file of its own."""
         windows = self._windows
+        permissions.check(order.caller, None, new)
         with windows.alone():
             snapshot = windows.refresh()
             _check_absent(snapshot, place)
@@ -253,6 +261,7 @@ class Writer:
         with windows.alone():
             snapshot = windows.refresh()
             stored = one(snapshot, place.namespace, place.name, place.file)
+            permissions.check(order.caller, stored.config, None)
             _check(order, stored)
             self._check_not_rendered(stored)
             # None removes the file; what is in it beside the policy keeps it.
@@ -349,12 +358,14 @@ class Writer:
         stored: Stored,
         change: Change,
         at: datetime,
+        caller: Caller,
         *,
         urgent: bool,
     ) -> Proposal:
         old = stored.config.as_read()
         try:
             new = change(old)
+            permissions.check(caller, old, new)
             # From the minute on, as windows know no seconds.
             begins = at.replace(second=0, microsecond=0)
             period = Period(begins, self._windows.settings.days_compared)
@@ -481,7 +492,8 @@ class Writer:
         """Make the commit of a change, which is on no branch yet; return its name."""
         windows = self._windows
         message = _message(order, place)
-        return windows.branch.commit(base, edits, message, order.author, windows.settings.committer)
+        author = order.caller.person
+        return windows.branch.commit(base, edits, message, author, windows.settings.committer)
 
     def _commit(
         self,
@@ -631,12 +643,13 @@ def _keyed(entries: Iterable[Entry], *, is_proposed: bool) -> Iterator[tuple[str
 
 def _key(order: Order) -> str:
     """Return what a key is known by: each caller has keys of their own."""
-    return hashlib.sha256(f"{order.caller}\n{order.key}".encode()).hexdigest()
+    return hashlib.sha256(f"{order.caller.name}\n{order.key}".encode()).hexdigest()
 
 
 def _message(order: Order, place: Place) -> str:
     # Trailers are read by programs: `git log --format='%(trailers)'`.
-    trailers = [f"Policy: {place.title}", f"Requested-through: krm-windows serve ({order.caller})"]
+    through = f"Requested-through: krm-windows serve ({order.caller.name})"
+    trailers = [f"Policy: {place.title}", through]
     if order.override is not None:
         trailers.append(f"Override: {_one_line(order.override)}")
     if order.key is not None:

@@ -165,6 +165,7 @@ def _wanted(call: Call, stored: Stored, form: Form, now: datetime) -> Wanted | N
         # By the minute: pressed twice, the second finds the name taken, and nothing happens twice.
         name=overrides.default_name(texts["state"], now),
         cluster=texts["cluster"] or None,
+        longest=moments.LONGEST,
     )
 
 
@@ -193,7 +194,7 @@ def _proposal(call: Call, stored: Stored, form: Form, wanted: Wanted) -> Proposa
     now = call.windows.now()
     try:
         change = partial(overrides.made, wanted=wanted, at=now)
-        proposal = call.writer.preview(stored, change, now, urgent=True)
+        proposal = call.writer.preview(stored, change, now, call.caller, urgent=True)
     except Problem as problem:
         form.general.append(Found(problem.detail))
         return None

@@ -76,8 +76,8 @@ def page(
     # Scopes decide what is offered; what is not offered is refused all the same.
     common: dict[str, object] = {
         "caller": call.caller,
-        "can_write": Scope.WRITE in call.caller.scopes,
-        "can_override": Scope.OVERRIDE in call.caller.scopes,
+        "can_write": call.caller.may(Scope.WRITE),
+        "can_override": call.caller.may(Scope.OVERRIDE),
         "form_token": call.form_token(),
         "now": call.windows.now(),
         "proposes": call.windows.settings.pull_requests is not None,

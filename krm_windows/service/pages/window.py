@@ -7,10 +7,10 @@ from starlette.responses import Response
 
 from krm_windows.edit.patches import patched, patched_cluster
 from krm_windows.edit.proposal import Proposal
-from krm_windows.krm import KubeObject, Value
+from krm_windows.krm import EditError, InputError, KubeObject, Value
 from krm_windows.krm.merge_patch import merge
 from krm_windows.plan import clocks
-from krm_windows.service import routes
+from krm_windows.service import permissions, routes
 from krm_windows.service.calls import Call, bad_request
 from krm_windows.service.pages import forms, policy
 from krm_windows.service.pages.forms import Form, Found
@@ -100,7 +100,7 @@ def _preview(call: Call, stored: Stored, form: Form) -> Proposal | None:
     if form.found.get("name"):
         return None
     try:
-        proposal = call.writer.preview(stored, _change(call, form), call.windows.now())
+        proposal = call.writer.preview(stored, _change(call, form), call.windows.now(), call.caller)
     except Problem as problem:
         form.general.append(Found(problem.detail))
         return None
@@ -109,12 +109,16 @@ def _preview(call: Call, stored: Stored, form: Form) -> Proposal | None:
 
 
 def _change(call: Call, form: Form) -> Change:
-    cluster = call.text("cluster")
     # Null takes it out; on one cluster, it takes out what the policy has for all.
     window: Value = None
     if not form.texts.get("remove"):
         window = _changed(form)
-    part: Value = {"windows": {form.texts["name"]: window}}
+    return _with(call, form.texts["name"], window)
+
+
+def _with(call: Call, name: str, window: Value) -> Change:
+    cluster = call.text("cluster")
+    part: Value = {"windows": {name: window}}
 
     def change(config: KubeObject) -> KubeObject:
         if cluster is None:
@@ -122,6 +126,16 @@ def _change(call: Call, form: Form) -> Change:
         return patched_cluster(config, cluster, part)
 
     return change
+
+
+def _may_remove(call: Call, stored: Stored) -> bool:
+    """Say whether the caller may remove the window: with it may go more than hours."""
+    try:
+        removed = _with(call, _window(call), None)(stored.config)
+        permissions.check(call.caller, stored.config, removed)
+    except (Problem, InputError, EditError):
+        return False
+    return True
 
 
 def _changed(form: Form) -> dict[str, Value]:
@@ -223,6 +237,7 @@ def _answer(
         "stored": stored,
         "cluster": call.text("cluster"),
         "window": _window(call),
+        "may_remove": _may_remove(call, stored),
         "form": form,
         "action": action,
         "proposal": proposal,

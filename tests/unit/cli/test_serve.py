@@ -112,7 +112,7 @@ FOUND_LATER = (
         (["--proxy-user", "X-User", "--proxy-from", "10.0.0.1/8"], "must be addresses"),
         (["--propose", "https://forge.example.com/repos/a/b"], "--push REMOTE"),
         (["--propose", "https://f.example.com/repos/a/b", "--push", "origin"], "--propose-token"),
-        (["--grant", "ops=admin", *PROXY], "--grant must be"),
+        (["--grant", "ops=root", *PROXY], "--grant must be"),
         (["--grant", "ops=read"], "--grant has no effect without"),
         (["--grant", "ops=read", "--tokens", "t"], "--grant has no effect without"),
         (["--oidc-audience", "a"], "--oidc-audience has no effect without --oidc-issuer"),
@@ -248,7 +248,7 @@ def test_who_may_call(
     tokens.write_text("")
     oidc = ("--oidc-issuer", "https://id.example.com", "--oidc-audience", "w", "--oidc-jwks", "k")
     proxy = ("--proxy-user", "X-User", "--proxy-from", "10.0.0.0/8", "--proxy-groups", "X-Groups")
-    grants = ("--grant", "ops=read,override", "--grant", "*=read")
+    grants = ("--grant", "ops=read,override", "--grant", "*=read", "--grant", "platform=read,admin")
     tls = ("--tls-cert", "c.pem", "--tls-key", "k.pem")
     started = start("--host", "::", "--tokens", str(tokens), *oidc, *proxy, *grants, *tls)
     assert "serving on https://[::]:8080" in capsys.readouterr().err
@@ -259,7 +259,8 @@ def test_who_may_call(
     assert ways.proxy is not None
     assert ways.proxy.groups_header == "X-Groups"
     read, override = access.Scope.READ, access.Scope.OVERRIDE
-    assert ways.granted == {"ops": {read, override}, "*": {read}}
+    platform = {read, access.Scope.ADMIN}
+    assert ways.granted == {"ops": {read, override}, "*": {read}, "platform": platform}
     assert started.windows.settings.hosts is None
     assert started.windows.settings.secure
 
@@ -268,6 +269,7 @@ def test_without_grants_scopes_have_the_name_of_the_program(start: Callable[...,
     """As `krm-windows:read` in a token."""
     granted = start("--tls-by-proxy", *OIDC[:2], "--oidc-audience", "w").ways.granted
     assert granted["krm-windows:write"] == {access.Scope.WRITE}
+    assert granted["krm-windows:admin"] == {access.Scope.ADMIN}
 
 
 def test_where_changes_go(
@@ -306,7 +308,7 @@ def test_a_token_is_shown_once(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     found = Access(Ways(tokens=tmp_path / "tokens")).begin_session(token)
     assert token not in found
     assert main(["serve", "--new-token", "a b"]) == 2
-    assert main(["serve", "--new-token", "ada", "--scopes", "admin"]) == 2
+    assert main(["serve", "--new-token", "ada", "--scopes", "root"]) == 2
 
 
 def test_the_server(repository: Path) -> None:

@@ -208,7 +208,7 @@ def test_who_fails_to_say_who_they_are_too_often_has_to_wait(
     [
         "ada read secret-token",
         "ada read",
-        "ada admin sha256:" + "0" * 64,
+        "ada root sha256:" + "0" * 64,
         "ada read sha256:" + "0" * 64 + "\nada write sha256:" + "1" * 64,
     ],
 )

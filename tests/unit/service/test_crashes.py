@@ -32,6 +32,7 @@ def stepping(function):
 
 
 from krm_windows.edit.patches import patched
+from krm_windows.service.access import EVERYTHING, Caller
 from krm_windows.service.settings import Settings
 from krm_windows.service.windows import Windows
 from krm_windows.service.writing import Order, Place, Writer
@@ -43,7 +44,7 @@ programs.run = stepping(programs.run)
 for name in ("rename", "link", "unlink", "fsync", "mkdir", "rmdir", "replace"):
     setattr(os, name, stepping(getattr(os, name)))
 patch = {"spec": {"windows": {"week": {"closes": "Fri 12:00"}}}}
-order = Order(Person("Ada", "ada@example.com"), "ada", "later")
+order = Order(Caller("ada", Person("Ada", "ada@example.com"), EVERYTHING), "later")
 Writer(windows).change(Place("flux-system", "week"), lambda old: patched(old, patch), order)
 print("done")
 """

@@ -1,0 +1,490 @@
+"""What a caller may change: hours with the scope `write`, and all else with `admin` alone."""
+
+import html
+import json
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+import yaml
+
+from krm_windows.policy.model import WindowPolicy
+from krm_windows.policy.parts import schema
+from krm_windows.service.access import Caller, Scope
+from krm_windows.service.permissions import HOURS
+from krm_windows.service.proposals import Command
+from krm_windows.system.git_branch import Person
+
+PATH = "/policies/flux-system/full"
+FORM = "application/x-www-form-urlencoded"
+MERGE = "application/merge-patch+json"
+POLICY = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: WindowPolicy
+metadata:
+  name: full
+  namespace: flux-system
+  labels: {version: 1.10}
+spec:
+  timeZone: Europe/Berlin
+  targets: [{kind: Kustomization, names: [apps]}]
+  windows:
+    week: {opens: Mon 08:00, closes: Thu 17:00, cronJobs: {open: old-open}}
+    night: {opens: daily 22:00, duration: 2h}
+  freezes:
+    christmas: {starts: "2030-12-20", ends: "2031-01-03", reason: Year end}
+  overrides:
+    fix: {state: Open, starts: "2030-12-22T09:00", ends: "2030-12-22T12:00", reason: Patch}
+  actuator:
+    image: python:3.12.10-slim
+  clusters:
+    north: {}
+    south:
+      windows: {week: {opens: Tue 08:00}}
+      interval: 30m
+"""
+# Written once more, and not read from the table: who adds a row to it says it here, too.
+HOUR_FIELDS = {
+    "timeZone",
+    "outsideWindows",
+    "state",
+    "closesEarly",
+    "windows.*.opens",
+    "windows.*.closes",
+    "windows.*.duration",
+    "windows.*.description",
+    "freezes.*.starts",
+    "freezes.*.ends",
+    "freezes.*.duration",
+    "freezes.*.reason",
+    "overrides.*.state",
+    "overrides.*.starts",
+    "overrides.*.ends",
+    "overrides.*.reason",
+    "overrides.*.requestedBy",
+    "overrides.*.ticket",
+}
+Serve = Callable[..., Any]
+
+
+@pytest.fixture
+def repository(repository: Any) -> Any:  # noqa: ANN401
+    """A repository with a policy that has a bit of everything."""
+    (repository / "clusters/full.yaml").write_text(POLICY)
+    return repository
+
+
+def caller(*scopes: Scope) -> Caller:
+    """Return a caller with some scopes."""
+    return Caller("eve", Person("Eve", "eve@example.com"), frozenset(scopes))
+
+
+WRITER = caller(Scope.READ, Scope.WRITE)
+ADMIN = caller(Scope.ADMIN)
+
+
+def patched(client: Any, patch: object, query: str = "") -> Any:  # noqa: ANN401
+    """Send a merge patch, whatever version there is."""
+    return client.ask("PATCH", f"{PATH}{query}", patch, if_match="*", content_type=MERGE)
+
+
+def fields(node: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the path of every field of a schema; `*` is any name."""
+    below = dict(node.get("properties", {}))
+    if isinstance(node.get("additionalProperties"), dict):
+        below["*"] = node["additionalProperties"]
+    for name, part in below.items():
+        yield (*path, name)
+        yield from fields(part, (*path, name))
+
+
+EVERY = sorted(set(fields(schema(WindowPolicy))) - {("spec",)})
+# What holds other fields is changed by those.
+MAPS = {path[:-1] for path in EVERY}
+LEAVES = [path for path in EVERY if path not in MAPS]
+
+
+def change_of(path: tuple[str, ...]) -> dict[str, Any]:
+    """Return a merge patch that gives a field another value than it has, valid or not."""
+    names = {"windows": "night", "freezes": "christmas", "overrides": "fix", "clusters": "north"}
+    found: Any = "changed"
+    for i in range(len(path) - 1, -1, -1):
+        found = {names.get(path[i - 1], "any") if path[i] == "*" else path[i]: found}
+    return found
+
+
+def is_hours(path: tuple[str, ...]) -> bool:
+    """Whether a field is among those that are listed above."""
+    return path[0] == "spec" and ".".join(path[1:]) in HOUR_FIELDS
+
+
+def test_the_walk_finds_the_fields() -> None:
+    """Those of the table, and those that are code or rights; none of them twice."""
+    found = {".".join(path) for path in LEAVES}
+    assert {f"spec.{field}" for field in HOUR_FIELDS} <= found
+    assert {"spec.actuator.image", "spec.hooks.beforeOpen.image", "spec.targets"} <= found
+    assert {"spec.released", "spec.extras", "spec.windows.*.cronJobs.open"} <= found
+    assert "spec.crossNamespaceTargets" in found
+
+
+def test_hours_are_the_listed_ones() -> None:
+    """The table says what is said here."""
+
+    def walk(table: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401
+        for name, below in table.items():
+            if below is None:
+                yield f"{path}{name}"
+            else:
+                yield from walk(below, f"{path}{name}.")
+
+    assert set(walk(HOURS)) == HOUR_FIELDS
+    page = (ROOT / "docs/how-to/run-the-service.md").read_text()
+    [row] = [line for line in page.splitlines() if line.startswith("| `write` |")]
+    assert set(re.findall(r"`(\w+)`", row)) - {"write"} == set(HOURS)
+
+
+# A field that nobody has heard of yet, at every place where one may come.
+NEW = [("brandNew",), ("spec", "brandNew"), *((*path, "brandNew") for path in sorted(MAPS) if path)]
+# Another name is another object: that is refused to all.
+IDENTITY = {("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")}
+
+
+@pytest.mark.parametrize("scope", Scope)
+def test_a_field_takes_its_scope(scope: Scope, serve: Serve, git: Any) -> None:  # noqa: ANN401
+    """Every field of the schema, for all clusters and for one, in a change and in a dry run."""
+    client = serve(caller(scope))
+    wrong: list[str] = []
+    for path in sorted({*LEAVES, *NEW} - IDENTITY):
+        patch = change_of(path)
+        patches = [(patch, "")]
+        if path[0] == "spec":
+            patches.append(({"spec": {"clusters": {"north": patch["spec"]}}}, ""))
+            patches.append((patch["spec"], "?cluster=north"))
+        needed = Scope.WRITE if is_hours(path) else Scope.ADMIN
+        # A dry run may be asked by who reads, for what needs no more than `write`.
+        dry = Scope.READ if is_hours(path) else Scope.ADMIN
+        for each, query in patches:
+            # `changed` is no value of most fields: that is found later, and said with 422.
+            done = patched(client, each, query).status
+            if (done != 403) is not (scope in (needed, Scope.ADMIN)):
+                wrong.append(f"{done}: {each} {query}")
+            done = client.ask("POST", f"{PATH}/preview{query}", each, content_type=MERGE).status
+            if (done != 403) is not (scope in (dry, Scope.ADMIN)):
+                wrong.append(f"preview {done}: {each} {query}")
+        git("reset", "--quiet", "--hard", "HEAD")
+    assert wrong == []
+
+
+def yaml_of(*changes: tuple[str, str]) -> bytes:
+    """Return the policy's text with some words replaced."""
+    text = POLICY
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return text.encode()
+
+
+def json_of(change: Callable[[dict[str, Any]], object]) -> bytes:
+    """Return the policy as JSON with a change."""
+    policy = yaml.load(POLICY, yaml.CSafeLoader)
+    change(policy)
+    return json.dumps(policy).encode()
+
+
+def spec(**changed: object) -> bytes:
+    """Return a merge patch of the spec."""
+    return json.dumps({"spec": changed}).encode()
+
+
+ROOT = Path(__file__).parents[3]
+JSON, YAML = "application/json", "application/yaml"
+IMAGE = "evil.example/x:1"
+ENDED = {"opens": "Mon 08:00", "closes": "Thu 17:00"}
+SPLIT = "x\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: evil}\n"
+# What is refused for the fields that it changes, whoever looks at how it is written.
+REFUSED: dict[str, tuple[str, str, bytes]] = {
+    "an image": ("PATCH", MERGE, spec(actuator={"image": IMAGE})),
+    "with hours": ("PATCH", MERGE, spec(state="Open", actuator={"image": IMAGE})),
+    "a null": ("PATCH", MERGE, spec(actuator=None)),
+    "a null for later": (
+        "PUT",
+        JSON,
+        json_of(lambda it: it["spec"]["clusters"]["south"].update(hooks=None)),
+    ),
+    "the same again for a cluster": (
+        "PATCH",
+        MERGE,
+        spec(clusters={"north": {"actuator": {"image": "python:3.12.10-slim"}}}),
+    ),
+    "a merge key in JSON": (
+        "PATCH",
+        MERGE,
+        spec(windows={"night": {"<<": {"cronJobs": {"open": "x"}}}}),
+    ),
+    "an empty map": ("PATCH", MERGE, spec(hooks={})),
+    "an empty list": ("PATCH", MERGE, spec(released=[])),
+    "a target more": (
+        "PATCH",
+        MERGE,
+        spec(targets=[{"kind": "Kustomization", "names": ["apps", "flux-system"]}]),
+    ),
+    "all windows, with their jobs": (
+        "PATCH",
+        MERGE,
+        spec(windows={"week": None, "new": ENDED}),
+    ),
+    "windows of a cluster, with their jobs": (
+        "PUT",
+        JSON,
+        json_of(lambda it: it["spec"]["clusters"]["south"].update(windows=None)),
+    ),
+    "no map of windows": ("PATCH", MERGE, spec(windows=["week"])),
+    "a cluster more": ("PATCH", MERGE, spec(clusters={"west": {"windows": {"week": ENDED}}})),
+    "a cluster less": ("PATCH", MERGE, spec(clusters={"north": None})),
+    "no clusters": ("PATCH", MERGE, spec(clusters=None)),
+    "a text for clusters": ("PATCH", MERGE, spec(clusters="north")),
+    "a list for a cluster": ("PATCH", MERGE, spec(clusters={"north": [1]})),
+    "clusters of a cluster": (
+        "PATCH",
+        MERGE,
+        spec(clusters={"north": {"clusters": {"a": {"state": "Open"}}}}),
+    ),
+    "no spec": ("PATCH", MERGE, b'{"spec": null}'),
+    "a text for spec": ("PATCH", MERGE, b'{"spec": "x"}'),
+    "an annotation": (
+        "PATCH",
+        MERGE,
+        b'{"metadata": {"annotations": {"config.kubernetes.io/function": "exec: {}"}}}',
+    ),
+    "a number as text": ("PATCH", MERGE, b'{"metadata": {"labels": {"version": "1.10"}}}'),
+    "a field that moves to a cluster": (
+        "PATCH",
+        MERGE,
+        spec(
+            actuator=None,
+            clusters={
+                name: {"actuator": {"image": "python:3.12.10-slim"}} for name in ("north", "south")
+            },
+        ),
+    ),
+    "a field that moves from a cluster": (
+        "PATCH",
+        MERGE,
+        spec(interval="30m", clusters={"south": {"interval": None}}),
+    ),
+    "a whole document": ("PUT", JSON, json_of(lambda it: it["spec"].pop("actuator"))),
+    "a whole text": ("PUT", YAML, yaml_of(("python:3.12.10-slim", IMAGE))),
+    "an anchor": (
+        "PUT",
+        YAML,
+        yaml_of(
+            ("duration: 2h", f'duration: 2h, description: &image "{IMAGE}"'),
+            ("python:3.12.10-slim", "*image"),
+        ),
+    ),
+    "a merge key": (
+        "PUT",
+        YAML,
+        yaml_of(
+            ("week: {opens: Mon", "week: &job {opens: Mon"), ("night: {", "night: {<<: *job, ")
+        ),
+    ),
+    "an escape": (
+        "PUT",
+        YAML,
+        yaml_of(("  actuator:", '  "act\\u0075ator":'), ("python:3.12.10-slim", IMAGE)),
+    ),
+    "a removal": ("DELETE", JSON, b""),
+}
+
+
+def beyond_hours(text: str) -> Any:  # noqa: ANN401
+    """Return what PyYAML reads, as texts, without hours."""
+    every = list(yaml.load_all(text.replace("overrides: null", ""), yaml.CBaseLoader))
+    for each in every:
+        for part in (each["spec"], *(each["spec"].get("clusters") or {}).values()):
+            for path in HOUR_FIELDS:
+                first, _, last = path.partition(".*.")
+                if not last:
+                    part.pop(first, None)
+                for named in part.get(first, {}).values() if last else ():
+                    named.pop(last, None)
+            # Those that hold nothing else.
+            for first in ("windows", "freezes", "overrides"):
+                part[first] = {name: rest for name, rest in part.get(first, {}).items() if rest}
+    return every
+
+
+@pytest.mark.parametrize("way", REFUSED)
+def test_what_is_no_hours_is_refused(way: str, serve: Serve, git: Any) -> None:  # noqa: ANN401
+    """Whatever way it is asked for; `admin` would be let."""
+    method, kind, body = REFUSED[way]
+    sent = {"content_type": kind, "if_match": "*"}
+    before = git("rev-parse", "HEAD")
+    done = serve(WRITER).ask(method, PATH, body, **sent)
+    assert done.status == 403, done.body
+    assert "'admin'" in done.json()["detail"]
+    assert git("rev-parse", "HEAD") == before
+    if method != "DELETE":
+        dry = serve(WRITER).ask("POST", f"{PATH}/preview", body, content_type=kind)
+        assert dry.status == 403, dry.body
+    assert serve(ADMIN).ask(method, PATH, body, **sent).status in (200, 422)
+
+
+def test_a_new_policy_takes_admin(serve: Serve, git: Any) -> None:  # noqa: ANN401
+    """It has targets, an image and a namespace; in a dry run, too."""
+    body = yaml_of(("name: full", "name: new"))
+    sent = {"content_type": YAML, "if_none_match": "*"}
+    for scopes, status in (((Scope.READ, Scope.WRITE, Scope.OVERRIDE), 403), ((Scope.ADMIN,), 201)):
+        client = serve(caller(*scopes))
+        url = "/policies/flux-system/new"
+        dry = client.ask("POST", f"{url}/preview", body, content_type=YAML)
+        assert dry.status == (403 if status == 403 else 200)
+        assert client.ask("PUT", url, body, **sent).status == status
+    assert git("rev-list", "--count", "HEAD").strip() == "2"
+
+
+@pytest.mark.parametrize(
+    ("body", "query"),
+    [
+        (spec(windows={"night": {"opens": "daily 21:00"}}), ""),
+        (spec(windows={"night": None}), ""),
+        (spec(windows={"new": ENDED}, freezes=None), ""),
+        (spec(state="Closed", timeZone="Europe/Paris", closesEarly="10m"), ""),
+        (spec(clusters={"north": {"state": "Closed"}, "south": {"windows": {"night": None}}}), ""),
+        (b'{"windows": {"week": {"closes": "Wed 12:00"}}, "overrides": null}', "?cluster=south"),
+        # A name that looks like a path, and texts that look like more than a text.
+        *(
+            (spec(windows={"night": {"description": text}}), "")
+            for text in (
+                SPLIT,
+                SPLIT.replace("\n", "\u2028"),
+                SPLIT.replace("\n", "\x85"),
+                f"x, cronJobs: {{open: {IMAGE}}}",
+                'x # {"$imagepolicy": "evil:evil"}',
+                f"*image\n  actuator: {{image: {IMAGE}}}",
+                "!!python/object/apply:os.system [true]",
+            )
+        ),
+    ],
+)
+def test_hours_are_changed_with_write(
+    body: bytes,
+    query: str,
+    serve: Serve,
+    git: Any,  # noqa: ANN401
+) -> None:
+    """And nothing else, as another reader of YAML has it."""
+    done = patched(serve(WRITER), body, query)
+    assert done.status == 200, done.body
+    assert done.json()["written"]
+    after = git("show", "HEAD:clusters/full.yaml")
+    assert beyond_hours(after) == beyond_hours(POLICY)
+    assert git("show", "--format=", "--name-only", "HEAD").split() == ["clusters/full.yaml"]
+
+
+def test_a_comment_of_a_writer_is_not_written(serve: Serve, git: Any) -> None:  # noqa: ANN401
+    """Flux's image automation sets what stands before one: it is code that differs in no field."""
+    policy = ' # {"$imagepolicy": "flux-system:evil"}'
+    body = yaml_of(("3.12.10-slim", f"3.12.10-slim{policy}"), ("daily 22:00", "daily 21:00"))
+    sent = {"content_type": YAML, "if_match": "*"}
+    assert serve(WRITER).ask("PUT", PATH, body, **sent).status == 200
+    after = git("show", "HEAD:clusters/full.yaml")
+    assert after == POLICY.replace("daily 22:00", '"daily 21:00"')
+    assert serve(ADMIN).ask("PUT", PATH, body, **sent).status == 200
+    assert policy in git("show", "HEAD:clusters/full.yaml")
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"name": "x.actuator.image"},
+        {"name": "../actuator"},
+        {"name": "x: {}\n  actuator"},
+        {"cluster": "north.actuator"},
+        {"cluster": "west"},
+        {"actuator": {"image": IMAGE}},
+        {"reason": SPLIT},
+        {"ticket": f"*image\n  actuator: {{image: {IMAGE}}}"},
+        {"requestedBy": {"actuator": IMAGE}},
+    ],
+)
+def test_an_override_is_nothing_else(
+    wanted: dict[str, Any],
+    serve: Serve,
+    git: Any,  # noqa: ANN401
+) -> None:
+    """It is refused, or changes overrides alone."""
+    body = {"state": "open", "for": "2h", "reason": "fix", "name": "x", **wanted}
+    client = serve(caller(Scope.READ, Scope.OVERRIDE))
+    done = client.ask("POST", f"{PATH}/overrides", body)
+    assert done.status in (201, 400, 404, 422)
+    after = git("show", "HEAD:clusters/full.yaml")
+    assert beyond_hours(after) == beyond_hours(POLICY)
+
+
+@pytest.mark.parametrize("until", ["2999-01-01", "2999-12-31T23:59Z", "2032-01-01"])
+def test_an_override_ends_within_a_year(until: str, serve: Serve) -> None:
+    """As far away as `for` may reach, and no further."""
+    client = serve(ADMIN, at=datetime(2030, 12, 1, tzinfo=UTC))
+    url, body = f"{PATH}/overrides", {"state": "open", "reason": "fix"}
+    assert client.ask("POST", url, {**body, "for": "9999d"}).status == 400
+    refused = client.ask("POST", url, {**body, "until": until})
+    assert (refused.status, "by 2031-12-02T01:00+01:00" in refused.json()["detail"]) == (422, True)
+    assert client.ask("POST", url, {**body, "until": "2031-11-30"}).status == 201
+    page = client.ask("GET", f"/ui{PATH}/override").body.decode()
+    sent = {"state": "open", "until": until, "reason": "fix"}
+    sent |= re.findall(r'name="(form-token)" value="([^"]+)"', page)
+    for action in ("/check", ""):
+        body = urlencode(sent).encode()
+        refused = client.ask("POST", f"/ui{PATH}/override{action}", body, content_type=FORM)
+        assert "must end by 2031-12-02" in refused.body.decode()
+
+
+def test_an_anchor_of_the_file_carries_nothing(serve: Serve, git: Any, repository: Any) -> None:  # noqa: ANN401
+    """A text of hours that an image is made of changes alone."""
+    text = yaml_of(
+        ("duration: 2h", 'duration: 2h, description: &image "python:3.12.10-slim"'),
+        ("image: python:3.12.10-slim", "image: *image"),
+    ).decode()
+    (repository / "clusters/full.yaml").write_text(text)
+    git("commit", "--quiet", "--all", "--message=anchor")
+    done = patched(serve(WRITER), spec(windows={"night": {"description": IMAGE}}))
+    assert done.status == 200
+    after = yaml.load(git("show", "HEAD:clusters/full.yaml"), yaml.CSafeLoader)["spec"]
+    assert after["windows"]["night"]["description"] == IMAGE
+    assert after["actuator"]["image"] == "python:3.12.10-slim"
+
+
+def test_the_form_offers_no_removal_of_more_than_hours(serve: Serve, git: Any) -> None:  # noqa: ANN401
+    """A window goes with its `cronJobs`: it is not offered, and not done where it is sent."""
+    box = b'name="remove"'
+    for client, window, is_offered in (
+        (serve(WRITER), "night", True),
+        (serve(WRITER), "week", False),
+        (serve(ADMIN), "week", True),
+    ):
+        page = client.ask("GET", f"/ui{PATH}/window?window={window}")
+        assert (page.status, box in page.body) == (200, is_offered)
+    client = serve(WRITER)
+    page = html.unescape(client.ask("GET", f"/ui{PATH}/window?window=week").body.decode())
+    sent = dict(re.findall(r'type="hidden" name="([^"]+)" value="("[^"]+"|[^"]*)"', page))
+    sent |= {"opens": "Mon 08:00", "closes": "Thu 17:00", "reason": "x", "remove": "yes"}
+    before = git("rev-parse", "HEAD")
+    done = client.ask(
+        "POST", f"/ui{PATH}/window?window=week", urlencode(sent).encode(), content_type=FORM
+    )
+    assert done.status == 422
+    assert "spec.windows.week.cronJobs" in done.body.decode()
+    assert git("rev-parse", "HEAD") == before
+
+
+def test_a_proposal_takes_the_same_scope(serve: Serve, remote: Any) -> None:  # noqa: ANN401
+    """A pull request of code is opened for nobody who may change hours alone."""
+    assert remote
+    client = serve(WRITER, remote="origin", pull_requests=Command("/bin/false"))
+    assert patched(client, spec(actuator={"image": IMAGE})).status == 403
