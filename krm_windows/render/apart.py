@@ -4,7 +4,7 @@ On a new cluster nobody has created the namespaces of all targets, nor the defin
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from posixpath import normpath
@@ -79,14 +79,13 @@ class Delivery:
         return found
 
 
-def find(items: Iterable[KubeObject], directory: str | None) -> Delivery | None:
+def find(items: Sequence[KubeObject], directory: str | None) -> Delivery | None:
     """Return how a directory of a repository is delivered, by the objects of a cluster.
 
     That is the Flux Kustomization with the innermost path at or above it, or else the one that
     `flux bootstrap` creates. None where there is none, or where what it applies is on another
     cluster, on which Flux does not run.
     """
-    items = list(items)
     found: dict[int, Delivery] = {}
     for item in _deliverers(items):
         delivery = given(item, directory)
@@ -109,7 +108,7 @@ def _bootstrapped(items: Iterable[KubeObject], directory: str | None) -> Deliver
     A repository of which nobody has bootstrapped a cluster yet does not say it.
     """
     # What is there delivers another directory.
-    if any(item.name == item.namespace for item in _deliverers(items)):
+    if any((item.namespace, item.name) == (NAME, NAME) for item in _deliverers(items)):
         return None
     for item in items:
         source = item.get("spec", "sourceRef")

@@ -60,6 +60,7 @@ metadata:
 spec:
 {SPEC}"""
 TOGETHER = "(delivered-together)"
+OWN = "name: cert-manager, namespace: cert-manager"
 FLEET = POLICY + "  clusters: {prod: {}, test: {}}\n"
 
 
@@ -253,6 +254,8 @@ def test_what_bootstrap_will_create_is_assumed(
 ) -> None:
     """As `check --repo` does, in a repository that nobody has bootstrapped a cluster from yet."""
     (repository / "clusters/prod/flux-system/gotk-sync.yaml").unlink()
+    # Many an application is named as its namespace is; only Flux's own is what bootstrap makes.
+    lay({"clusters/prod/own.yaml": APPS.replace("name: apps, namespace: flux-system", OWN)})
     if layout:
         lay({"fleet.yaml": POLICY + "  clusters: {prod: {}}\n"})
         options = ["--all-clusters", "--layout", layout, "--resources", "clusters/{cluster}"]
