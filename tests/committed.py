@@ -47,6 +47,10 @@ class Repository:
         self._run("commit", "--quiet", "--message", "change")
         return self._run("rev-parse", "HEAD").strip()
 
+    def checkout(self, commit: str) -> None:
+        """Leave the branch for a commit."""
+        self._run("checkout", "--quiet", "--detach", commit)
+
     def _run(self, *command: str) -> str:
         who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
         done = subprocess.run(

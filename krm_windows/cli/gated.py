@@ -5,22 +5,25 @@ import os
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from krm_windows import rules
-from krm_windows.cli import builds, inputs, output, progress
+from krm_windows.cli import builds, forges, inputs, output, progress
 from krm_windows.flux import Survey, survey
 from krm_windows.flux.builds import Builds
 from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import InputError
+from krm_windows.pending.effect import compare, gating
 from krm_windows.preview.versions import Version
-from krm_windows.system import git, git_layout
+from krm_windows.system import git
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.kustomize import Builder
 
 if TYPE_CHECKING:
     from krm_windows.forge.policies import Policy
+    from krm_windows.forge.reach import Changes
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -61,19 +64,17 @@ def based(arguments: argparse.Namespace) -> Iterator[argparse.Namespace]:
     found = argparse.Namespace(**vars(arguments))
     found.checkout = arguments.tree
     if arguments.base is None:
-        yield found
-        return
-    with git.snapshot(Path(arguments.tree), arguments.base) as older:
+        # Trees are compared at commits: what Flux applies is committed.
+        if arguments.paths or not forges.is_named(arguments) or arguments.print_schedule:
+            yield found
+            return
+        found.base = "HEAD"
+    with git.snapshot(Path(arguments.tree), found.base) as older:
         found.tree = str(older)
         found.policies = [_at(older, path, arguments.tree) for path in arguments.policies]
         if arguments.resources is not None:
             found.resources = _at(older, arguments.resources, arguments.tree)
         yield found
-
-
-def changed(arguments: argparse.Namespace) -> frozenset[str]:
-    """Return the files in which the commit `--head` differs from what it is merged onto."""
-    return git.changed(Path(arguments.checkout), arguments.base, arguments.head)
 
 
 def _at(older: Path, path: str, tree: str) -> str:
@@ -87,25 +88,46 @@ def _at(older: Path, path: str, tree: str) -> str:
     return str(older / place)
 
 
-def policies(versions: list[Version], arguments: argparse.Namespace) -> Iterator["Policy"]:
-    """Yield the policies with what they gate; raises InputError where one gates nothing."""
-    from krm_windows.forge.policies import Policy  # noqa: PLC0415 - the extra `forge`
-    from krm_windows.forge.reach import Reach, of_policies  # noqa: PLC0415 - likewise
+def read(
+    versions: list[Version], arguments: argparse.Namespace
+) -> tuple[list["Policy"], "Changes"]:
+    """Return the policies with what they gate, and what looks at the change of a commit.
 
+    Raises InputError where a policy gates nothing. What cannot be known of a commit is said.
+    """
+    from krm_windows.forge.policies import Policy  # noqa: PLC0415 - the extra `forge`
+    from krm_windows.forge.reach import Change, Reach, Targets  # noqa: PLC0415 - likewise
+
+    checkout = Path(arguments.checkout)
     if arguments.paths:
-        reach = Reach(globs=tuple(arguments.paths))
-        for version in versions:
-            yield Policy(version.timetable, reach)
-        return
+        reach = Reach(tuple(arguments.paths))
+        return (
+            [Policy(version.timetable, reach) for version in versions],
+            lambda sha: Change(git.changed(checkout, arguments.base, sha)),
+        )
+    before = _survey(arguments.tree, arguments)
+    _log_unknown(before)
+    keys = dict.fromkeys(gating(before))
     names = {version.timetable.policy for version in versions}
-    found = of_policies(_survey(arguments), names)
-    _refuse_ungated(names.difference(policy for policy, _ in found), arguments)
-    top = _from_the_top(arguments)
-    for (name, cluster), below in found.items():
-        reach = below.moved(top)
-        for version in versions:
-            if version.timetable.policy == name and _is_for(version.timetable, cluster, arguments):
-                yield Policy(version.timetable, reach)
+    _refuse_ungated(names.difference(policy for policy, _ in keys), arguments)
+    policies = [
+        Policy(version.timetable, Targets((name, cluster)))
+        for name, cluster in keys
+        for version in versions
+        if version.timetable.policy == name and _is_for(version.timetable, cluster, arguments)
+    ]
+    # One at a time: each is as many builds as there are cores.
+    lock = Lock()
+
+    def look(sha: str) -> Change:
+        try:
+            with lock, git.merged(checkout, arguments.base, sha) as (tree, files):
+                return Change(files, compare(before, _survey(str(tree), arguments)))
+        except (WorkspaceError, InputError) as error:
+            output.log(f"{sha[:12]}: {error}")
+            return Change(None, unknown=f"what it changes is unknown: {error}")
+
+    return policies, look
 
 
 def _refuse_ungated(names: Collection[str], arguments: argparse.Namespace) -> None:
@@ -118,17 +140,6 @@ def _refuse_ungated(names: Collection[str], arguments: argparse.Namespace) -> No
         )
 
 
-def _from_the_top(arguments: argparse.Namespace) -> str:
-    """Return the path of the tree in its repository: a forge names files from the top."""
-    root = os.path.realpath(arguments.checkout)
-    try:
-        layout = git_layout.find(Path(root))
-    except WorkspaceError:
-        # Nothing but files: they are taken for the whole of it.
-        return "."
-    return os.path.relpath(root, layout.top)
-
-
 def _is_for(timetable: Timetable, cluster: str, arguments: argparse.Namespace) -> bool:
     """Whether a version is that of a cluster; a policy without clusters is that of each."""
     asked: str | None = arguments.cluster
@@ -137,9 +148,9 @@ def _is_for(timetable: Timetable, cluster: str, arguments: argparse.Namespace) -
     return timetable.cluster in (None, cluster)
 
 
-def _survey(arguments: argparse.Namespace) -> Survey:
-    """Follow what Flux applies from a checkout."""
-    root = Path(arguments.tree)
+def _survey(place: str, arguments: argparse.Namespace) -> Survey:
+    """Follow what Flux applies from a tree."""
+    root = Path(place)
     inputs.check_directory(root)
     tree = Checkout.at(root)
     hints = builds.hints(tree, arguments.source, Path(arguments.checkout))
@@ -150,9 +161,11 @@ def _survey(arguments: argparse.Namespace) -> Survey:
             stack.enter_context(builder)
         with progress.meter("builds") as report:
             made = Builds(tree, builder, os.cpu_count() or 1, report)
-            found = survey(tree, builds.directories(tree, arguments.clusters), made, hints)
+            return survey(tree, builds.directories(tree, arguments.clusters), made, hints)
+
+
+def _log_unknown(found: Survey) -> None:
     for notice in found.notices:
         # What it applies may be gated in the cluster, and is not here; or it may be any file.
         if notice.rule in (rules.NOT_FOLLOWED, rules.BUILD_FAILED):
             output.log(f"{notice.about or notice.file}: {notice.message}")
-    return found

@@ -18,7 +18,8 @@ from krm_windows.preview.versions import Choice, Version
 if TYPE_CHECKING:
     from krm_windows.forge.gate import MergeGate, Outcome
     from krm_windows.forge.merging import Merger
-    from krm_windows.forge.policies import Verdict
+    from krm_windows.forge.policies import Policy, Verdict
+    from krm_windows.forge.reach import Changes
 
 # As the forges call them: `merge_method` of GitHub's REST API.
 METHODS = ("merge", "squash", "rebase")
@@ -152,9 +153,10 @@ def _run(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
         return _answer(versions, arguments, clock)
     if not forges.is_named(arguments):
         raise UsageError("give --forge and --repo OWNER/NAME, or --print-schedule")
-    gate = _gate(versions, arguments, clock)
+    policies, look = gated.read(versions, arguments)
+    gate = _gate(policies, look, arguments, clock)
     if arguments.head is not None:
-        return _answer_on(gate, arguments, clock)
+        return _answer_on(gate, look, arguments, clock)
     return _look(gate, arguments, clock)
 
 
@@ -192,21 +194,21 @@ def _answer(versions: list[Version], arguments: argparse.Namespace, clock: Clock
     """Answer whether a commit may be merged, to whoever called alone."""
     from krm_windows.forge.policies import judge  # noqa: PLC0415 - not for other commands
 
-    policies = list(gated.policies(versions, arguments))
-    changed = gated.changed(arguments)
+    policies, look = gated.read(versions, arguments)
     # No forge is asked, so no labels are known: the files alone say which policies gate it.
-    verdict = judge(policies, changed, frozenset(), clock.now())
+    verdict = judge(policies, look(arguments.head), frozenset(), clock.now())
     return _said(arguments.head, verdict)
 
 
-def _answer_on(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -> ExitCode:
+def _answer_on(
+    gate: "MergeGate", look: "Changes", arguments: argparse.Namespace, clock: Clock
+) -> ExitCode:
     """Answer whether a commit may be merged, as a status of it, too."""
     # By its number the forge says which labels it has.
     change = None
     if arguments.change is not None:
         change = gate.forge.change(arguments.change)
-    changed = gated.changed(arguments)
-    verdict, _ = gate.answer(arguments.head, change, changed, clock.now())
+    verdict, _ = gate.answer(arguments.head, change, look(arguments.head), clock.now())
     return _said(arguments.head, verdict)
 
 
@@ -218,20 +220,24 @@ def _said(sha: str, verdict: "Verdict") -> ExitCode:
     return ExitCode.CLOSED
 
 
-def _gate(versions: list[Version], arguments: argparse.Namespace, clock: Clock) -> "MergeGate":
+def _gate(
+    policies: list["Policy"], look: "Changes", arguments: argparse.Namespace, clock: Clock
+) -> "MergeGate":
     forge = forges.connected(arguments, clock.sleep)
     from krm_windows.forge import gate  # noqa: PLC0415 - the extra `forge`
     from krm_windows.forge.exemptions import Exemptions  # noqa: PLC0415 - likewise
 
     return gate.MergeGate(
         forge,
-        list(gated.policies(versions, arguments)),
+        policies,
         context=arguments.context,
         link=arguments.link,
         exemptions=Exemptions(frozenset(arguments.exempt_by), arguments.exempt_file),
         dry_run=arguments.dry_run,
         jobs=arguments.jobs,
         bases=frozenset(arguments.branch),
+        # By named paths the forge is asked which files an open change has.
+        changed=None if arguments.paths else look,
     )
 
 

@@ -369,7 +369,11 @@ def _present(
 def _give_up(tree: Checkout, state: State) -> None:
     """Say of each Kustomization that led nowhere why."""
     for kustomization in state.waiting:
-        state.found[kustomization.key] = replace(kustomization, complete=False)
+        state.found[kustomization.key] = replace(
+            kustomization,
+            complete=False,
+            elsewhere=state.sources.is_elsewhere(kustomization.source),
+        )
         state.notices.append(_not_followed(tree, state, kustomization))
 
 

@@ -213,7 +213,8 @@ class Kustomization:
     """A Flux Kustomization in a cluster.
 
     `key` is `namespace/name`, `parent` that of the one that delivers it. `own` is the object
-    itself, None for a root that is not in Git. `complete` says that all it applies is known.
+    itself, None for a root that is not in Git. `complete` says that all it applies is known,
+    `elsewhere` that it is known to apply another repository, or another branch of this one.
     `files` are the paths in the tree that were read to know it. `alterations` are what becomes of
     what was rendered from policies; `set_above` are those of its own fields that another layer
     sets than the file it is in.
@@ -225,6 +226,7 @@ class Kustomization:
     path: str
     objects: tuple[Object, ...] = ()
     complete: bool = True
+    elsewhere: bool = False
     files: frozenset[str] = frozenset()
     alterations: tuple[Alteration, ...] = ()
     set_above: Mapping[str, Layer] = field(default_factory=dict, hash=False)

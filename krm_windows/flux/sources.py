@@ -170,6 +170,13 @@ class Sources:
             return False
         return not self._is_other_branch(source)
 
+    def is_elsewhere(self, source: ObjectIdentity | None) -> bool:
+        """Whether a source is known to be another repository, or another branch of this one."""
+        # An artifact of another name may be a directory of this repository.
+        if source is None or source.kind != "GitRepository":
+            return False
+        return self._is_elsewhere(source) or self._is_other_branch(source)
+
     def _is_elsewhere(self, source: Identity) -> bool:
         """Whether a source has an address that is not this repository's.
 

@@ -14,6 +14,7 @@ from krm_windows.forge.errors import ForgeError
 from krm_windows.forge.exemptions import LABEL, Exemptions
 from krm_windows.forge.model import Files, Forge, Group, Head, PullRequest, State, Status
 from krm_windows.forge.policies import Policy, Verdict, conclude, decide, judge
+from krm_windows.forge.reach import Change, Changes
 
 # Of a description: GitHub refuses a longer one.
 _MOST = 140
@@ -38,7 +39,8 @@ class MergeGate:
 
     `exemptions` say who may set the label that lets a change through. Nothing is set in a
     `dry_run`. So many `jobs` ask the forge at the same time. Changes into other branches than
-    `bases` do not concern it; without any it is the default branch of the repository.
+    `bases` do not concern it; without any it is the default branch of the repository. What a commit
+    does is said by `changed`, or else the forge says which files it changes.
     """
 
     forge: Forge
@@ -49,8 +51,9 @@ class MergeGate:
     dry_run: bool = False
     jobs: int = 1
     bases: frozenset[str] = frozenset()
+    changed: Changes | None = None
     # What changes: of a commit into another branch it is something else.
-    _files: dict[Head, Files] = field(default_factory=dict)
+    _changes: dict[Head, Change] = field(default_factory=dict)
     # By the commit: what was said of it last.
     _said: dict[str, Status] = field(default_factory=dict)
 
@@ -82,8 +85,8 @@ class MergeGate:
         kept: set[Head] = set()
         for changes in heads.values():
             kept.update(change.head for change in changes)
-        for head in self._files.keys() - kept:
-            del self._files[head]
+        for head in self._changes.keys() - kept:
+            del self._changes[head]
 
     def changes(self, branches: frozenset[str] = frozenset()) -> Iterator[PullRequest]:
         """Yield the open changes that are to be merged into a branch that counts.
@@ -130,8 +133,11 @@ class MergeGate:
         """Say of a commit in a merge queue what holds for it; a change's head is another one."""
         try:
             change = self.forge.change(group.number)
-            files = self.forge.compared(group.base, group.sha)
-            verdict, is_new = self.answer(group.sha, change, files, now())
+            if self.changed is None:
+                looked_at = Change(self.forge.compared(group.base, group.sha))
+            else:
+                looked_at = self.changed(group.sha)
+            verdict, is_new = self.answer(group.sha, change, looked_at, now())
         except ForgeError as error:
             return Outcome(group.change(), None, error=error)
         queued = replace(change, sha=group.sha)
@@ -141,7 +147,7 @@ class MergeGate:
         self,
         sha: str,
         change: PullRequest | None,
-        files: Files,
+        does: Change,
         at: datetime,
     ) -> tuple[Verdict, bool]:
         """Answer whether a commit may be merged now, for a change that is known or is not.
@@ -150,9 +156,9 @@ class MergeGate:
         behind it in the queue. Raises ForgeError.
         """
         if change is None:
-            verdict = judge(self.policies, files, frozenset(), at)
+            verdict = judge(self.policies, does, frozenset(), at)
         else:
-            verdict = self._decide_files(files, change, at)
+            verdict = self._decide(does, change, at)
         # `pending` is what GitHub's queue waits for, up to the hour that it gives its checks.
         if not verdict.may_land:
             verdict = replace(verdict, state=State.FAILURE)
@@ -178,35 +184,37 @@ class MergeGate:
         verdict = conclude(decide(self.policies, at))
         if verdict.may_land:
             return verdict
-        files = self._changed(change)
-        verdict = self._decide_files(files, change, at)
-        if not verdict.may_land:
+        verdict = self._decide(self._look(change), change, at)
+        # By its commit what it does is known for certain.
+        if not verdict.may_land or self.changed is not None:
             return verdict
         # The files were those of the head that it had when they were read. Had somebody pushed
         # another one in between, the status would say of one commit what is true of another.
         read_again = self.forge.change(change.number)
         if read_again.head != change.head:
-            self._files.pop(change.head, None)
+            self._changes.pop(change.head, None)
             return Verdict(State.PENDING, "its head has moved: check again", stale=True)
         return verdict
 
-    def _decide_files(
+    def _decide(
         self,
-        files: Files,
+        does: Change,
         change: PullRequest,
         at: datetime,
     ) -> Verdict:
-        """Say whether a change of some files may land at an instant, or is exempt."""
-        verdict = judge(self.policies, files, change.labels, at)
+        """Say whether a change may land at an instant, or is exempt."""
+        verdict = judge(self.policies, does, change.labels, at)
         if verdict.may_land or LABEL not in change.labels:
             return verdict
-        return self._exempted(change, files, verdict, at)
+        return self._exempted(change, does.files, verdict, at)
 
-    def _changed(self, change: PullRequest) -> Files:
+    def _look(self, change: PullRequest) -> Change:
         head = change.head
-        if head not in self._files:
-            self._files[head] = self.forge.changed_files(change)
-        return self._files[head]
+        if head not in self._changes and self.changed is not None:
+            self._changes[head] = self.changed(change.sha)
+        elif head not in self._changes:
+            self._changes[head] = Change(self.forge.changed_files(change))
+        return self._changes[head]
 
     def _exempted(
         self,

@@ -1,11 +1,11 @@
 """What the policies say of a change: whether it may land at an instant, and why."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from krm_windows.forge.model import Files, State
-from krm_windows.forge.reach import Reach
+from krm_windows.forge.model import State
+from krm_windows.forge.reach import Change, Gated
 from krm_windows.gate.decide import Decider, Decision
 from krm_windows.gate.timetable import Timetable
 from krm_windows.preview.calendar import named
@@ -16,9 +16,9 @@ SCHEDULED = "window:"
 
 
 class Policy:
-    """A policy for a cluster, and the paths that it gates."""
+    """A policy for a cluster, and what it gates."""
 
-    def __init__(self, timetable: Timetable, reach: Reach) -> None:
+    def __init__(self, timetable: Timetable, reach: Gated) -> None:
         """Prepare a policy to be asked; raises LookupError without the rules of its zone."""
         self.timetable = timetable
         self.reach = reach
@@ -35,13 +35,12 @@ class Policy:
         """Say whether it is open, as its gate in the cluster does."""
         return self._decider.decide(at)
 
-    def gates(self, files: Files, labels: frozenset[str]) -> bool:
-        """Whether it gates a change of some files: of what is not known it may."""
-        if files is None:
-            return True
-        if self.label in labels:
-            return True
-        return self.reach.touched(files)
+    def why(self, change: Change, labels: frozenset[str]) -> str | None:
+        """Say why it gates a change, in a few words or none; None where it does not."""
+        found = self.reach.why(change)
+        if found is None and self.label in labels:
+            return ""
+        return found
 
     def words(self, decision: Decision) -> str:
         """Say what it is, until when and why."""
@@ -74,11 +73,16 @@ class Decided:
 
     policy: Policy
     decision: Decision
+    why: str = ""
 
     @property
     def words(self) -> str:
         """What it is, until when and why."""
-        return self.policy.words(self.decision)
+        words = self.policy.words(self.decision)
+        # A reviewer wants to know what the change does there.
+        if self.why and not self.decision.open:
+            words = f"{words}; {self.why}"
+        return words
 
 
 def decide(policies: Iterable[Policy], at: datetime) -> list[Decided]:
@@ -88,15 +92,23 @@ def decide(policies: Iterable[Policy], at: datetime) -> list[Decided]:
 
 def judge(
     policies: Sequence[Policy],
-    files: Files,
+    change: Change,
     labels: frozenset[str],
     at: datetime,
 ) -> Verdict:
-    """Say whether what changes some files may land at an instant, by the policies that gate it."""
-    gating = [policy for policy in policies if policy.gates(files, labels)]
-    if not gating:
-        return Verdict(State.SUCCESS, "changes nothing that a window gates")
-    return conclude(decide(gating, at))
+    """Say whether a change may land at an instant, by the policies that gate it."""
+    gating = []
+    for policy in policies:
+        why = policy.why(change, labels)
+        if why is not None:
+            gating.append(Decided(policy, policy.decide(at), why))
+    if gating:
+        verdict = conclude(gating)
+    else:
+        verdict = Verdict(State.SUCCESS, "changes nothing that a window gates")
+    # What it does to the policies themselves makes it wait for nobody.
+    words = "; ".join((verdict.words, *change.effect.notes))
+    return replace(verdict, words=words)
 
 
 def conclude(decided: Sequence[Decided]) -> Verdict:

@@ -53,8 +53,7 @@ def images(objects: Iterable[Object]) -> set[str]:
         # The schema of a CRD may have a property of any name.
         # Anything else may have the template of a Pod in it, whatever its kind is called.
         if each.kind != "CustomResourceDefinition":
-            content = _content(each)
-            found.update(_images(content))
+            found.update(_images(content(each)))
     return found
 
 
@@ -90,12 +89,12 @@ def _fields(old: Object, new: Object) -> Iterator[str]:
     # Mostly the very same bytes, which need not be read.
     if old.item.span == new.item.span:
         return
-    before = _content(old)
-    after = _content(new)
+    before = content(old)
+    after = content(new)
     yield from _differences(before, after, "", 0)
 
 
-def _content(item: Object) -> Value:
+def content(item: Object) -> Value:
     """Return an object without the note of where kustomize found it."""
     try:
         found = value(item.item.node)

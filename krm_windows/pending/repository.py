@@ -197,13 +197,13 @@ def is_in(cluster: Cluster, target: Target) -> bool:
     if ObjectIdentity.of_target(target) in cluster.objects:
         return True
     # What is made in the cluster by hand is in no file, and may still apply some.
-    applying = _kustomizations(cluster, target)
+    applying = kustomizations(cluster, target)
     return next(applying, None) is not None
 
 
 def applied(cluster: Cluster, target: Target) -> Applied:
     """Return what a target applies in a cluster."""
-    found = list(_kustomizations(cluster, target))
+    found = list(kustomizations(cluster, target))
     if not found:
         return _object(cluster, target)
     return _together(found)
@@ -230,7 +230,7 @@ def arriving(before: Cluster | None, after: Cluster, target: Target) -> Applied:
 
 def leaving(before: Cluster, after: Cluster | None, target: Target) -> Applied:
     """Return what a target takes with it: Kustomizations that go, and delete what they applied."""
-    own = _kustomizations(before, target)
+    own = kustomizations(before, target)
     deleting = {each.key for each in own if _deletes(each, after)}
     found = []
     # A parent comes before its children. What is left behind goes on, with all below it.
@@ -246,7 +246,7 @@ def _only_in(cluster: Cluster, other: Cluster | None, target: Target) -> list[Ku
     known: Collection[str] = ()
     if other is not None:
         known = other.kustomizations
-    waiting = [each.key for each in _kustomizations(cluster, target)]
+    waiting = [each.key for each in kustomizations(cluster, target)]
     # One may apply the next, and that one the first again.
     seen = set(waiting)
     found: list[Kustomization] = []
@@ -275,7 +275,7 @@ def _deletes(kustomization: Kustomization, after: Cluster | None) -> bool:
 def _kept(was: Cluster, will: Cluster | None, target: Target) -> set[Identity]:
     """Return what stays in the cluster, even where a target applies it no longer."""
     found: set[Identity] = set()
-    for each in _kustomizations(was, target):
+    for each in kustomizations(was, target):
         if not _deletes(each, will):
             found.update(item.identity for item in each.objects)
     return found
@@ -291,7 +291,7 @@ def _without(before: Applied, after: Applied, kept: set[Identity]) -> Applied:
     return replace(before, objects=staying)
 
 
-def _kustomizations(cluster: Cluster, target: Target) -> Iterator[Kustomization]:
+def kustomizations(cluster: Cluster, target: Target) -> Iterator[Kustomization]:
     """Yield the Kustomizations that apply something new once a target is open."""
     if (target.group, target.kind) == (KUSTOMIZE, "Kustomization"):
         key = f"{target.namespace}/{target.name}"

@@ -4,8 +4,9 @@ No hook, no filter, no setting and no attribute has a part in that.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -47,6 +48,57 @@ def snapshot(
             with Directory.at(place) as root:
                 _write(root, git, entries, most)
             yield place
+
+
+@contextmanager
+def merged(
+    directory: Path,
+    base: str,
+    head: str,
+    most: Most = MOST,
+) -> Iterator[tuple[Path, frozenset[str]]]:
+    """Give what is below a directory once a commit is merged, and the paths that this changes.
+
+    A file that the commit has changed since it left the branch is taken from it, any other from
+    the branch; paths are from the top of the repository. Raises WorkspaceError.
+    """
+    layout = git_layout.find(directory)
+    prefix = os.path.relpath(os.path.realpath(directory), layout.top)
+    with git_program.opened(layout) as git:
+        commits = [commit_of(git, directory, ref) for ref in (base, head)]
+        ended = git.run("merge-base", *commits)
+        fork = ended.output.decode(errors="replace").strip()
+        if ended.code != 0 or not git_layout.is_object_name(fork):
+            raise WorkspaceError(
+                f"{directory}: {head[:12]} and its base have no commit in common here: fetch the "
+                "whole history (fetch-depth: 0)"
+            )
+        trees = [_whole(git, directory, each, most) for each in (fork, *commits)]
+        was, ours, theirs = ({entry.path: entry for entry in tree} for tree in trees)
+        changed = {path for path in was.keys() | theirs.keys() if was.get(path) != theirs.get(path)}
+        kept = {path: entry for path, entry in ours.items() if path not in changed}
+        kept.update((path, theirs[path]) for path in changed if path in theirs)
+        if any(above in kept for path in kept for above in git_trees.directories_above(path)):
+            raise WorkspaceError(f"{directory}: {head[:12]} conflicts with its base")
+        entries = _below(kept, prefix)
+        with temporary.directory("krm-windows-merged-") as place:
+            with Directory.at(place) as root:
+                _write(root, git, entries, most)
+            yield place, frozenset(changed)
+
+
+def _whole(git: Git, directory: Path, commit: str, most: Most) -> list[Entry]:
+    return git_trees.entries(_listed(git, directory, f"{commit}^{{tree}}", most), most)
+
+
+def _below(entries: Mapping[str, Entry], prefix: str) -> list[Entry]:
+    """Return the entries below a directory, as paths in it and in their order."""
+    if prefix == ".":
+        return sorted(entries.values(), key=lambda each: each.path)
+    start = f"{prefix}/"
+    inside = (each for each in entries.values() if each.path.startswith(start))
+    found = (replace(each, path=each.path.removeprefix(start)) for each in inside)
+    return sorted(found, key=lambda each: each.path)
 
 
 def changed(directory: Path, older: str, newer: str) -> frozenset[str]:

@@ -70,7 +70,7 @@ def entries(listed: bytes, most: Most) -> list[Entry]:
     taken = _paths(found)
     total = 0
     for entry in found:
-        for above in _above(entry.path):
+        for above in directories_above(entry.path):
             if above in taken:
                 raise _refused(entry.path, f"is below {above!r}, which is a file or a link")
         if entry.size > most.file:
@@ -160,7 +160,7 @@ def is_dot_git(name: str) -> bool:
     return seen.partition(":")[0].rstrip(" .") in (".git", "git~1")
 
 
-def _above(path: str) -> Iterator[str]:
+def directories_above(path: str) -> Iterator[str]:
     """Yield the directories above a path, top down."""
     end = path.find("/")
     while end >= 0:

@@ -1,7 +1,6 @@
 """`krm-windows merge-gate`, against forges of ours on loopback."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -27,17 +26,6 @@ from krm_windows.krm import InputError
 # In Berlin it is Thursday, 17:00: closed until Monday.
 THURSDAY = datetime(2026, 12, 17, 16, 0, tzinfo=UTC)
 MONDAY = datetime(2026, 12, 21, 7, 0, tzinfo=UTC)
-FLUX = """\
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: %s, namespace: flux-system}
-spec:
-  interval: 10m
-  path: ./%s
-  prune: true
-  sourceRef: {kind: GitRepository, name: flux-system}
-"""
-MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: default}\n"
 
 
 class EnoughError(Exception):
@@ -246,73 +234,6 @@ def test_a_watch_sets_it_at_the_edge(server: Server) -> None:
     assert states(server) == {"a": "success", "b": "success"}
     minutes = [(each - MONDAY) // timedelta(minutes=1) for each in hands.stops]
     assert minutes == [-5, -3, -2, 0, 2]
-
-
-def test_the_repository_says_what_is_gated(
-    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What the Kustomization applies that the policy suspends waits, and nothing else.
-
-    One of another repository is not followed, and that is said.
-    """
-    for name in ("apps", "live"):
-        (tmp_path / "tree" / name).mkdir(parents=True)
-        (tmp_path / "tree" / name / "map.yaml").write_text(MAP % name)
-    cluster = tmp_path / "tree/clusters/north"
-    cluster.mkdir(parents=True)
-    (cluster / "flux.yaml").write_text(
-        "---\n".join(FLUX % (name, name) for name in ("apps", "live"))
-    )
-    other = (FLUX % ("other", "")).replace("name: flux-system}", "name: elsewhere}")
-    (cluster / "other.yaml").write_text(other)
-    local = "  annotations: {config.kubernetes.io/local-config: 'true'}\n"
-    (cluster / "policy.yaml").write_text(
-        POLICY.replace("spec:\n", f"{local}spec:\n").replace("[apps]", "[apps, other]")
-    )
-    (cluster / "sync.yaml").write_text(FLUX % ("flux-system", "clusters/north"))
-    server.pulls = [
-        Pull(1, "a" * 40, ("apps/map.yaml",)),
-        Pull(2, "b" * 40, ("live/map.yaml", "clusters/north/flux.yaml")),
-        Pull(3, "c" * 40, ("apps/new/map.yaml", "live/map.yaml")),
-    ]
-    assert gated(server, "--tree", "tree") == 0
-    assert states(server) == {"a": "pending", "b": "success", "c": "pending"}
-    assert "krm-windows: Kustomization flux-system/other: " in capsys.readouterr().err
-
-
-def test_a_source_that_is_this_repository_is_said_by_hand(
-    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """As the message says that tells of a source that is not followed, for `check --repo`, too."""
-    tree = tmp_path / "tree"
-    (tree / "live").mkdir(parents=True)
-    (tree / "live/map.yaml").write_text(MAP % "live")
-    cluster = tree / "clusters/north"
-    cluster.mkdir(parents=True)
-    live = FLUX % ("live", "live")
-    (cluster / "flux.yaml").write_text(live.replace("name: flux-system}", "name: elsewhere}"))
-    local = "  annotations: {config.kubernetes.io/local-config: 'true'}\n"
-    (cluster / "policy.yaml").write_text(
-        POLICY.replace("spec:\n", f"{local}spec:\n").replace("[apps]", "[live]")
-    )
-    (cluster / "sync.yaml").write_text(FLUX % ("flux-system", "clusters/north"))
-    server.pulls = [Pull(1, "a" * 40, ("live/map.yaml",))]
-    with pytest.raises(InputError, match="gates nothing"):
-        gated(server, "--tree", "tree")
-    [advice] = re.findall("`(--source [^`]+)`", capsys.readouterr().err)
-    assert gated(server, "--tree", "tree", *advice.split()) == 0
-    assert states(server) == {"a": "pending"}
-    assert capsys.readouterr().err == ""
-    with pytest.raises(InputError, match="directory not found"):
-        gated(server, "--tree", "tree", "--source", "elsewhere=none")
-
-
-def test_a_policy_that_gates_nothing_is_an_error(server: Server, tmp_path: Path) -> None:
-    """Otherwise every change would land."""
-    (tmp_path / "tree/clusters/north").mkdir(parents=True)
-    with pytest.raises(InputError, match="flux-system/week gates nothing in tree"):
-        gated(server, "--tree", "tree")
-    assert server.asked == []
 
 
 def test_a_schedule_meets_every_edge(tmp_path: Path) -> None:

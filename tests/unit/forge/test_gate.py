@@ -350,35 +350,6 @@ def test_a_description_is_one_line_that_a_forge_takes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("directories", "path", "has"),
-    [
-        ({"apps"}, "apps/new.yaml", True),
-        ({"apps"}, "apps/web/new.yaml", True),
-        ({"apps"}, "apps.yaml", False),
-        ({"apps"}, "infra/apps/a.yaml", False),
-        ({""}, "README.md", True),
-        (set(), "README.md", False),
-    ],
-)
-def test_what_is_below_a_directory_is_reached(
-    directories: set[str],
-    path: str,
-    has: bool,  # noqa: FBT001 - of a table
-) -> None:
-    """A file that is new, too."""
-    assert Reach(directories=frozenset(directories)).has(path) is has
-
-
-def test_paths_are_those_of_the_repository() -> None:
-    """A tree may lie below its top; the whole of it is then a directory."""
-    reach = Reach(frozenset({"a.yaml"}), frozenset({"", "apps"}))
-    assert reach.moved(".") is reach
-    assert reach.moved("fleet/eu") == Reach(
-        frozenset({"fleet/eu/a.yaml"}), frozenset({"fleet/eu", "fleet/eu/apps"})
-    )
-
-
-@pytest.mark.parametrize(
     "fields",
     [
         {},

@@ -1,0 +1,365 @@
+"""What a change does to the targets of policies: both trees are followed, and compared.
+
+A target is affected where it differs as it is built, or anything that Flux reads for it, or where
+only one of the trees has it. What cannot be known affects it.
+"""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from posixpath import dirname
+
+from krm_windows import rules
+from krm_windows.flux import Cluster, Gate, Kustomization, Object, Survey
+from krm_windows.flux.artifact_files import FILE as IGNORE_FILE
+from krm_windows.flux.artifacts import KIND as ARTIFACT
+from krm_windows.flux.closure import joined
+from krm_windows.flux.model import Identity, Notice, ObjectIdentity
+from krm_windows.flux.sources import below
+from krm_windows.gate.timetable import Target
+from krm_windows.gateable import GROUP, HELM, KUSTOMIZE, SOURCE
+from krm_windows.krm import Value
+from krm_windows.pending.objects import content
+from krm_windows.pending.repository import kustomizations
+from krm_windows.system.checkout import Checkout
+
+Key = tuple[str, str]
+"""A policy's `namespace/name`, and the name of a cluster."""
+
+# They decide when, and not what is delivered.
+_TIMING = (("spec", "interval"), ("spec", "retryInterval"), ("metadata", "labels"))
+# References to what is waited for, and not read.
+_WAITED_FOR = ("dependsOn", "healthChecks", "healthCheckExprs")
+# What a reference without a kind may mean: `secretRef`, `valuesFrom` and others say which by name.
+_DATA = ("ConfigMap", "Secret")
+# A chart beside a chart (Helm, Chart.yaml, dependencies).
+_BESIDE = re.compile(rb"file://([^\s\"',}]+)")
+_CHARTS_OF = ("GitRepository", "Bucket", "OCIRepository", ARTIFACT)
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a change does: why each of the policies that it affects is affected.
+
+    `notes` say what it does to policies themselves.
+    """
+
+    reasons: Mapping[Key, str]
+    notes: tuple[str, ...] = ()
+
+
+def compare(before: Survey, after: Survey) -> Effect:
+    """Return what a change from one tree to another does."""
+    was = {each.root: each for each in before.clusters}
+    will = {each.root: each for each in after.clusters}
+    reasons: dict[Key, str] = {}
+    notes: list[str] = []
+    for root in dict.fromkeys((*was, *will)):
+        sides = (_Side.of(before, was.get(root)), _Side.of(after, will.get(root)))
+        name = (was.get(root) or will[root]).name
+        for policy, targets in _targets(sides).items():
+            # A policy affects nothing by being new or gone: only what it gates does.
+            found = next(_reasons(sides, targets), None)
+            if found is not None:
+                reasons[policy, name] = found
+        notes += _notes(*sides, name)
+    return Effect(reasons, tuple(dict.fromkeys(notes)))
+
+
+def gating(survey: Survey) -> Iterator[Key]:
+    """Yield the policies that gate something in a cluster."""
+    for cluster in survey.clusters:
+        for gate in cluster.gates:
+            if any(_is_there(cluster, target) for target in gate.targets):
+                yield gate.policy, cluster.name
+
+
+def _is_there(cluster: Cluster, target: Target) -> bool:
+    if ObjectIdentity.of_target(target) in cluster.objects:
+        return True
+    return next(kustomizations(cluster, target), None) is not None
+
+
+@dataclass(frozen=True)
+class _Side:
+    """A cluster in one of the trees; None where it is not in there."""
+
+    tree: Checkout
+    cluster: Cluster | None
+    failed: tuple[Notice, ...] = ()
+
+    @classmethod
+    def of(cls, survey: Survey, cluster: Cluster | None) -> "_Side":
+        bad = (rules.BUILD_FAILED, rules.CLUSTER_UNBUILT)
+        return cls(survey.tree, cluster, tuple(each for each in survey.notices if each.rule in bad))
+
+    @property
+    def gates(self) -> tuple[Gate, ...]:
+        return () if self.cluster is None else self.cluster.gates
+
+    @property
+    def objects(self) -> list[Object]:
+        """Every object, once."""
+        return [] if self.cluster is None else [item for _, item in self.cluster.objects.values()]
+
+
+def _targets(sides: Iterable[_Side]) -> dict[str, dict[Target, None]]:
+    """Return the targets of each policy, in either tree: a change may alter the selection."""
+    found: dict[str, dict[Target, None]] = {}
+    for side in sides:
+        for gate in side.gates:
+            found.setdefault(gate.policy, {}).update(dict.fromkeys(gate.targets))
+    return found
+
+
+def _reasons(sides: tuple[_Side, _Side], targets: Iterable[Target]) -> Iterator[str]:
+    """Yield why targets are affected, the first of each."""
+    suspended: dict[Identity, tuple[str, ...]] = {
+        ObjectIdentity.of_target(each): each.field for each in targets
+    }
+    # A target that is a source may hold many; the content of all is compared as one.
+    for target in targets:
+        before, after = (_Facts(side, suspended) for side in sides)
+        is_there = [before.learn(target), after.learn(target)]
+        if is_there == [True, False]:
+            yield f"removes {target}"
+        elif is_there == [False, True]:
+            yield f"adds {target}"
+        unknown = before.unknown + after.unknown
+        if unknown:
+            yield unknown[0]
+        # Which others apply the same objects, too: another one that is not gated would do.
+        content = before.content | after.content
+        for each in (before, after):
+            each.learn_appliers(content)
+        # In the same order in each run, so that a status stays as it is.
+        for key in dict.fromkeys((*before.found, *after.found)):
+            if before.found.get(key) != after.found.get(key):
+                verb = "removes" if key not in after.found else "changes"
+                verb = "adds" if key not in before.found else verb
+                yield f"{verb} {key[1]}"
+
+
+class _Facts:
+    """What is known of a target in one tree: what it applies, and what is read for it."""
+
+    def __init__(self, side: _Side, suspended: Mapping[Identity, tuple[str, ...]]) -> None:
+        self.side = side
+        self.suspended = suspended
+        # What is compared, by what it is of: an object, a file, or an object and who applies it.
+        self.found: dict[tuple[object, str], object] = {}
+        self.content: set[Identity] = set()
+        self.unknown: list[str] = []
+        self._read: set[Identity] = set()
+
+    def learn(self, target: Target) -> bool:
+        """Learn all of a target; return whether it is there."""
+        cluster = self.side.cluster
+        if cluster is None:
+            return False
+        # What the cluster itself is synced by decides which directory is looked at here.
+        root = cluster.first
+        if root.own is not None:
+            self._object(root.own, root.namespace)
+        found = list(kustomizations(cluster, target))
+        for each in found:
+            self._kustomization(each)
+        known = cluster.objects.get(ObjectIdentity.of_target(target))
+        if known is not None:
+            self._object(known[1], target.namespace)
+            self._check_built(known[0])
+        elif not found:
+            # It may be in what could not be built.
+            self.unknown += (
+                f"cannot build {each}"
+                for each in cluster.kustomizations.values()
+                if self._has_failed(each)
+            )
+        return known is not None or bool(found)
+
+    def learn_appliers(self, content: Iterable[Identity]) -> None:
+        """Learn who applies some objects, and what each makes of them."""
+        cluster = self.side.cluster
+        if cluster is None:
+            return
+        wanted = set(content)
+        for each in cluster.kustomizations.values():
+            for item in each.objects:
+                if item.identity in wanted:
+                    self.found[(each.key, item.identity), str(item)] = self._stripped(item)
+
+    def _kustomization(self, each: Kustomization) -> None:
+        if each.own is not None:
+            self._object(each.own, each.namespace)
+        # What it applies; our own policies wait for nobody.
+        self.content |= {item.identity for item in each.objects if item.group != GROUP}
+        self._check_built(each)
+        self._ignored(each.files)
+        if not each.complete and each.files:
+            # Not all of what is built is known, so it is compared as it is written.
+            directories = {dirname(file) or "." for file in each.files} | {each.path}
+            for directory in directories:
+                self._directory(directory)
+        for item in each.objects:
+            if (item.group, item.kind) == (HELM, "HelmRelease"):
+                self._object(item, each.namespace)
+
+    def _check_built(self, each: Kustomization) -> None:
+        if self._has_failed(each):
+            self.unknown.append(f"cannot build {each}")
+        elif not each.complete and not each.files and not each.elsewhere:
+            self.unknown.append(f"cannot tell whether this repository is the source of {each}")
+
+    def _has_failed(self, each: Kustomization) -> bool:
+        return any(_is_about(notice, each) for notice in self.side.failed)
+
+    def _object(self, item: Object, namespace: str) -> None:
+        """Learn an object, and what it refers to, and so on."""
+        if item.identity in self._read:
+            return
+        self._read.add(item.identity)
+        self.found[item.identity, str(item)] = self._stripped(item)
+        home = item.namespace or namespace
+        for entry in _references(item.get("spec")):
+            self._referred(entry, home)
+        if (item.group, item.kind) == (HELM, "HelmRelease"):
+            self._chart(item)
+
+    def _referred(self, entry: Mapping[str, Value], home: str) -> None:
+        """Learn what a reference in an object leads to."""
+        namespace = str(entry.get("namespace") or home)
+        kind = entry.get("kind")
+        for item in self.side.objects:
+            is_named = item.name == entry.get("name") and item.namespace == namespace
+            is_meant = item.kind == kind if kind else item.kind in _DATA
+            if is_named and is_meant:
+                self._object(item, namespace)
+        if kind == ARTIFACT:
+            for item in self.side.objects:
+                if item.kind == "ArtifactGenerator" and item.namespace == namespace:
+                    self._object(item, namespace)
+
+    def _stripped(self, item: Object) -> str:
+        """Return an object as JSON, without what only says when it is looked at.
+
+        Nor is a target's field there by which it is closed.
+        """
+        found = content(item)
+        is_flux = item.group in (KUSTOMIZE, HELM, SOURCE)
+        fields = [self.suspended[item.identity]] if item.identity in self.suspended else []
+        # Of an object that Flux's controllers act on, and not of what a target applies.
+        if is_flux or fields:
+            fields += _TIMING
+        if is_flux:
+            fields.append(("spec", "suspend"))
+        for path in fields:
+            _drop(found, path)
+        # As JSON, since `1` and `true` are equal to Python, and to nobody else.
+        return json.dumps(found, sort_keys=True, default=str)
+
+    def _chart(self, release: Object) -> None:
+        """Learn a chart that may be in the repository, and the files of values beside it."""
+        spec = ("spec", "chart", "spec")
+        if release.text(*spec, "sourceRef", "kind") not in _CHARTS_OF:
+            return
+        directory = below("", release.text(*spec, "chart"))
+        self._charts(directory, set())
+        for file in release.entries(*spec, "valuesFiles"):
+            path = below("", str(file))
+            self.found[path, path] = self.side.tree.read(path)
+
+    def _charts(self, directory: str, seen: set[str]) -> None:
+        if directory in seen:
+            return
+        seen.add(directory)
+        self._directory(directory)
+        for path in _BESIDE.findall(self.side.tree.read(joined(directory, "Chart.yaml")) or b""):
+            self._charts(joined(directory, path.decode(errors="replace")), seen)
+
+    def _directory(self, directory: str) -> None:
+        """Learn a directory as it is written."""
+        self._ignored([joined(directory, "file")])
+        self.found[directory, directory] = _digest(Path(self.side.tree.root), directory)
+
+    def _ignored(self, files: Iterable[str]) -> None:
+        """Learn what leaves some files out of an artifact (.sourceignore)."""
+        for file in files:
+            above = dirname(file)
+            while True:
+                path = joined(above or ".", IGNORE_FILE)
+                found = self.side.tree.read(path)
+                if found is not None:
+                    self.found[path, path] = found
+                if not above:
+                    break
+                above = dirname(above)
+
+
+def _notes(before: _Side, after: _Side, name: str) -> Iterator[str]:
+    """Yield what a change does to what is gated: nobody waits for it, but a reviewer sees it."""
+    was = {each.policy: set(each.targets) for each in before.gates}
+    will = {each.policy: set(each.targets) for each in after.gates}
+    for policy, targets in was.items():
+        gone = sorted(str(each) for each in targets - will.get(policy, set()))
+        if gone:
+            yield f"{policy} no longer gates {_some(gone)} in {name}"
+
+
+def _some(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def _is_about(notice: Notice, kustomization: Kustomization) -> bool:
+    """Whether a notice is about a Kustomization, or a file in what it applies."""
+    if notice.about is not None:
+        return notice.about.identity == kustomization.identity
+    is_below = notice.file == kustomization.path or notice.file.startswith(f"{kustomization.path}/")
+    return is_below or notice.file in kustomization.files
+
+
+def _references(part: Value) -> Iterator[Mapping[str, Value]]:
+    """Yield the mappings in an object that have a name."""
+    waiting: list[Value] = [part]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, list):
+            waiting += each
+        elif isinstance(each, dict):
+            if isinstance(each.get("name"), str):
+                yield each
+            waiting += (entry for name, entry in each.items() if name not in _WAITED_FOR)
+
+
+def _drop(part: Value, path: tuple[str, ...]) -> None:
+    *above, last = path
+    for name in above:
+        if not isinstance(part, dict):
+            return
+        part = part.get(name)
+    if isinstance(part, dict):
+        part.pop(last, None)
+
+
+def _digest(root: Path, directory: str) -> str:
+    """Return a digest of all that is in a directory of a tree, and of what links in it lead to."""
+    found = hashlib.sha256()
+    waiting = [os.path.realpath(root / directory)]
+    seen: set[str] = set()
+    while waiting:
+        path = waiting.pop()
+        # A link may lead to a directory above it; none leads out of the snapshot of a commit.
+        if path in seen or not Path(path).is_relative_to(root):
+            continue
+        seen.add(path)
+        if Path(path).is_dir():
+            entries = sorted(os.scandir(path), key=lambda each: each.name)
+            found.update(repr([(each.name, each.is_symlink()) for each in entries]).encode())
+            waiting += (os.path.realpath(each.path) for each in entries)
+        elif Path(path).is_file():
+            with Path(path).open("rb") as file:
+                found.update(hashlib.file_digest(file, "sha256").digest())
+    return found.hexdigest()

@@ -1,0 +1,343 @@
+"""What a change does to what is delivered, by the merge gate, while every window is closed."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from calls import POLICY
+from committed import FLUX, MAP, Repository
+from forges import KINDS, TOKEN, Pull, serving
+
+from krm_windows.cli import merge_gate
+from krm_windows.cli.arguments import parser
+from krm_windows.cli.main import COMMANDS
+from krm_windows.cli.sleeping import Clock
+from krm_windows.exit_codes import ExitCode
+from krm_windows.krm import InputError
+
+# In Berlin it is Thursday, 17:00: closed until Monday.
+THURSDAY = datetime(2026, 12, 17, 16, 0, tzinfo=UTC)
+LOCAL = "metadata:\n  annotations: {config.kubernetes.io/local-config: 'true'}\n"
+TARGETS = """\
+  - kind: Kustomization
+    names: [apps]
+  - kind: HelmRelease
+    namespace: flux-system
+    names: [shop]
+"""
+GATING = POLICY.replace("metadata:\n", LOCAL, 1).replace(
+    "  - kind: Kustomization\n    names: [apps]\n", TARGETS
+)
+SYNC = (
+    FLUX % ("flux-system", "clusters/north")
+    + """\
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: flux-system, namespace: flux-system}
+spec: {interval: 1m, url: https://git.example/acme/fleet, ref: {branch: main}}
+"""
+)
+APPS = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps, namespace: flux-system}
+spec:
+  interval: 10m
+  path: ./apps
+  prune: true
+  suspend: true
+  sourceRef: {kind: GitRepository, name: flux-system}
+  postBuild:
+    substitute: {tier: web}
+    substituteFrom:
+    - {kind: ConfigMap, name: variables}
+    - {kind: Secret, name: secrets, optional: true}
+"""
+SHOP = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: shop, namespace: flux-system}
+spec:
+  interval: 10m
+  chart:
+    spec:
+      chart: ./charts/shop
+      valuesFiles: [values/shop.yaml]
+      sourceRef: {kind: GitRepository, name: flux-system}
+  valuesFrom:
+  - {kind: ConfigMap, name: shop-values}
+"""
+DATA = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: %s, namespace: flux-system}
+data: {size: "%s"}
+"""
+CHART = "apiVersion: v2\nname: %s\nversion: 1.0.0\n"
+LIVE = FLUX % ("live", "live")
+BASE = {
+    "clusters/north/sync.yaml": SYNC,
+    "clusters/north/policy.yaml": GATING,
+    "clusters/north/apps.yaml": APPS,
+    "clusters/north/live.yaml": LIVE,
+    "clusters/north/shop.yaml": SHOP,
+    "clusters/north/data.yaml": f"{DATA % ('variables', 1)}---\n{DATA % ('shop-values', 1)}",
+    "apps/map.yaml": f"{MAP}data: {{size: '${{size}}', tier: '${{tier}}'}}\n",
+    "live/map.yaml": MAP.replace("web", "live"),
+    "charts/shop/Chart.yaml": CHART % "shop"
+    + "dependencies:\n- {name: lib, version: 1.0.0, repository: file://../lib}\n",
+    "charts/shop/templates/map.yaml": MAP,
+    "charts/lib/Chart.yaml": CHART % "lib",
+    "values/shop.yaml": "size: 1\n",
+    "windows/policy.yaml": GATING,
+}
+OTHER = MAP.replace("web", "other")
+# Each yields files of a commit; None is a file that goes.
+WAITING: dict[str, dict[str, str | None]] = {
+    "a file": {"apps/map.yaml": MAP},
+    "a new file": {"apps/new.yaml": OTHER},
+    "a file that goes": {"apps/map.yaml": None},
+    "a new kustomization file": {"apps/kustomization.yaml": "resources: [../live/map.yaml]\n"},
+    "another path": {
+        "clusters/north/apps.yaml": APPS.replace("./apps", "./evil"),
+        "evil/map.yaml": MAP,
+    },
+    "a path that is not there": {"clusters/north/apps.yaml": APPS.replace("./apps", "./none")},
+    "patches": {
+        "clusters/north/apps.yaml": APPS + "  patches:\n"
+        "  - {patch: '[{op: add, path: /data/a, value: b}]', target: {kind: ConfigMap}}\n"
+    },
+    "images": {"clusters/north/apps.yaml": APPS + "  images: [{name: a, newTag: b}]\n"},
+    "postBuild": {"clusters/north/apps.yaml": APPS.replace("tier: web", "tier: db")},
+    "substituteFrom": {"clusters/north/apps.yaml": APPS.replace("variables", "shop-values")},
+    "prune": {"clusters/north/apps.yaml": APPS.replace("prune: true", "prune: false")},
+    "its removal": {"clusters/north/apps.yaml": None},
+    "its renaming": {"clusters/north/apps.yaml": APPS.replace("name: apps", "name: apps2")},
+    "a patch from above": {
+        "clusters/north/kustomization.yaml": """\
+resources: [sync.yaml, policy.yaml, apps.yaml, live.yaml, shop.yaml, data.yaml]
+patches:
+- {patch: '[{op: replace, path: /spec/path, value: ./live}]', target: {name: apps}}
+"""
+    },
+    "a .sourceignore": {".sourceignore": "apps/map.yaml\n"},
+    "a .sourceignore below": {"apps/.sourceignore": "map.yaml\n"},
+    "the source's ref": {"clusters/north/sync.yaml": SYNC.replace("branch: main", "branch: evil")},
+    "the source's ignore": {
+        "clusters/north/sync.yaml": SYNC.replace("ref: {", "ignore: a, ref: {")
+    },
+    "the source's url": {"clusters/north/sync.yaml": SYNC.replace("acme/fleet", "evil/fleet")},
+    "what syncs the cluster": {
+        "clusters/north/sync.yaml": SYNC.replace("path: ./clusters/north", "path: ./evil"),
+        "evil/apps.yaml": APPS.replace("./apps", "./live"),
+    },
+    "another source": {
+        "clusters/north/apps.yaml": APPS.replace(
+            "sourceRef: {kind: GitRepository, name: flux-system}",
+            "sourceRef: {kind: GitRepository, name: evil}",
+        )
+    },
+    "a ConfigMap of substituteFrom": {
+        "clusters/north/data.yaml": f"{DATA % ('variables', 2)}---\n{DATA % ('shop-values', 1)}"
+    },
+    "a Secret of substituteFrom that is new": {
+        "clusters/north/secrets.yaml": (DATA % ("secrets", 1)).replace("ConfigMap", "Secret")
+    },
+    "a ConfigMap of valuesFrom": {
+        "clusters/north/data.yaml": f"{DATA % ('variables', 1)}---\n{DATA % ('shop-values', 2)}"
+    },
+    "a ConfigMap of valuesFrom that goes": {"clusters/north/data.yaml": DATA % ("variables", 1)},
+    "values": {"clusters/north/shop.yaml": SHOP + "  values: {a: b}\n"},
+    "a chart": {"charts/shop/templates/map.yaml": OTHER},
+    "a new file of a chart": {"charts/shop/templates/new.yaml": OTHER},
+    "a hidden file of a chart": {"charts/shop/templates/.new.yaml": OTHER},
+    "a chart beside it": {"charts/lib/templates/new.yaml": OTHER},
+    "a file of values": {"values/shop.yaml": "size: 2\n"},
+    "another one that applies the same": {
+        "clusters/north/copy.yaml": FLUX % ("copy", "copy"),
+        "copy/map.yaml": f"{MAP}data: {{evil: 'yes'}}\n",
+    },
+    "the cluster": {path: None for path in BASE if path.startswith("clusters/")},
+    "with the policy": {
+        "apps/map.yaml": MAP,
+        "clusters/north/policy.yaml": GATING.replace("[apps]", "[live]"),
+        "windows/policy.yaml": GATING.replace("[apps]", "[live]"),
+    },
+    "without the policy": {
+        "apps/map.yaml": MAP,
+        "clusters/north/policy.yaml": None,
+        "windows/policy.yaml": None,
+    },
+    "a build that fails": {"apps/kustomization.yaml": "resources: [none.yaml]\n"},
+    "a remote base": {"apps/kustomization.yaml": "resources: [https://evil.example/a]\n"},
+}
+FREE: dict[str, dict[str, str | None]] = {
+    "a page": {"docs/page.md": "A page\n"},
+    "what another one applies": {"live/map.yaml": OTHER},
+    "another one": {
+        "clusters/north/live.yaml": LIVE.replace("./live", "./other"),
+        "other/a.yaml": OTHER,
+    },
+    "its interval": {"clusters/north/apps.yaml": APPS.replace("10m", "20m")},
+    "its labels": {
+        "clusters/north/apps.yaml": APPS.replace("name: apps,", "name: apps, labels: {a: b},")
+    },
+    "its suspend": {"clusters/north/apps.yaml": APPS.replace("  suspend: true\n", "")},
+    "the source's interval": {"clusters/north/sync.yaml": SYNC.replace("1m", "5m")},
+    "a file of the same text": {
+        "clusters/north/apps.yaml": None,
+        "clusters/north/moved.yaml": "# moved\n" + APPS,
+    },
+    "its policy": {
+        "clusters/north/policy.yaml": GATING.replace("Thu 17:00", "Sun 17:00"),
+        "windows/policy.yaml": GATING.replace("Thu 17:00", "Sun 17:00"),
+    },
+    "another chart": {"charts/other/Chart.yaml": CHART % "other"},
+    "a .sourceignore elsewhere": {"docs/.sourceignore": "*.md\n"},
+}
+
+
+@pytest.fixture
+def repository(
+    tmp_path: Path, tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> Repository:
+    """The current directory: the base of each change."""
+    monkeypatch.chdir(tmp_path)
+    found = Repository(tmp_path, tool("git"))
+    (tmp_path / "README.md").unlink()
+    found.base = found.commit(BASE)
+    return found
+
+
+def change(repository: Repository, files: Mapping[str, str | None]) -> str:
+    """Commit a change."""
+    for path, text in files.items():
+        if text is None:
+            (repository.folder / path).unlink()
+    return repository.commit({path: text for path, text in files.items() if text is not None})
+
+
+def gated(*options: str) -> ExitCode:
+    """Call the command while the window is closed."""
+    arguments = ["merge-gate", "windows/policy.yaml", *options]
+    clock = Clock(lambda: THURSDAY, lambda _: None)
+    return merge_gate.run(parser(COMMANDS, arguments).parse_args(arguments), clock)
+
+
+@pytest.mark.parametrize("files", WAITING.values(), ids=WAITING)
+def test_what_changes_what_is_delivered_waits(
+    repository: Repository, files: Mapping[str, str | None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By whatever way, and the answer says what it changes."""
+    sha = change(repository, files)
+    code = gated("--base", repository.base, "--head", sha)
+    said = capsys.readouterr().out
+    assert code == ExitCode.CLOSED, said
+    assert f"{sha[:12]} pending: closed until Mon 2026-12-21 08:00" in said
+    assert "(no window is open); " in said
+
+
+@pytest.mark.parametrize("files", FREE.values(), ids=FREE)
+def test_what_delivers_the_same_may_land(
+    repository: Repository, files: Mapping[str, str | None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only when it is looked at, or what its own policy says, may differ."""
+    sha = change(repository, files)
+    code = gated("--base", repository.base, "--head", sha)
+    said = capsys.readouterr().out
+    assert code == ExitCode.FINE, said
+    assert "changes nothing that a window gates" in said
+
+
+def test_what_was_removed_waits_when_it_comes_again(repository: Repository) -> None:
+    """In two steps: `firstApply: Allow` would leave it open for an hour."""
+    base = change(repository, {"clusters/north/apps.yaml": None})
+    sha = change(repository, {"clusters/north/apps.yaml": APPS.replace("./apps", "./live")})
+    assert gated("--base", base, "--head", sha) == ExitCode.CLOSED
+
+
+def test_a_policy_that_gates_less_is_said(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It waits for nobody, and a reviewer sees it."""
+    less = GATING.replace("names: [apps]", "names: [live]")
+    sha = change(repository, {"clusters/north/policy.yaml": less})
+    assert gated("--base", repository.base, "--head", sha) == ExitCode.FINE
+    said = capsys.readouterr().out
+    assert "flux-system/week no longer gates Kustomization flux-system/apps in north" in said
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Each kind of forge."""
+    monkeypatch.setenv(f"{request.param.upper()}_TOKEN", TOKEN)
+    return request.param
+
+
+def test_open_changes_are_compared_as_commits(repository: Repository, kind: str) -> None:
+    """What the forge says of their files counts for nothing; a commit that is not here waits."""
+    shas = []
+    for files in ({"docs/page.md": "A page\n"}, {"charts/lib/values.yaml": "a: b\n"}):
+        repository.checkout(repository.base)
+        shas.append(change(repository, files))
+    repository.checkout(repository.base)
+    # The branch has moved on since they left it.
+    change(repository, {"live/map.yaml": OTHER, "apps/map.yaml": MAP})
+    shas.append("f" * 40)
+    pulls = [Pull(number, sha, ("docs/other.md",)) for number, sha in enumerate(shas, 1)]
+    with serving(kind, *pulls) as server:
+        where = ("--forge", kind, "--repo", "acme/fleet", "--url", server.address)
+        assert gated(*where) == ExitCode.FINE
+        states = [server.latest(sha)["state"] for sha in shas]
+        assert states == ["success", "pending", "pending"]
+        assert "is not a commit in this repository" in server.latest(shas[2])["description"]
+
+
+def test_a_source_that_may_be_this_repository_is_unknown(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever changes waits until somebody says so, as the message proposes."""
+    repository.base = change(
+        repository, {"clusters/north/apps.yaml": APPS.replace("name: flux-system}", "name: fleet}")}
+    )
+    sha = change(repository, {"docs/page.md": "A page\n"})
+    since = ("--base", repository.base, "--head", sha)
+    assert gated(*since) == ExitCode.CLOSED
+    said = capsys.readouterr()
+    assert "cannot tell whether this repository is the source of Kustomization" in said.out
+    [advice] = re.findall("`(--source [^`]+)`", said.err)
+    assert gated(*since, *advice.split()) == ExitCode.FINE
+    with pytest.raises(InputError, match="directory not found"):
+        gated(*since, "--source", "fleet=none")
+
+
+def test_a_source_elsewhere_is_no_part_of_this_repository(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What it delivers changes there; what says which it is changes here."""
+    other = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: fleet, namespace: flux-system}
+spec: {interval: 1m, url: https://git.example/acme/other, ref: {branch: main}}
+"""
+    apps = APPS.replace("name: flux-system}", "name: fleet}")
+    repository.base = change(
+        repository, {"clusters/north/apps.yaml": apps, "clusters/north/fleet.yaml": other}
+    )
+    sha = change(repository, {"apps/map.yaml": MAP})
+    assert gated("--base", repository.base, "--head", sha) == ExitCode.FINE
+    assert "Kustomization flux-system/apps: it is not read" in capsys.readouterr().err
+    after = change(repository, {"clusters/north/fleet.yaml": other.replace("main", "next")})
+    assert gated("--base", sha, "--head", after) == ExitCode.CLOSED
+    assert "changes GitRepository flux-system/fleet" in capsys.readouterr().out
+
+
+def test_a_policy_that_gates_nothing_is_an_error(repository: Repository) -> None:
+    """Otherwise every change would land."""
+    base = change(repository, {"clusters/north/apps.yaml": None, "clusters/north/shop.yaml": None})
+    with pytest.raises(InputError, match="flux-system/week gates nothing in"):
+        gated("--base", base, "--head", base)
