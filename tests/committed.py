@@ -47,11 +47,19 @@ class Repository:
         self._run("commit", "--quiet", "--message", "change")
         return self._run("rev-parse", "HEAD").strip()
 
+    def cloned(self, place: Path) -> Path:
+        """Clone the branch, without the commits that it does not have."""
+        self._run("branch", "--force", "main")
+        self._run(
+            "clone", "--quiet", "--no-local", "--single-branch", "--branch", "main", ".", place
+        )
+        return place
+
     def checkout(self, commit: str) -> None:
         """Leave the branch for a commit."""
         self._run("checkout", "--quiet", "--detach", commit)
 
-    def _run(self, *command: str) -> str:
+    def _run(self, *command: str | Path) -> str:
         who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
         done = subprocess.run(
             [self._git, "-C", self.folder, *who, *command],

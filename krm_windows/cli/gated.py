@@ -19,11 +19,15 @@ from krm_windows.preview.versions import Version
 from krm_windows.system import git
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.git_branch import Branch
 from krm_windows.system.kustomize import Builder
 
 if TYPE_CHECKING:
     from krm_windows.forge.policies import Policy
     from krm_windows.forge.reach import Changes
+
+# What a checkout came from: Git's own name for it.
+_REMOTE = "origin"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -121,13 +125,21 @@ def read(
 
     def look(sha: str) -> Change:
         try:
-            with lock, git.merged(checkout, arguments.base, sha) as (tree, files):
-                return Change(files, compare(before, _survey(str(tree), arguments)))
+            with lock:
+                _fetch(sha, arguments)
+                with git.merged(checkout, arguments.base, sha) as (tree, files):
+                    return Change(files, compare(before, _survey(str(tree), arguments)))
         except (WorkspaceError, InputError) as error:
             output.log(f"{sha[:12]}: {error}")
-            return Change(None, unknown=f"what it changes is unknown: {error}")
+            return Change(None, unknown=f"cannot read it: {error}")
 
     return policies, look
+
+
+def _fetch(sha: str, arguments: argparse.Namespace) -> None:
+    """Have the commit of an open change here, which a checkout of the branch has not."""
+    if arguments.head is None:
+        Branch.of(Path(arguments.checkout), None).fetch_commit(_REMOTE, sha)
 
 
 def _refuse_ungated(names: Collection[str], arguments: argparse.Namespace) -> None:

@@ -17,7 +17,8 @@ from forges import TOKEN, Pull, Server, serving
 PAGE = Path(__file__).resolve().parents[3] / "docs/how-to/gate-the-merge.md"
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 OPEN, CLOSED = "Open", "Closed"
-GATED, FREE = "a" * 40, "b" * 40
+# The commits of open changes.
+GATED, FREE = "gated", "free"
 # Of the commit that the queue and the train are about.
 IT = "it"
 
@@ -63,17 +64,27 @@ def test_a_command_of_the_page_does_what_the_page_says(
     [name] = re.findall(r"--repo (\S+)", block) or ["acme/fleet"]
     repository = Repository(tmp_path / "fleet", tool("git"))
     state = f"spec:\n  state: {run.state}\n"
+    open_changes = {
+        FREE: repository.commit({"docs/page.md": "A page\n"}),
+        GATED: repository.commit({"apps/map.yaml": MAP.replace("web", "gated")}),
+    }
+    repository.checkout(repository.base)
     base = repository.commit({"windows/policy.yaml": POLICY.replace("spec:\n", state)})
+    clone = repository.cloned(tmp_path / "clone")
     sha = repository.commit({"apps/map.yaml": MAP.replace("web", "net")})
+    # A queue and a train have checked it out.
+    if "--event" in block or "CI_COMMIT_SHA" in block:
+        clone = repository.folder
+    commits = {**open_changes, IT: sha}
     pulls = (
-        Pull(1, GATED, ("apps/map.yaml",), ("window:week",)),
-        Pull(2, FREE, ("docs/page.md",)),
+        Pull(1, commits[GATED], ("apps/map.yaml",), ("window:week",)),
+        Pull(2, commits[FREE], ("docs/page.md",)),
     )
     with serving(kind, *pulls) as server:
         server.repository = name
         done = subprocess.run(
             ["bash", "-euc", shown(block, server)],
-            cwd=repository.folder,
+            cwd=clone,
             env=environment(server, tmp_path, base, sha),
             capture_output=True,
             text=True,
@@ -81,7 +92,7 @@ def test_a_command_of_the_page_does_what_the_page_says(
         )
     assert done.returncode == run.code, done.stderr
     found = {commit: said[-1]["state"] for commit, said in server.statuses.items()}
-    assert found == {sha if commit == IT else commit: what for commit, what in run.statuses.items()}
+    assert found == {commits[name]: what for name, what in run.statuses.items()}
     assert tuple(number for number, _ in server.merged) == run.merged
     assert TOKEN not in done.stdout + done.stderr
 

@@ -277,15 +277,24 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     return request.param
 
 
-def test_open_changes_are_compared_as_commits(repository: Repository, kind: str) -> None:
-    """What the forge says of their files counts for nothing; a commit that is not here waits."""
+def test_open_changes_are_compared_as_commits(
+    repository: Repository, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are fetched; what the forge says of their files counts for nothing."""
     shas = []
-    for files in ({"docs/page.md": "A page\n"}, {"charts/lib/values.yaml": "a: b\n"}):
+    changes: list[Mapping[str, str | None]] = [
+        {"docs/page.md": "A page\n"},
+        {"charts/lib/values.yaml": "a: b\n"},
+    ]
+    for files in changes:
         repository.checkout(repository.base)
         shas.append(change(repository, files))
     repository.checkout(repository.base)
     # The branch has moved on since they left it.
     change(repository, {"live/map.yaml": OTHER, "apps/map.yaml": MAP})
+    clone = repository.cloned(tmp_path / "clone")
+    monkeypatch.chdir(clone)
+    # One that nobody can fetch.
     shas.append("f" * 40)
     pulls = [Pull(number, sha, ("docs/other.md",)) for number, sha in enumerate(shas, 1)]
     with serving(kind, *pulls) as server:
@@ -293,7 +302,8 @@ def test_open_changes_are_compared_as_commits(repository: Repository, kind: str)
         assert gated(*where) == ExitCode.FINE
         states = [server.latest(sha)["state"] for sha in shas]
         assert states == ["success", "pending", "pending"]
-        assert "is not a commit in this repository" in server.latest(shas[2])["description"]
+        assert "; changes charts/lib" in server.latest(shas[1])["description"]
+        assert "cannot read it: ffffffffffff" in server.latest(shas[2])["description"]
 
 
 def test_a_source_that_may_be_this_repository_is_unknown(
