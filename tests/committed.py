@@ -55,6 +55,12 @@ class Repository:
         )
         return place
 
+    def submodule(self, path: str, commit: str) -> str:
+        """Commit a submodule; return the commit."""
+        self._run("update-index", "--add", "--cacheinfo", f"160000,{commit},{path}")
+        self._run("commit", "--quiet", "--message", "submodule")
+        return self._run("rev-parse", "HEAD").strip()
+
     def checkout(self, commit: str) -> None:
         """Leave the branch for a commit."""
         self._run("checkout", "--quiet", "--detach", commit)

@@ -2,8 +2,9 @@
 
 import argparse
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -93,7 +94,7 @@ def _at(older: Path, path: str, tree: str) -> str:
 
 
 def read(
-    versions: list[Version], arguments: argparse.Namespace
+    versions: list[Version], arguments: argparse.Namespace, now: Callable[[], datetime]
 ) -> tuple[list["Policy"], "Changes"]:
     """Return the policies with what they gate, and what looks at the change of a commit.
 
@@ -128,7 +129,7 @@ def read(
             with lock:
                 _fetch(sha, arguments)
                 with git.merged(checkout, arguments.base, sha) as (tree, files):
-                    return Change(files, compare(before, _survey(str(tree), arguments)))
+                    return Change(files, compare(before, _survey(str(tree), arguments), now()))
         except (WorkspaceError, InputError) as error:
             output.log(f"{sha[:12]}: {error}")
             return Change(None, unknown=f"cannot read it: {error}")

@@ -153,7 +153,7 @@ def _run(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
         return _answer(versions, arguments, clock)
     if not forges.is_named(arguments):
         raise UsageError("give --forge and --repo OWNER/NAME, or --print-schedule")
-    policies, look = gated.read(versions, arguments)
+    policies, look = gated.read(versions, arguments, clock.now)
     gate = _gate(policies, look, arguments, clock)
     if arguments.head is not None:
         return _answer_on(gate, look, arguments, clock)
@@ -194,7 +194,7 @@ def _answer(versions: list[Version], arguments: argparse.Namespace, clock: Clock
     """Answer whether a commit may be merged, to whoever called alone."""
     from krm_windows.forge.policies import judge  # noqa: PLC0415 - not for other commands
 
-    policies, look = gated.read(versions, arguments)
+    policies, look = gated.read(versions, arguments, clock.now)
     # No forge is asked, so no labels are known: the files alone say which policies gate it.
     verdict = judge(policies, look(arguments.head), frozenset(), clock.now())
     return _said(arguments.head, verdict)

@@ -54,8 +54,6 @@ class MergeGate:
     changed: Changes | None = None
     # What changes: of a commit into another branch it is something else.
     _changes: dict[Head, Change] = field(default_factory=dict)
-    # By the commit: what was said of it last.
-    _said: dict[str, Status] = field(default_factory=dict)
 
     def run(self, now: Callable[[], datetime]) -> Iterator[Outcome]:
         """Look at each open change, and say of its head what holds when it is looked at.
@@ -74,14 +72,10 @@ class MergeGate:
                 yield from outcomes
             groups = [each for each in self.forge.queued() if each.branch in branches]
             yield from pool.imap(partial(self._judge_group, now), groups)
-        self._forget(heads, groups)
+        self._forget(heads)
 
-    def _forget(self, heads: Mapping[str, Sequence[PullRequest]], groups: Sequence[Group]) -> None:
+    def _forget(self, heads: Mapping[str, Sequence[PullRequest]]) -> None:
         """Keep only what is known of commits that were met: others are asked for no more."""
-        shas = set(heads)
-        shas.update(group.sha for group in groups)
-        for sha in self._said.keys() - shas:
-            del self._said[sha]
         kept: set[Head] = set()
         for changes in heads.values():
             kept.update(change.head for change in changes)
@@ -241,16 +235,14 @@ class MergeGate:
             return False
         words = escape.cut(escape.line(verdict.words), _MOST)
         status = Status(self.context, verdict.state, words, self.link)
-        before = self._said.get(sha)
-        if before is None:
-            # A forge takes a thousand of a commit, so what is there is not said again.
-            before = self.forge.statuses(sha).get(self.context)
+        # A forge takes a thousand of a commit, so what is there is not said again. It is read each
+        # time, since somebody else may have said something in between.
+        before = self.forge.statuses(sha).get(self.context)
         is_new = _is_news(status, before)
         if self.dry_run:
             return is_new
         if is_new:
             self.forge.set_status(sha, status)
-        self._said[sha] = status
         return is_new
 
 

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from posixpath import dirname
 
@@ -25,6 +26,9 @@ from krm_windows.gateable import GROUP, HELM, KUSTOMIZE, SOURCE
 from krm_windows.krm import Value
 from krm_windows.pending.objects import content
 from krm_windows.pending.repository import kustomizations
+from krm_windows.preview import difference
+from krm_windows.preview.calendar import Period
+from krm_windows.preview.changes import sums
 from krm_windows.system.checkout import Checkout
 
 Key = tuple[str, str]
@@ -32,12 +36,11 @@ Key = tuple[str, str]
 
 # They decide when, and not what is delivered.
 _TIMING = (("spec", "interval"), ("spec", "retryInterval"), ("metadata", "labels"))
-# References to what is waited for, and not read.
-_WAITED_FOR = ("dependsOn", "healthChecks", "healthCheckExprs")
-# What a reference without a kind may mean: `secretRef`, `valuesFrom` and others say which by name.
-_DATA = ("ConfigMap", "Secret")
+# Fields whose names are no references to what is read: what is waited for, and content.
+_NOT_READ = ("dependsOn", "healthChecks", "healthCheckExprs", "values", "patches", "images")
 # A chart beside a chart (Helm, Chart.yaml, dependencies).
 _BESIDE = re.compile(rb"file://([^\s\"',}]+)")
+_WEEK = 7
 _CHARTS_OF = ("GitRepository", "Bucket", "OCIRepository", ARTIFACT)
 
 
@@ -52,8 +55,8 @@ class Effect:
     notes: tuple[str, ...] = ()
 
 
-def compare(before: Survey, after: Survey) -> Effect:
-    """Return what a change from one tree to another does."""
+def compare(before: Survey, after: Survey, at: datetime) -> Effect:
+    """Return what a change from one tree to another does, to hours from an instant on."""
     was = {each.root: each for each in before.clusters}
     will = {each.root: each for each in after.clusters}
     reasons: dict[Key, str] = {}
@@ -66,7 +69,7 @@ def compare(before: Survey, after: Survey) -> Effect:
             found = next(_reasons(sides, targets), None)
             if found is not None:
                 reasons[policy, name] = found
-        notes += _notes(*sides, name)
+        notes += _notes(*sides, name, at)
     return Effect(reasons, tuple(dict.fromkeys(notes)))
 
 
@@ -133,7 +136,7 @@ def _reasons(sides: tuple[_Side, _Side], targets: Iterable[Target]) -> Iterator[
         if unknown:
             yield unknown[0]
         # Which others apply the same objects, too: another one that is not gated would do.
-        content = before.content | after.content
+        content = before.content | after.content | before.read | after.read
         for each in (before, after):
             each.learn_appliers(content)
         # In the same order in each run, so that a status stays as it is.
@@ -154,7 +157,7 @@ class _Facts:
         self.found: dict[tuple[object, str], object] = {}
         self.content: set[Identity] = set()
         self.unknown: list[str] = []
-        self._read: set[Identity] = set()
+        self.read: set[Identity] = set()
 
     def learn(self, target: Target) -> bool:
         """Learn all of a target; return whether it is there."""
@@ -219,15 +222,17 @@ class _Facts:
 
     def _object(self, item: Object, namespace: str) -> None:
         """Learn an object, and what it refers to, and so on."""
-        if item.identity in self._read:
+        if item.identity in self.read:
             return
-        self._read.add(item.identity)
+        self.read.add(item.identity)
         self.found[item.identity, str(item)] = self._stripped(item)
         home = item.namespace or namespace
         for entry in _references(item.get("spec")):
             self._referred(entry, home)
         if (item.group, item.kind) == (HELM, "HelmRelease"):
-            self._chart(item)
+            self._chart(item, ("spec", "chart", "spec"))
+        elif (item.group, item.kind) == (SOURCE, "HelmChart"):
+            self._chart(item, ("spec",))
 
     def _referred(self, entry: Mapping[str, Value], home: str) -> None:
         """Learn what a reference in an object leads to."""
@@ -235,8 +240,8 @@ class _Facts:
         kind = entry.get("kind")
         for item in self.side.objects:
             is_named = item.name == entry.get("name") and item.namespace == namespace
-            is_meant = item.kind == kind if kind else item.kind in _DATA
-            if is_named and is_meant:
+            # What has no kind is known by its field: `secretRef`, `include` of a GitRepository.
+            if is_named and kind in (None, item.kind):
                 self._object(item, namespace)
         if kind == ARTIFACT:
             for item in self.side.objects:
@@ -261,9 +266,8 @@ class _Facts:
         # As JSON, since `1` and `true` are equal to Python, and to nobody else.
         return json.dumps(found, sort_keys=True, default=str)
 
-    def _chart(self, release: Object) -> None:
+    def _chart(self, release: Object, spec: tuple[str, ...]) -> None:
         """Learn a chart that may be in the repository, and the files of values beside it."""
-        spec = ("spec", "chart", "spec")
         if release.text(*spec, "sourceRef", "kind") not in _CHARTS_OF:
             return
         directory = below("", release.text(*spec, "chart"))
@@ -299,14 +303,29 @@ class _Facts:
                 above = dirname(above)
 
 
-def _notes(before: _Side, after: _Side, name: str) -> Iterator[str]:
-    """Yield what a change does to what is gated: nobody waits for it, but a reviewer sees it."""
-    was = {each.policy: set(each.targets) for each in before.gates}
-    will = {each.policy: set(each.targets) for each in after.gates}
-    for policy, targets in was.items():
-        gone = sorted(str(each) for each in targets - will.get(policy, set()))
+def _notes(before: _Side, after: _Side, name: str, at: datetime) -> Iterator[str]:
+    """Yield what a change does to the policies of a cluster, of which a reviewer should know."""
+    will = {each.policy: each for each in after.gates}
+    for was in before.gates:
+        gate = will.get(was.policy)
+        targets = set() if gate is None else set(gate.targets)
+        gone = sorted(str(each) for each in was.targets if each not in targets)
         if gone:
-            yield f"{policy} no longer gates {_some(gone)} in {name}"
+            yield f"{was.policy} no longer gates {_some(gone)} in {name}"
+        if gate is not None:
+            yield from _hours(was, gate, at)
+
+
+def _hours(was: Gate, gate: Gate, at: datetime) -> Iterator[str]:
+    """Yield how much more, or less, a policy is open."""
+    old, new = was.timetable(), gate.timetable()
+    if old is None or new is None:
+        if old is not new:
+            yield f"cannot tell when {was.policy} opens"
+        return
+    found = difference.compare(old, new, Period(at, _WEEK))
+    if found.changes:
+        yield f"{was.policy} {sums(found)} in the next {_WEEK} days"
 
 
 def _some(names: list[str]) -> str:
@@ -331,7 +350,7 @@ def _references(part: Value) -> Iterator[Mapping[str, Value]]:
         elif isinstance(each, dict):
             if isinstance(each.get("name"), str):
                 yield each
-            waiting += (entry for name, entry in each.items() if name not in _WAITED_FOR)
+            waiting += (entry for name, entry in each.items() if name not in _NOT_READ)
 
 
 def _drop(part: Value, path: tuple[str, ...]) -> None:

@@ -61,7 +61,7 @@ def _text(group: Sequence[Difference]) -> Iterator[str]:
     name = one.policy
     if one.cluster:
         name = f"{one.policy} on {_clusters(group)}"
-    yield f"{name}, {_days(one)}: {_sum(one)}"
+    yield f"{name}, {_days(one)}: {sums(one)}"
     if not one.changes:
         return
     rows: list[tuple[str, ...]] = [_HEAD]
@@ -74,7 +74,7 @@ def _text(group: Sequence[Difference]) -> Iterator[str]:
 
 def _markdown(group: Sequence[Difference]) -> Iterator[str]:
     one = group[0]
-    sentence = f"{_days(one)}: {_sum(one)}"
+    sentence = f"{_days(one)}: {sums(one)}"
     if one.cluster:
         sentence = f"**{code(_clusters(group))}**, {sentence}"
     yield sentence
@@ -118,7 +118,8 @@ def _days(one: Difference) -> str:
     return f"{first} to {last} ({one.zone.key})"
 
 
-def _sum(one: Difference) -> str:
+def sums(one: Difference) -> str:
+    """Say how much opens and how much closes in all."""
     if not one.changes:
         return "nothing opens or closes"
     sums = {

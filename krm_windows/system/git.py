@@ -73,7 +73,12 @@ def merged(
                 f"{directory}: {head[:12]} and its base have no commit in common here: fetch the "
                 "whole history (fetch-depth: 0)"
             )
-        trees = [_whole(git, directory, each, most) for each in (fork, *commits)]
+        listed = [_listed(git, directory, f"{each}^{{tree}}", most) for each in (fork, *commits)]
+        if _submodules(listed[0]) != _submodules(listed[2]):
+            raise WorkspaceError(
+                f"{directory}: {head[:12]} changes a submodule, whose content is not here"
+            )
+        trees = [git_trees.entries(each, most) for each in listed]
         was, ours, theirs = ({entry.path: entry for entry in tree} for tree in trees)
         changed = {path for path in was.keys() | theirs.keys() if was.get(path) != theirs.get(path)}
         kept = {path: entry for path, entry in ours.items() if path not in changed}
@@ -87,8 +92,9 @@ def merged(
             yield place, frozenset(changed)
 
 
-def _whole(git: Git, directory: Path, commit: str, most: Most) -> list[Entry]:
-    return git_trees.entries(_listed(git, directory, f"{commit}^{{tree}}", most), most)
+def _submodules(listed: bytes) -> list[bytes]:
+    """Return the lines of a tree that name commits of other repositories (git-ls-tree(1))."""
+    return [line for line in listed.split(b"\0") if line.startswith(b"160000 ")]
 
 
 def _below(entries: Mapping[str, Entry], prefix: str) -> list[Entry]:

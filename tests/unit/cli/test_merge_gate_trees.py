@@ -94,6 +94,8 @@ BASE = {
     "values/shop.yaml": "size: 1\n",
     "windows/policy.yaml": GATING,
 }
+# What a link leads to.
+LINK = "link:"
 OTHER = MAP.replace("web", "other")
 # Each yields files of a commit; None is a file that goes.
 WAITING: dict[str, dict[str, str | None]] = {
@@ -160,6 +162,25 @@ patches:
         "clusters/north/copy.yaml": FLUX % ("copy", "copy"),
         "copy/map.yaml": f"{MAP}data: {{evil: 'yes'}}\n",
     },
+    "another one that applies a ConfigMap of substituteFrom": {
+        "clusters/north/copy.yaml": FLUX % ("copy", "copy"),
+        "copy/data.yaml": DATA % ("variables", 9),
+    },
+    "another one that applies it": {
+        "clusters/north/copy.yaml": FLUX % ("copy", "copy"),
+        "copy/apps.yaml": APPS.replace("./apps", "./live"),
+    },
+    "another one that applies the release": {
+        "clusters/north/copy.yaml": FLUX % ("copy", "copy"),
+        "copy/shop.yaml": SHOP.replace("./charts/shop", "./charts/lib"),
+    },
+    "an included repository": {
+        "clusters/north/sync.yaml": SYNC.replace(
+            "ref: {", "include: [{repository: {name: a}}], ref: {"
+        )
+    },
+    "a link": {"apps/link.yaml": LINK + "../live/map.yaml"},
+    "a link in a chart": {"charts/shop/templates/link.yaml": LINK + "../../../live/map.yaml"},
     "the cluster": {path: None for path in BASE if path.startswith("clusters/")},
     "with the policy": {
         "apps/map.yaml": MAP,
@@ -217,7 +238,11 @@ def change(repository: Repository, files: Mapping[str, str | None]) -> str:
     for path, text in files.items():
         if text is None:
             (repository.folder / path).unlink()
-    return repository.commit({path: text for path, text in files.items() if text is not None})
+        elif text.startswith(LINK):
+            (repository.folder / path).symlink_to(text.removeprefix(LINK))
+    return repository.commit(
+        {path: text for path, text in files.items() if text and not text.startswith(LINK)}
+    )
 
 
 def gated(*options: str) -> ExitCode:
@@ -268,6 +293,24 @@ def test_a_policy_that_gates_less_is_said(
     assert gated("--base", repository.base, "--head", sha) == ExitCode.FINE
     said = capsys.readouterr().out
     assert "flux-system/week no longer gates Kustomization flux-system/apps in north" in said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("opens: Mon 08:00", "opens: Tue 08:00", "closes 1 d"),
+        ("closes: Thu 17:00", "closes: Fri 17:00", "opens 1 d"),
+        ("spec:\n", "spec:\n  state: Open\n", "opens 3 d 15 h"),
+    ],
+)
+def test_the_hours_of_a_policy_are_said(
+    repository: Repository, capsys: pytest.CaptureFixture[str], old: str, new: str, words: str
+) -> None:
+    """How much more or less it is open, beside what else the change does."""
+    sha = change(repository, {"clusters/north/policy.yaml": GATING.replace(old, new)})
+    assert gated("--base", repository.base, "--head", sha) == ExitCode.FINE
+    said = capsys.readouterr().out
+    assert f"gates; flux-system/week {words} in the next 7 days\n" in said
 
 
 @pytest.fixture(params=KINDS)
@@ -351,3 +394,20 @@ def test_a_policy_that_gates_nothing_is_an_error(repository: Repository) -> None
     base = change(repository, {"clusters/north/apps.yaml": None, "clusters/north/shop.yaml": None})
     with pytest.raises(InputError, match="flux-system/week gates nothing in"):
         gated("--base", base, "--head", base)
+
+
+def test_a_submodule_that_changes_is_unknown(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its content is another repository's, and `recurseSubmodules` would deliver it."""
+    sha = repository.submodule("apps/other", repository.base)
+    assert gated("--base", repository.base, "--head", sha) == ExitCode.CLOSED
+    assert "cannot read it" in capsys.readouterr().out
+
+
+def test_a_file_of_a_change_that_conflicts_is_unknown(repository: Repository) -> None:
+    """A directory where the branch has a file by now."""
+    sha = change(repository, {"docs": "A page\n"})
+    repository.checkout(repository.base)
+    base = change(repository, {"docs/page.md": "A page\n"})
+    assert gated("--base", base, "--head", sha) == ExitCode.CLOSED

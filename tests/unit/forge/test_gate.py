@@ -269,9 +269,20 @@ def test_what_was_said_is_not_said_again() -> None:
         for _ in range(3):
             passed(gate, THURSDAY)
     assert len(forge.said) == 1
-    # Of what is known nothing is asked again.
+    # Of what is known nothing is asked again, but what others may have said.
     assert forge.asked.count("files") == 2
-    assert forge.asked.count("statuses") == 2
+    assert forge.asked.count("statuses") == 6
+
+
+def test_what_somebody_else_says_is_corrected() -> None:
+    """In the next round of the same process."""
+    forge = forged(("apps/a",))
+    gate = MergeGate(forge, [policy()], "windows")
+    passed(gate, THURSDAY)
+    sha, status = forge.said[0]
+    forge.said.append((sha, replace(status, state=State.SUCCESS)))
+    passed(gate, THURSDAY)
+    assert [each.state for _, each in forge.said] == [State.PENDING, State.SUCCESS, State.PENDING]
 
 
 def test_while_all_is_open_no_files_are_read() -> None:
