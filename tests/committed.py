@@ -50,10 +50,13 @@ class Repository:
     def cloned(self, place: Path) -> Path:
         """Clone the branch, without the commits that it does not have."""
         self._run("branch", "--force", "main")
-        self._run(
-            "clone", "--quiet", "--no-local", "--single-branch", "--branch", "main", ".", place
-        )
+        how = ("--quiet", "--no-local", "--single-branch", "--branch", "main")
+        self._run("clone", *how, ".", place)
         return place
+
+    def orphan(self) -> str:
+        """Return a commit with the files of the branch and no commit before it."""
+        return self._run("commit-tree", "-m", "orphan", "HEAD^{tree}").strip()
 
     def submodule(self, path: str, commit: str) -> str:
         """Commit a submodule; return the commit."""

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
+from itertools import product
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -17,10 +18,9 @@ from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import InputError
 from krm_windows.pending.effect import compare, gating
 from krm_windows.preview.versions import Version
-from krm_windows.system import git
+from krm_windows.system import git, git_branch
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_branch import Branch
 from krm_windows.system.kustomize import Builder
 
 if TYPE_CHECKING:
@@ -117,8 +117,7 @@ def read(
     _refuse_ungated(names.difference(policy for policy, _ in keys), arguments)
     policies = [
         Policy(version.timetable, Targets((name, cluster)))
-        for name, cluster in keys
-        for version in versions
+        for (name, cluster), version in product(keys, versions)
         if version.timetable.policy == name and _is_for(version.timetable, cluster, arguments)
     ]
     # One at a time: each is as many builds as there are cores.
@@ -140,7 +139,7 @@ def read(
 def _fetch(sha: str, arguments: argparse.Namespace) -> None:
     """Have the commit of an open change here, which a checkout of the branch has not."""
     if arguments.head is None:
-        Branch.of(Path(arguments.checkout), None).fetch_commit(_REMOTE, sha)
+        git_branch.fetch_commit(Path(arguments.checkout), _REMOTE, sha)
 
 
 def _refuse_ungated(names: Collection[str], arguments: argparse.Namespace) -> None:

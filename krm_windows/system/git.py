@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Self
 
@@ -78,18 +79,22 @@ def merged(
             raise WorkspaceError(
                 f"{directory}: {head[:12]} changes a submodule, whose content is not here"
             )
-        trees = [git_trees.entries(each, most) for each in listed]
-        was, ours, theirs = ({entry.path: entry for entry in tree} for tree in trees)
+        was, ours, theirs = (_by_path(git_trees.entries(each, most)) for each in listed)
         changed = {path for path in was.keys() | theirs.keys() if was.get(path) != theirs.get(path)}
         kept = {path: entry for path, entry in ours.items() if path not in changed}
         kept.update((path, theirs[path]) for path in changed if path in theirs)
-        if any(above in kept for path in kept for above in git_trees.directories_above(path)):
+        above = chain.from_iterable(map(git_trees.directories_above, kept))
+        if not kept.keys().isdisjoint(above):
             raise WorkspaceError(f"{directory}: {head[:12]} conflicts with its base")
         entries = _below(kept, prefix)
         with temporary.directory("krm-windows-merged-") as place:
             with Directory.at(place) as root:
                 _write(root, git, entries, most)
             yield place, frozenset(changed)
+
+
+def _by_path(entries: Iterable[Entry]) -> dict[str, Entry]:
+    return {entry.path: entry for entry in entries}
 
 
 def _submodules(listed: bytes) -> list[bytes]:

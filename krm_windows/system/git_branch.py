@@ -283,21 +283,6 @@ class Branch:
             raise RemoteError(f"the remote {_plain(remote)} cannot be fetched: {_said(ended)}")
         return found
 
-    def fetch_commit(self, remote: str, commit: str) -> None:
-        """Fetch a commit, with what it consists of, unless it is here; no ref is made of it."""
-        if not git_layout.is_object_name(commit):
-            raise WorkspaceError(f"{commit[:80]!r} is not the name of a commit")
-        if self.resolve(commit) is not None:
-            return
-        ended = self.run(
-            *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc"),
-            *("--no-recurse-submodules", "--", remote, commit),
-        )
-        if ended.code != 0:
-            raise RemoteError(
-                f"{commit[:12]} cannot be fetched from {_plain(remote)}: {_said(ended)}"
-            )
-
     def proposed(self, remote: str, prefix: str) -> list[Entry]:
         """Fetch the branches of a remote below a prefix; return the latest commit of each."""
         kept = f"refs/krm-windows/{prefix}"
@@ -421,6 +406,27 @@ class Branch:
         if not git_layout.is_object_name(found):
             raise WorkspaceError(f"git {arguments[0]} printed no object name")
         return found
+
+
+def fetch_commit(directory: Path, remote: str, commit: str) -> None:
+    """Fetch a commit into a repository, unless it is there; no ref leads to it then.
+
+    Nor does a branch have to be checked out. Raises WorkspaceError.
+    """
+    program = programs.find("git")
+    if program is None:
+        raise WorkspaceError("git is not installed")
+    if not git_layout.is_object_name(commit):
+        raise WorkspaceError(f"{commit[:80]!r} is not the name of a commit")
+    repository = Branch(program, git_layout.find(directory), "")
+    if repository.resolve(commit) is not None:
+        return
+    ended = repository.run(
+        *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc"),
+        *("--no-recurse-submodules", "--", remote, commit),
+    )
+    if ended.code != 0:
+        raise RemoteError(f"{commit[:12]} cannot be fetched from {_plain(remote)}: {_said(ended)}")
 
 
 def _environment() -> dict[str, str]:

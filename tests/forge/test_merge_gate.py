@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from calls import POLICY
+from committed import FLUX, MAP
 from gitea import Repository, until
 
 from krm_windows.cli import merge_gate
@@ -333,6 +334,39 @@ def test_the_file_of_the_branch_says_who_may_exempt(repository: Repository, gate
     gate(CLOSED)
     assert repository.states(by_ada) == {CONTEXT: "success"}
     assert repository.states(by_eve) == {CONTEXT: "pending"}
+
+
+def test_commits_of_open_changes_are_fetched_and_compared(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By their hash, from a clone that has the branch alone."""
+    base = {
+        "clusters/north/apps.yaml": FLUX % ("apps", "apps"),
+        "clusters/north/sync.yaml": FLUX % ("flux-system", "clusters/north"),
+        "clusters/north/policy.yaml": POLICY.replace(
+            "metadata:\n",
+            "metadata:\n  annotations: {config.kubernetes.io/local-config: 'true'}\n",
+        ),
+        "apps/map.yaml": MAP,
+    }
+    repository.write(base, "main", new=False)
+    repository.protect(CONTEXT)
+    copy = {"clusters/north/copy.yaml": FLUX % ("copy", "apps")}
+    waits = repository.pull("path", copy)
+    free = repository.pull("free", {"docs/page.md": "A page\n"})
+    clone = tmp_path / "clone"
+    command = ("clone", "--quiet", "--single-branch", "--branch", "main")
+    git(tmp_path, *command, repository.remote, str(clone))
+    monkeypatch.chdir(clone)
+    token = repository.gitea.token("acme", "read:issue", "write:repository")
+    monkeypatch.setenv("GITEA_TOKEN", token)
+    where = ["--forge", "gitea", "--repo", repository.full, "--url", repository.gitea.api]
+    words = ["merge-gate", "clusters/north/policy.yaml", *where, "--context", CONTEXT]
+    assert merge_gate.run(parser(COMMANDS, words).parse_args(words), ours(CLOSED)) == 0
+    assert repository.states(waits) == {CONTEXT: "pending"}
+    assert repository.states(free) == {CONTEXT: "success"}
+    assert repository.merge(free) == (200, "")
+    assert refused(repository, waits)
 
 
 def git(folder: Path, *words: str) -> str:

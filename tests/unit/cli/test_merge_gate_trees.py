@@ -335,7 +335,9 @@ def test_open_changes_are_compared_as_commits(
     repository.checkout(repository.base)
     # The branch has moved on since they left it.
     change(repository, {"live/map.yaml": OTHER, "apps/map.yaml": MAP})
+    # As most runners have it: a commit and no branch is checked out.
     clone = repository.cloned(tmp_path / "clone")
+    (clone / ".git/HEAD").write_text((clone / ".git/refs/heads/main").read_text())
     monkeypatch.chdir(clone)
     # One that nobody can fetch.
     shas.append("f" * 40)
@@ -411,3 +413,12 @@ def test_a_file_of_a_change_that_conflicts_is_unknown(repository: Repository) ->
     repository.checkout(repository.base)
     base = change(repository, {"docs/page.md": "A page\n"})
     assert gated("--base", base, "--head", sha) == ExitCode.CLOSED
+
+
+def test_a_commit_without_the_branch_is_unknown(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody can tell what a change began from, as where a shallow clone lacks it."""
+    sha = repository.orphan()
+    assert gated("--base", repository.base, "--head", sha) == ExitCode.CLOSED
+    assert "fetch the whole history (fetch-depth: 0)" in capsys.readouterr().err
