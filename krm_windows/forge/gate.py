@@ -128,7 +128,8 @@ class MergeGate:
         try:
             change = self.forge.change(group.number)
             if self.changed is None:
-                looked_at = Change(self.forge.compared(group.base, group.sha))
+                # Not with the commit in the name of its branch, which anybody may choose.
+                looked_at = Change(self.forge.compared(group.branch, group.sha))
             else:
                 looked_at = self.changed(group.sha)
             verdict, is_new = self.answer(group.sha, change, looked_at, now())

@@ -273,6 +273,9 @@ def test_what_waits_in_a_queue_is_answered_anew_at_every_edge(server: Server) ->
         assert gated(*on(server), at=at) == ExitCode.FINE
         found = [server.latest(heads[number])["state"] for number in (7, 8, 10)]
         assert found == states
+    # Whoever may push a branch chooses its name, and with it what it claims to be merged onto.
+    compared = {each.rpartition("/")[2] for each in server.asked if "/compare/" in each}
+    assert compared == {f"main...{heads[number]}" for number in (7, 8, 10)}
     assert heads[9] not in server.statuses
     assert "5" * 40 not in server.statuses
 
