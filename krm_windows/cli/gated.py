@@ -112,9 +112,11 @@ def read(
         )
     before = _survey(arguments.tree, arguments)
     _log_unknown(before)
-    keys = dict.fromkeys(gating(before))
+    keys = gating(before)
     names = {version.timetable.policy for version in versions}
-    _refuse_ungated(names.difference(policy for policy, _ in keys), arguments)
+    _refuse_ungated(
+        names.difference(policy for (policy, _), is_there in keys.items() if is_there), arguments
+    )
     policies = [
         Policy(version.timetable, Targets((name, cluster)))
         for (name, cluster), version in product(keys, versions)

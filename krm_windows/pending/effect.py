@@ -73,12 +73,18 @@ def compare(before: Survey, after: Survey, at: datetime) -> Effect:
     return Effect(reasons, tuple(dict.fromkeys(notes)))
 
 
-def gating(survey: Survey) -> Iterator[Key]:
-    """Yield the policies that gate something in a cluster."""
+def gating(survey: Survey) -> dict[Key, bool]:
+    """Return the policies of clusters, and whether any of their targets is there.
+
+    One that is not may have been removed, and come again.
+    """
+    found: dict[Key, bool] = {}
     for cluster in survey.clusters:
         for gate in cluster.gates:
-            if any(_is_there(cluster, target) for target in gate.targets):
-                yield gate.policy, cluster.name
+            key = gate.policy, cluster.name
+            is_there = any(_is_there(cluster, target) for target in gate.targets)
+            found[key] = found.get(key, False) or is_there
+    return found
 
 
 def _is_there(cluster: Cluster, target: Target) -> bool:

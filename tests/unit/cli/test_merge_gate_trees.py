@@ -284,6 +284,20 @@ def test_what_was_removed_waits_when_it_comes_again(repository: Repository) -> N
     assert gated("--base", base, "--head", sha) == ExitCode.CLOSED
 
 
+def test_what_was_removed_in_one_cluster_waits_when_it_comes_again(
+    repository: Repository,
+) -> None:
+    """Where the policy has no other target there."""
+    south = {
+        path.replace("north", "south"): text.replace("clusters/north", "clusters/south")
+        for path, text in BASE.items()
+        if path.startswith("clusters/") and not path.endswith(("apps.yaml", "shop.yaml"))
+    }
+    base = change(repository, south)
+    sha = change(repository, {"clusters/south/apps.yaml": APPS})
+    assert gated("--base", base, "--head", sha) == ExitCode.CLOSED
+
+
 def test_a_policy_that_gates_less_is_said(
     repository: Repository, capsys: pytest.CaptureFixture[str]
 ) -> None:
