@@ -80,7 +80,7 @@ class Exemptions:
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """Patterns of paths in their order, each with the names of those who own it, in lower case."""
+    """Patterns of paths in their order, each with the names of those who own it, `_folded`."""
 
     lines: tuple[tuple[str, frozenset[str]], ...]
 
@@ -104,7 +104,8 @@ def read(content: bytes) -> Owners:
     except UnicodeDecodeError:
         raise ForgeError("the file of exemptions is not UTF-8") from None
     lines = []
-    for line in text.splitlines():
+    # Not `splitlines`, which also ends a line, so a comment, where nobody sees it: at U+2028.
+    for line in text.split("\n"):
         words = line.partition("#")[0].split()
         if not words:
             continue
@@ -120,5 +121,9 @@ def read(content: bytes) -> Owners:
 
 
 def _folded(name: str) -> str:
-    """Return a name to be compared: no forge has two that differ in capital letters alone."""
-    return name.casefold()
+    """Return a name to be compared: no forge has two that differ in capital letters alone.
+
+    Of ASCII, that is: to Unicode `straße` is `strasse`, and the Kelvin sign a `k`, but to a forge
+    they may be two people. So a name with any other character is equal to itself alone.
+    """
+    return name.lower() if name.isascii() else name
