@@ -36,6 +36,13 @@ def _refused(constant: str) -> object:
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refused)
 
 
+def cut(text: str, longest: int = 1024) -> str:
+    """Return a text, or its beginning where it is longer."""
+    if len(text) <= longest:
+        return text
+    return f"{text[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
 def dig(value: object, *path: str) -> object:
     """Give what lies at `path` in nested mappings; None where there is nothing."""
     for key in path:

@@ -13,6 +13,7 @@ from krm_windows.gate.annotations import APART, Cause
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.image import difference
 from krm_windows.gate.kubernetes import REFUSED, UNANSWERED, ApiError, Cluster
+from krm_windows.gate.objects import cut
 from krm_windows.gate.target import Action, Change, Observed, closed_by_others, due_change, observe
 from krm_windows.gate.timetable import Target, Timetable
 
@@ -24,9 +25,10 @@ _TRIES = 5  # to write a target: others write it, too, Flux its status
 
 
 def log(**fields: object) -> None:
-    """Write a record to the log of the Pod: a line of JSON."""
+    """Write a record to the log of the Pod: a line of JSON; long texts, as of errors, are cut."""
+    short = {key: cut(said) if isinstance(said, str) else said for key, said in fields.items()}
     # One line is one record, whatever is in it: JSON escapes what would end it.
-    line = json.dumps(fields, default=datetime.isoformat)
+    line = json.dumps(short, default=datetime.isoformat)
     print(line, flush=True)  # noqa: T201 - this is the log of the Pod
 
 
@@ -328,4 +330,4 @@ def words_of(error: Exception) -> str:
     """Say what went wrong; what is no answer of the API server, by its type, too."""
     if isinstance(error, ApiError):
         return str(error)
-    return f"{type(error).__name__}: {error}"[:1024]
+    return cut(f"{type(error).__name__}: {error}")

@@ -23,13 +23,12 @@ from krm_windows.gate.annotations import (
     writer,
 )
 from krm_windows.gate.decide import Decision
-from krm_windows.gate.objects import dig
+from krm_windows.gate.objects import cut, dig
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.gate.wallclock import utc
 
 _FIRST_APPLY = timedelta(hours=1)  # after its creation, for `firstApply: Allow`
-# Characters: all annotations of an object have 256 KiB together, and ours must never be refused.
-_LONGEST_REASON = 1024
+_LONGEST_HOLD = 200  # characters, in words: an annotation may have 256 KiB
 _ANNOTATIONS = ("metadata", "annotations")
 T = TypeVar("T")
 
@@ -274,7 +273,9 @@ class _Case:
         # A hold counts before all else, but it closes nothing.
         if self.opens and HOLD in self.observed.annotations:
             held = self.observed.annotations[HOLD]  # "ann, until the audit is over"
-            return Change({}, Action.HELD, f"left closed, held: {held}")
+            shown = "".join(sign if sign.isprintable() else " " for sign in held)
+            words = f"left closed, held: {cut(shown, _LONGEST_HOLD)}"
+            return Change({}, Action.HELD, words)
         if self._is_ours:
             return None
         if self._is_of_others:
@@ -362,19 +363,14 @@ def _closed_by(policy: str, decision: Decision, *more: tuple[str, object]) -> st
     """Write our own annotation, as `annotations.read` reads it, with what there is of more."""
     said: dict[str, object] = {
         "policy": policy,
-        "reason": _cut(decision.reason),
+        # All annotations of an object have 256 KiB together, and ours must never be refused.
+        "reason": cut(decision.reason),
         "since": decision.since,
         "until": decision.until,
     }
     # For `status` and the alerts, which must not read it out of the reason.
     said |= {key: value for key, value in ((CAUSE, decision.cause), *more) if value}
     return json.dumps(said, default=datetime.isoformat)
-
-
-def _cut(reason: str) -> str:
-    if len(reason) <= _LONGEST_REASON:
-        return reason
-    return f"{reason[: _LONGEST_REASON - 1]}\N{HORIZONTAL ELLIPSIS}"  # as long as the longest
 
 
 def _nested(path: tuple[str, ...], value: object) -> dict[str, object]:

@@ -360,11 +360,11 @@ def _merged(live: Json, patch: Json) -> Json:
     return merged
 
 
-def status(code: int) -> Fault:
+def status(code: int, message: str = "refused") -> Fault:
     """Refuse with this status."""
 
     def answer(handler: Handler) -> bool:
-        handler.refuse(code, f"refused with {code}")
+        handler.refuse(code, message)
         return True
 
     return answer

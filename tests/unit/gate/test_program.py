@@ -231,6 +231,20 @@ def test_a_target_that_is_not_permitted_yet(
     assert state(api, "apps") == (True, {OURS})
 
 
+def test_no_line_of_the_log_is_long(
+    api: Api, run_once: RunOnce, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever annotates a target, or answers for the API server."""
+    run_once(SHUT)
+    api.fault("PATCH", "apps", edited("apps", {"metadata": {"annotations": {HOLD: "ü" * 262_000}}}))
+    api.fault("GET", "infra", status(403, "\n" * 900_000))
+    assert not run_once(ALWAYS)
+    lines = capsys.readouterr().out.splitlines()
+    assert [json.loads(line).get("action") for line in lines].count("Held") == 1
+    assert "403 to GET" in "".join(lines)
+    assert max(map(len, lines)) < 2500
+
+
 @pytest.mark.parametrize("fault", [slow(1.5), dropped])
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
 def test_no_answer_for_one_target(

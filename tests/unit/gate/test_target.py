@@ -332,6 +332,21 @@ def test_keys_of_annotations_are_names() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("hold", "said"),
+    [
+        ("x" * 200, "x" * 200),
+        ("x" * 201, "x" * 199 + "…"),
+        ("\n" * 262_144, " " * 199 + "…"),
+        ("ann\nleft\r\t\x1b[31m \u2028\u202e\x85\0\x7f\ud800.", "ann left   [31m       ."),
+    ],
+)
+def test_the_words_of_a_hold_are_one_short_line(hold: str, said: str) -> None:
+    """They are somebody else's, up to 256 KiB, and are repeated in each run's log and Events."""
+    live = found({HOLD: hold}, suspended=True)
+    assert due(POLICY, APPS, live, OPEN, NOW) == ({}, f"left closed, held: {said}")
+
+
 @pytest.mark.parametrize("reason", ["x" * 1024, "x" * 1025, "ä" * 300_000])
 def test_a_long_reason_is_cut(reason: str) -> None:
     """All annotations of an object have 256 KiB together.
