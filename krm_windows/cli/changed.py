@@ -24,7 +24,7 @@ from krm_windows.preview.calendar import Period
 from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.render.outputs import Output, Renewal
 from krm_windows.results import Result, fails
-from krm_windows.system import files, locks
+from krm_windows.system import locks, tops
 from krm_windows.system.commits import WorkingTree
 from krm_windows.system.errors import WorkspaceError
 
@@ -153,9 +153,8 @@ def _check(arguments: argparse.Namespace) -> None:
 def _file(given: str) -> Path:
     """Return the path of a file, behind the links that lead to it."""
     inputs.check_file(given)
-    path = Path(given)
     # A link itself would be replaced by a file, and what it led to would stay as it was.
-    return path.resolve()
+    return tops.followed(Path(given))
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +224,7 @@ def _write(
     undo: dict[str, bytes | None] = {}
     if proposal.changes_text:
         undo = {target.policy: proposal.old.source}
-        files.replace(target.path, proposal.content)
+        rendered.write(target.top, {target.policy: proposal.content})
     try:
         here = Path.cwd()
         renewals = [rendered.renew(target.top, each, here) for each in target.outputs]

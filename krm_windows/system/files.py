@@ -169,20 +169,6 @@ def difference(name: str, old: bytes, new: bytes) -> Iterator[str]:
     return difflib.unified_diff(before, after, f"a/{shown}", f"b/{shown}")
 
 
-def replace(
-    path: Path,
-    content: bytes,
-    *,
-    lasting: bool = True,
-) -> None:
-    """Put content at a path in one step, with the rights a new file would have.
-
-    Where it is not `lasting`, a failure of power may lose it, and leave an empty file.
-    """
-    with Directory.at(path.parent) as directory:
-        directory.replace(path.name, content, lasting=lasting)
-
-
 def put(folder: Path, wanted: Mapping[str, bytes]) -> None:
     """Put files at paths below a directory, each in one step and none through a link."""
     with locks.alone(folder) as directory:

@@ -6,6 +6,8 @@ Git is not asked, as a repository may configure it to run commands.
 import os
 from pathlib import Path, PurePath
 
+from krm_windows.system.errors import WorkspaceError
+
 _GIT = ".git"
 
 
@@ -24,3 +26,32 @@ def top(directory: Path) -> Path | None:
     """
     # From the inside out, as git looks for it: a repository inside another one is its own.
     return next(filter(is_top, (directory, *directory.parents)), None)
+
+
+def followed(path: Path) -> Path:
+    """Return the path behind the links of a path.
+
+    A link of a repository is followed within it, as kustomize does it; one of the working directory
+    within that. Any other is the user's. Raises WorkspaceError where one leads out: who wrote the
+    repository must not choose which file of another one is changed.
+    """
+    here = Path.cwd()
+    place = here
+    for name in path.parts:
+        # Not before a link is followed: `link/..` is where the link leads, and up.
+        if name == "..":
+            place = place.parent
+            continue
+        step = place / name
+        if not step.is_symlink():
+            place = step
+            continue
+        place, around = Path(os.path.realpath(step)), top(step.parent)
+        if around is None and step.is_relative_to(here):
+            around = here
+        if around is not None and not place.is_relative_to(around):
+            raise WorkspaceError(
+                f"{path}: the symbolic link {step} leads out of {around}, to {place}, so it is not "
+                "followed; use the path that it links to"
+            )
+    return place

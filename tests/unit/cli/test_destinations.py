@@ -203,6 +203,116 @@ def test_nothing_is_written_through_what_lies_inside(here: Path, argv: list[str]
             subprocess.run(["rm", "-r", target], check=True)
 
 
+EDITS = {
+    "set": ["--patch", '{"spec": {"closesEarly": "15m"}}'],
+    "set --dry-run": ["--dry-run", "--patch", '{"spec": {"closesEarly": "15m"}}'],
+    "override": ["open", "--for", "2h", "--reason", "fix"],
+    "override --end": ["--end", "fix"],
+    "override --prune": ["--prune"],
+}
+OVERRIDES = """\
+  overrides:
+    fix: {state: Open, starts: "2025-01-01T10:00", ends: "12:00", reason: past}
+"""
+
+
+@pytest.fixture
+def policies(here: Path) -> Path:
+    """A repository with a policy in a directory, beside another repository with one."""
+    for place in (here, here.parent / "outside"):
+        (place / ".git").mkdir()
+        (place / "deep").mkdir()
+        (place / "deep/week.yaml").write_text(f"{POLICY.rstrip()}\n{OVERRIDES}")
+    return here
+
+
+def edited(call: str, path: str) -> int:
+    """Run a command that changes the policy of a file."""
+    return main([call.split(maxsplit=1)[0], path, *EDITS[call]])
+
+
+@pytest.fixture(params=["relative", "absolute"])
+def linked(policies: Path, request: pytest.FixtureRequest) -> Path:
+    """The repository with links that lead out of it."""
+    outside = policies.parent / "outside"
+    below, deeper = Path("../outside"), Path("../../outside")
+    if request.param == "absolute":
+        below = deeper = outside
+    (policies / "link").symlink_to(below / "deep")
+    (policies / "deep/link.yaml").symlink_to(deeper / "deep/week.yaml")
+    (policies / "chain.yaml").symlink_to("deep/link.yaml")
+    (policies / "up.yaml").symlink_to("link/../deep/week.yaml")
+    return policies
+
+
+@pytest.mark.parametrize("call", EDITS)
+@pytest.mark.parametrize("way", ["deep/link.yaml", "link/week.yaml", "chain.yaml", "up.yaml"])
+@pytest.mark.parametrize("around", ["a repository", "a directory", "a directory named in whole"])
+def test_no_policy_is_edited_through_a_link_out_of_the_repository(
+    linked: Path, call: str, way: str, around: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever may write into it would choose which other file is changed by who runs the command.
+
+    Without Git it is the working directory that is not left.
+    """
+    if around != "a repository":
+        (linked / ".git").rmdir()
+    before = everything(linked.parent)
+    assert edited(call, str(linked / way) if around.endswith("whole") else way) == 1
+    assert "leads out of" in capsys.readouterr().err
+    assert everything(linked.parent) == before
+
+
+@pytest.mark.parametrize("call", EDITS)
+@pytest.mark.parametrize(
+    ("link", "target", "path"),
+    [
+        ("link.yaml", "deep/week.yaml", "link.yaml"),
+        ("fleet/link.yaml", "../deep/week.yaml", "fleet/link.yaml"),
+        ("link", "deep", "link/week.yaml"),
+        ("link", "deep", "link/../deep/week.yaml"),
+        ("link.yaml", "/deep/week.yaml", "link.yaml"),
+        ("../link.yaml", "here/deep/week.yaml", "../link.yaml"),
+        ("../link", "here", "../link/deep/week.yaml"),
+    ],
+)
+def test_what_a_link_within_the_repository_leads_to_is_edited(
+    policies: Path, call: str, link: str, target: str, path: str
+) -> None:
+    """As kustomize reads through it; and a link outside of any repository is the user's own."""
+    if target.startswith("/"):
+        target = f"{policies}{target}"
+    (policies / link).symlink_to(target)
+    before = (policies / "deep/week.yaml").read_bytes()
+    assert edited(call, path) == 0
+    assert (policies / link).is_symlink()
+    assert (policies / link).readlink() == Path(target)
+    is_changed = (policies / "deep/week.yaml").read_bytes() != before
+    assert is_changed is ("--dry-run" not in call)
+
+
+@pytest.mark.parametrize("call", EDITS)
+@pytest.mark.parametrize("target", ["missing.yaml", "../outside/new.yaml", "link.yaml"])
+def test_a_link_that_leads_nowhere_is_no_policy(policies: Path, call: str, target: str) -> None:
+    """Nothing is made where it would lead."""
+    (policies / "link.yaml").symlink_to(target)
+    before = everything(policies.parent)
+    assert edited(call, "link.yaml") == 1
+    assert everything(policies.parent) == before
+
+
+def test_a_link_of_a_repository_inside_another_is_of_the_inner_one(
+    policies: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its author is another one: of a submodule, say."""
+    (policies / "deep/.git").write_text("gitdir: elsewhere\n")
+    (policies / "deep/link.yaml").symlink_to("../policy.yaml")
+    before = everything(policies)
+    assert edited("override", "deep/link.yaml") == 1
+    assert "leads out of" in capsys.readouterr().err
+    assert everything(policies) == before
+
+
 @pytest.mark.slow
 def test_two_runs_at_once(here: Path) -> None:
     """Into one directory: while one works the other writes nothing, and says so.

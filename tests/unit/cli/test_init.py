@@ -572,6 +572,31 @@ def test_nothing_is_written_through_a_link(
     assert not (outside / "production/deploy-windows.yaml").exists()
 
 
+def test_nothing_is_written_through_any_link(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, capsys: Capture
+) -> None:
+    """Whichever path of what it writes or edits is one: a directory, a file, one that dangles."""
+    place = tmp_path_factory.mktemp("copies")
+    arguments = ("--yes", "--cluster", "production")
+    made = place / "made"
+    shutil.copytree(repository, made)
+    assert called(capsys, "init", str(made), *arguments)[0] == 0
+    paths = [path.relative_to(made) for path in sorted(made.rglob("*"))]
+    assert Path("clusters/production/deploy-windows/kustomization.yaml") in paths
+    for number, path in enumerate(paths):
+        copy, outside = place / f"{number}", place / f"{number}-outside"
+        shutil.copytree(repository, copy)
+        outside.mkdir()
+        (copy / path).parent.mkdir(parents=True, exist_ok=True)
+        if (copy / path).exists():
+            (copy / path).rename(outside / "target")
+        before = {each: each.is_file() and each.read_bytes() for each in outside.rglob("*")}
+        (copy / path).symlink_to(outside / "target")
+        called(capsys, "init", str(copy), *arguments)
+        after = {each: each.is_file() and each.read_bytes() for each in outside.rglob("*")}
+        assert after == before, path
+
+
 def test_on_a_terminal_it_asks_and_asks_again(repository: Path) -> None:
     """Until an answer makes a policy that is right."""
     answers = b"staging\nNowhere/City\nEurope/Berlin\nMon 25:00\nTue 22:00\nWed 04:00\n"
