@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 _PLURALS = {"policy": "policies", "class": "classes"}
+# So many clusters that are alike are named in a line.
+_FEW = 3
 
 
 def counted(count: int, noun: str) -> str:
@@ -21,3 +23,8 @@ def some(names: Sequence[str], few: int) -> str:
     if len(names) > few:
         return f"{listed} and {len(names) - few} more"
     return listed
+
+
+def clusters(names: Sequence[str]) -> str:
+    """Name clusters that are alike: a few of them all, of more the first: `9 clusters like a`."""
+    return ", ".join(names) if len(names) <= _FEW else f"{len(names)} clusters like {names[0]}"

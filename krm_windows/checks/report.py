@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from datetime import date
 
 from krm_windows.krm import KubeObject, Mapping, Sequence
+from krm_windows.plurals import clusters
 from krm_windows.results import Place, Result
 from krm_windows.schedule import zones
 
-# So many clusters are named before "12 more".
-_FEW = 5
 # The steps of a path such as `spec.targets[0].kind`: an index, or a key.
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
@@ -32,13 +31,8 @@ class Report:
 
     @property
     def name(self) -> str:
-        """The policy, and the clusters: the first few of them."""
-        if not self.clusters:
-            return self.policy
-        named = list(self.clusters[:_FEW])
-        if len(self.clusters) > _FEW:
-            named.append(f"{len(self.clusters) - _FEW} more")
-        return f"{self.policy} on {', '.join(named)}"
+        """The policy, and the clusters."""
+        return f"{self.policy} on {clusters(self.clusters)}" if self.clusters else self.policy
 
     @property
     def heading(self) -> str:

@@ -18,7 +18,7 @@ from krm_windows.edit.proposal import Proposal, View, propose
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet.existing import ExistingOutput
 from krm_windows.krm import InputError, KubeObject
-from krm_windows.plurals import counted
+from krm_windows.plurals import clusters, counted
 from krm_windows.preview import changes, records, stages
 from krm_windows.preview.calendar import Period
 from krm_windows.preview.stages import RenderedDirectory
@@ -282,7 +282,12 @@ def _show_text(
     written: Written,
 ) -> None:
     output.log_results(_located(arguments, proposal, written))
-    output.show_words(changes.text(proposal.differences, output.width()) + said.text)
+    text = changes.text([turn.difference for turn in proposal.changed], output.width())
+    kept = [turn.difference.cluster or "" for turn in proposal.turns if not turn.changes]
+    # Whoever names a cluster means no other; else one that keeps its policy is a surprise.
+    if 0 < len(kept) < len(proposal.turns) and arguments.cluster is None:
+        text += f"not changed on {clusters(kept)}\n"
+    output.show_words(text + said.text)
     for line in _outcome(arguments, proposal, written):
         output.show_words(f"{escape.line(line)}\n")
 

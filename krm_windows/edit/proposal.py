@@ -1,5 +1,6 @@
 """A change of a policy before it is written: what is found of it, and which hours it moves."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -14,7 +15,7 @@ from krm_windows.plan.clocks import Today
 from krm_windows.preview import sentences
 from krm_windows.preview.calendar import Period, rules_of
 from krm_windows.preview.difference import Difference, compare
-from krm_windows.preview.successions import Gated, Succession, nothing_gated, successions
+from krm_windows.preview.successions import Gated, nothing_gated, successions
 from krm_windows.preview.versions import Choice, Source, once
 from krm_windows.results import Result, fails, sort
 
@@ -34,9 +35,14 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What holds on a cluster at an instant, before a change and after it."""
+    """What a change is on a cluster: the hours that it moves, and what holds before and after.
 
-    succession: Succession
+    It `changes` the policy there, or leaves it as it is.
+    """
+
+    timetable: Timetable
+    changes: bool
+    difference: Difference
     was: Decision
     now: Decision
 
@@ -46,17 +52,26 @@ class Proposal:
     """A policy as it is and as it is to be.
 
     `reports` are those of an audit of the new one, `compiled` what was found when both were
-    compiled, with what the change has forgotten (such as `released`). `differences` and `turns`
-    have one entry for each cluster; there are none where either of the two policies is wrong, so
-    that its hours are not known.
+    compiled, with what the change has forgotten (such as `released`). `turns` has one entry for
+    each cluster; there are none where either of the two policies is wrong, so that its hours are
+    not known.
     """
 
     old: KubeObject
     new: KubeObject
     reports: tuple[Report, ...]
     compiled: tuple[Result, ...]
-    differences: tuple[Difference, ...]
     turns: tuple[Turn, ...]
+
+    @property
+    def differences(self) -> list[Difference]:
+        """The hours that the change moves, of each cluster."""
+        return [turn.difference for turn in self.turns]
+
+    @property
+    def changed(self) -> Sequence[Turn]:
+        """The clusters whose policy becomes another one; all of them where it does on none."""
+        return [turn for turn in self.turns if turn.changes] or self.turns
 
     @property
     def results(self) -> list[Result]:
@@ -94,13 +109,8 @@ class Proposal:
 
     @property
     def spoken_turns(self) -> str:
-        """What holds now through the change, and what else would, in plain words."""
-        lines: list[str] = []
-        for turn in self.turns:
-            timetable = turn.succession.new.timetable
-            lines.append(sentences.turn(timetable, turn.was, turn.now))
-        # Clusters on which the same holds share a sentence only by accident: each is named.
-        return "".join(dict.fromkeys(lines))
+        """What holds through the change on the clusters that it changes, and what else would."""
+        return sentences.turns((turn.timetable, turn.was, turn.now) for turn in self.changed)
 
 
 def propose(
@@ -123,21 +133,13 @@ def propose(
         # What an audit says of them it said before: the change did not bring it about.
         alone = {pair.new.timetable.cluster for pair in pairs if not pair.changes}
     reports = audit.reports(new, items, Choice(every=True), scope, without=alone)
-    differences: list[Difference] = []
     turns: list[Turn] = []
     for pair in pairs:
         was, now = pair.old.timetable, pair.new.timetable
-        differences.append(compare(was, now, period))
-        turn = Turn(pair, was=_decided(was, at), now=_decided(now, at))
+        difference = compare(was, now, period)
+        turn = Turn(now, pair.changes, difference, was=_decided(was, at), now=_decided(now, at))
         turns.append(turn)
-    return Proposal(
-        old,
-        new,
-        tuple(reports),
-        tuple(results),
-        tuple(differences),
-        tuple(turns),
-    )
+    return Proposal(old, new, tuple(reports), tuple(results), tuple(turns))
 
 
 def _decided(timetable: Timetable, at: datetime) -> Decision:
@@ -156,4 +158,4 @@ def introduce(new: KubeObject, items: list[KubeObject], at: datetime) -> Proposa
     found: list[Result] = []
     for report in reports:
         found.extend(report.results)
-    return Proposal(KubeObject.parse(b""), new, tuple(reports), tuple(found), (), ())
+    return Proposal(KubeObject.parse(b""), new, tuple(reports), tuple(found), ())

@@ -12,6 +12,7 @@ from krm_windows.gate.zones import Zone
 from krm_windows.plan import clocks
 from krm_windows.plan.clocks import Day, Today
 from krm_windows.plan.zone_rules import FIRST_YEAR
+from krm_windows.plurals import clusters
 from krm_windows.schedule.timeline import Segment, timeline
 
 if TYPE_CHECKING:
@@ -97,6 +98,15 @@ def named(timetable: Timetable) -> str:
     if not timetable.cluster:
         return timetable.policy
     return f"{timetable.policy} on {timetable.cluster}"
+
+
+def titles(group: Iterable[Calendar]) -> list[str]:
+    """Return the policies of calendars that are alike, each with its clusters."""
+    policies: dict[str, list[str]] = {}
+    for one in group:
+        names = policies.setdefault(one.timetable.policy, [])
+        names.extend(filter(None, [one.timetable.cluster]))
+    return [f"{each} on {clusters(names)}" if names else each for each, names in policies.items()]
 
 
 def gated_by(timetable: Timetable) -> str:

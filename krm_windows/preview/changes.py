@@ -6,7 +6,7 @@ As text, or as Markdown to paste into a pull request.
 from collections.abc import Iterable, Iterator, Sequence
 
 from krm_windows.escape.markdown import cell, code
-from krm_windows.plurals import some
+from krm_windows.plurals import clusters
 from krm_windows.preview.axis import last_day
 from krm_windows.preview.clock import shown
 from krm_windows.preview.difference import ChangedPeriod, Difference, alike
@@ -15,8 +15,6 @@ from krm_windows.preview.text import recurring, span
 from krm_windows.preview.wrapping import broken
 from krm_windows.results import Result
 
-# So many clusters are named before "and 12 more".
-_FEW = 4
 _HEAD = ("", "from", "until", "for", "by")
 
 
@@ -61,7 +59,7 @@ def _text(group: Sequence[Difference]) -> Iterator[str]:
     name = one.policy
     if one.cluster:
         name = f"{one.policy} on {_clusters(group)}"
-    yield f"{name}, {_days(one)}: {sums(one)}"
+    yield f"{name}{_days(group)}: {sums(one)}"
     if not one.changes:
         return
     rows: list[tuple[str, ...]] = [_HEAD]
@@ -74,10 +72,8 @@ def _text(group: Sequence[Difference]) -> Iterator[str]:
 
 def _markdown(group: Sequence[Difference]) -> Iterator[str]:
     one = group[0]
-    sentence = f"{_days(one)}: {sums(one)}"
-    if one.cluster:
-        sentence = f"**{code(_clusters(group))}**, {sentence}"
-    yield sentence
+    sentence = f"{_days(group)}: {sums(one)}"
+    yield f"**{code(_clusters(group))}**{sentence}" if one.cluster else sentence.removeprefix(", ")
     if not one.changes:
         return
     # A table needs an empty line above it (GitHub Flavored Markdown, 4.10).
@@ -109,13 +105,17 @@ def _row(difference: Difference, run: Run[ChangedPeriod]) -> tuple[str, ...]:
 
 
 def _clusters(group: Sequence[Difference]) -> str:
-    return some([one.cluster or "" for one in group], _FEW)
+    return clusters([one.cluster or "" for one in group])
 
 
-def _days(one: Difference) -> str:
+def _days(group: Sequence[Difference]) -> str:
+    """Return the days that are compared; nothing where they are those of several time zones."""
+    one = group[0]
+    if any((each.begins, each.zone) != (one.begins, one.zone) for each in group):
+        return ""
     first = one.begins.astimezone(one.zone).date()
     last = last_day(one.ends, one.zone)
-    return f"{first} to {last} ({one.zone.key})"
+    return f", {first} to {last} ({one.zone.key})"
 
 
 def sums(one: Difference) -> str:

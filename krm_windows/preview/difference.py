@@ -85,11 +85,14 @@ def compare(
 
 
 def alike(every: Sequence[Difference]) -> list[list[Difference]]:
-    """Group the differences of clusters that are the same, in the order of their first."""
-    groups: dict[Difference, list[Difference]] = {}
+    """Group the differences of clusters that are the same, in the order of their first.
+
+    Those in which nothing changes are the same in whichever time zone.
+    """
+    groups: dict[object, list[Difference]] = {}
     for one in every:
         # Equal but for the cluster they are for.
-        same = replace(one, cluster=None)
+        same = replace(one, cluster=None) if one.changes else one.policy
         groups.setdefault(same, []).append(one)
     return list(groups.values())
 

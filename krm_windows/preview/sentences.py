@@ -1,12 +1,13 @@
 """States in a plain sentence."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from krm_windows import escape
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.timetable import Timetable
 from krm_windows.gate.zones import Zone
-from krm_windows.plurals import some
+from krm_windows.plurals import clusters, some
 from krm_windows.preview.calendar import gated_by, named
 from krm_windows.preview.clock import shown
 
@@ -33,22 +34,28 @@ def state(timetable: Timetable, decision: Decision, stage: str) -> str:
     return f"{escape.line(said)}\n{since}, {until} ({zone.key})\n"
 
 
-def turn(
-    timetable: Timetable,
-    was: Decision,
-    now: Decision,
-) -> str:
-    """Say what a change makes hold from now on, and what would have held without it."""
-    zone = timetable.zone
-    # Another rule may decide the same: `stays open`.
-    verb = "stays" if was.open is now.open else "becomes"
-    said = f"once applied, {named(timetable)} {verb} {_brief(now, zone)} ({zone.key})"
-    targets = some([str(target) for target in timetable.targets], _FEW)
-    lines = [
-        said,
-        f"  without this change: {_brief(was, zone)}",
-        f"  targets: {targets or gated_by(timetable)}",
-    ]
+def turns(every: Iterable[tuple[Timetable, Decision, Decision]]) -> str:
+    """Say what a change makes hold from now on, and what would have held without it.
+
+    Once for all clusters of which the same is said.
+    """
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for timetable, was, now in every:
+        zone = timetable.zone
+        # Another rule may decide the same: `stays open`.
+        verb = "stays" if was.open is now.open else "becomes"
+        targets = some([str(target) for target in timetable.targets], _FEW)
+        said = (
+            timetable.policy,
+            f"{verb} {_brief(now, zone)} ({zone.key})",
+            f"  without this change: {_brief(was, zone)}",
+            f"  targets: {targets or gated_by(timetable)}",
+        )
+        groups.setdefault(said, []).extend(filter(None, [timetable.cluster]))
+    lines: list[str] = []
+    for (policy, holds, *more), names in groups.items():
+        name = f"{policy} on {clusters(names)}" if names else policy
+        lines += [f"once applied, {name} {holds}", *more]
     return "".join(f"{escape.line(line)}\n" for line in lines)
 
 

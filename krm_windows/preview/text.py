@@ -12,7 +12,7 @@ from krm_windows import escape
 from krm_windows.gate import wallclock
 from krm_windows.plurals import some
 from krm_windows.preview import clock, exceptions
-from krm_windows.preview.calendar import Calendar, alike, gated
+from krm_windows.preview.calendar import Calendar, alike, gated, titles
 from krm_windows.preview.clock import shown
 from krm_windows.preview.folding import Run, S, fold
 from krm_windows.schedule.timeline import Segment
@@ -103,7 +103,7 @@ def _lines(
     hours = _hours(width)
     first, last = _days(calendar)
     closing = _closing(calendar)
-    names = some([escape.line(one.name) for one in group], _FEW)
+    names = some([escape.line(each) for each in titles(group)], _FEW)
     heading = f"{names}, {calendar.zone.key}, {clock.days(first, last - _DAY)}"
     yield from textwrap.wrap(heading, width, break_long_words=False, break_on_hyphens=False)
     yield from _gated(group, width)

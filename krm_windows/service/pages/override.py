@@ -219,7 +219,7 @@ def _effects(proposal: Proposal, cluster: str | None) -> list[Effect]:
     # Of a thousand clusters most are alike: they share an effect, and are named together.
     for turn in _turns(proposal, cluster):
         # Of the policy as it will be: the targets that open are its own.
-        timetable = turn.succession.new.timetable
+        timetable = turn.timetable
         targets = tuple(map(str, timetable.targets))
         effect = Effect((), targets, turn.was, turn.now, timetable.zone)
         groups.setdefault(effect, []).append(timetable.cluster or "")
@@ -234,7 +234,7 @@ def _effects(proposal: Proposal, cluster: str | None) -> list[Effect]:
 def _turns(proposal: Proposal, cluster: str | None) -> Iterator[Turn]:
     for turn in proposal.turns:
         # Of one cluster alone: nothing changes on the others.
-        if cluster in (None, turn.succession.new.timetable.cluster):
+        if cluster in (None, turn.timetable.cluster):
             yield turn
 
 

@@ -23,6 +23,21 @@ def diff(old: str, new: str, folder: Path, *arguments: str, code: int = 0) -> No
     )
 
 
+def test_clusters_on_which_nothing_changes_share_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In whichever time zones; the one that changes is shown."""
+    zones = ("Europe/Berlin", "Europe/London", "America/Chicago", "Asia/Tokyo")
+    same = [f"c{number}: {{timeZone: {zones[number % 4]}}}" for number in range(12)]
+    new = [*same, "c12: {state: Open}"]
+    old = [*same, "c12: {}"]
+    before, after = (spec(clusters=f"{{{', '.join(each)}}}") for each in (old, new))
+    diff(before, after, tmp_path)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "flux-system/week on 12 clusters like c0: nothing opens or closes"
+    assert lines[2].startswith("flux-system/week on c12, 2026-12-14 to 2026-12-20 (Europe/Berlin)")
+
+
 def test_json_says_what_opens_and_what_closes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -57,7 +57,7 @@ def test_open_for_two_hours(policy: Path, capsys: pytest.CaptureFixture[str]) ->
     arguments = ["open", "--for", "2h", "--reason", "CVE", "--ticket", "OPS-1"]
     assert main(["override", str(policy), *arguments, "--requested-by", "Ada"]) == 0
     said = capsys.readouterr().out
-    assert "flux-system/week on north becomes open until" in said
+    assert "flux-system/week on north, south becomes open until" in said
     assert "  without this change: closed for more than 400 days (freezes.always" in said
     assert "  targets: Kustomization flux-system/apps" in said
     [made] = listed(policy, capsys)
@@ -78,6 +78,63 @@ def test_closed_on_one_cluster(policy: Path, capsys: pytest.CaptureFixture[str])
     [made] = listed(policy, capsys)
     assert (made["name"], made["cluster"], made["state"]) == ("stop", "south", "Closed")
     assert "    north: {}\n    south:\n      overrides:\n        stop:\n" in policy.read_text()
+
+
+# Of four clusters one has a clock of its own, and the second cluster no override at all.
+FLEET = POLICY.replace("    north: {}\n    south: {}\n", "").replace(
+    '  freezes:\n    always: {starts: "2024-01-01", ends: "2030-12-31", reason: long}\n', ""
+)
+
+
+def fleet(policy: Path, number: int) -> None:
+    """Give the policy so many clusters, a quarter of them in London."""
+    own = ("{}", "{overrides: {fix: null}}", "{}", "{timeZone: Europe/London}")
+    lines = [
+        f"    c{each}: {own[0 if each > 1 and each % 4 == 1 else each % 4]}"
+        for each in range(number)
+    ]
+    policy.write_text(FLEET + "\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("number", [12, 300])
+@pytest.mark.parametrize("call", ["override", "set"])
+def test_of_a_fleet_the_cluster_that_is_named_is_shown_alone(
+    call: str, number: int, policy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever stops one line at 3 a.m. reads of no other; programs are told of all."""
+    fleet(policy, number)
+    patch = '{"overrides": {"fix": {"state": "Open", "ends": "2027-01-01", "reason": "r"}}}'
+    arguments = ["set", str(policy), "--patch", patch, "--cluster", "c2", "--dry-run"]
+    if call == "override":
+        arguments = ["override", str(policy), "open", "--for", "2h", "--reason", "r"]
+        arguments += ["--cluster", "c2", "--dry-run"]
+    assert main(arguments) == 0
+    said = capsys.readouterr().out
+    assert set(re.findall(r"\bc\d+\b", said)) == {"c2"}
+    assert len(said.splitlines()) < 10
+    assert main([*arguments, "-o", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)["differences"]
+    assert [each["cluster"] for each in told] == [f"c{each}" for each in range(number)]
+
+
+@pytest.mark.parametrize(("number", "alike"), [(12, 8), (300, 224)])
+def test_clusters_of_which_the_same_is_said_share_a_line(
+    number: int, alike: int, policy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And one that an override for all does not reach is named."""
+    fleet(policy, number)
+    arguments = ["open", "--for", "2h", "--reason", "r", "--name", "fix", "--dry-run"]
+    assert main(["override", str(policy), *arguments]) == 0
+    said = capsys.readouterr().out
+    names = f"{alike} clusters like c0"
+    assert re.search(
+        rf"^flux-system/week on {names}, .* [(]Europe/Berlin[)]: opens 2 h", said, re.MULTILINE
+    )
+    assert f"\nonce applied, flux-system/week on {names} becomes open until " in said
+    assert "\nnot changed on c1\n" in said
+    london = "c3, c7, c11" if number == 12 else "75 clusters like c3"
+    assert f"once applied, flux-system/week on {london} becomes open until " in said
+    assert set(re.findall(r"\bc\d+\b", said)) == {"c0", "c1", *re.findall(r"c\d+", london)}
 
 
 @pytest.mark.parametrize(
@@ -125,7 +182,7 @@ def test_end_takes_it_out(policy: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main(["override", str(policy), *arguments]) == 0
     capsys.readouterr()
     assert main(["override", str(policy), "--end", "fix"]) == 0
-    assert "on north becomes closed" in capsys.readouterr().out
+    assert "on north, south becomes closed" in capsys.readouterr().out
     assert policy.read_text() == POLICY
 
 
@@ -137,7 +194,7 @@ def test_programs_are_told_the_name_and_what_it_does(
     assert main(["override", str(policy), *arguments]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [told["override"]] == [each["name"] for each in listed(policy, capsys)]
-    assert "flux-system/week on north stays closed" in told["summary"]
+    assert "flux-system/week on north, south stays closed" in told["summary"]
     ending = ["--end", told["override"], "-o", "json"]
     assert main(["override", str(policy), *ending]) == 0
     assert json.loads(capsys.readouterr().out)["override"] == told["override"]
