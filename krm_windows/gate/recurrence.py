@@ -14,15 +14,14 @@ EVERY_MONTH = frozenset(range(1, 13))
 EVERY_WEEKDAY = frozenset(range(7))  # 0 is Sunday, as in cron
 _SEARCHED_YEARS = 9  # 29 February can be eight years away: 2096, 2104
 _WEEK = 7
-_LAST_WEEK = -1  # of a month, as `nth`
 
 
 class Recurrence(NamedTuple):
     """The wall-clock minutes that all fields allow; a field left out allows everything.
 
     `days` are 1 to 31, `weekdays` 0 (Sunday) to 6. `either`: the day of the month or the weekday is
-    enough, as in cron. `nth` (1 to 5, -1: last) keeps the nth such weekday of a month. `shift`
-    moves whole days later, if need be into the next month.
+    enough, as in cron. `nth` keeps one of the days of a month that they name: 2 is the second, -1
+    the last. `shift` moves whole days later, if need be into the next month.
 
     Days are counted as `date.toordinal` does, minutes of a day from midnight on.
     """
@@ -83,7 +82,7 @@ class Recurrence(NamedTuple):
         if self.either:  # in cron, `0 8 13 * 5` is every 13th and every Friday
             named = on_day | on_weekday
         if self.nth is not None:
-            named &= years.weeks[self.nth]
+            named = years.nth_of_months(named, self.nth)
         # "The day after the second Tuesday" is moved by one.
         return (named & years.months[self.months]) << self.shift
 
@@ -95,9 +94,10 @@ def _times(minutes: frozenset[int], hours: frozenset[int]) -> int:
 
 
 class Calendar(NamedTuple):
-    """The days of years as bits, by day of the month, weekday, month, and nth week of a month.
+    """The days of years as bits, by day of the month, weekday and month.
 
-    Bit 0 is `first`, an ordinal, the 1 January of the first year; there are `length` days.
+    Bit 0 is `first`, an ordinal, the 1 January of the first year; there are `length` days. `spans`
+    are each month's first bit and its length.
     """
 
     first: int
@@ -105,7 +105,24 @@ class Calendar(NamedTuple):
     days: "_Joined"
     weekdays: "_Joined"
     months: "_Joined"
-    weeks: dict[int, int]
+    spans: tuple[tuple[int, int], ...]
+
+    def nth_of_months(self, named: int, nth: int) -> int:
+        """Return the nth of the named days of each month, counted from its end where negative."""
+        found = 0
+        for begin, length in self.spans:
+            days = named >> begin & bits.below(length)
+            for _ in range(abs(nth) - 1):
+                days ^= _outermost(days, nth)
+            found |= _outermost(days, nth) << begin
+        return found
+
+
+def _outermost(days: int, nth: int) -> int:
+    """Return the first bit of a set, or the last one for a negative `nth`; none has none."""
+    if not days:
+        return 0
+    return 1 << (bits.first(days) if nth > 0 else bits.last(days))
 
 
 class _Joined(dict[frozenset[int], int]):
@@ -129,27 +146,22 @@ def calendar(first_year: int, last_year: int) -> Calendar:
     first = date(first_year, 1, 1).toordinal()
     months = dict.fromkeys(sorted(EVERY_MONTH), 0)  # from January on
     firsts = 0
-    last_weeks = 0
+    spans = []
     begin = 0  # of the month, counted from the first day on
     for year in range(first_year, last_year + 1):
         for month in months:
             _, length = monthrange(year, month)
             months[month] |= bits.below(length) << begin
             firsts |= 1 << begin
+            spans.append((begin, length))
             begin += length
-            last_weeks |= bits.below(_WEEK) << (begin - _WEEK)
     every = bits.below(begin)
     days = {1: firsts}
     for day in range(1, 31):
         # The day after each, unless that is the first of the next month.
         days[day + 1] = (days[day] << 1) & every & ~firsts
-    of_days = _Joined(days)
-    weeks = {_LAST_WEEK: last_weeks}  # of a month, its last seven days
-    for nth in range(1, 6):
-        # The second Tuesday is the one from the 8th to the 14th.
-        until = nth * _WEEK + 1
-        weeks[nth] = of_days[frozenset(range(until - _WEEK, until))]
     sevenths = bits.of(range(0, begin, _WEEK))
     # The ordinals of Sundays are multiples of seven.
     weekdays = {each: (sevenths << (each - first) % _WEEK) & every for each in EVERY_WEEKDAY}
-    return Calendar(first, begin, of_days, _Joined(weekdays), _Joined(months), weeks)
+    joined = (_Joined(days), _Joined(weekdays), _Joined(months))
+    return Calendar(first, begin, *joined, tuple(spans))

@@ -140,7 +140,7 @@ def cover_days(recurrence: Recurrence, shifts: frozenset[int]) -> DayFields:
     # of the month "either of the day fields" was replaced above, so weekdays alone say it.
     if by_weekday(recurrence):
         return DayFields(EVERY_DAY, EVERY_MONTH, _moved(recurrence.weekdays, shifts))
-    # An nth weekday has no cron field, and a shifted day may be in the next month.
+    # An nth day of a month has no cron field, and a shifted day may be in the next month.
     if shifts == {0} and recurrence.nth is None and recurrence.shift == 0:
         return DayFields(recurrence.days, recurrence.months, recurrence.weekdays)
     cycle = calendar(*CYCLE)

@@ -114,8 +114,8 @@ def _refused(window: Rule) -> Iterator[Result]:
         elif isinstance(value, Recurrence) and (value.nth is not None or value.shift):
             yield _error(
                 path,
-                "is an nth weekday, and a cron schedule with both day fields matches either of "
-                f"them: {GATE}",
+                "is an nth day of a month, and a cron schedule with both day fields matches "
+                f"either of them: {GATE}",
             )
 
 

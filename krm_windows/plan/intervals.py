@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple, TypeAlias
 
 from krm_windows.gate import bits, coverage
@@ -44,6 +44,7 @@ _WEEK = range(date(2001, 1, 7).toordinal(), date(2001, 1, 14).toordinal())
 """Any week, from a Sunday on."""
 _FEBRUARY = 2
 _LAST_DAY = 31
+_HALF = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,29 +140,34 @@ class _Whole:
                 (month, day, weekday): week[weekday] for month, day, weekday in _every_cell()
             }
             return _Cells(of_week, is_exact=True)
-        from_beginning = self._cells(from_end=False)
-        if from_beginning.is_exact:
-            return from_beginning
-        # Days of February are counted from its end where they are alike so: its last Friday, say.
-        from_end = self._cells(from_end=True)
-        if from_end.is_exact:
-            return from_end
-        return from_beginning
+        # Days of February are counted from its beginning; from its end where they are alike so: its
+        # last Friday, say; or the first half and the second half in one way each, for what lasts
+        # from the end of a month into the next.
+        from_beginning = self._cells(_LAST_DAY)
+        ways = chain([from_beginning], map(self._cells, (1, _HALF)))
+        return next((cells for cells in ways if cells.is_exact), from_beginning)
 
-    def _cells(self, *, from_end: bool) -> _Cells:
+    def _cells(self, from_end: int) -> _Cells:
+        """Compare the years; days of February are counted from its end from a day on."""
         found: dict[_Cell, _Minutes] = {}
         is_exact = True
         first_year, last_year = CYCLE
         first = date(first_year, 1, 1).toordinal()
         last = date(last_year, 12, 31).toordinal()
         for number in range(first, last + 1):
-            cell = _cell(date.fromordinal(number), from_end=from_end)
+            cell = _cell(date.fromordinal(number), from_end)
             minutes = self.on(number)
             before = found.setdefault(cell, minutes)
             if before != minutes:
                 # Closed where it depends on the year: doubt always closes here.
                 found[cell] = before & minutes
                 is_exact = False
+        if from_end == _HALF:
+            # Counted from the end, the 15th of a leap year is the 14th of other years.
+            is_exact &= all(
+                found[_FEBRUARY, -_HALF, day] == found[_FEBRUARY, _HALF - 1, day]
+                for day in range(7)
+            )
         return _Cells(found, is_exact)
 
 
@@ -180,10 +186,10 @@ def _every_cell() -> Iterator[_Cell]:
                 yield month, day, weekday
 
 
-def _cell(day: date, *, from_end: bool) -> _Cell:
+def _cell(day: date, from_end: int) -> _Cell:
     number = day.day
     # Every other month is as long in all years, so either way of counting says the same.
-    if from_end and day.month == _FEBRUARY:
+    if day.month == _FEBRUARY and number >= from_end:
         # -1 is the last day.
         number -= (day.replace(month=3, day=1) - day.replace(day=1)).days + 1
     return day.month, number, day.isoweekday() % 7

@@ -62,7 +62,7 @@ class Span(NamedTuple):
 
     def _daily(self, recurrence: Recurrence, pattern: int) -> int:
         """Put a pattern onto every day of a recurrence."""
-        # Its days are known by their fields: what is an nth weekday or moved, no schedule says.
+        # Its days are known by their fields; no schedule says an nth day of a month, or moved ones.
         if recurrence.nth is not None or recurrence.shift:
             raise ValueError(recurrence)
         on = pattern.to_bytes(DAY // 8, "little")

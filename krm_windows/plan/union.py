@@ -43,7 +43,7 @@ def is_weekly(rule: Rule) -> bool:
 def by_weekday(recurrence: Recurrence) -> bool:
     """Whether a recurrence is every week on all of its `weekdays`, and on no other day."""
     # Weekdays moved by a shift are weekly, too, but they are others than `weekdays` says. No policy
-    # has such a recurrence: only an nth weekday is shifted.
+    # has such a recurrence: only an nth day of a month is shifted.
     every_day = recurrence.days == EVERY_DAY and recurrence.months == EVERY_MONTH
     return every_day and recurrence.nth is None and recurrence.shift == 0
 

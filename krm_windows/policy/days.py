@@ -31,6 +31,11 @@ _MONTHS = (
 # The order in which a week is said; cron counts from Sunday.
 _MONDAY_FIRST = (1, 2, 3, 4, 5, 6, 0)
 _NTH = {number: name for name, number in ORDINALS.items()}
+_OF_NTH = {
+    EVERY_WEEKDAY: "day",
+    frozenset(range(1, 6)): "workday (Monday to Friday)",
+    **{frozenset({number}): name for number, name in enumerate(WEEKDAYS)},
+}
 _RANGE = 3
 """So many in a row are said as a range; two read shorter as they are."""
 
@@ -64,9 +69,7 @@ def days(recurrence: Recurrence) -> str:
 
 
 def _nth(recurrence: Recurrence, nth: int) -> str:
-    # A schedule that a person wrote as `2nd Tue` has just one weekday.
-    (weekday,) = recurrence.weekdays
-    named = f"{_NTH[nth]} {WEEKDAYS[weekday]} of the month"
+    named = f"{_NTH[nth]} {_OF_NTH[recurrence.weekdays]} of the month"
     if not recurrence.shift:
         return named
     return f"{counted(recurrence.shift, 'day')} after the {named}"

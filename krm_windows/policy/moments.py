@@ -54,8 +54,16 @@ class Moment(NamedTuple, Generic[V_co]):
 
 
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
-ORDINALS = {"1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5, "last": -1}
-_ORDINALS = ORDINALS | {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
+_COUNTED = {"1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5}
+_SPELLED = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
+
+
+def _from_end(names: dict[str, int]) -> dict[str, int]:
+    return {f"{name} last": -number for name, number in names.items() if number > 1}
+
+
+ORDINALS = _COUNTED | {"last": -1} | _from_end(_COUNTED)
+_ORDINALS = ORDINALS | _SPELLED | _from_end(_SPELLED)
 _NAMES = (*WEEKDAYS, *(name[:3] for name in WEEKDAYS))
 # `monday` and `mon`, as cron counts them: Sunday is 0.
 _NUMBERS = {name.lower(): i for i, name in enumerate(WEEKDAYS)}
@@ -67,6 +75,12 @@ NAMED_DAYS = {
     "weekends": frozenset({0, 6}),
 }
 """Words for several days of a week: weekdays are Monday to Friday."""
+NTH_DAYS = {
+    **{name: frozenset({number}) for name, number in _NUMBERS.items()},
+    "day": EVERY_WEEKDAY,
+    "workday": NAMED_DAYS["weekdays"],
+}
+"""Of what an nth one is meant; no holiday makes a Monday to Friday less of a workday."""
 # No window is meant that long ago or ahead: another year is a typo.
 _YEARS = range(1970, 3000)
 LONGEST = timedelta(days=366)
@@ -338,13 +352,13 @@ def _recurring(found: re.Match[str], role: Role) -> tuple[frozenset[int], frozen
 def _nth(found: re.Match[str], role: Role) -> Recurrence:
     minutes, hours, shift = _recurring(found, role)
     # `2nd Tue +4d 22:00`: so many days after the second Tuesday.
-    weekday = _NUMBERS[found["day"].lower()]
+    weekdays = NTH_DAYS[found["day"].lower()]
     nth = _ORDINALS[found["nth"].lower()]
     days = int(found["shift"] or 0)
     # More would pass the next month's own.
     if days > 27:  # noqa: PLR2004
         raise _refusal(rules.MOMENT_SYNTAX, "must be shifted by 0 to 27 days", found.string)
-    return Recurrence(minutes, hours, weekdays=frozenset({weekday}), nth=nth, shift=days + shift)
+    return Recurrence(minutes, hours, weekdays=weekdays, nth=nth, shift=days + shift)
 
 
 def _weekdays(found: re.Match[str], role: Role) -> Recurrence:
@@ -376,7 +390,8 @@ _WEEKDAY_ITEM = f"{_WEEKDAY}(?:-{_WEEKDAY})?"
 _OFFSET = r"(?P<offset>Z|[+-](?P<off_hour>\d{2}):(?P<off_minute>\d{2}))?"
 _Reader = Callable[[re.Match[str], Role], Recurrence | datetime | time]
 _DAYS = f"(?i:(?P<days>{'|'.join(NAMED_DAYS)}|{_WEEKDAY_ITEM}(?:,{_WEEKDAY_ITEM})*))"
-_NTH = rf"(?i:(?P<nth>{'|'.join(_ORDINALS)}) (?P<day>{_WEEKDAY})(?: \+(?P<shift>\d{{1,2}})d)?)"
+_SHIFT = r"(?: \+(?P<shift>\d{1,2})d)?"
+_NTH = f"(?i:(?P<nth>{'|'.join(_ORDINALS)}) (?P<day>{'|'.join(NTH_DAYS)}){_SHIFT})"
 
 
 # A whole date in some order (`20.12.2026`), and one without its year: `12-20` and `20.12.`.
@@ -424,12 +439,14 @@ SHAPES = (
         ),
     ),
     Shape(
-        "The nth weekday of a month",
+        "The nth day of a month",
         (f"{_NTH} {_TIME}", f"{_TIME} {_NTH}"),
         _nth,
-        "One weekday, `1st` to `5th` (or `first` to `fifth`) or `last`; months without a 5th "
-        "are skipped. `+2d` means two days later (0 to 27 are allowed), possibly in the next "
-        "month.",
+        "One weekday, `day` for any of them, or `workday` for Monday to Friday, which freezes "
+        "and public holidays do not move. `1st` to `5th` (or `first` to `fifth`) count from the "
+        "beginning of the month, `last`, and `2nd last` to `5th last` before it, from its end; "
+        "months without a 5th are skipped. `+2d` means two days later (0 to 27 are allowed), "
+        "possibly in the next month.",
         (
             "1st Mon 22:00",
             "2nd Tue 22:00",
@@ -438,6 +455,10 @@ SHAPES = (
             "last Fri 17:00",
             "2nd Tue +2d 22:00",
             "last Sun +1d 03:00",
+            "last day 18:00",
+            "last workday 17:00",
+            "1st workday 09:00",
+            "3rd last day 00:00",
         ),
     ),
     Shape(
@@ -502,8 +523,8 @@ def _meant(text: str, role: Role) -> str | None:
 
 
 # What may be in a moment, and of that what is proposed for a mistyped word.
-_KNOWN = frozenset({*_NUMBERS, *_ORDINALS, *" ".join(NAMED_DAYS).split()})
-_PROPOSED = tuple(dict.fromkeys((*_ORDINALS, *" ".join(NAMED_DAYS).split(), *_NAMES)))
+_KNOWN = frozenset(" ".join((*NTH_DAYS, *_ORDINALS, *NAMED_DAYS)).split())
+_PROPOSED = tuple(dict.fromkeys((*" ".join((*_ORDINALS, *NAMED_DAYS)).split(), *_NAMES)))
 
 
 def _readable(text: str, role: Role) -> bool:

@@ -23,8 +23,13 @@ _NAMES = r"(?i)@\w+|sun|mon|tue|wed|thur?|fri|sat|jan|feb|mar|apr|may|jun|jul|au
 # Signs of Quartz and Jenkins.
 _FOREIGN = r"(?i)#|(?<![a-z])(?:[LHR]|L?W)(?![a-z])"
 _RANGE = r"(?i)(\d+|[a-z]{3})(?:-(\d+|[a-z]{3}))?"
-# `0 8 * * 5#2`, the second Friday, and `0 8 * * 5L`, the last one (Quartz).
-_NTH = r"(?i)(\d{1,2}) (\d{1,2}) [*?] \* ([0-6]|sun|mon|tue|wed|thu|fri|sat)(?:#([1-5])|(l))"
+# Quartz: `0 8 * * 5#2` is the second Friday, `0 8 * * 5L` the last one, `0 8 L * *` the last day,
+# `0 8 LW * *` the last workday.
+_NTH = (
+    r"(?i)(?P<minute>\d{1,2}) (?P<hour>\d{1,2}) (?:(?P<last>lw?) \* [*?]|"
+    r"[*?] \* (?P<day>[0-6]|sun|mon|tue|wed|thu|fri|sat)(?:#(?P<nth>[1-5])|l))"
+)
+_LAST = {"l": "last day", "lw": "last workday"}
 _ORDINALS = {"1": "1st", "2": "2nd", "3": "3rd", "4": "4th", "5": "5th"}
 # Seven days in a row hold each weekday once: so is an nth weekday written for cron.
 _WEEKS = {
@@ -133,26 +138,26 @@ def _count(text: str) -> Finding | None:
 def _extension(text: str) -> Finding | None:
     if not re.search(_FOREIGN, re.sub(_NAMES, "", text)):
         return None
-    must = "must not use `L`, `W`, `#`, `H` or `R`, which Kubernetes does not support"
+    must = (
+        "must not use `L`, `W`, `#`, `H` or `R`, which Kubernetes does not support; a day of a "
+        'month is written as "last day 18:00", "last workday 18:00" or "2nd Fri 18:00"'
+    )
     return Finding(rules.CRON_EXTENSION, must, text, _as_nth(text))
 
 
 def _as_nth(text: str) -> str | None:
-    """Say `0 8 * * 5#2` and `0 8 * * 5L` as this grammar does."""
-    found = re.fullmatch(_NTH, text)
-    if not found:
-        return None
-    minute, hour, day, nth, _ = found.groups()
+    """Say `0 8 * * 5#2`, `0 8 * * 5L` and `0 8 L * *` as this grammar does."""
+    found = re.fullmatch(_NTH, " ".join(text.split()))
     # `99` has two digits and is no hour: that grammar takes what cron takes without the extension.
-    if not _accepted(f"{minute} {hour} * * {day}"):
+    if not found or not _accepted(f"{found['minute']} {found['hour']} * * *"):
         return None
-    name = day
-    if day.isdigit():
-        name = cron.WEEKDAYS[int(day)]
-    ordinal = "last"
-    if nth:
-        ordinal = _ORDINALS[nth]
-    return f"{ordinal} {name.capitalize()} {int(hour):02}:{int(minute):02}"
+    if found["last"]:
+        named = _LAST[found["last"].lower()]
+    else:
+        day = found["day"]
+        name = cron.WEEKDAYS[int(day)] if day.isdigit() else day
+        named = f"{_ORDINALS.get(found['nth'], 'last')} {name.capitalize()}"
+    return f"{named} {int(found['hour']):02}:{int(found['minute']):02}"
 
 
 def _wrapping(text: str) -> Finding | None:

@@ -25,6 +25,8 @@ FIFTH = "{fifth: {opens: 5th Sun 20:00, duration: 12h}}"
 POLICIES = {
     "a week": POLICY,
     "nights": spec(windows="{n: {opens: Mon-Fri 22:00, closes: '04:00'}}"),
+    "a last day": spec(windows="{n: {opens: last day 18:00, duration: 8h}}"),
+    "a last workday": spec(windows="{n: {opens: last workday 22:00, closes: '04:00'}}"),
     "a last Friday": spec(windows="{n: {opens: last Fri 08:00, closes: '18:00'}}"),
     "days of months": spec(windows="{n: {opens: '0 8 1,15 2,7 *', duration: 30h}}"),
     "holidays of ten years": spec(freezes=json.dumps(HOLIDAYS)),

@@ -83,10 +83,11 @@ def names(recurrence: Recurrence, day: date) -> bool:
     day -= timedelta(days=recurrence.shift)
     on_day, on_weekday = day.day in recurrence.days, (day.weekday() + 1) % 7 in recurrence.weekdays
     if recurrence.nth is not None:
-        weeks = calendar.monthcalendar(day.year, day.month)
-        alike = [week[day.weekday()] for week in weeks if week[day.weekday()]]
-        wanted = alike[-1] if recurrence.nth < 0 else [*alike, 0, 0][recurrence.nth - 1]
-        on_weekday = on_weekday and day.day == wanted
+        month = calendar.Calendar().itermonthdays2(day.year, day.month)
+        alike = [at for at, weekday in month if at and (weekday + 1) % 7 in recurrence.weekdays]
+        if recurrence.nth < 0:
+            alike.reverse()
+        on_weekday = day.day in alike[abs(recurrence.nth) - 1 : abs(recurrence.nth)]
     return day.month in recurrence.months and (
         on_day or on_weekday if recurrence.either else on_day and on_weekday
     )

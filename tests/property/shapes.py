@@ -62,6 +62,13 @@ RECURRING = {
     "last Sunday": "windows: {w: {opens: last Sun 00:00, closes: '06:00'}}",
     "last Sunday's hour": "windows: {w: {opens: last Sun 01:00, closes: last Sun 02:00}}",
     "first Sunday": "windows: {w: {opens: 1st Sun 02:00, closes: 1st Sun 03:00}}",
+    "last day": "windows: {w: {opens: last day 18:00, duration: 8h}}",
+    "last workday": "windows: {w: {opens: last workday 22:00, closes: '04:00'}}",
+    "first workday": "windows: {w: {opens: 1st workday 02:30, closes: 1st workday 24:00}}",
+    "end of month": (
+        "outsideWindows: Open, freezes: {f: {starts: 3rd last day 00:00, ends: 2nd day 06:00,"
+        " reason: r}}"
+    ),
     "a fifth Sunday": "windows: {w: {opens: 5th Sun 00:30, duration: 2d}}",
     "second Sunday on": "windows: {w: {opens: 2nd Sun 02:15, closes: Tue 02:15}}",
     "windows that touch": (

@@ -62,10 +62,13 @@ def recurrences(draw: st.DrawFn, often: bool) -> Recurrence:  # noqa: FBT001 - d
         case 1:
             return Recurrence(minutes, hours, weekdays=draw(SOME_WEEKDAYS))
         case 2:
-            nth = draw(st.sampled_from((1, 2, 5, -1)))
-            weekday = frozenset({draw(st.integers(0, 6))})
+            nth = draw(st.sampled_from((1, 2, 5, -1, -3)))
             return Recurrence(
-                minutes, hours, weekdays=weekday, nth=nth, shift=draw(st.integers(0, 27))
+                minutes,
+                hours,
+                weekdays=draw(SOME_WEEKDAYS),
+                nth=nth,
+                shift=draw(st.integers(0, 27)),
             )
         case 3:
             return Recurrence(

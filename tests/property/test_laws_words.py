@@ -41,20 +41,27 @@ def _alternative(words: str) -> Says:
     if found := re.fullmatch(r"days? (.+) of (.+)", words):
         numbers, months = _numbers(found[1]), _months(found[2].removeprefix("the month"))
         return lambda day: day.day in numbers and day.month in months
-    if found := re.fullmatch(r"(?:(\d+) days? after the )?(\w+) (\w+) of the month", words):
-        return _nth(int(found[1] or 0), found[2], WEEK.index(found[3]))
+    if found := re.fullmatch(r"(?:(\d+) days? after the )?(.+) of the month", words):
+        *nth, day = found[2].removesuffix(" (Monday to Friday)").split()
+        return _nth(int(found[1] or 0), nth, day)
     named, _, month = words.partition(" in ")
     months = _months(month)
     weekdays = set(range(7)) if named == "every day" else _listed(named, WEEK)
     return lambda day: day.weekday() in weekdays and day.month in months
 
 
-def _nth(shift: int, nth: str, weekday: int) -> Says:
+def _nth(shift: int, nth: list[str], name: str) -> Says:
+    weekdays = {"day": range(7), "workday": range(5)}.get(name) or [WEEK.index(name)]
+    number, step = NTH.get(nth[0], 1), timedelta(days=-1 if nth[-1] == "last" else 1)
+
     def says(day: date) -> bool:
-        named = day - timedelta(days=shift)
-        last = (named + timedelta(days=7)).month != named.month
-        placed = last if nth == "last" else (named.day - 1) // 7 + 1 == NTH[nth]
-        return named.weekday() == weekday and placed
+        named = end = day - timedelta(days=shift)
+        # From it on to the end of the month that it is counted from, as many such days.
+        passed = 0
+        while end.month == named.month:
+            passed += end.weekday() in weekdays
+            end -= step
+        return named.weekday() in weekdays and passed == number
 
     return says
 
@@ -114,14 +121,12 @@ def test_the_words_of_a_schedule_are_its_days(schedule: Recurrence) -> None:
 
 
 @given(
-    st.sampled_from([*NTH, "last"]),
-    st.sampled_from(WEEK),
+    st.sampled_from([*NTH, "last", "2nd last", "5th last"]),
+    st.sampled_from([*WEEK, "day", "workday"]),
     st.sampled_from(["", " +1d", " +2d", " +27d"]),
     st.sampled_from(["08:00", "24:00"]),
 )
-def test_the_words_of_an_nth_weekday_are_its_days(
-    nth: str, weekday: str, shift: str, at: str
-) -> None:
+def test_the_words_of_an_nth_day_are_its_days(nth: str, weekday: str, shift: str, at: str) -> None:
     """Shifted by days, or by the midnight at its end, too."""
     value = parse(f"{nth} {weekday}{shift} {at}", Role.END).value
     assert isinstance(value, Recurrence)

@@ -46,6 +46,15 @@ def _days(recurrence: Recurrence, year: int, month: int) -> list[int]:
         ("fifth Monday", Recurrence(weekdays=frozenset({1}), nth=5), 11, [30]),
         ("a month without a fifth has none", Recurrence(weekdays=frozenset({1}), nth=5), 12, []),
         ("last Sunday", Recurrence(weekdays=frozenset({0}), nth=-1), 10, [25]),
+        ("last day", Recurrence(nth=-1), 11, [30]),
+        ("last of Mondays and Tuesdays", Recurrence(weekdays=frozenset({1, 2}), nth=-1), 12, [29]),
+        ("second to last Sunday", Recurrence(weekdays=frozenset({0}), nth=-2), 10, [18]),
+        (
+            "a month has no fifth Monday from its end",
+            Recurrence(weekdays=frozenset({1}), nth=-5),
+            12,
+            [],
+        ),
         ("last Monday, the fifth", Recurrence(weekdays=frozenset({1}), nth=-1), 11, [30]),
         (
             "two days after Patch Tuesday",
@@ -159,13 +168,14 @@ def _which(sets: dict[frozenset[int], int], numbers: range, day: int) -> list[in
     return [each for each in numbers if sets[frozenset({each})] >> day & 1]
 
 
-def test_the_weeks_of_a_month() -> None:
-    """Five, of which the last has what is left, and the last seven days."""
+def test_the_nth_of_the_named_days_of_each_month() -> None:
+    """In 24 months the first, the last, and none where there are fewer; no month has another's."""
     years = calendar(2026, 2027)
-    assert years.weeks.keys() == {-1, 1, 2, 3, 4, 5}
-    assert [bits.first(years.weeks[nth]) for nth in range(1, 6)] == [0, 7, 14, 21, 28]
     every = bits.below(years.length)
-    assert (
-        years.weeks[1] | years.weeks[2] | years.weeks[3] | years.weeks[4] | years.weeks[5] == every
-    )
-    assert years.weeks[-1].bit_count() == 24 * 7
+    days = [date.fromordinal(years.first + number) for number in range(years.length)]
+    for nth, last_ones in ((1, {1}), (29, {29}), (-1, {28, 30, 31}), (-31, {1})):
+        found = years.nth_of_months(every, nth)
+        named = [day.day for number, day in enumerate(days) if found >> number & 1]
+        assert set(named) == last_ones
+        assert len(named) == {29: 22, -31: 14}.get(nth, 24)
+    assert years.nth_of_months(0, 1) == years.nth_of_months(0, -1) == 0

@@ -91,11 +91,10 @@ def recurrences(draw: st.DrawFn) -> Recurrence:
         "hours": draw(some(0, 23)),
     }
     if draw(st.booleans()):
-        weekday = frozenset({draw(st.integers(0, 6))})
         return Recurrence(
             **times,
-            weekdays=weekday,
-            nth=draw(st.sampled_from((1, 2, 3, 4, 5, -1))),
+            weekdays=draw(some(0, 6)),
+            nth=draw(st.sampled_from((1, 2, 3, 4, 5, -1, -2, -5))),
             shift=draw(st.integers(0, 27)),
         )
     days, weekdays = draw(some(1, 31)), draw(some(0, 6))

@@ -192,11 +192,15 @@ def test_an_edge_at_two_times_of_day_is_two_cron_jobs() -> None:
 @pytest.mark.parametrize(
     ("windows", "path", "words"),
     [
-        ("{w: {opens: 2nd Tue 22:00, duration: 4h}}", "windows.w.opens", "is an nth weekday"),
+        (
+            "{w: {opens: 2nd Tue 22:00, duration: 4h}}",
+            "windows.w.opens",
+            "is an nth day of a month",
+        ),
         (
             "{w: {opens: Tue 22:00, closes: last Fri 04:00}}",
             "windows.w.closes",
-            "is an nth weekday",
+            "is an nth day of a month",
         ),
         ("{w: {opens: '2027-01-01', duration: 4h}}", "windows.w.opens", "happens once"),
         ("{w: {opens: daily 00:00, closes: '24:00'}}", "windows", "together are never closed"),

@@ -24,7 +24,7 @@ def test_a_window_that_is_open_once_has_no_minutes_of_every_day() -> None:
 
 @pytest.mark.parametrize("shift", [0, 1])
 def test_days_that_no_schedule_says_are_not_given_by_fields(shift: int) -> None:
-    """An nth weekday, or a day that is moved."""
+    """An nth day of a month, or a day that is moved."""
     nth = None if shift else 2
     found = Recurrence(
         frozenset({0}), frozenset({8}), weekdays=frozenset({1}), nth=nth, shift=shift

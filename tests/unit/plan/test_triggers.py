@@ -43,12 +43,12 @@ def recurrences(draw: st.DrawFn) -> Recurrence:
         case 0:
             return Recurrence(*times, weekdays=draw(WEEKDAYS))
         case 1:
-            nth, day, shift = (
-                draw(st.sampled_from((1, 2, 5, -1))),
-                draw(st.integers(0, 6)),
+            nth, weekdays, shift = (
+                draw(st.sampled_from((1, 2, 5, -1, -3))),
+                draw(WEEKDAYS),
                 draw(st.integers(0, 27)),
             )
-            return Recurrence(*times, weekdays=frozenset({day}), nth=nth, shift=shift)
+            return Recurrence(*times, weekdays=weekdays, nth=nth, shift=shift)
     days = draw(st.frozensets(st.integers(1, 31), min_size=1, max_size=3))
     months = draw(st.just(frozenset(range(1, 13))) | st.frozensets(st.integers(1, 12), min_size=1))
     weekdays = draw(st.just(frozenset(range(7))) | WEEKDAYS)

@@ -38,7 +38,7 @@ def recurrences(draw: st.DrawFn) -> Recurrence:
     times = (draw(some(0, 59, 3)), draw(some(0, 23, 3)))
     weekdays = draw(some(0, 6, 3))
     if draw(st.booleans()):
-        nth, shift = draw(st.sampled_from((1, 2, 5, -1))), draw(st.integers(0, 27))
+        nth, shift = draw(st.sampled_from((1, 2, 5, -1, -3))), draw(st.integers(0, 27))
         return Recurrence(*times, weekdays=weekdays, nth=nth, shift=shift)
     return Recurrence(
         *times, days=draw(some(1, 31, 5)), weekdays=weekdays, either=draw(st.booleans())

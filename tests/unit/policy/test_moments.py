@@ -51,6 +51,15 @@ def weekly(*days: int, at: str, nth: int | None = None, shift: int = 0) -> Recur
         ("last Sun 03:00", weekly(0, at="03:00", nth=-1)),
         ("5TH Friday +27d 03:00", weekly(5, at="03:00", nth=5, shift=27)),
         ("2nd Tue +2d 22:00", weekly(2, at="22:00", nth=2, shift=2)),
+        ("last day 18:00", weekly(*range(7), at="18:00", nth=-1)),
+        ("18:00 Last Day +1d", weekly(*range(7), at="18:00", nth=-1, shift=1)),
+        ("2nd day 06:00", weekly(*range(7), at="06:00", nth=2)),
+        ("last workday 17:00", weekly(*range(1, 6), at="17:00", nth=-1)),
+        ("first workday 09:00", weekly(*range(1, 6), at="09:00", nth=1)),
+        ("5th workday 09:00", weekly(*range(1, 6), at="09:00", nth=5)),
+        ("3rd last day 00:00", weekly(*range(7), at="00:00", nth=-3)),
+        ("second last workday 09:00", weekly(*range(1, 6), at="09:00", nth=-2)),
+        ("2nd last Fri 09:00", weekly(5, at="09:00", nth=-2)),
         ("0 8 * * MON", weekly(1, at="08:00")),
         ("@daily", weekly(*range(7), at="00:00")),
         ("2026-12-20", datetime(2026, 12, 20)),
@@ -77,6 +86,7 @@ def test_a_beginning(text: str, want: object) -> None:
         ("Sat 24:00", weekly(0, at="00:00")),
         ("Mon-Fri 24:00", weekly(2, 3, 4, 5, 6, at="00:00")),
         ("last Fri 24:00", weekly(5, at="00:00", nth=-1, shift=1)),
+        ("last day 24:00", weekly(*range(7), at="00:00", nth=-1, shift=1)),
         ("2nd Tue +27d 24:00", weekly(2, at="00:00", nth=2, shift=28)),
         ("04:00", time(4)),
         ("4:00", time(4)),
@@ -92,7 +102,7 @@ def test_an_end(text: str, want: object) -> None:
     assert moments.parse(text, Role.END).value == want
 
 
-@pytest.mark.parametrize("text", ["Mon 08:00", "2nd Tue 22:00", "0 8 * * MON", "@daily"])
+@pytest.mark.parametrize("text", ["Mon 08:00", "last day 22:00", "0 8 * * MON", "@daily"])
 @pytest.mark.parametrize("role", [Role.ONCE, Role.ONCE_END, Role.DEADLINE])
 def test_what_recurs_is_no_single_moment(text: str, role: Role) -> None:
     """An override is one-off, and so is a deadline."""
@@ -105,7 +115,9 @@ def test_a_time_alone_is_only_an_end(role: Role) -> None:
     assert refusal("08:00", role)[0] == "moment-role"
 
 
-@pytest.mark.parametrize("text", ["Mon 24:00", "2nd Tue 24:00", "2026-12-20T24:00"])
+@pytest.mark.parametrize(
+    "text", ["Mon 24:00", "2nd Tue 24:00", "last workday 24:00", "2026-12-20T24:00"]
+)
 def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
     """24:00 is only an end: as a beginning it would be a day that is not named."""
     assert refusal(text, Role.BEGIN)[0] == "moment-role"
@@ -218,6 +230,15 @@ def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
         ("0 8 * * 5#2", "cron-extension", "2nd Fri 08:00"),
         ("30 22 * * 5L", "cron-extension", "last Fri 22:30"),
         ("0 99 * * 5#2", "cron-extension", None),
+        ("0 18 L * *", "cron-extension", "last day 18:00"),
+        ("5 8 l * ?", "cron-extension", "last day 08:05"),
+        ("0 18 LW * ?", "cron-extension", "last workday 18:00"),
+        ("0 99 L * *", "cron-extension", None),
+        ("0 18 L 3 *", "cron-extension", None),
+        ("0 18 L-3 * *", "cron-extension", None),
+        ("0 18 15,L * *", "cron-extension", None),
+        ("0 18 15W * *", "cron-extension", None),
+        ("0 8,18 L * *", "cron-extension", None),
         ("75 8 * * 5L", "cron-extension", None),
         ("0 8 * * 5-7", "cron-seven", "0 8 * * 5-6,0"),
         ("0 8 * * 1-7/2", "cron-seven", "0 8 * * 1,3,5,0"),
@@ -381,6 +402,34 @@ def test_what_is_no_length_is_not_taken_for_one(text: str) -> None:
     assert "duration" not in caught.value.findings[0].must
 
 
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("last day 18:00", (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)),
+        ("2nd last day 18:00", (30, 27, 30, 29, 30, 29, 30, 30, 29, 30, 29, 30)),
+        ("last workday 18:00", (29, 26, 31, 30, 31, 30, 30, 31, 30, 29, 30, 31)),
+        ("2nd last workday 18:00", (28, 25, 30, 29, 28, 29, 29, 30, 29, 28, 29, 30)),
+        ("1st workday 18:00", (1, 1, 1, 1, 3, 1, 1, 2, 1, 1, 1, 1)),
+        ("5th workday 18:00", (7, 5, 5, 7, 7, 7, 7, 6, 7, 7, 5, 7)),
+    ],
+)
+def test_the_days_of_2027(text: str, days: tuple[int, ...]) -> None:
+    """Read off a calendar; a month may end on a Saturday, and February begin on a Monday."""
+    value = moments.parse(text, Role.BEGIN).value
+    assert isinstance(value, Recurrence)
+    year = (date(2027, 1, 1) + timedelta(days=number) for number in range(365))
+    found = [(day.month, day.day) for day in year if value.on(day.toordinal())]
+    assert found == list(enumerate(days, start=1))
+
+
+def test_the_last_day_of_a_leap_year_and_of_a_century() -> None:
+    """29 February in 2028 and 2400, and 28 in 2100."""
+    value = moments.parse("last day 18:00", Role.BEGIN).value
+    assert isinstance(value, Recurrence)
+    for year, day in ((2028, 29), (2100, 28), (2400, 29)):
+        assert value.after(datetime(year, 2, 1)) == datetime(year, 2, day, 18)
+
+
 def refusal(text: str, role: Role) -> tuple[str, str | None]:
     """Give the rule that refuses a text, and what it proposes."""
     with pytest.raises(RefusedError) as caught:
@@ -457,6 +506,9 @@ def test_what_is_written_for_cron(text: str, is_cron: bool) -> None:  # noqa: FB
         ("0 8 29 2 *", "Mon 08:00", date(2016, 2, 29)),
         ("1st Mon 08:00", "2nd Tue +1d 08:00", None),
         ("1st Tue +7d 08:00", "2nd Tue 08:00", date(2001, 1, 9)),
+        ("last day 08:00", "last workday 08:00", date(2001, 1, 31)),
+        ("last day 08:00", "1st day 08:00", None),
+        ("last day +1d 08:00", "1st day 08:00", date(2001, 1, 1)),
         ("last Fri 08:00", "5th Fri 08:00", date(2001, 3, 30)),
         ("0 8 1-7 * *", "1st Mon 08:00", date(2001, 1, 1)),
         ("0 8 1-7 * *", "2nd Mon 08:00", None),
@@ -505,6 +557,11 @@ def test_an_end_comes_after_its_beginning(
             "2nd Tue +2d 22:00",
             "17:00",
             "2 days after the 2nd Tuesday of the month 22:00 until 17:00",
+        ),
+        (
+            "3rd last day 00:00",
+            "1st workday 06:00",
+            "3rd last day of the month 00:00 to 1st workday (Monday to Friday) of the month 06:00",
         ),
         (
             "1st Mon 8:00",
@@ -567,7 +624,8 @@ def test_every_word_of_the_grammar_is_in_an_example() -> None:
     """Whoever adds one shows it: `daily`, `last`, `@weekly`; of weekdays, some are enough."""
     shown = " ".join(text for shape in moments.SHAPES for text in shape.examples).lower().split()
     assert {"daily", "1st", "2nd", "5th", "last"} <= set(shown)
-    missing = set(" ".join(moments.NAMED_DAYS).split()) - set(shown)
+    words = set(" ".join(moments.NAMED_DAYS).split()) | {"day", "workday"}
+    missing = words - set(shown)
     assert not missing, f"no example in SHAPES of policy/moments.py has {sorted(missing)}: add one"
     assert set(schedules.DESCRIPTORS) <= set(moments_page.SCHEDULES)
 

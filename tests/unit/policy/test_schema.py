@@ -104,6 +104,7 @@ MOMENTS = st.sampled_from(
         "Mon 08:00",
         "Thu 17:00",
         "2nd Tue +2d 22:00",
+        "last workday 22:00",
         "0 8 * * MON",
         "12:00",
         "2026-12-20",

@@ -30,7 +30,7 @@ def recurrences(draw: st.DrawFn) -> Recurrence:
     """Draw a recurrence, now and then one that is there in every minute."""
     times, weekdays = (draw(some(0, 59)), draw(some(0, 23))), draw(some(0, 6))
     if draw(st.booleans()):
-        nth, shift = draw(st.sampled_from((1, 2, 5, -1))), draw(st.integers(0, 27))
+        nth, shift = draw(st.sampled_from((1, 2, 5, -1, -3))), draw(st.integers(0, 27))
         return Recurrence(*times, weekdays=weekdays, nth=nth, shift=shift)
     return Recurrence(
         *times,
