@@ -1,77 +1,163 @@
-"""Which files of a repository a source leaves out of the artifact that Flux applies.
+"""Which files of a repository are in the artifact of a source, which is all that Flux applies.
 
 `.sourceignore` and `spec.ignore` are read as source-controller does (fluxcd/pkg, sourceignore,
 which is the gitignore of go-git): a file is matched by its whole path, so that one in a directory
-that is left out can be taken in again. What it leaves out without being told, such as `*.zip`, is
-nothing that is applied.
+that is left out can be taken in again.
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from posixpath import dirname
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
 
 from krm_windows.flux.closure import joined
 from krm_windows.flux.model import Layer, Object
 from krm_windows.flux.sources import below
 from krm_windows.patterns import filename
+from krm_windows.system import walk
 from krm_windows.system.checkout import Checkout
 
 FILE = ".sourceignore"
 _ESCAPED = re.compile(r"\\(.)")
+# What is left out in any case, and what is where no pattern says anything (fluxcd/pkg,
+# sourceignore.go and artifact/storage/archive.go, SourceIgnoreFilter).
+_OF_GIT = (".git/", ".gitignore", ".gitmodules", ".gitattributes")
+_BY_DEFAULT = (
+    *("*.jpg", "*.jpeg", "*.gif", "*.png", "*.wmv", "*.flv", "*.tar.gz", "*.zip"),
+    *(".github/", ".circleci/", ".travis.yml", ".gitlab-ci.yml", "appveyor.yml", ".drone.yml"),
+    *("cloudbuild.yaml", "codeship-services.yml", "codeship-steps.yml"),
+    *("**/.goreleaser.yml", "**/.sops.yaml", "**/.flux.yaml"),
+)
 
 
 @dataclass(frozen=True, slots=True)
-class ArtifactFiles:
-    """The files of a source, which is the directory `home` of a repository.
+class Artifact:
+    """What a source makes of a repository: the directory `home`, but for what fields leave out.
 
-    `source` is the object that says so, None where that is not in Git.
+    The directories `included` are of other repositories. `source` is the object that has these
+    fields, None where that is not in Git.
     """
 
+    home: str = "."
+    ignore: str = ""
+    checked_out: tuple[str, ...] = ()
+    included: tuple[str, ...] = ()
+    source: Object | None = field(default=None, compare=False)
+
+    @classmethod
+    def of(cls, home: str, source: Object | None) -> "Artifact":
+        """Read the fields of a source."""
+        if source is None:
+            return cls(home)
+        checked_out = tuple(map(str, source.entries("spec", "sparseCheckout")))
+        included = []
+        for entry in source.parts("spec", "include"):
+            repository = entry.get("repository")
+            name = repository.get("name") if isinstance(repository, dict) else None
+            # Without `toPath` it is the name (GitRepository API, spec.include).
+            included.append(below(home, str(entry.get("toPath") or name)))
+        ignore = source.text("spec", "ignore")
+        return cls(home, ignore, checked_out, tuple(included), source)
+
+
+class _Rule(NamedTuple):
+    """A pattern, the directory from which it counts, and where it is written."""
+
+    pattern: str
+    directory: str
+    layer: Layer
+
+
+@dataclass(frozen=True)
+class ArtifactFiles:
+    """The files of an artifact."""
+
     tree: Checkout
-    home: str
-    source: Object | None
+    artifact: Artifact
+    _known: dict[str, Layer | None] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def left_out(self) -> Sequence[bytes]:
+        """What the manifests hold that are left out."""
+        paths = filter(self.left_out_by, self.tree.manifests())
+        return [self.tree.read(path) or b"" for path in paths]
+
+    @property
+    def checkout(self) -> Checkout:
+        """The tree as Flux finds it in the artifact."""
+        return replace(
+            self.tree,
+            left_out=lambda path: self.left_out_by(path) is not None,
+            elsewhere=self.artifact.included,
+        )
+
+    def absence(self, path: str) -> Layer | None:
+        """Return what leaves out a file, or all files of a directory."""
+        if not self.checkout.is_absent(path):
+            return None
+        if self.tree.is_directory(path):
+            path = next(self.tree.files(path), path)
+        return self.left_out_by(path)
 
     def left_out_by(self, path: str) -> Layer | None:
-        """Return what leaves a file out of the artifact, None where it is in it."""
-        inside = self._inside(self.home, path)
+        """Return what leaves a file out of the artifact, None where it is in it.
+
+        The layer has neither object nor file where source-controller does so by default.
+        """
+        if path not in self._known:
+            self._known[path] = self._decided(path)
+        return self._known[path]
+
+    def _decided(self, path: str) -> Layer | None:
+        inside = _inside(self.artifact.home, path)
         if inside is None:
             return None
-        checked_out = self.source.entries("spec", "sparseCheckout") if self.source else ()
-        if checked_out and not any(
-            self._inside(below("", str(each)), inside) is not None for each in checked_out
-        ):
-            return Layer("spec.sparseCheckout", self.source)
-        found = None
-        for line, inner, layer in self._lines(path):
-            # The last one that matches decides.
-            if _matches(line.removeprefix("!"), inner):
-                found = None if line.startswith("!") else layer
-        return found
+        checked_out = self.artifact.checked_out
+        if checked_out and not any(_inside(below("", each), inside) for each in checked_out):
+            return Layer("spec.sparseCheckout", self.artifact.source)
+        # The last one that matches decides.
+        for rule in reversed(self._rules):
+            inner = _inside(rule.directory, path)
+            if inner is not None and _matches(rule.pattern.removeprefix("!"), inner):
+                return None if rule.pattern.startswith("!") else rule.layer
+        return None
 
-    def _lines(self, path: str) -> Iterator[tuple[str, str, Layer]]:
-        """Yield the patterns that may be about a file, each with the path from where it counts."""
-        above = [dirname(path) or "."]
-        while above[-1] not in (self.home, "."):
-            above.append(dirname(above[-1]) or ".")
-        for directory in reversed(above):
+    @cached_property
+    def _rules(self) -> Sequence[_Rule]:
+        """The patterns, those that decide over others last."""
+        home = self.artifact.home
+        own = list(self._written())
+        layer = Layer("spec.ignore", self.artifact.source)
+        own += (_Rule(line, home, layer) for _, line in _lines(self.artifact.ignore))
+        # Whoever writes a pattern of their own no longer has the usual ones.
+        usual = _OF_GIT if own else (*_OF_GIT, *_BY_DEFAULT)
+        return [*(_Rule(line, home, Layer("")) for line in usual), *own]
+
+    def _written(self) -> Iterator[_Rule]:
+        """Yield the patterns of every `.sourceignore`, a directory's before those below it."""
+        root = Path(self.tree.root)
+        for folder, names in walk.walk(root / self.artifact.home, hidden=False):
+            if FILE not in names:
+                continue
+            directory = Path(folder).relative_to(root).as_posix()
             file = joined(directory, FILE)
-            inner = self._inside(directory, path) or path
             text = (self.tree.read(file) or b"").decode(errors="replace")
-            for number, line in enumerate(text.splitlines(), 1):
-                if not line.startswith("#"):
-                    yield line, inner, Layer("", file=file, line=number)
-        if self.source is not None:
-            inner = self._inside(self.home, path) or path
-            for line in self.source.text("spec", "ignore").splitlines():
-                if not line.startswith("#"):
-                    yield line, inner, Layer("spec.ignore", self.source)
+            for number, line in _lines(text):
+                yield _Rule(line, directory, Layer("", file=file, line=number))
 
-    @staticmethod
-    def _inside(directory: str, path: str) -> str | None:
-        if directory == ".":
-            return path
-        return path.removeprefix(f"{directory}/") if path.startswith(f"{directory}/") else None
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip() and not line.startswith("#"):
+            yield number, line.removesuffix("\r")
+
+
+def _inside(directory: str, path: str) -> str | None:
+    if directory == ".":
+        return path
+    return path.removeprefix(f"{directory}/") if path.startswith(f"{directory}/") else None
 
 
 def _matches(pattern: str, path: str) -> bool:

@@ -2,15 +2,16 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from posixpath import basename, dirname
 
 from krm_windows import rules
 from krm_windows.emit.header import is_rendered
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux import locations, objects, schemas
+from krm_windows.flux.artifact_files import Artifact, ArtifactFiles
 from krm_windows.flux.closure import Closure, close, joined, kustomization_file, unchecked
 from krm_windows.flux.fields import bases
 from krm_windows.flux.model import Notice, Object
@@ -36,21 +37,24 @@ Progress = Callable[[int, int], None]
 class Request:
     """A directory, and what Flux puts into its kustomization.
 
-    The `changes` are JSON, so that equal ones are one.
+    The `changes` are JSON, so that equal ones are one. It is built as it is in an artifact, or, if
+    that is None, in the repository.
     """
 
     directory: str
     changes: str = "{}"
+    artifact: Artifact | None = None
 
     @classmethod
     def of(
         cls,
         directory: str,
         changes: Mapping[str, Value],
+        artifact: Artifact | None = None,
     ) -> "Request":
         """Take a directory with the fields that are changed."""
         # With sorted keys, as the same fields may come in any order.
-        return cls(directory, json.dumps(changes, sort_keys=True))
+        return cls(directory, json.dumps(changes, sort_keys=True), artifact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,8 @@ class Builds:
     progress: Progress
     done: dict[Request, Build] = field(default_factory=dict)
     read: dict[bytes, tuple[Object, ...]] = field(default_factory=dict)
-    plugins: dict[str, Build] = field(default_factory=dict)
+    plugins: dict[Request, Build] = field(default_factory=dict)
+    artifacts: dict[Artifact, ArtifactFiles] = field(default_factory=dict)
 
     def build(self, requests: Iterable[Request]) -> None:
         """Do what is asked for, unless it was done."""
@@ -126,7 +131,10 @@ class Builds:
         above: frozenset[str] = frozenset(),
     ) -> Build:
         """Build a directory; `above` are those whose plugins led here."""
-        closure = close(self.tree, request.directory, json.loads(request.changes))
+        closure = self.closure(request)
+        absent = self._absent(request, [request.directory])
+        if absent is not None:
+            return Build(notices=(absent,), complete=False)
         policies = list(closure.policies)
         notices = list(closure.notices)
         led = above | {request.directory}
@@ -134,10 +142,13 @@ class Builds:
             # Plugins that lead back here would be built for ever.
             if directory in led:
                 continue
-            plugins = self._plugin(directory, led)
+            plugins = self._plugin(Request.of(directory, _KEEP_LOCAL, request.artifact), led)
             policies += self._placed(plugins.objects)
             notices += plugins.notices
         found, failure = self._built(closure)
+        if failure is not None and failure.rule is rules.BUILD_FAILED:
+            named = [path for path in closure.absent if basename(path) in failure.message]
+            failure = self._absent(request, named, failure) or failure
         complete = not closure.notices and failure is None
         unbuilt = None
         if failure is not None:
@@ -154,6 +165,38 @@ class Builds:
             files=frozenset(closure.files),
             rendered=frozenset(self._rendered(closure)),
         )
+
+    def files(self, artifact: Artifact) -> ArtifactFiles:
+        """Return the files of an artifact."""
+        return self.artifacts.setdefault(artifact, ArtifactFiles(self.tree, artifact))
+
+    def closure(self, request: Request) -> Closure:
+        """Return what a request reads."""
+        tree = self.tree
+        if request.artifact is not None:
+            tree = self.files(request.artifact).checkout
+        return close(tree, request.directory, json.loads(request.changes))
+
+    def _absent(
+        self, request: Request, paths: Sequence[str], failure: Notice | None = None
+    ) -> Notice | None:
+        """Say what leaves the first of some paths out of an artifact, and what fails by that."""
+        if request.artifact is None or not paths:
+            return None
+        layer = self.files(request.artifact).absence(paths[0])
+        if layer is None:
+            return None
+        message = f"leaves {paths[0]} out of the artifact"
+        if failure is None:
+            message += ", so a Kustomization finds nothing at its path"
+        else:
+            message += f", so {request.directory} {failure.message}"
+        if layer.file:
+            return Notice(rules.BUILD_FAILED, message, layer.file, layer.line)
+        if layer.about is not None:
+            return Notice(rules.BUILD_FAILED, message, about=layer.about, path=layer.path)
+        place = failure.file if failure else request.directory
+        return Notice(rules.BUILD_FAILED, f"source-controller {message}", place)
 
     def _rendered(self, closure: Closure) -> Iterator[str]:
         """Yield the files of a build that were rendered from policies.
@@ -174,7 +217,7 @@ class Builds:
 
     def kustomizations(self, request: Request) -> Mapping[str, Mapping[str, Value]]:
         """Return the kustomizations that a request leads to, as they are built, by their files."""
-        return close(self.tree, request.directory, json.loads(request.changes)).kustomizations
+        return self.closure(request).kustomizations
 
     def without(
         self,
@@ -187,7 +230,7 @@ class Builds:
 
         Or, with an `index`, one entry of a list. None where that cannot be built.
         """
-        closure = close(self.tree, request.directory, json.loads(request.changes))
+        closure = self.closure(request)
         fields = dict(closure.kustomizations[file])
         value = fields.pop(key)
         if index is not None and isinstance(value, list):
@@ -201,24 +244,17 @@ class Builds:
             return None
         return found
 
-    def lacking(self, request: Request, files: frozenset[str]) -> tuple[Object, ...]:
-        """Return what a request yields if some files are not there."""
-        tree = replace(self.tree, left_out=files)
-        fewer = Builds(tree, self.builder, self.jobs, lambda *_: None)
-        fewer.build([request])
-        return fewer.done[request].objects
-
     def _placed(self, made: Iterable[Object]) -> Iterator[tuple[str, KubeObject]]:
         """Yield objects with the files that they come from."""
         locator = locations.Locator(self.tree)
         for each in made:
             yield locator.locate(each).file, each.item
 
-    def _plugin(self, directory: str, above: frozenset[str]) -> Build:
+    def _plugin(self, request: Request, above: frozenset[str]) -> Build:
         """Build a directory of plugins once, however many others name it."""
-        if directory not in self.plugins:
-            self.plugins[directory] = self._one(Request.of(directory, _KEEP_LOCAL), above)
-        return self.plugins[directory]
+        if request not in self.plugins:
+            self.plugins[request] = self._one(request, above)
+        return self.plugins[request]
 
     def _built(self, closure: Closure) -> tuple[tuple[Object, ...], Notice | None]:
         """Put plain files together, or have kustomize do what is more than that."""

@@ -70,7 +70,8 @@ class Closure:
     their file, `plugins` the directories that yield some, `unrun` says that one was among the
     plugins; `notices` are what was left out and why. `remote`: what is missing would have to be
     fetched. `broken`: a kustomization cannot be read. `anywhere`: one names a file that is not
-    below it. `kustomizations` are all by their files, as they are built; `root` is the first.
+    below it. `absent` are the paths that the artifact lacks. `kustomizations` are all by their
+    files, as they are built; `root` is the first.
     """
 
     directory: str
@@ -84,6 +85,7 @@ class Closure:
     remote: bool = False
     broken: bool = False
     anywhere: bool = False
+    absent: list[str] = field(default_factory=list)
     kustomizations: dict[str, Fields] = field(default_factory=dict)
     root: Fields = field(default_factory=dict)
 
@@ -134,6 +136,10 @@ def _generated(tree: Checkout, closure: Closure) -> Fields:
 
     It has all its manifests, and the directories in it with a kustomization.
     """
+    for each in tree.elsewhere:
+        if closure.directory == "." or each.startswith(f"{closure.directory}/"):
+            message = tree.refusal(each) or ""
+            closure.notices.append(Notice(rules.NOT_FOLLOWED, message, each))
     resources: list[Value] = list(_scanned(tree, closure, closure.directory, ""))
     return {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
@@ -153,8 +159,6 @@ def _scanned(
     Both are spelt as seen from the first directory, which `below` leads down from.
     """
     for name in tree.names(directory):
-        if name in _IGNORED:
-            continue
         path = joined(directory, name)
         entry = f"{below}{name}"
         refusal = tree.refusal(path)
@@ -176,28 +180,6 @@ def _is_worth_naming(path: str) -> bool:
     """Whether a path that is not read may hold manifests, or is too deep to be known."""
     name = basename(path)
     return name.endswith(SUFFIXES) or name.startswith(".") or path.count("/") > DEEPEST
-
-
-# What source-controller leaves out of an artifact, as far as it could be a manifest
-# (sourceignore.go).
-_IGNORED = frozenset(
-    {
-        ".git",
-        ".github",
-        ".circleci",
-        ".travis.yml",
-        ".gitlab-ci.yml",
-        "appveyor.yml",
-        ".drone.yml",
-        "cloudbuild.yaml",
-        "codeship-services.yml",
-        "codeship-steps.yml",
-        ".goreleaser.yml",
-        ".goreleaser.yaml",
-        ".sops.yaml",
-        ".flux.yaml",
-    }
-)
 
 
 def _is_manifest(tree: Checkout, closure: Closure, path: str) -> bool:
@@ -368,6 +350,7 @@ class _Walk:
         else:
             # It is not there: kustomize says so.
             self.closure.resources = None
+            self._note_absent(path)
         return True
 
     def _resource(self, home: str, path: str, content: bytes) -> None:
@@ -600,6 +583,13 @@ class _Walk:
                 content = self.tree.read(path)
                 if content is not None:
                     self._file(place, path, content)
+                else:
+                    self._note_absent(path)
+
+    def _note_absent(self, path: str) -> None:
+        """Note a path that is in the repository, and not in the artifact."""
+        if self.tree.is_absent(path):
+            self.closure.absent.append(path)
 
 
 def _line_of(text: str, entry: str) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from posixpath import basename, dirname, join, normpath
 
 from krm_windows.flux import fields, objects
+from krm_windows.flux.artifact_files import Artifact, ArtifactFiles
 from krm_windows.flux.closure import joined, kustomization_file, window_policies
 from krm_windows.flux.fields import bases
 from krm_windows.flux.model import Object
@@ -50,17 +51,25 @@ def find(tree: Checkout) -> tuple[Entrance, ...]:
     Of what syncs them, else by habit, else what somebody applies by hand, else what nothing leads
     to. In a habit's directory, and in one to which nothing leads, there is a Flux Kustomization.
     """
-    found = list(_read(tree))
+    # What is left out of the artifact is no part of a cluster; it may be applied by hand.
+    every = list(_read(tree))
+    tree = _artifact(tree)
+    found = [item for item in every if not tree.is_absent(item.file)]
     for candidates in (
-        _synced(tree, found),
+        _synced(tree, every),
         _habitual(tree, found),
-        _by_hand(tree, found),
+        _by_hand(tree, every),
         _tops(tree, found),
     ):
         entrances = {each.directory: each for each in candidates}
         if entrances:
             return tuple(entrances[directory] for directory in sorted(entrances))
     return ()
+
+
+def _artifact(tree: Checkout) -> Checkout:
+    """Return a tree as any source has it whose own fields leave nothing out."""
+    return ArtifactFiles(tree, Artifact()).checkout
 
 
 def beside(tree: Checkout, roots: Collection[str], read: Collection[str]) -> tuple[Entrance, ...]:
@@ -81,7 +90,7 @@ def beside(tree: Checkout, roots: Collection[str], read: Collection[str]) -> tup
 def _beside(tree: Checkout, read: Collection[str]) -> Iterable[Entrance]:
     if not read:
         return find(tree)
-    return _synced(tree, list(_read(tree, read)))
+    return _synced(_artifact(tree), list(_read(tree, read)))
 
 
 def within(tree: Checkout, directories: Sequence[str]) -> tuple[str, ...]:
@@ -89,8 +98,10 @@ def within(tree: Checkout, directories: Sequence[str]) -> tuple[str, ...]:
 
     `clusters/demo` may be `clusters/demo/00` and `clusters/demo/01`, and what these share. Left out
     is one that has only directories and leads to no Kustomization, where others do: it holds what
-    they share, or what a hub applies to a spoke.
+    they share, or what a hub applies to a spoke. Left out is also what no artifact has.
     """
+    tree = _artifact(tree)
+    directories = [each for each in directories if not tree.is_absent(each)]
     filled = {dirname(path) for path in tree.manifests()}
     outer = set(directories) - filled
     # To look for what syncs a cluster is to look at every file.
@@ -413,7 +424,7 @@ def _by_hand(tree: Checkout, found: Sequence[Object]) -> Iterator[Entrance]:
     files = {item.file for item in found if item.kind == "Kustomization"}
     for item in _kustomizations(found):
         directory = below("", item.text("spec", "path"))
-        if directory == "." or dirname(item.file) != directory:
+        if directory == "." or dirname(item.file) != directory or not tree.is_directory(directory):
             continue
         entrance = Entrance(directory, item.file)
         if _is_led_to(tree, entrance, found):

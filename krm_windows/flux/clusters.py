@@ -57,24 +57,24 @@ def survey(
     for each in (*read.values(), *loose):
         if each.loaded.policy is None:
             notices.append(each.faulty())
-    notices += _of_builds(states)
+    notices += _of_builds(builds, states)
     # A dict keeps their order, and each once: clusters share most of what is said.
     distinct = tuple(dict.fromkeys(notices))
     return Survey(tree, tuple(found), distinct, len(builds.done))
 
 
-def _of_builds(states: Sequence[State]) -> Iterator[Notice]:
+def _of_builds(builds: Builds, states: Sequence[State]) -> Iterator[Notice]:
     """Yield what is said of the builds of all clusters, those that they share once."""
     instead: dict[Notice, Notice] = {}
     # By identity: clusters that share a directory have the very same build.
-    builds: dict[int, Build] = {}
+    built: dict[int, tuple[State, Build]] = {}
     for state in states:
         instead.update(_unbuilt(state))
         for build in state.built.values():
-            builds[id(build)] = build
-    for build in builds.values():
+            built[id(build)] = (state, build)
+    for state, build in built.values():
         for notice in build.notices:
-            yield instead.get(notice, notice)
+            yield layers.placed(builds, state, instead.get(notice, notice))
 
 
 def _unbuilt(state: State) -> Iterator[tuple[Notice, Notice]]:

@@ -10,6 +10,7 @@ from posixpath import basename
 
 from krm_windows import rules
 from krm_windows.flux import artifacts, cluster_directories, instances, resourcesets, substitution
+from krm_windows.flux.artifact_files import Artifact
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.closure import joined
 from krm_windows.flux.model import (
@@ -157,7 +158,8 @@ def _started(
         directory,
         sources,
         known=known,
-        due=[(root, Request(directory))],
+        # Until something says which source it is of, what holds for any.
+        due=[(root, Request(directory, artifact=Artifact()))],
         by_hand=cluster_directories.by_hand(tree, directory),
     )
 
@@ -233,7 +235,9 @@ def _receive(
         state.sources.learn(items, kustomization.namespace)
         made = _made_by_instance(state, builds)
         kustomization = _rooted(kustomization, made, state.sources)
-        changed = Request.of(request.directory, _changes(kustomization.own))
+        declared: dict[Identity, Object] = {item.identity: item for item in (*made, *items)}
+        artifact = _artifact(state.sources, kustomization.source, declared)
+        changed = Request.of(request.directory, _changes(kustomization.own), artifact)
         # Built already, if the Kustomization changes nothing of it.
         if changed != request:
             builds.build([changed])
@@ -343,9 +347,10 @@ def _decide(tree: Checkout, state: State) -> None:
     waiting = state.waiting
     state.waiting = []
     for kustomization in waiting:
-        found = _directory(tree, state, kustomization)
+        found, source = _origin(tree, state, kustomization) or ("", None)
+        artifact = _artifact(state.sources, source, state.known)
         # Not known yet: an object that a later build brings may say it.
-        if found is None or not tree.is_directory(found):
+        if source is None or not tree.is_directory(found) or _refusal(tree, artifact, found):
             state.waiting.append(kustomization)
             continue
         own = kustomization.own
@@ -353,7 +358,20 @@ def _decide(tree: Checkout, state: State) -> None:
         if own is not None and own.get("spec", "ignoreMissingComponents") is True:
             changes["components"] = _present(tree, found, own)
         located = replace(kustomization, path=found)
-        state.due.append((located, Request.of(found, changes)))
+        state.due.append((located, Request.of(found, changes, artifact)))
+
+
+def _refusal(tree: Checkout, artifact: Artifact, directory: str) -> str | None:
+    """Say why a directory is not read; None where it is."""
+    return replace(tree, elsewhere=artifact.included).refusal(directory)
+
+
+def _artifact(
+    sources: Sources, source: ObjectIdentity | None, known: Mapping[Identity, Object]
+) -> Artifact:
+    """Return what a source makes of this repository, as far as it is known."""
+    home = None if source is None else sources.home(source)
+    return Artifact.of(home or ".", None if source is None else known.get(source))
 
 
 def _present(
@@ -377,12 +395,12 @@ def _give_up(tree: Checkout, state: State) -> None:
         state.notices.append(_not_followed(tree, state, kustomization))
 
 
-def _directory(
+def _origin(
     tree: Checkout,
     state: State,
     kustomization: Kustomization,
-) -> str | None:
-    """Return the directory of this repository that a Kustomization applies.
+) -> tuple[str, ObjectIdentity] | None:
+    """Return the directory of this repository that a Kustomization applies, with its source.
 
     It is None as long as none is known.
     """
@@ -398,7 +416,7 @@ def _directory(
     for origin, directory in origins:
         home = state.sources.home(origin)
         if home is not None:
-            return _placed(tree, state, origin, below(home, directory))
+            return _placed(tree, state, origin, below(home, directory)), origin
     return None
 
 
@@ -433,15 +451,17 @@ def _not_followed(
     if source is None or "${" in path:
         message = f"its path {path}, or its source, is known only in the cluster"
         return Notice(rules.NOT_FOLLOWED, message, about=own)
-    found = _directory(tree, state, kustomization)
-    if found is None:
+    origin = _origin(tree, state, kustomization)
+    if origin is None:
         reason = _reason(state, source)
         message = f"it is not read: {reason}"
         return Notice(
             rules.NOT_FOLLOWED, message, about=own, fact=reason, of=kustomization.identity
         )
-    if tree.real(found) is None:
-        return Notice(rules.NOT_FOLLOWED, f"its path {path} leads out of the repository", about=own)
+    found, repository = origin
+    refusal = _refusal(tree, _artifact(state.sources, repository, state.known), found)
+    if refusal is not None:
+        return Notice(rules.NOT_FOLLOWED, f"its path {path} {refusal}", about=own)
     # An artifact may hold a part of the repository only.
     if source.kind != "GitRepository":
         message = f"{found} not found here, and {source} may be another part"

@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, replace
 from posixpath import basename, dirname
 
+from krm_windows import rules
 from krm_windows.emit.header import is_rendered
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux import fields, instances, objects
-from krm_windows.flux.artifact_files import ArtifactFiles
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.follow import CHANGING, State
 from krm_windows.flux.locations import Locator
@@ -23,6 +23,7 @@ from krm_windows.flux.model import (
     Identity,
     Kustomization,
     Layer,
+    Notice,
     Object,
     ObjectIdentity,
     Outcome,
@@ -96,12 +97,20 @@ def examine(builds: Builds, state: State) -> None:
             each = state.found[each].parent
     for key in delivering:
         own = state.found[key]
-        left_out = layers.left_out(own, delivering)
-        state.found[key] = replace(
-            own,
-            alterations=(*own.alterations, *left_out),
-            set_above=layers.set_above(own),
-        )
+        state.found[key] = replace(own, set_above=layers.set_above(own))
+    for key in state.built:
+        own = state.found[key]
+        left_out = tuple(layers.left_out(own))
+        state.found[key] = replace(own, alterations=(*own.alterations, *left_out))
+
+
+def placed(builds: Builds, state: State, notice: Notice) -> Notice:
+    """Return what was met at a field of an object where that is written."""
+    if notice.about is None or notice.about.made_by is None:
+        return notice
+    layers = _Layers(builds, state, Locator(builds.tree))
+    layer = layers.by_instance(notice.about, notice.path)
+    return notice if layer is None else replace(notice, about=layer.about, path=layer.path)
 
 
 def with_targets(builds: Builds, state: State, cluster: Cluster) -> Cluster:
@@ -164,30 +173,49 @@ class _Layers:
             yield Alteration(None, tuple(unexplained))
         yield from self._by_flux(each, made, outcomes)
 
-    def left_out(self, each: Kustomization, delivering: Collection[str]) -> Iterator[Alteration]:
-        """Yield what keeps windows, or what delivers them, out of what a source makes of them."""
-        home = None if each.source is None else self.state.sources.home(each.source)
-        if each.source is None or home is None:
+    def left_out(self, each: Kustomization) -> Iterator[Alteration]:
+        """Yield what keeps windows, or what delivers them, out of the artifact, and stops no build.
+
+        What does stop one is said of the build.
+        """
+        request = self.state.asked[each.key]
+        built = self.state.built[each.key]
+        if request.artifact is None or any(n.rule is rules.BUILD_FAILED for n in built.notices):
             return
-        files = ArtifactFiles(self.builds.tree, home, self.state.known.get(each.source))
-        layers = {file: files.left_out_by(file) for file in sorted(each.files)}
-        blamed = {file: layer for file, layer in layers.items() if layer is not None}
-        if not blamed:
+        files = self.builds.files(request.artifact)
+        # Nearly always it is something else, and nothing has to be built again for it.
+        if not any(
+            POLICY.encode() in text or KUSTOMIZE.encode() in text for text in files.left_out
+        ):
             return
-        built = self.builds.lacking(self.state.asked[each.key], frozenset(blamed))
-        kept = {item.identity for item in built}
+        whole = replace(request, artifact=None)
+        self.builds.build([whole])
+        everything = self.builds.done[whole]
+        blamed = {file: files.left_out_by(file) for file in sorted(everything.files)}
+        kept = {item.identity for item in built.objects}
         lost = [
             item
-            for item in self.state.built[each.key].objects
-            if item.identity not in kept and (item.note(POLICY) or item.identity.path in delivering)
+            for item in everything.objects
+            if item.identity not in kept and (item.note(POLICY) or self._delivers(item))
         ]
-        if lost:
-            places = (self.locator.locate(item).file for item in lost)
-            place = next((file for file in places if file in blamed), next(iter(blamed)))
-            layer = blamed[place]
-            if layer.about is not None:
-                layer = self._by_instance(layer.about, layer.path) or layer
+        layers = (blamed.get(self.locator.locate(item).file) for item in lost)
+        layer = next(filter(None, layers), None)
+        if layer is not None and layer.about is not None:
+            layer = self.by_instance(layer.about, layer.path) or layer
+        if layer is not None:
             yield Alteration(layer, tuple(Outcome(item, None) for item in lost))
+
+    def _delivers(self, item: Object) -> bool:
+        """Whether an object is a Kustomization that applies what was rendered."""
+        if (item.group, item.kind) != (KUSTOMIZE, "Kustomization"):
+            return False
+        source = reference(item, item.namespace, "spec", "sourceRef")
+        home = None if source is None else self.state.sources.home(source)
+        if home is None:
+            return False
+        request = Request(below(home, item.text("spec", "path")))
+        self.builds.build([request])
+        return bool(self.builds.done[request].rendered)
 
     def moved(
         self, each: Kustomization, missing: Collection[ObjectIdentity]
@@ -229,13 +257,7 @@ class _Layers:
             written = None if document is None else Object.of(document)
             if written is None or written.namespace in ("", each.own.namespace):
                 continue
-            source = reference(written, written.namespace, "spec", "sourceRef")
-            home = None if source is None else self.state.sources.home(source)
-            if home is None:
-                continue
-            request = Request(below(home, written.text("spec", "path")))
-            self.builds.build([request])
-            if self.builds.done[request].rendered:
+            if self._delivers(written):
                 yield written.identity
 
     def _by_flux(
@@ -372,7 +394,7 @@ class _Layers:
         `applied_by` is the key of the Kustomization that applies it.
         """
         if own.made_by is not None:
-            return self._by_instance(own, path)
+            return self.by_instance(own, path)
         written = self.locator.locate(own).document
         if written is None or _answer(written, path) == _answer(own.item, path):
             return None
@@ -390,7 +412,7 @@ class _Layers:
             return self._layer(above, field)
         return None
 
-    def _by_instance(self, item: Object, path: str) -> Layer | None:
+    def by_instance(self, item: Object, path: str) -> Layer | None:
         """Return which patch of the FluxInstance that syncs the cluster sets a field."""
         sync = self.state.sources.sync
         if sync is None or sync.item is not item.made_by:

@@ -154,8 +154,9 @@ class Object:
 class Notice:
     """Something that was met while following.
 
-    Left out, or not to be built; `about` is the object, if it is one. What several objects meet
-    with for one reason has the same `fact`, and is met at another object, `of`, each time.
+    Left out, or not to be built; `about` is the object, if it is one, and `path` its field. What
+    several objects meet with for one reason has the same `fact`, and is met at another object,
+    `of`, each time.
     """
 
     rule: Rule
@@ -166,6 +167,7 @@ class Notice:
     fact: str = ""
     of: ObjectIdentity | None = None
     column: int = 1
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

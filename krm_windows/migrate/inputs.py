@@ -1,6 +1,5 @@
 """What the builds of the clusters read: which files have an effect, and where that is unknown."""
 
-import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +8,7 @@ from posixpath import dirname
 from krm_windows import rules
 from krm_windows.flux import Notice, Survey
 from krm_windows.flux.builds import Build, Builds, Request
-from krm_windows.flux.closure import Closure, close
+from krm_windows.flux.closure import Closure
 from krm_windows.flux.fields import bases, leading, read
 from krm_windows.flux.locations import Locator
 from krm_windows.migrate import faults, heuristics
@@ -41,7 +40,7 @@ class BuildInputs:
         kustomizations: set[str] = set()
         for request in builds.done:
             # As it was built, with what Flux changed: the same directory may read other files then.
-            closure = close(builds.tree, request.directory, json.loads(request.changes))
+            closure = builds.closure(request)
             closures[request] = closure
             files.update(closure.files)
             kustomizations.update(closure.kustomizations)

@@ -73,7 +73,8 @@ def check(
     builds = inputs.builds
     tree = Edited(builds.tree.root, changed=changed)
     # What was built from files that stay is taken as it was.
-    again = replace(builds, tree=tree, done=inputs.untouched(changed), read={}, plugins={})
+    done = inputs.untouched(changed)
+    again = replace(builds, tree=tree, done=done, read={}, plugins={}, artifacts={})
     roots = [cluster.root for cluster in before.clusters]
     seen = survey(tree, roots, again, hints)
     # The same roots, so the clusters are in the same order.

@@ -6,7 +6,7 @@ followed as far as they stay inside; devices, sockets and pipes are never opened
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -23,13 +23,16 @@ DEEPEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """The files below `root`, an absolute path without links, but for those that are `left_out`.
+    """The files below `root`, an absolute path without links.
 
-    Paths in it are relative, POSIX and normal.
+    Paths in it are relative, POSIX and normal. `left_out` says of a path which files are not there
+    all the same, and neither are the directories that have no other. What is in the directories
+    `elsewhere` is of another repository.
     """
 
     root: str
-    left_out: frozenset[str] = frozenset()
+    left_out: Callable[[str], bool] | None = None
+    elsewhere: tuple[str, ...] = ()
     _budget: Budget = field(default_factory=Budget, compare=False, repr=False)
 
     @classmethod
@@ -44,7 +47,7 @@ class Checkout:
         where it is too large, or all that was read is.
         """
         real = self.real(path)
-        if real is None or real == "." or path in self.left_out:
+        if real is None or real == "." or (self.left_out and self.left_out(path)):
             return None
         content = read_plain(self.root, real.split("/"))
         if content is not None:
@@ -54,7 +57,28 @@ class Checkout:
     def is_directory(self, path: str) -> bool:
         """Whether there is a directory, inside."""
         real = self.real(path)
-        return real is not None and not _is_dotted(real) and Path(self.root, real).is_dir()
+        if real is None or _is_dotted(real) or not Path(self.root, real).is_dir():
+            return False
+        return not self.is_absent(path)
+
+    def is_absent(self, path: str) -> bool:
+        """Whether a file that is on the disk, or a directory with all its files, is left out."""
+        if self.left_out is None:
+            return False
+        place = Path(self.root, path)
+        if not place.is_dir():
+            return place.exists() and self.left_out(path)
+        # Whatever patterns say: Git's own directory, with its many files, is in no artifact.
+        return place.name == ".git" or not any(self.files(path))
+
+    def files(self, directory: str) -> Iterator[str]:
+        """Yield the files below a directory, hidden ones included, that are not left out."""
+        root = Path(self.root)
+        for folder, names in walk.walk(root / directory):
+            for name in names:
+                path = Path(folder, name).relative_to(root).as_posix()
+                if self.left_out is None or not self.left_out(path):
+                    yield path
 
     def real(self, path: str) -> str | None:
         """Return a path without links, `.` for the root itself.
@@ -70,6 +94,8 @@ class Checkout:
         """Say why what a path leads to is not read; None where it may be, or nothing is there."""
         if path.count("/") > DEEPEST:
             return f"is more than {DEEPEST} directories deep, so it is not read"
+        if any(f"{path}/".startswith(f"{each}/") for each in self.elsewhere):
+            return "is included from another repository, so it is not read"
         real = None
         # An absolute path means this machine.
         if not path.startswith("/"):
@@ -95,7 +121,9 @@ class Checkout:
             found = sorted(os.listdir(os.path.join(self.root, real)))  # noqa: PTH118, PTH208
         except OSError:
             return []
-        return [name for name in found if os.path.normpath(f"{path}/{name}") not in self.left_out]
+        if self.left_out is None:
+            return found
+        return [name for name in found if not self.is_absent(os.path.normpath(f"{path}/{name}"))]
 
     def directories(self, pattern: str) -> list[str]:
         """Return the directories inside that a glob pattern matches, in order.
@@ -114,7 +142,9 @@ class Checkout:
         for folder, names in walk.walk(root, hidden=False):
             for name in names:
                 if name.endswith(SUFFIXES):
-                    yield Path(folder, name).relative_to(root).as_posix()
+                    path = Path(folder, name).relative_to(root).as_posix()
+                    if self.left_out is None or not self.left_out(path):
+                        yield path
 
     def _followed(self, path: str) -> str | None:
         """Return a path without links, None where it leads outside."""

@@ -57,6 +57,7 @@ def check(
             notice.rule,
             notice.message,
             notice.about,
+            notice.path,
             file=notice.file,
             line=notice.line,
             column=notice.column,

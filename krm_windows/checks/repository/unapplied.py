@@ -4,7 +4,8 @@ And a policy that is applied itself.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from posixpath import basename, dirname, join, normpath
 
 from krm_windows import rules
@@ -116,10 +117,11 @@ def _unapplied(
         clusters = _clusters(survey, timetable)
         labels = _labels(clusters, timetable)
         lack = ""
-        if not labels:
+        # What takes all of them away on their way is said where it does.
+        if not labels and not _are_lost(clusters):
             name = timetable.cluster or "any cluster"
             lack = f"nothing that {name} applies includes them, so they have no effect"
-        elif places[timetable.policy, timetable.cluster] == 1:
+        elif labels and places[timetable.policy, timetable.cluster] == 1:
             lack = _lacking(survey, file, clusters, labels)
         if lack:
             yield timetable.policy, _lacks(survey, file, timetable, clusters, lack)
@@ -200,6 +202,16 @@ def _lacking(
             if found[kind] < count:
                 return f"{each.name} applies {found[kind]} of their {counted(count, kind)}"
     return ""
+
+
+def _are_lost(clusters: Iterable[Cluster]) -> bool:
+    """Whether something takes windows, or what delivers them, away on their way to clusters."""
+    for cluster in clusters:
+        for each in cluster.kustomizations.values():
+            outcomes = chain.from_iterable(alteration.outcomes for alteration in each.alterations)
+            if any(outcome.applied is None for outcome in outcomes):
+                return True
+    return False
 
 
 def _rendered_kinds(survey: Survey, folder: str) -> dict[str, int]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from flux_texts import lay
 
-from krm_windows.flux.artifact_files import FILE, ArtifactFiles
+from krm_windows.flux.artifact_files import FILE, Artifact, ArtifactFiles
 from krm_windows.flux.model import Object
 from krm_windows.krm import KubeObject
 from krm_windows.system.checkout import Checkout
@@ -58,11 +58,11 @@ def source(spec: dict[str, object]) -> Object:
 )
 def test_a_pattern(ignore: str, path: str, *, left_out: bool, tmp_path: Path) -> None:
     """In `spec.ignore`, and in a `.sourceignore` at the top, it means the same."""
-    of_spec = ArtifactFiles(Checkout.at(tmp_path), ".", source({"ignore": ignore}))
+    of_spec = ArtifactFiles(Checkout.at(tmp_path), Artifact.of(".", source({"ignore": ignore})))
     found = of_spec.left_out_by(path)
     assert (found is not None) == left_out
     (tmp_path / FILE).write_text(ignore)
-    found = ArtifactFiles(Checkout.at(tmp_path), ".", None).left_out_by(path)
+    found = ArtifactFiles(Checkout.at(tmp_path), Artifact.of(".", None)).left_out_by(path)
     assert (found is not None) == left_out
 
 
@@ -85,7 +85,9 @@ def test_files_in_directories_of_a_source(path: str, by: str | None, tmp_path: P
         tmp_path,
         {FILE: "z.yaml", f"deploy/{FILE}": "y.yaml", f"deploy/a/{FILE}": "/x.yaml\nkept.yaml"},
     )
-    files = ArtifactFiles(Checkout.at(tmp_path), "deploy", source({"ignore": "!kept.yaml"}))
+    files = ArtifactFiles(
+        Checkout.at(tmp_path), Artifact.of("deploy", source({"ignore": "!kept.yaml"}))
+    )
     found = files.left_out_by(path)
     assert (found and (found.file, found.line)) == (by and (by, 1))
 
@@ -95,6 +97,8 @@ def test_files_in_directories_of_a_source(path: str, by: str | None, tmp_path: P
 )
 def test_a_sparse_checkout(path: str, *, left_out: bool, tmp_path: Path) -> None:
     """Only the directories that it names are in the artifact."""
-    files = ArtifactFiles(Checkout.at(tmp_path), ".", source({"sparseCheckout": ["a", "./b/c/"]}))
+    files = ArtifactFiles(
+        Checkout.at(tmp_path), Artifact.of(".", source({"sparseCheckout": ["a", "./b/c/"]}))
+    )
     found = files.left_out_by(path)
     assert (found.path if found else None) == ("spec.sparseCheckout" if left_out else None)

@@ -6,6 +6,7 @@ Nothing that would have to be fetched or lies outside.
 import pytest
 from flux_texts import Write, config_map, policy
 
+from krm_windows.flux.artifact_files import Artifact, ArtifactFiles
 from krm_windows.flux.closure import close
 
 BASE = {"base/kustomization.yaml": "resources: [a.yaml]\n", "base/a.yaml": config_map("a")}
@@ -19,9 +20,8 @@ def test_a_plain_directory_gets_the_kustomization_that_flux_generates(write: Wri
         "notes.md": "",
         ".sops.yaml": "a: b",
     }
-    closure = close(
-        write({f"apps/{path}": text for path, text in files.items()} | BASE_IN_APPS), "apps", {}
-    )
+    tree = write({f"apps/{path}": text for path, text in files.items()} | BASE_IN_APPS)
+    closure = close(ArtifactFiles(tree, Artifact()).checkout, "apps", {})
     assert closure.resources == ["apps/base/a.yaml", "apps/deep/two.yml", "apps/one.yaml"]
     assert not closure.notices
 

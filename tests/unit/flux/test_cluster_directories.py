@@ -212,3 +212,22 @@ def test_without_any_kustomization_every_directory_may_be_a_cluster(write: Write
     tree = write({f"clusters/{name}/x/c.yaml": config_map() for name in ("north", "south")})
     named = ["clusters/north", "clusters/south"]
     assert cluster_directories.within(tree, named) == tuple(named)
+
+
+@pytest.mark.parametrize("place", ["clusters/example", "flux/example", "docs"])
+def test_what_no_artifact_has_is_no_cluster(place: str, write: Write) -> None:
+    """An example for people, wherever it lies; it does not keep the others from being found."""
+    files = {
+        ".sourceignore": f"/{place}/",
+        f"{place}/sync.yaml": kustomization("flux-system", path=f"./{place}"),
+        f"{place}/a.yaml": kustomization("a"),
+        "sites/north/flux.yaml": kustomization("apps", path="./apps"),
+    }
+    tree = write(files)
+    assert cluster_directories.within(tree, tree.directories("clusters/*")) == ()
+    assert [each.directory for each in cluster_directories.find(tree)] == ["sites/north"]
+    # What is applied by hand is in no artifact, and may sync a cluster.
+    by_hand = {"bootstrap/sync.yaml": kustomization("flux-system", path="./sites/north")}
+    tree = write({**by_hand, ".sourceignore": f"/{place}/\n/bootstrap/"})
+    [found] = cluster_directories.find(tree)
+    assert (found.directory, found.file) == ("sites/north", "bootstrap/sync.yaml")

@@ -1,0 +1,139 @@
+"""`check --repo` reads of a repository what source-controller puts into the artifact."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from flux_texts import HOME, config_map, kustomization, lay
+
+from krm_windows.cli import main
+
+JUNK = "a: 1\n"
+SOURCE = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: flux-system, namespace: flux-system}
+spec:
+  url: https://example.com/fleet
+"""
+ROOT = "clusters/north/sync.yaml"
+BASE = {
+    "base/kustomization.yaml": "resources: [a.yaml]\n",
+    "base/a.yaml": config_map("a"),
+    "web/kustomization.yaml": "resources: [../base]\n",
+}
+# A kustomization that makes a ConfigMap of a picture.
+PICTURE = {
+    "web/kustomization.yaml": "configMapGenerator: [{name: a, files: [logo.png]}]\n",
+    "web/logo.png": "",
+}
+
+
+@pytest.fixture(autouse=True)
+def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some of it is built by it."""
+    monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        # What nobody leaves out is applied, and cannot be.
+        ({"web/x.yaml": JUNK}, "web/x.yaml:1:1: [error] cannot be applied"),
+        ({".sourceignore": "x.yaml", "web/x.yaml": JUNK}, ""),
+        ({".sourceignore": "/web/x.yaml", "web/x.yaml": JUNK}, ""),
+        ({".sourceignore": "*.yaml\n!web/\n!clusters/\nx.yaml", "web/x.yaml": JUNK}, ""),
+        ({"web/.sourceignore": "/x.yaml", "web/x.yaml": JUNK}, ""),
+        ({ROOT: "ignore: x.yaml", "web/x.yaml": JUNK}, ""),
+        # `spec.ignore` comes last.
+        (
+            {ROOT: 'ignore: "!x.yaml"', ".sourceignore": "x.yaml", "web/x.yaml": JUNK},
+            "web/x.yaml:1:1: [error] cannot be applied",
+        ),
+        # A pattern of a directory beside it says nothing of this one.
+        (
+            {"other/.sourceignore": "x.yaml", "web/x.yaml": JUNK},
+            "web/x.yaml:1:1: [error] cannot be applied",
+        ),
+        # By default, unless there is a pattern.
+        ({"web/.sops.yaml": JUNK}, ""),
+        ({"web/.travis.yml": JUNK}, ""),
+        (
+            {".sourceignore": "docs/", "web/.sops.yaml": JUNK},
+            "web/.sops.yaml:1:1: [error] cannot be applied",
+        ),
+        # A comment is none.
+        ({".sourceignore": "# docs/\n\n", "web/.sops.yaml": JUNK}, ""),
+        # What a build needs.
+        (BASE, ""),
+        (
+            {**BASE, ".sourceignore": "docs/\n/base/"},
+            ".sourceignore:2:1: [error] leaves base out of the artifact, so web cannot be built",
+        ),
+        (
+            {**BASE, ".sourceignore": "a.yaml"},
+            ".sourceignore:1:1: [error] leaves base/a.yaml out of the artifact, so web cannot be",
+        ),
+        (
+            {**BASE, ROOT: "ignore: a.yaml"},
+            (
+                f"{ROOT}:6:3: [error] GitRepository flux-system/flux-system spec.ignore: leaves "
+                "base/a.yaml out of the artifact"
+            ),
+        ),
+        (
+            PICTURE,
+            (
+                "web/kustomization.yaml:1:1: [error] source-controller leaves web/logo.png out of "
+                "the artifact"
+            ),
+        ),
+        ({**PICTURE, ".sourceignore": "docs/"}, ""),
+        # Flux makes a kustomization for a directory whose own is left out.
+        ({**BASE, "web/b.yaml": config_map("b"), ".sourceignore": "/web/kustomization.yaml"}, ""),
+        # The path of a Kustomization, that of the root among them.
+        (
+            {".sourceignore": "/web"},
+            (
+                ".sourceignore:1:1: [error] leaves web out of the artifact, so a Kustomization "
+                "finds nothing at its path"
+            ),
+        ),
+        (
+            {".sourceignore": "/*\n!/web"},
+            ".sourceignore:1:1: [error] leaves clusters/north out of the artifact",
+        ),
+        # What is of another repository is not known here, whatever this one has there.
+        (
+            {ROOT: "include: [{repository: {name: web}}]"},
+            "[info] Kustomization flux-system/web: its path web is included from another",
+        ),
+        (
+            {ROOT: "include: [{repository: {name: other}, toPath: web/more}]"},
+            "web/more:1:1: [info] is included from another repository",
+        ),
+        (
+            {**BASE, ROOT: "include: [{repository: {name: base}}]"},
+            "web/kustomization.yaml:1:1: [info] ../base is included from another repository",
+        ),
+        ({ROOT: "include: [{repository: {name: other}}]"}, ""),
+    ],
+)
+def test_what_is_in_the_artifact(
+    files: dict[str, str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing else is built, and what a build lacks is said where it is left out."""
+    sync = kustomization("flux-system", path="./clusters/north")
+    field = files.get(ROOT, "interval: 1m")
+    usual = {
+        "clusters/north/web.yaml": kustomization("web"),
+        "web/w.yaml": config_map("w"),
+        **files,
+        ROOT: f"{SOURCE}  {field}\n---\n{sync}",
+    }
+    lay(tmp_path, usual)
+    failed = main(["check", "--repo", str(tmp_path), "--no-cache", "--source", HOME])
+    *found, _ = capsys.readouterr().out.replace(f"{tmp_path}/", "").splitlines()
+    assert failed == ("[error]" in said)
+    assert len(found) == bool(said), found
+    assert said in "".join(found)
