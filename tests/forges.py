@@ -87,6 +87,8 @@ class Server:
     # The branches of merge queues, and what their commits change.
     refs: dict[str, str] = field(default_factory=dict)
     compared: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    # By commit: the modes of files on Gitea.
+    modes: dict[str, dict[str, str]] = field(default_factory=dict)
     # By the branch and the path.
     files: dict[tuple[str, str], bytes] = field(default_factory=dict)
     # Whether the token may merge and approve.
@@ -131,6 +133,8 @@ class Server:
         query = {key: values[0] for key, values in parse_qs(url.query).items()}
         if match := re.fullmatch(r"(?:contents|repository/files)/(.+)", path):
             return self._content(query["ref"], unquote(match[1]))
+        if match := re.fullmatch(r"(?:repository/)?compare(?:/(.+))?", path):
+            return self._comparison(match[1] or f"{query['from']}...{query['to']}")
         found = self._commented(method, path, body)
         if found is None:
             found = self._found(method, path, body)
@@ -200,8 +204,10 @@ class Server:
             if not found:
                 return 404, {}, {"message": "Not Found"}
             return self._of_pull(found[0], match[2], body)
-        if match := re.fullmatch(r"(?:git/matching-refs/heads|compare)/(.+)", path):
-            return self._of_queue(match[1])
+        if path == "git/matching-refs/heads/gh-readonly-queue/":
+            return 200, {}, [{"ref": ref, "object": {"sha": sha}} for ref, sha in self.refs.items()]
+        if match := re.fullmatch(r"(branches|git/trees)/(\w+)", path):
+            return self._of_tree(match[1], match[2])
         if match := re.fullmatch(r"(?:repository/)?commits/(\w+)/([\w-]+)", path):
             return self._of_commit(match[1], match[2])
         if (match := re.fullmatch(r"statuses/(\w+)", path)) and method == "POST":
@@ -216,11 +222,30 @@ class Server:
         encoded = base64.encodebytes(content).decode()
         return 200, {}, {"type": "file", "encoding": "base64", "content": encoded}
 
-    def _of_queue(self, what: str) -> Reply:
-        if what == "gh-readonly-queue/":
-            return 200, {}, [{"ref": ref, "object": {"sha": sha}} for ref, sha in self.refs.items()]
-        files = self.compared[what.rpartition("...")[2]]
-        return 200, {}, {"status": "ahead", "files": [self._file(each, "") for each in files[:300]]}
+    def _comparison(self, what: str) -> Reply:
+        _, _, sha = what.rpartition("...")
+        renamed: dict[str, str] = {}
+        files = self.compared.get(sha)
+        for pull in self.pulls:
+            if files is None and pull.sha == sha:
+                files, renamed = pull.files, pull.renamed
+        assert files is not None
+        found = [self._file(each, renamed.get(each, "")) for each in files[:300]]
+        if self.kind == "gitlab":
+            return 200, {}, {"diffs": found, "compare_timeout": self.cut}
+        if self.kind == "gitea":
+            # Commit by commit, and without renames.
+            names = (*files, *renamed.values())
+            commits = [{"sha": sha, "files": [{"filename": each}]} for each in names]
+            return 200, {}, {"total_commits": len(commits), "commits": commits}
+        return 200, {}, {"status": "ahead", "files": found}
+
+    def _of_tree(self, what: str, name: str) -> Reply:
+        if what == "branches":
+            return 200, {}, {"name": name, "commit": {"id": "0" * 40}}
+        modes = self.modes.get(name, {})
+        tree = [{"path": path, "mode": mode, "type": "blob"} for path, mode in modes.items()]
+        return 200, {}, {"sha": name, "tree": tree, "truncated": False}
 
     def _of_commit(self, sha: str, what: str) -> list[Json] | Reply:
         if what == "check-runs":
@@ -240,8 +265,6 @@ class Server:
             return self._merge(pull, body)
         if what in ("reviews", "approvals", "approve"):
             return self._review(pull, what, body)
-        if what in ("files", "diffs"):
-            return [self._file(name, pull.renamed.get(name, "")) for name in pull.files]
         return [self._event(who, label, what) for who, label in pull.events]
 
     def _checks(self, sha: str) -> Iterator[dict[str, str]]:
@@ -336,7 +359,6 @@ class Server:
                 "labels": list(pull.labels),
                 "author": {"username": "ada"},
                 "web_url": f"{self.address}/{pull.number}",
-                "changes_count": f"{len(pull.files)}{'+' if self.cut else ''}",
                 "target_branch": pull.base,
                 "state": {"open": "opened"}.get(pull.state, pull.state),
                 "draft": pull.draft,

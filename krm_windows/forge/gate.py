@@ -3,7 +3,7 @@
 It is decided by the evaluator that decides in the cluster, so both say the same at every instant.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -12,7 +12,7 @@ from multiprocessing.pool import ThreadPool
 from krm_windows import escape
 from krm_windows.forge.errors import ForgeError
 from krm_windows.forge.exemptions import LABEL, Exemptions
-from krm_windows.forge.model import Files, Forge, Group, Head, PullRequest, State, Status
+from krm_windows.forge.model import Files, Forge, Group, PullRequest, State, Status
 from krm_windows.forge.policies import Policy, Verdict, conclude, decide, judge
 from krm_windows.forge.reach import Change, Changes
 
@@ -52,8 +52,8 @@ class MergeGate:
     jobs: int = 1
     bases: frozenset[str] = frozenset()
     changed: Changes | None = None
-    # What changes: of a commit into another branch it is something else.
-    _changes: dict[Head, Change] = field(default_factory=dict)
+    # By the branch and the commit.
+    _changes: dict[tuple[str, str], Change] = field(default_factory=dict)
 
     def run(self, now: Callable[[], datetime]) -> Iterator[Outcome]:
         """Look at each open change, and say of its head what holds when it is looked at.
@@ -70,16 +70,18 @@ class MergeGate:
             # In order, so that two runs of the same say the same.
             for outcomes in pool.imap(partial(self._judge, now), heads.values()):
                 yield from outcomes
-            groups = [each for each in self.forge.queued() if each.branch in branches]
-            yield from pool.imap(partial(self._judge_group, now), groups)
-        self._forget(heads)
+            groups = {
+                each.sha: each
+                for each in self.forge.queued()
+                # A branch with such a name at the head of a change is none of a queue.
+                if each.branch in branches and each.sha not in heads
+            }
+            yield from pool.imap(partial(self._judge_group, now), groups.values())
+        self._forget({*heads, *groups})
 
-    def _forget(self, heads: Mapping[str, Sequence[PullRequest]]) -> None:
+    def _forget(self, heads: Collection[str]) -> None:
         """Keep only what is known of commits that were met: others are asked for no more."""
-        kept: set[Head] = set()
-        for changes in heads.values():
-            kept.update(change.head for change in changes)
-        for head in self._changes.keys() - kept:
+        for head in [each for each in self._changes if each[1] not in heads]:
             del self._changes[head]
 
     def changes(self, branches: frozenset[str] = frozenset()) -> Iterator[PullRequest]:
@@ -125,18 +127,26 @@ class MergeGate:
 
     def _judge_group(self, now: Callable[[], datetime], group: Group) -> Outcome:
         """Say of a commit in a merge queue what holds for it; a change's head is another one."""
+        at = now()
         try:
             change = self.forge.change(group.number)
-            if self.changed is None:
-                # Not with the commit in the name of its branch, which anybody may choose.
-                looked_at = Change(self.forge.compared(group.branch, group.sha))
-            else:
-                looked_at = self.changed(group.sha)
-            verdict, is_new = self.answer(group.sha, change, looked_at, now())
+            queued = replace(change, sha=group.sha)
+            # Not with the commit in the name of its branch: whoever may push a branch chooses it.
+            does = self._look(group.branch, group.sha)
+            # And so the number in it exempts nothing, nor is what changes nothing in a queue. What
+            # was said of them for an event of the queue stays.
+            if does.files == frozenset() or self._is_exempt(does, change, at):
+                return Outcome(queued, None)
+            verdict, is_new = self.answer(group.sha, change, does, at)
         except ForgeError as error:
             return Outcome(group.change(), None, error=error)
-        queued = replace(change, sha=group.sha)
         return Outcome(queued, verdict, is_new)
+
+    def _is_exempt(self, does: Change, change: PullRequest, at: datetime) -> bool:
+        """Whether a change that would have to wait may land by its label."""
+        if LABEL not in change.labels or judge(self.policies, does, change.labels, at).may_land:
+            return False
+        return self._decide(does, change, at).may_land
 
     def answer(
         self,
@@ -179,17 +189,7 @@ class MergeGate:
         verdict = conclude(decide(self.policies, at))
         if verdict.may_land:
             return verdict
-        verdict = self._decide(self._look(change), change, at)
-        # By its commit what it does is known for certain.
-        if not verdict.may_land or self.changed is not None:
-            return verdict
-        # The files were those of the head that it had when they were read. Had somebody pushed
-        # another one in between, the status would say of one commit what is true of another.
-        read_again = self.forge.change(change.number)
-        if read_again.head != change.head:
-            self._changes.pop(change.head, None)
-            return Verdict(State.PENDING, "its head has moved: check again", stale=True)
-        return verdict
+        return self._decide(self._look(change.base, change.sha), change, at)
 
     def _decide(
         self,
@@ -203,12 +203,13 @@ class MergeGate:
             return verdict
         return self._exempted(change, does.files, verdict, at)
 
-    def _look(self, change: PullRequest) -> Change:
-        head = change.head
+    def _look(self, base: str, sha: str) -> Change:
+        """Return what a commit changes in a branch; raises ForgeError."""
+        head = base, sha
         if head not in self._changes and self.changed is not None:
-            self._changes[head] = self.changed(change.sha)
+            self._changes[head] = self.changed(sha)
         elif head not in self._changes:
-            self._changes[head] = Change(self.forge.changed_files(change))
+            self._changes[head] = Change(self.forge.compared(base, sha))
         return self._changes[head]
 
     def _exempted(
@@ -232,8 +233,6 @@ class MergeGate:
 
     def say(self, sha: str, verdict: Verdict) -> bool:
         """Set a status, unless it is there already; return whether it is new."""
-        if verdict.stale:
-            return False
         words = escape.cut(escape.line(verdict.words), _MOST)
         status = Status(self.context, verdict.state, words, self.link)
         # A forge takes a thousand of a commit, so what is there is not said again. It is read each

@@ -1,10 +1,19 @@
 """Gitea and Forgejo: REST, `/api/v1`."""
 
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from krm_windows.forge import http
 from krm_windows.forge.http import Record
-from krm_windows.forge.model import Method, Progress, PullRequest, Readiness, Status
+from krm_windows.forge.model import (
+    Files,
+    Method,
+    Progress,
+    PullRequest,
+    Readiness,
+    Status,
+    present,
+)
 from krm_windows.forge.pulls import Pulls
 
 
@@ -24,6 +33,31 @@ class Gitea(Pulls):
         """Read a status; its state has another name here."""
         state = http.text(entry, "status")
         return super().status({**entry, "state": state})
+
+    def compared(self, base: str, sha: str) -> Files:
+        """Return the paths that merging a commit into a branch changes.
+
+        They are those that any of its commits touches, of a merge against the branch merged into.
+        """
+        found = set()
+        for commit in http.records(self.compare(base, sha).get("commits")):
+            for each in http.records(commit.get("files")):
+                found.add(http.text(each, "filename"))
+        # Gitea leaves out what becomes a link, or none (modules/git, parseCommitFileStatus).
+        branch = http.record(self.client.get(f"{self.root}/branches/{quote(base, safe='')}"))
+        before, after = map(self._kinds, (http.text(branch, "commit", "id"), sha))
+        found |= {path for path in before.keys() & after.keys() if before[path] != after[path]}
+        return present(found)
+
+    def _kinds(self, sha: str) -> dict[str, str]:
+        """Return what the paths of a commit are, by their modes (GET …/git/trees/{sha})."""
+        found: dict[str, str] = {}
+        path = f"{self.root}/git/trees/{quote(sha, safe='')}"
+        for each in self.client.pages_of(path, "tree", recursive="true", per_page=1000):
+            # Of `100644`, `120000` or `160000`, so that a file that is made executable counts by
+            # its commit alone.
+            found[http.text(each, "path")] = http.text(each, "mode")[:3]
+        return found
 
     def label_setters(self, change: PullRequest, label: str) -> frozenset[str]:
         """Return who has set a label last (GET …/issues/{index}/timeline)."""

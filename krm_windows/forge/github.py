@@ -62,10 +62,8 @@ class GitHub(Pulls):
                 yield found
 
     def compared(self, base: str, sha: str) -> Files:
-        """Return the paths in which a commit differs (GET …/compare/{basehead})."""
-        path = f"{self.root}/compare/{quote(base, safe='')}...{quote(sha, safe='')}"
-        answer = http.record(self.client.get(path, per_page=1))
-        files = http.records(answer.get("files"))
+        """Return the paths that merging a commit into a branch changes."""
+        files = http.records(self.compare(base, sha).get("files"))
         # The first page has all files, and no more than that.
         if len(files) >= _MOST_COMPARED:
             return None

@@ -86,18 +86,6 @@ class GitLab:
         """Read one merge request anew."""
         return _change(http.record(self.client.get(f"{self._root}/merge_requests/{number}")))
 
-    def changed_files(self, change: PullRequest) -> Files:
-        """Return the paths that it changes (GET …/merge_requests/{iid}/diffs)."""
-        found = set()
-        for each in self._listed(f"merge_requests/{change.number}/diffs"):
-            found.add(http.text(each, "old_path"))
-            found.add(http.text(each, "new_path"))
-        # `changes_count` ends in a plus where GitLab keeps no more of a large one.
-        whole = http.record(self.client.get(f"{self._root}/merge_requests/{change.number}"))
-        if http.text(whole, "changes_count").endswith("+"):
-            return None
-        return present(found)
-
     def file(self, path: str, branch: str) -> bytes | None:
         """Return what a file holds (GET …/repository/files/{path})."""
         place = f"{self._root}/repository/files/{quote(path, safe='')}"
@@ -111,9 +99,18 @@ class GitLab:
         """Yield nothing: a merge train asks by a job of its pipeline."""
         yield from ()
 
-    def compared(self, _base: str, _sha: str) -> Files:
-        """Return that nothing is known."""
-        return None
+    def compared(self, base: str, sha: str) -> Files:
+        """Return the paths that merging a commit changes (GET …/repository/compare)."""
+        query = {"from": base, "to": sha, "straight": "false"}
+        answer = http.record(self.client.get(f"{self._root}/repository/compare", **query))
+        # Its name of a list that was cut (GitLab, lib/api/entities/compare.rb: `overflow?`).
+        if answer.get("compare_timeout") is not False:
+            return None
+        found = set()
+        for each in http.records(answer.get("diffs")):
+            found |= {http.text(each, "old_path"), http.text(each, "new_path")}
+        # Nor has it any where the two have no commit in common.
+        return present(found) or None
 
     def label_setters(self, change: PullRequest, label: str) -> frozenset[str]:
         """Return who has set a label last (GET …/resource_label_events)."""

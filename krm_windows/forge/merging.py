@@ -145,9 +145,6 @@ class Merger:
 
     def _wait(self, change: PullRequest, verdict: Verdict) -> Landing:
         """Leave a change to the next window, with a status that says so."""
-        # Whoever pushes to a change that is to be merged has to know that it is not.
-        if verdict.stale:
-            return Landing(change, Result.FAILED, verdict.words)
         self.gate.say(change.sha, verdict)
         return Landing(change, Result.WAITS, verdict.words)
 

@@ -7,8 +7,6 @@ from typing import Protocol
 
 Files = frozenset[str] | None
 """Paths that a change touches, from the top of the repository; None where not all are known."""
-Head = tuple[int, str, str]
-"""What the files of a change depend on: its number, its head, and the branch that it goes into."""
 
 
 class State(Enum):
@@ -65,11 +63,6 @@ class PullRequest:
     labels: frozenset[str]
     address: str
     base: str
-
-    @property
-    def head(self) -> Head:
-        """What tells whether the change is still what was read."""
-        return self.number, self.sha, self.base
 
 
 def present(names: Iterable[str]) -> frozenset[str]:
@@ -129,17 +122,15 @@ class Forge(Protocol):
     def change(self, number: int) -> PullRequest:
         """Read one change anew."""
 
-    def changed_files(self, change: PullRequest) -> Files:
-        """Return the paths that it changes, those that it renames under both names.
-
-        None where the forge does not list them all.
-        """
-
     def queued(self) -> Iterator[Group]:
         """Yield what is in merge queues, where the forge shows it."""
 
     def compared(self, base: str, sha: str) -> Files:
-        """Return the paths in which a commit differs from another; None where some are unknown."""
+        """Return the paths that merging a commit into a branch changes, renamed ones twice.
+
+        None where the forge does not list them all. It is asked by commit: the head of a change may
+        be another one by the time that its files are read, and the first one again after that.
+        """
 
     def file(self, path: str, branch: str) -> bytes | None:
         """Return what a file holds at the tip of a branch, None where there is none."""

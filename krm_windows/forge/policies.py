@@ -55,11 +55,10 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a change may land, and why; `stale` where its head moved while it was looked at."""
+    """Whether a change may land, and why."""
 
     state: State
     words: str
-    stale: bool = False
 
     @property
     def may_land(self) -> bool:

@@ -19,7 +19,6 @@ from krm_windows.forge.model import (
     checked,
     moved,
     once_each,
-    present,
 )
 
 
@@ -63,25 +62,6 @@ class Pulls(ABC):
         """Read one pull request anew."""
         return _change(http.record(self.client.get(f"{self.root}/pulls/{number}")))
 
-    def changed_files(self, change: PullRequest) -> Files:
-        """Return the paths that it changes."""
-        found = set()
-        count = 0
-        for each in self.listed(f"pulls/{change.number}/files"):
-            # Counted apart from the names: a file that is renamed has two.
-            count += 1
-            found.add(http.text(each, "filename"))
-            # Where it was renamed.
-            found.add(http.text(each, "previous_filename"))
-        if count >= self.most_files:
-            return None
-        return present(found)
-
-    @property
-    def most_files(self) -> int:
-        """How many files the forge lists at most."""
-        return 3000
-
     def file(self, path: str, branch: str) -> bytes | None:
         """Return what a file holds (GET …/contents/{path})."""
         try:
@@ -94,9 +74,14 @@ class Pulls(ABC):
         """Yield nothing: Gitea has no merge queue."""
         yield from ()
 
-    def compared(self, _base: str, _sha: str) -> Files:
-        """Return that nothing is known."""
-        return None
+    @abstractmethod
+    def compared(self, base: str, sha: str) -> Files:
+        """Return the paths that merging a commit into a branch changes."""
+
+    def compare(self, base: str, sha: str) -> Record:
+        """Compare a commit with where it left a branch (GET …/compare/{basehead})."""
+        path = f"{self.root}/compare/{quote(base, safe='')}...{quote(sha, safe='')}"
+        return http.record(self.client.get(path, **{self.page: 1}))
 
     def statuses(self, sha: str) -> dict[str, Status]:
         """Return what is said of a commit last, by context."""

@@ -169,11 +169,13 @@ def test_files_that_are_renamed_or_removed_are_gated(
     for branch, *change in (
         ("moved", "mv", "apps/old.yaml", "old.yaml"),
         ("removed", "rm", "apps/gone.yaml"),
+        ("linked", "update-index", "--cacheinfo", "120000,{},apps/gone.yaml"),
     ):
         clone = tmp_path / branch
         git(tmp_path, "clone", "--quiet", repository.remote, str(clone))
         git(clone, "switch", "--quiet", "--create", branch)
-        git(clone, *change)
+        blob = git(clone, "rev-parse", "HEAD:apps/old.yaml").strip()
+        git(clone, *(word.format(blob) for word in change))
         git(clone, "commit", "--quiet", "--message", branch)
         git(clone, "push", "--quiet", "origin", branch)
         content = {"head": branch, "base": "main", "title": branch}
@@ -181,7 +183,7 @@ def test_files_that_are_renamed_or_removed_are_gated(
     for number in numbers:
         repository.wait_for_checks(number)
     gate(CLOSED)
-    assert [repository.states(number) for number in numbers] == [{CONTEXT: "pending"}] * 2
+    assert [repository.states(number) for number in numbers] == [{CONTEXT: "pending"}] * 3
 
 
 def test_a_label_of_who_may_lets_it_through(

@@ -129,15 +129,18 @@ def test_a_right_that_is_missing_fails_and_says_so(
 
 
 def test_a_push_while_it_runs_is_not_let_through(server: Server) -> None:
-    """The head that was read is not the one whose files were: neither has a success."""
+    """By harmless files and back again: what is said of a commit is true of that commit."""
+    first, second = server.pulls
 
     def before(_method: str, path: str) -> None:
-        if path.endswith(("2/files", "2/diffs")):
-            server.pulls[1].sha = "c" * 40
+        # The head is the first commit only where it is asked for.
+        is_list = path.endswith(("/pulls", "/merge_requests"))
+        first.sha, first.files = ("a" * 40, ("apps/web.yaml",)) if is_list else ("b" * 40, ())
 
+    server.compared = {"a" * 40: ("apps/web.yaml",), "b" * 40: second.files}
     server.before = before
     assert gated(server, "--paths", "apps/*") == 0
-    assert states(server) == {"a": "pending"}
+    assert states(server) == {"a": "pending", "b": "success"}
 
 
 def test_a_label_of_somebody_who_may_lets_it_through(

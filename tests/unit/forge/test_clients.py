@@ -99,9 +99,19 @@ def test_a_file_is_read_at_a_branch(asked: Asked) -> None:
 
 def test_files_are_read_under_both_names(asked: Asked) -> None:
     """What is renamed leaves one place and comes to another."""
-    first, second = asked.forge.open_changes()
-    assert asked.forge.changed_files(first) == {"apps/web.yaml", "README.md"}
-    assert asked.forge.changed_files(second) == {"apps/new.yaml", "infra/old.yaml"}
+    assert asked.forge.compared("main", "a" * 40) == {"apps/web.yaml", "README.md"}
+    assert asked.forge.compared("main", "b" * 40) == {"apps/new.yaml", "infra/old.yaml"}
+
+
+def test_what_becomes_a_link_is_a_change() -> None:
+    """Gitea does not list it among the files of a commit."""
+    with serving("gitea", Pull(1, "a" * 40, ("docs/a.md",))) as server:
+        server.modes = {
+            "0" * 40: {"apps/web.yaml": "100644", "run": "100644"},
+            "a" * 40: {"apps/web.yaml": "120000", "run": "100755"},
+        }
+        found = made(server).forge.compared("main", "a" * 40)
+        assert found == {"docs/a.md", "apps/web.yaml"}
 
 
 def test_a_thousand_changes_are_read_in_pages(asked: Asked) -> None:
@@ -115,12 +125,12 @@ def test_a_thousand_changes_are_read_in_pages(asked: Asked) -> None:
 
 
 def test_a_list_of_files_that_is_cut_is_not_trusted(asked: Asked) -> None:
-    """GitHub lists 3,000 files; what else is changed nobody knows."""
-    many = tuple(f"f{number}" for number in range(3000))
+    """GitHub lists 300 files; what else is changed nobody knows. Gitea lists them all."""
+    many = tuple(f"f{number}" for number in range(300))
     asked.server.pulls = [Pull(1, "a" * 40, many)]
     asked.server.cut = True
-    [change] = asked.forge.open_changes()
-    assert asked.forge.changed_files(change) is None
+    found = asked.forge.compared("main", "a" * 40)
+    assert found == (set(many) if asked.server.kind == "gitea" else None)
 
 
 def test_a_status_is_set_and_read(asked: Asked) -> None:

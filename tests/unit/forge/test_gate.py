@@ -68,12 +68,14 @@ class Forged(Forge):
         [found] = [each for each in self.changes if each.number == number]
         return found
 
-    def changed_files(self, change: PullRequest) -> frozenset[str] | None:
-        """Return its files."""
+    def compared(self, base: str, sha: str) -> frozenset[str] | None:
+        """Return the files of a commit, which is named by a number."""
+        assert base in ("main", "mine")
         self.asked.append("files")
-        if change.number in self.failing:
+        number = int(sha, 16)
+        if number in self.failing:
             raise ForgeError("the files cannot be read")
-        return self.files[change.number]
+        return self.files[number]
 
     def label_setters(self, _change: PullRequest, _label: str) -> frozenset[str]:
         """Return who set it."""
@@ -196,26 +198,26 @@ def test_files_that_are_not_all_known_may_be_gated() -> None:
     )
 
 
-def test_a_head_that_moves_while_it_is_looked_at_is_given_no_status() -> None:
-    """The files may be those of another commit: a push of harmless ones and back again."""
-    forge = forged(("README.md",))
+def test_a_head_that_moves_while_it_is_looked_at_is_judged_by_its_own_files() -> None:
+    """A push of harmless ones and back again: a status is one of a commit, and so is the answer."""
+    forge = forged(("apps/web.yaml",), ("README.md",))
     gate = MergeGate(forge, [policy()], "windows")
-    [read] = forge.changes
-    forge.changes = [replace(read, sha="f" * 40)]
-    assert gate.decide(read, THURSDAY).stale
-    forge.changes = [read]
-    # The files are read again, as those that are known may not be its own.
-    forge.files[1] = frozenset({"apps/web.yaml"})
+    read, harmless = forge.changes
+    forge.changes = [replace(read, sha=harmless.sha)]
     assert gate.decide(read, THURSDAY).state is State.PENDING
+    assert gate.decide(forge.changes[0], THURSDAY).may_land
 
 
 def test_a_head_of_two_changes_has_what_holds_for_both() -> None:
     """Else a change of the same commit into a branch where it changes little would let it land."""
-    for files in ((("apps/a",), ("README.md",)), (("README.md",), ("apps/a",))):
-        forge = forged(*files)
-        forge.changes = [replace(each, sha="d" * 40) for each in forge.changes]
-        gate = MergeGate(forge, [policy()], "windows")
-        # What is known of a commit's files is known of one change.
+    for bases in (("main", "mine"), ("mine", "main")):
+        forge = forged(("README.md",))
+        [read] = forge.changes
+        forge.changes = [replace(read, base=base) for base in bases]
+        does = {"main": frozenset({"apps/a"}), "mine": frozenset({"README.md"})}
+        forge.compared = lambda base, _sha, does=does: does[base]
+        gate = MergeGate(forge, [policy()], "windows", bases=frozenset(bases))
+        # What is known of a commit is known of one branch.
         found = passed(gate, THURSDAY)
         assert [each.verdict and each.verdict.state for each in found] == [State.PENDING] * 2
         assert [said.state for _, said in forge.said] == [State.PENDING]
@@ -239,9 +241,6 @@ def test_a_change_that_gets_another_base_is_judged_anew() -> None:
     gate = MergeGate(forge, [policy()], "windows", bases=frozenset({"main", "mine"}))
     [read] = forge.changes
     moved = replace(read, base="mine")
-    # While it is looked at, and after it.
-    forge.changes = [moved]
-    assert gate.decide(read, THURSDAY).stale
     assert gate.decide(moved, THURSDAY).may_land
     forge.files[1] = frozenset({"apps/web.yaml"})
     forge.changes = [read]
@@ -253,12 +252,12 @@ def test_a_push_has_a_status_of_its_own() -> None:
     forge = forged(("README.md",))
     gate = MergeGate(forge, [policy()], "windows")
     passed(gate, THURSDAY)
-    forge.changes = [replace(forge.changes[0], sha="f" * 40)]
-    forge.files[1] = frozenset({"apps/web.yaml"})
+    forge.changes = [replace(forge.changes[0], sha=f"{2:040x}")]
+    forge.files[2] = frozenset({"apps/web.yaml"})
     passed(gate, THURSDAY)
     assert [(sha, said.state) for sha, said in forge.said] == [
         (f"{1:040x}", State.SUCCESS),
-        ("f" * 40, State.PENDING),
+        (f"{2:040x}", State.PENDING),
     ]
 
 
