@@ -120,6 +120,8 @@ def changed(directory: Path, older: str, newer: str) -> frozenset[str]:
     layout = git_layout.find(directory)
     with git_program.opened(layout) as git:
         commits = [commit_of(git, directory, ref) for ref in (older, newer)]
+        for commit in commits:
+            _check_number(git, directory, f"{commit}^{{tree}}", MOST)
         # Without renames a file that has moved is one that is gone and one that is new.
         arguments = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", *commits)
         listed = _output(git.run(*arguments, output=MOST.listing), directory)
@@ -172,18 +174,31 @@ def _tree(git: Git, commit: str, prefix: str) -> str | None:
 
 
 def _listed(git: Git, directory: Path, tree: str, most: Most) -> bytes:
-    """Return the entries of a tree.
-
-    One that holds itself many times has more than anybody could read.
-    """
+    """Return the entries of a tree."""
+    _check_number(git, directory, tree, most)
     # `-z` gives names as they are, without quotes; `-l` the sizes, by which requests are bounded.
     arguments = ("ls-tree", "-r", "-l", "-z", "--full-tree", "--end-of-options", tree)
+    return _output(git.run(*arguments, output=most.listing), directory)
+
+
+def _check_number(git: Git, directory: Path, tree: str, most: Most) -> None:
+    """Refuse a tree that has more files than are read.
+
+    Five small trees in each other have ten thousand million. Their names alone are printed quickly,
+    and end with the limit; sizes take minutes, and a comparison takes all memory.
+    """
+    arguments = ("ls-tree", "-r", "-z", "--name-only", "--full-tree", "--end-of-options", tree)
     try:
-        return _output(git.run(*arguments, output=most.listing), directory)
+        names = _output(git.run(*arguments, output=most.listing), directory)
     except LimitError as error:
         raise WorkspaceError(
             f"{directory}: the commit has too many files: {error}; give a directory with fewer"
         ) from None
+    if names.count(b"\0") > most.entries:
+        raise WorkspaceError(
+            f"{directory}: the commit has more than {most.entries} files; give a directory with "
+            "fewer"
+        )
 
 
 def _write(

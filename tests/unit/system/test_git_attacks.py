@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from krm_windows.system import git_program
+from krm_windows.system import git, git_program
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git import snapshot
 from krm_windows.system.git_trees import Links, Most, entries, is_dot_git
@@ -381,6 +381,14 @@ def test_a_tree_of_millions_is_refused(repository: Repository) -> None:
     repository.commit(tree)
     with pytest.raises(WorkspaceError, match="too many files"):
         was(repository, "evil", entries=1000)
+    # Git itself would take all memory to compare it.
+    with pytest.raises(WorkspaceError, match="too many files"):
+        git.changed(repository.top, "evil", "evil")
+    with (
+        pytest.raises(WorkspaceError, match="too many files"),
+        git.merged(repository.top, "evil", "evil"),
+    ):
+        pass
     repository.commit(
         repository.tree(*((FILE, b"f%d" % number, repository.blob()) for number in range(10)))
     )
