@@ -371,7 +371,8 @@ MIGRATE_RACE = _error(
 )
 MIGRATE_SELF_LOCK = _warning(
     "migrate-self-lock",
-    "CronJobs suspend the Kustomization that applies them, so changes wait for the window.",
+    "CronJobs suspend the Kustomization that applies them, so changes wait for the window; a "
+    "policy leaves out what delivers it.",
 )
 MIGRATE_RIGHTS = _warning(
     "migrate-rights", "The account of a CronJob may do more than `get` and `patch` its targets."

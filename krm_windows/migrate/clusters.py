@@ -64,6 +64,12 @@ class ClusterObjects:
     complete: bool = True
     """Whether everything that is applied to it is known."""
 
+    root: str = ""
+    """Its own directory, as the survey has it."""
+
+    own: frozenset[Identity] = frozenset()
+    """What that has, which is what `render` reads."""
+
     @property
     def objects(self) -> Iterator[Document]:
         """Every object of the cluster."""
@@ -115,7 +121,14 @@ def read(
             location = Location(each.path, max(error.line, 1))
             results.append(found_at(rules.MIGRATE_UNTRANSLATED, location, message))
     results += _twice(directories)
-    return ClusterObjects(name, tuple(directories), tuple(results), cluster.complete)
+    return ClusterObjects(
+        name,
+        tuple(directories),
+        tuple(results),
+        cluster.complete,
+        cluster.root,
+        frozenset(item.identity for item in cluster.first.objects),
+    )
 
 
 def _delivered(cluster: Cluster) -> Iterator[Identity]:

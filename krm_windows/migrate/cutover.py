@@ -55,6 +55,7 @@ class Cutover:
     def files(self) -> dict[str, bytes]:
         """The kustomizations as they are to be, by path."""
         paths = {each.location.file for each in self.repository.kustomizations.values()}
+        paths.update(location.file for location in self._suspensions)
         for path in self.repository.contents:
             if self.repository.mentions(path, KUSTOMIZE):
                 paths.add(path)
@@ -101,6 +102,19 @@ class Cutover:
     def _locations(self) -> frozenset[Location]:
         """Where the objects are written that go."""
         return frozenset(each.location for each in self._removed)
+
+    @cached_property
+    def _suspensions(self) -> dict[Location, tuple[str, ...]]:
+        """Where a target has `suspend: false`, which would undo every close; and its field."""
+        found: dict[Location, tuple[str, ...]] = {}
+        for gating in self.gatings:
+            known = gating.cluster.gated
+            for target in gating.targets:
+                document = known.get((target.kind, target.namespace, target.name))
+                held = leaf(document.tree, *target.field) if document else None
+                if held and held.value is False:
+                    found[held.location] = target.field
+        return found
 
     @cached_property
     def _jobs(self) -> tuple[Document, ...]:
@@ -211,7 +225,16 @@ class Cutover:
         return b"".join(item.span for item in items)
 
     def _removals(self, path: str, document: Document) -> list[_Path]:
-        """Return the paths of what goes out of a kustomization, or of a Flux Kustomization."""
+        """Return the paths of what goes out of a document."""
+        removals: list[_Path] = []
+        for field in set(self._suspensions.values()):
+            held = leaf(document.tree, *field)
+            if held and self._suspensions.get(held.location) == field:
+                removals.append(field)
+        return removals + self._listed(path, document)
+
+    def _listed(self, path: str, document: Document) -> list[_Path]:
+        """Return the paths of what a kustomization lists that goes."""
         directory = posixpath.dirname(path)
         own = self.repository.kustomizations.get(directory)
         # One with nothing left is named as obsolete, and stays as it is.

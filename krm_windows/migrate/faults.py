@@ -192,12 +192,12 @@ def _suspended(cluster: ClusterObjects, gated: Iterable[Target]) -> Iterator[Res
         held = leaf(found.tree, *row.field)
         if held is None or not isinstance(held.value, bool):
             continue
-        does = "opens"
+        does, advice = "opens", "the file that is written has no such line"
         if held.value:
-            does = "closes"
+            does, advice = "closes", "remove the line"
         message = (
             f"{target} has `suspend: {held.text}` in Git, which {does} it whenever its parent "
-            "reconciles; remove the line"
+            f"reconciles; {advice}"
         )
         yield found_at(rules.MIGRATE_SUSPEND, held.location, message)
 

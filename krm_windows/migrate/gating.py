@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from krm_windows import gateable, rules
-from krm_windows.gateable import Gateable
+from krm_windows.flux.model import ObjectIdentity
+from krm_windows.gateable import SUSPEND, Gateable
 from krm_windows.migrate import jobs
 from krm_windows.migrate.actions import Action
 from krm_windows.migrate.clusters import ClusterObjects
@@ -26,6 +27,17 @@ class Target:
     def row(self) -> Gateable | None:
         """Its row of the table of what may be gated."""
         return gateable.find(self.kind)
+
+    @property
+    def field(self) -> tuple[str, ...]:
+        """The path of the field that suspends it."""
+        return self.row.field if self.row else SUSPEND
+
+    @property
+    def identity(self) -> ObjectIdentity:
+        """Which object it is in a cluster."""
+        group = self.row.group if self.row else ""
+        return ObjectIdentity(group, self.kind, self.namespace, self.name)
 
     def __str__(self) -> str:
         """Name the object."""
@@ -66,8 +78,8 @@ class Gating:
     groups: dict[Key, Group] = field(default_factory=dict)
     results: tuple[Result, ...] = ()
 
-    unseen: frozenset[Target] = frozenset()
-    """The targets that nothing in the repository applies to the cluster."""
+    beyond: frozenset[Target] = frozenset()
+    """The targets that the cluster's own directory does not have, so that no build sees them."""
 
     @property
     def targets(self) -> Iterator[Target]:
@@ -99,7 +111,8 @@ def read(cluster: ClusterObjects) -> Gating:
     unseen = frozenset(each for each in acts if (each.kind, each.namespace, each.name) not in known)
     results += _both(acts)
     results += _unseen(cluster, acts, unseen)
-    return Gating(cluster, tuple(found), _groups(acts), tuple(results), unseen)
+    beyond = frozenset(each for each in acts if each.identity not in cluster.own)
+    return Gating(cluster, tuple(found), _groups(acts), tuple(results), beyond)
 
 
 def _jobs(cluster: ClusterObjects) -> list[Job]:

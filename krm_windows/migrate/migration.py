@@ -22,6 +22,7 @@ from krm_windows.migrate import (
     jobs,
     policies,
     proof,
+    refusals,
 )
 from krm_windows.migrate.clusters import ClusterObjects
 from krm_windows.migrate.cutover import Cutover
@@ -87,7 +88,7 @@ def migrate(
         found = []
     gatings = [gating.read(_barred(each, noticed)) for each in found]
     # Clusters of one repository are built together, as they share most directories.
-    made, results = policies.make(gatings, adopt_until)
+    made, results = policies.make(gatings, adopt_until, repository.contents)
     results += [*noticed, *unnamed, *_findings(gatings), *_refusals(made)]
     # Where no cluster was taken, every CronJob would be named here again.
     if not unnamed:
@@ -97,11 +98,23 @@ def migrate(
     if fails(results) or not made:
         return _made(made, results)
     after = Cutover(repository, gatings)
-    wrong = _wrong(seen, inputs, after, hints)
-    if wrong:
-        return _made(made, results + wrong)
-    named = _names_of(directories)
-    roots = {named.get(discovery.relative(each.root)): each.root for each in seen.clusters}
+    unapplied = list(inputs.unapplied(after.repository, after))
+    # What follows builds everything again that changed; it is not needed to refuse.
+    if unapplied:
+        return _made(made, results + unapplied)
+    later = proof.survey_after(seen, inputs, after, hints)
+    results += proof.check(seen, later, after)
+    if fails(results):
+        return _made(made, results)
+    built = {each.root: each for each in later.clusters}
+    gatings, locked = refusals.without_locks(gatings, made, built)
+    if locked:
+        made, _ = policies.make(gatings, adopt_until, repository.contents)
+    results += [*locked, *refusals.check(made, built)]
+    # A policy that `render` refuses is worth nothing.
+    if fails(results):
+        return _made((), results)
+    roots = {each.cluster.name: each.cluster.root for each in gatings}
     return replace(_made(made, [*results, *after.results], after), directories=roots)
 
 
@@ -117,21 +130,9 @@ def _made(
         files.update(after.files)
         obsolete = after.obsolete
     # Beside the repository's own files, at its top.
-    files.update((f"{policy.name}.yaml", policy.text.encode()) for policy in made)
+    files.update((policy.file, policy.text.encode()) for policy in made)
     results = findings.sort(results)
     return Migration(tuple(made), files, obsolete, tuple(results))
-
-
-def _wrong(
-    seen: Survey,
-    inputs: BuildInputs,
-    after: Cutover,
-    hints: Hints | None,
-) -> list[Result]:
-    """Return what would be wrong with the repository as it is to be."""
-    unapplied = list(inputs.unapplied(after.repository, after))
-    # The proof builds everything again that changed; it is not needed to refuse.
-    return unapplied or list(proof.check(seen, inputs, after, hints))
 
 
 def _directories(

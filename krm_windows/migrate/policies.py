@@ -4,8 +4,9 @@ There is one for each set of targets; what differs by cluster is in its `cluster
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from krm_windows import rules
 from krm_windows.inventory import LOCAL_CONFIG
@@ -31,8 +32,11 @@ class Windows:
     targets: tuple[Target, ...]
     pairs: tuple[Pair, ...]
 
-    unseen: frozenset[Target] = frozenset()
-    """Those targets that nothing in the repository applies there."""
+    root: str
+    """The cluster's own directory."""
+
+    beyond: frozenset[Target]
+    """Those targets that it does not have."""
 
     @property
     def zone(self) -> str:
@@ -79,11 +83,11 @@ class Draft:
         return sorted(found)
 
     @property
-    def unseen(self) -> frozenset[Target]:
-        """The targets that nothing in the repository applies to one of the clusters."""
+    def beyond(self) -> frozenset[Target]:
+        """The targets that the own directory of one of the clusters does not have."""
         found: set[Target] = set()
         for held in self.clusters.values():
-            found |= held.unseen
+            found |= held.beyond
         return frozenset(found)
 
 
@@ -93,6 +97,7 @@ class Policy:
 
     name: str
     namespace: str
+    file: str
     content: Mapping[str, object]
     draft: Draft
 
@@ -102,16 +107,33 @@ class Policy:
         return render(self.content)
 
 
-def make(gatings: Sequence[Gating], adopt_until: Day) -> tuple[list[Policy], list[Result]]:
-    """Return the policies of all clusters, and what was in the way of others."""
+def make(
+    gatings: Sequence[Gating], adopt_until: Day, taken: Collection[str] = ()
+) -> tuple[list[Policy], list[Result]]:
+    """Return the policies of all clusters, and what was in the way of others.
+
+    None is written over one of the files that are `taken`.
+    """
     drafts, results = _drafts(gatings)
     made: list[Policy] = []
     claimed: set[tuple[str, str]] = set()
     # In the order of the CronJobs' names, so that the order of files changes no name.
     for draft in _joined(drafts):
         name = naming.policy(draft.pairs, draft.targets, made)
-        made.append(_policy(draft, name, adopt_until, claimed))
+        file = f"{name}.yaml"
+        while file in taken:
+            file = f"windows-{file}"
+        made.append(_policy(draft, name, file, adopt_until, claimed))
     return made, results
+
+
+def with_target(policy: Policy, target: Target) -> Spec:
+    """Return what a policy would be with one target alone, and none of its patches."""
+    spec = cast("Spec", policy.content["spec"])
+    left = {key: each for key, each in spec.items() if key != "clusters"}
+    selectors = _selectors([target], policy.namespace, frozenset([target]))
+    alone = {**left, "crossNamespaceTargets": "Allow", "targets": selectors}
+    return {**policy.content, "spec": alone}
 
 
 def _drafts(gatings: Sequence[Gating]) -> tuple[list[Draft], list[Result]]:
@@ -130,7 +152,7 @@ def _drafts(gatings: Sequence[Gating]) -> tuple[list[Draft], list[Result]]:
             if not found.pairs or fails(wrong):
                 continue
             results += _without_zone(group)
-            windows = Windows(group.targets, found.pairs, gating.unseen)
+            windows = Windows(group.targets, found.pairs, gating.cluster.root, gating.beyond)
             held.setdefault(key, {})[gating.cluster.name] = windows
     return [Draft(by_cluster) for by_cluster in held.values()], results
 
@@ -192,17 +214,18 @@ def _one(group: Sequence[Draft]) -> Draft:
     joined = {}
     for name, held in first.clusters.items():
         targets: set[Target] = set()
-        unseen: set[Target] = set()
+        beyond: set[Target] = set()
         for draft in group:
             targets.update(draft.clusters[name].targets)
-            unseen |= draft.clusters[name].unseen
-        joined[name] = Windows(tuple(sorted(targets)), held.pairs, frozenset(unseen))
+            beyond |= draft.clusters[name].beyond
+        joined[name] = Windows(tuple(sorted(targets)), held.pairs, held.root, frozenset(beyond))
     return Draft(joined)
 
 
 def _policy(
     draft: Draft,
     name: str,
+    file: str,
     adopt_until: Day,
     claimed: set[tuple[str, str]],
 ) -> Policy:
@@ -229,7 +252,7 @@ def _policy(
         },
         "spec": spec,
     }
-    return Policy(name, draft.namespace, content, draft)
+    return Policy(name, draft.namespace, file, content, draft)
 
 
 def _clusters(base: Spec, specs: Mapping[str | None, Spec]) -> Spec:
@@ -282,8 +305,8 @@ def _spec(
         # Under their own names the CronJobs are taken over, and not made a second time.
         window.update(adopted.get(name, {}))
         windows[name] = window
-    # What one cluster creates by hand is named alike on all, so that the targets are no patch.
-    targets = _selectors(held.targets, draft.namespace, draft.unseen)
+    # What one cluster has elsewhere is named alike on all, so that the targets are no patch.
+    targets = _selectors(held.targets, draft.namespace, draft.beyond)
     spec: Spec = {"timeZone": held.zone, "targets": targets, "windows": windows}
     # A policy gates objects of other namespaces only where it says so itself.
     if any("namespace" in selector for selector in targets):
@@ -294,22 +317,19 @@ def _spec(
 def _selectors(
     targets: Iterable[Target],
     home: str,
-    unseen: frozenset[Target],
+    beyond: frozenset[Target],
 ) -> list[Spec]:
-    """Return the entries of `targets`.
-
-    What Git does not have need not be among the resources of a build.
-    """
+    """Return the entries of `targets`; what is `beyond` need not be seen by a build."""
     grouped: dict[tuple[str, str, bool], list[str]] = {}
     for target in targets:
-        key = (target.kind, target.namespace, target in unseen)
+        key = (target.kind, target.namespace, target in beyond)
         grouped.setdefault(key, []).append(target.name)
     selectors: list[Spec] = []
-    for (kind, namespace, is_unseen), names in sorted(grouped.items()):
+    for (kind, namespace, is_beyond), names in sorted(grouped.items()):
         selector: Spec = {"kind": kind, "names": names}
         if namespace != home:
             selector["namespace"] = namespace
-        if is_unseen:
+        if is_beyond:
             selector["mustExist"] = False
         selectors.append(selector)
     return selectors

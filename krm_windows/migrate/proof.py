@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from krm_windows import rules
+from krm_windows import gateable, rules
 from krm_windows.flux import Hints, Survey, survey
 from krm_windows.flux.model import Cluster, Identity, Object
 from krm_windows.gateable import KUSTOMIZE
@@ -62,13 +62,13 @@ class Edited(Checkout):
         return path in self.changed and self.changed[path] is None
 
 
-def check(
+def survey_after(
     before: Survey,
     inputs: BuildInputs,
     after: Cutover,
     hints: Hints | None,
-) -> Iterator[Result]:
-    """Name what a cluster would have otherwise than before, apart from the old windows."""
+) -> Survey:
+    """Return what the clusters would have without the old windows."""
     changed: dict[str, bytes | None] = {**after.files, **dict.fromkeys(after.obsolete)}
     builds = inputs.builds
     tree = Edited(builds.tree.root, changed=changed)
@@ -76,10 +76,14 @@ def check(
     done = inputs.untouched(changed)
     again = replace(builds, tree=tree, done=done, read={}, plugins={}, artifacts={})
     roots = [cluster.root for cluster in before.clusters]
-    seen = survey(tree, roots, again, hints)
+    return survey(tree, roots, again, hints)
+
+
+def check(before: Survey, after: Survey, cutover: Cutover) -> Iterator[Result]:
+    """Name what a cluster would have otherwise than before, apart from the old windows."""
     # The same roots, so the clusters are in the same order.
-    for one, other in zip(before.clusters, seen.clusters, strict=True):
-        yield from _compared(one, other, after)
+    for one, other in zip(before.clusters, after.clusters, strict=True):
+        yield from _compared(one, other, cutover)
 
 
 def _compared(
@@ -156,6 +160,10 @@ def _said(item: Object) -> Value:
         return said
     # Where an object comes from may change, what it says may not.
     said = _without(said, _ANNOTATIONS, ORIGIN)
+    row = gateable.find(item.kind, item.api_version)
+    # Absent and false are the same to its controller.
+    if row is not None and item.get(*row.field) is False:
+        said = _without(said, row.field[:-1], row.field[-1])
     if (item.group, item.kind) == (KUSTOMIZE, "Kustomization"):
         said = _without(said, _SPEC, "patches")
     return said

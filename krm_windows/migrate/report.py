@@ -19,10 +19,16 @@ def text(migration: Migration) -> str:
 def _lines(migration: Migration) -> Iterator[str]:
     for policy in migration.policies:
         yield from _paragraph(policy)
+    suspended = {
+        findings.location_of(result).file
+        for result in migration.results
+        if result.rule == rules.MIGRATE_SUSPEND.id
+    }
     for path in migration.files:
         # Policies are at the top, and are reported above.
         if "/" in path:
-            yield f"{path}: without the old windows"
+            what = "`suspend: false`" if path in suspended else "the old windows"
+            yield f"{path}: without {what}"
     for path in migration.obsolete:
         yield f"{path}: no longer used"
     for result in migration.results:
@@ -46,15 +52,15 @@ def renders(migration: Migration) -> list[str]:
     found: list[str] = []
     for policy in migration.policies:
         names = filter(migration.directories.__contains__, policy.draft.clusters)
-        found += (_render(policy.name, name, migration.directories[name]) for name in names)
+        found += (_render(policy, name, migration.directories[name]) for name in names)
     return found
 
 
-def _render(policy: str, cluster: str | None, root: str) -> str:
-    words = ["krm-windows", "render", f"{policy}.yaml"]
+def _render(policy: Policy, cluster: str | None, root: str) -> str:
+    words = ["krm-windows", "render", policy.file]
     if cluster:
         words += ["--cluster", cluster]
-    words += ["--output-dir", normpath(join(root, policy)), "--resources", root]
+    words += ["--output-dir", normpath(join(root, policy.name)), "--resources", root]
     return shlex.join(words)
 
 
@@ -72,7 +78,7 @@ def _why_nothing(migration: Migration) -> str:
 
 
 def _paragraph(policy: Policy) -> Iterator[str]:
-    yield f"{policy.name}.yaml: WindowPolicy {policy.namespace}/{policy.name}"
+    yield f"{policy.file}: WindowPolicy {policy.namespace}/{policy.name}"
     for name, held in policy.draft.clusters.items():
         targets = ", ".join(map(str, held.targets))
         line = f"{_times(held)} {held.zone}, gates {targets}"
@@ -100,7 +106,7 @@ def as_json(migration: Migration) -> str:
 
 def _record(policy: Policy) -> dict[str, object]:
     return {
-        "file": f"{policy.name}.yaml",
+        "file": policy.file,
         "policy": f"{policy.namespace}/{policy.name}",
         "clusters": sorted(name for name in policy.draft.clusters if name),
     }

@@ -22,7 +22,7 @@ from krm_windows.checks.repository import (
 )
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster
-from krm_windows.flux import Survey
+from krm_windows.flux import Cluster, Survey
 
 _CHECKS = (
     gates.check,
@@ -34,7 +34,7 @@ _CHECKS = (
     movement.check,
 )
 
-__all__ = ["Finding", "check"]
+__all__ = ["Finding", "check", "of_cluster"]
 
 
 def check(
@@ -78,6 +78,11 @@ def check(
     yield from delivered.foreign(survey)
     yield from unapplied.check(survey)
     yield from _ungated(survey)
+
+
+def of_cluster(cluster: Cluster, trusted: Collection[str]) -> Iterator[Finding]:
+    """Yield every finding on a cluster alone, as `check` does."""
+    yield from _of_cluster(GatedCluster(cluster), None, trusted)
 
 
 def _of_cluster(

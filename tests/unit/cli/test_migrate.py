@@ -27,11 +27,11 @@ def fleet(tmp_path: Path) -> Path:
 def test_it_writes_a_policy_and_says_so(
     fleet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where nothing is wrong, it exits 0 even with --strict."""
+    """Where nothing is wrong, it exits 0 even with --strict, and no file of the fleet is lost."""
     out = tmp_path / "deep/out"
     assert main(["migrate", str(fleet), "--output-dir", str(out), "--strict"]) == ExitCode.FINE
-    assert [path.name for path in out.iterdir()] == ["shop.yaml"]
-    assert capsys.readouterr().out.startswith("shop.yaml: WindowPolicy flux-system/shop\n")
+    assert [path.name for path in out.iterdir()] == ["windows-shop.yaml"]
+    assert capsys.readouterr().out.startswith("windows-shop.yaml: WindowPolicy flux-system/shop\n")
 
 
 def test_suspensions_are_taken_over_for_thirty_days_or_until_a_date(
@@ -40,7 +40,7 @@ def test_suspensions_are_taken_over_for_thirty_days_or_until_a_date(
     """Only this depends on the day on which it runs."""
     main(["migrate", str(fleet), "--output-dir", str(tmp_path / "a")])
     main(["migrate", str(fleet), "--output-dir", str(tmp_path / "b"), "--adopt-until", ADOPT_UNTIL])
-    dated, given = ((tmp_path / name / "shop.yaml").read_text() for name in "ab")
+    dated, given = ((tmp_path / name / "windows-shop.yaml").read_text() for name in "ab")
     assert f'  adoptUntil: "{ADOPT_UNTIL}"\n' in given
     without = [
         [line for line in text.splitlines() if "adoptUntil" not in line] for text in (dated, given)

@@ -1,0 +1,209 @@
+"""What a migration writes is accepted by `render` and `check --repo`, or it is not written."""
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from repositories import job
+
+from krm_windows.cli import main
+
+ROOT = "clusters/prod"
+
+
+def kustomization(name: str, path: str, namespace: str = "flux-system", **fields: object) -> str:
+    """Write a Flux Kustomization of the source `flux-system`, but for some fields."""
+    spec = {
+        "interval": "10m",
+        "path": path,
+        "prune": True,
+        "sourceRef": {"kind": "GitRepository", "name": namespace},
+        **fields,
+    }
+    return manifest("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name, namespace, spec)
+
+
+def source(name: str) -> str:
+    """Write a GitRepository."""
+    spec = {"interval": "1m", "url": f"ssh://git@git.example/acme/{name}"}
+    return manifest("source.toolkit.fluxcd.io/v1", "GitRepository", name, "flux-system", spec)
+
+
+def release(name: str, namespace: str = "flux-system", **fields: object) -> str:
+    """Write a HelmRelease of a chart that does not move."""
+    chart = {
+        "chart": "web",
+        "version": "1.2.3",
+        "sourceRef": {"kind": "HelmRepository", "name": "c"},
+    }
+    spec = {"interval": "1h", "chart": {"spec": chart}, **fields}
+    return manifest("helm.toolkit.fluxcd.io/v2", "HelmRelease", name, namespace, spec)
+
+
+def manifest(api_version: str, kind: str, name: str, namespace: str, spec: object) -> str:
+    """Write an object."""
+    metadata = {"name": name, "namespace": namespace}
+    return yaml.safe_dump(
+        {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+    )
+
+
+def fleet(targets: str, **files: str) -> dict[str, str]:
+    """Write a cluster with two workloads, and CronJobs that gate some targets."""
+    return {
+        f"{ROOT}/flux-system/gotk-sync.yaml": (
+            f"{source('flux-system')}---\n{kustomization('flux-system', f'./{ROOT}')}"
+        ),
+        f"{ROOT}/apps.yaml": kustomization("apps", "./apps"),
+        f"{ROOT}/infra.yaml": kustomization("infra", "./infra"),
+        "apps/a.yaml": manifest("v1", "ConfigMap", "a", "default", None),
+        "infra/i.yaml": manifest("v1", "ConfigMap", "i", "default", None),
+        f"{ROOT}/open.yaml": job("open", "0 8 * * 1-5", f"flux resume {targets}"),
+        f"{ROOT}/close.yaml": job("close", "0 18 * * 1-5", f"flux suspend {targets}"),
+        **{name.replace("__", "/") + ".yaml": text for name, text in files.items()},
+    }
+
+
+def migrated(
+    files: dict[str, str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> dict[str, Any]:
+    """Migrate a repository, and bring it to what is said; return the report, None on an error."""
+    for path, text in files.items():
+        (folder / "fleet" / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "fleet" / path).write_text(text)
+    arguments = [str(folder / "fleet"), "--output-dir", str(folder / "out"), "-o", "json"]
+    code = main(["migrate", *arguments])
+    report: dict[str, Any] = json.loads(capsys.readouterr().out)
+    failed = any(each["severity"] == "error" for each in report["results"])
+    assert code == int(failed), report["results"]
+    assert (folder / "out").exists() is not failed
+    if not failed:
+        shutil.copytree(folder / "out", folder / "fleet", dirs_exist_ok=True)
+        for path in report["obsolete"]:
+            (folder / "fleet" / path).unlink()
+    return report
+
+
+ALL = "kustomization --all -n flux-system"
+ACCEPTED = {
+    "all": (fleet(ALL), {"apps", "infra"}),
+    "the root by name": (fleet("kustomization flux-system apps"), {"apps"}),
+    "a root of another name": (
+        {
+            **{
+                path: text.replace("namespace: flux-system", "namespace: fleet")
+                for path, text in fleet("kustomization --all -n fleet").items()
+            },
+            f"{ROOT}/flux-system/gotk-sync.yaml": (
+                source("fleet").replace("namespace: flux-system", "namespace: fleet")
+                + f"---\n{kustomization('fleet', f'./{ROOT}', 'fleet')}"
+            ),
+            f"{ROOT}/apps.yaml": kustomization("apps", "./apps", "fleet"),
+            f"{ROOT}/infra.yaml": kustomization("infra", "./infra", "fleet"),
+        },
+        {"apps", "infra"},
+    ),
+    "sources": (
+        fleet(
+            "source git --all",
+            clusters__prod__charts=source("charts"),
+            clusters__prod__apps=kustomization(
+                "apps", "./apps", sourceRef={"kind": "GitRepository", "name": "charts"}
+            ),
+        ),
+        {"charts"},
+    ),
+    "suspend: false": (
+        fleet(ALL, clusters__prod__apps=kustomization("apps", "./apps", suspend=False)),
+        {"apps", "infra"},
+    ),
+    "suspend: false elsewhere": (
+        fleet("helmrelease web", apps__web=release("web", suspend=False)),
+        {"web"},
+    ),
+    "another release in the cluster's directory": (
+        fleet("helmrelease web", apps__web=release("web"), clusters__prod__b=release("b")),
+        {"web"},
+    ),
+    "another namespace": (
+        fleet("helmrelease web -n shop", apps__web=release("web", "shop")),
+        {"web"},
+    ),
+    "a file of the policy's name": (
+        fleet("kustomization apps", **{"reconciliation-window": source("x")}),
+        {"apps"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "names"), ACCEPTED.values(), ids=ACCEPTED)
+def test_what_is_written_is_accepted(
+    files: dict[str, str],
+    names: set[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By the commands that the report says, and by the check of the repository with them."""
+    report = migrated(files, tmp_path, capsys)
+    monkeypatch.chdir(tmp_path / "fleet")
+    [policy] = report["policies"]
+    spec = yaml.safe_load(Path(policy["file"]).read_text())["spec"]
+    assert {name for each in spec["targets"] for name in each["names"]} == names
+    for command in report["commands"]:
+        assert main(shlex.split(command)[1:]) == 0, capsys.readouterr().err
+    assert main(["check", "--repo", ".", "--clusters", ROOT]) == 0, capsys.readouterr()
+
+
+def test_what_is_left_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At the CronJob that suspends it, with the reason."""
+    report = migrated(fleet(ALL), tmp_path, capsys)
+    [said] = [each for each in report["results"] if "is left out" in each["message"]]
+    assert said["tags"]["rule"] == "migrate-self-lock"
+    assert said["file"]["path"] == f"{ROOT}/close.yaml"
+    assert said["message"].startswith("Kustomization flux-system/flux-system, which close suspends")
+
+
+REFUSED = {
+    "nothing but the root": (fleet("kustomization flux-system"), "migrate-untranslated"),
+    "suspend: true": (
+        fleet(ALL, clusters__prod__apps=kustomization("apps", "./apps", suspend=True)),
+        "suspend-true",
+    ),
+    "something live depends on it": (
+        fleet(
+            "kustomization infra",
+            clusters__prod__apps=kustomization("apps", "./apps", dependsOn=[{"name": "infra"}]),
+        ),
+        "depends-blocked",
+    ),
+    "a source that the live use": (
+        fleet(
+            "source helm c",
+            clusters__prod__c=manifest(
+                "source.toolkit.fluxcd.io/v1",
+                "HelmRepository",
+                "c",
+                "flux-system",
+                {"type": "oci", "url": "oci://charts.example/c"},
+            ),
+        ),
+        "target-refused",
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "rule"), REFUSED.values(), ids=REFUSED)
+def test_what_would_be_refused_is_not_written(
+    files: dict[str, str], rule: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And the finding is the build's own."""
+    report = migrated(files, tmp_path, capsys)
+    assert report["policies"] == []
+    assert rule in {
+        each["tags"]["rule"] for each in report["results"] if each["severity"] == "error"
+    }
