@@ -1,10 +1,10 @@
 """What a window may gate: one table, and the kinds that are refused with a reason.
 
-The group, the plural and the field are facts of each project's API; `applied` names the `status`
-fields by which a controller says that it has applied an object at least once.
+The group, the plural, the field and the scope are facts of each project's API; `applied` names the
+`status` fields by which a controller says that it has applied an object at least once.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 SUSPEND = ("spec", "suspend")
 PAUSED = ("spec", "paused")
@@ -19,13 +19,14 @@ FLEET = "fleet.cattle.io"
 
 
 class Gateable(NamedTuple):
-    """A kind whose reconciliation one boolean field stops."""
+    """A kind whose reconciliation one boolean field stops; `field` is empty where none is known."""
 
     kind: str
     group: str
     resource: str
     field: tuple[str, ...] = SUSPEND
     applied: tuple[str, ...] = ()
+    scope: Literal["Namespaced", "Cluster"] = "Namespaced"
 
     @property
     def is_source(self) -> bool:
@@ -33,7 +34,7 @@ class Gateable(NamedTuple):
         return self.group == SOURCE
 
 
-TABLE: tuple[Gateable, ...] = (
+KINDS: tuple[Gateable, ...] = (
     Gateable("Kustomization", KUSTOMIZE, "kustomizations", applied=("lastAppliedRevision",)),
     Gateable("HelmRelease", HELM, "helmreleases", applied=("history",)),
     Gateable("GitRepository", SOURCE, "gitrepositories", applied=("artifact",)),
@@ -49,7 +50,49 @@ TABLE: tuple[Gateable, ...] = (
     Gateable("Cluster", "cluster.x-k8s.io", "clusters", PAUSED),
     Gateable("SveltosCluster", "lib.projectsveltos.io", "sveltosclusters", PAUSED),
     Gateable("CronJob", "batch", "cronjobs"),
+    Gateable(
+        "MachineConfigPool",
+        "machineconfiguration.openshift.io",
+        "machineconfigpools",
+        PAUSED,
+        scope="Cluster",
+    ),
+    Gateable("CronOperation", "ops.crossplane.io", "cronoperations", scope="Cluster"),
+    Gateable("NodePool", "karpenter.sh", "nodepools", (), scope="Cluster"),
+    Gateable("NodeClaim", "karpenter.sh", "nodeclaims", (), scope="Cluster"),
+    Gateable("EC2NodeClass", "karpenter.k8s.aws", "ec2nodeclasses", (), scope="Cluster"),
+    Gateable("AKSNodeClass", "karpenter.azure.com", "aksnodeclasses", (), scope="Cluster"),
+    Gateable("Configuration", "pkg.crossplane.io", "configurations", (), scope="Cluster"),
+    Gateable("Composition", "apiextensions.crossplane.io", "compositions", (), scope="Cluster"),
+    Gateable(
+        "SidecarSet",
+        "apps.kruise.io",
+        "sidecarsets",
+        ("spec", "updateStrategy", "paused"),
+        scope="Cluster",
+    ),
+    Gateable(
+        "ClusterPropagationPolicy",
+        "policy.karmada.io",
+        "clusterpropagationpolicies",
+        ("spec", "suspension", "dispatching"),
+        scope="Cluster",
+    ),
 )
+TABLE = tuple(row for row in KINDS if row.scope == "Namespaced")
+"""The kinds that can be gated."""
+
+CLUSTER_GROUPS = (
+    *("karpenter.sh", "karpenter.k8s.aws", "karpenter.azure.com"),
+    *("machineconfiguration.openshift.io", "config.openshift.io"),
+    *("apiextensions.crossplane.io", "pkg.crossplane.io", "ops.crossplane.io"),
+    # Crossplane's providers; the namespaced kinds of version 2 have another group
+    # (`s3.aws.m.upbound.io`).
+    *("aws.upbound.io", "azure.upbound.io", "azuread.upbound.io", "gcp.upbound.io"),
+    *("tf.upbound.io", "kubernetes.crossplane.io", "helm.crossplane.io"),
+    *("aws.crossplane.io", "azure.crossplane.io", "gcp.crossplane.io"),
+)
+"""Groups whose kinds are all cluster-scoped, and so those of the groups below them."""
 
 # The short names that kubectl takes: those of a CustomResourceDefinition (`spec.names.shortNames`),
 # those of older releases included, and that of `cronjobs`.
@@ -84,6 +127,69 @@ REFUSED: dict[tuple[str, str], str] = {
     ("Provider", "notification.toolkit.fluxcd.io"): _EVENTS,
     ("Receiver", "notification.toolkit.fluxcd.io"): _EVENTS,
 }
+
+_RIGHTS = "grants rights"
+_ADMISSION = "decides what the API server accepts"
+
+
+class Privileged(NamedTuple):
+    """An API group, and those below it, that no policy may give the gate an account's rights on.
+
+    `kinds` are those that are recognized without an `apiVersion`.
+    """
+
+    group: str
+    why: str
+    kinds: tuple[str, ...] = ()
+
+
+PRIVILEGED: tuple[Privileged, ...] = (
+    Privileged(
+        "",
+        "has Secrets, the accounts of workloads and the workloads themselves",
+        (
+            *("ConfigMap", "Endpoints", "Event", "LimitRange", "Namespace", "Node"),
+            *("PersistentVolume", "PersistentVolumeClaim", "Pod", "PodTemplate"),
+            *("ReplicationController", "ResourceQuota", "Secret", "Service", "ServiceAccount"),
+        ),
+    ),
+    Privileged(
+        "rbac.authorization.k8s.io",
+        _RIGHTS,
+        ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
+    ),
+    Privileged("authorization.k8s.io", _RIGHTS),
+    Privileged("authentication.k8s.io", "gives out and checks tokens of accounts"),
+    Privileged(
+        "certificates.k8s.io", "gives out certificates of accounts", ("CertificateSigningRequest",)
+    ),
+    Privileged(
+        "admissionregistration.k8s.io",
+        _ADMISSION,
+        (
+            *("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"),
+            *("MutatingWebhookConfiguration", "ValidatingAdmissionPolicy"),
+            *("ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"),
+        ),
+    ),
+    Privileged(
+        "apiextensions.k8s.io", "defines what the API server accepts", ("CustomResourceDefinition",)
+    ),
+    Privileged("apiregistration.k8s.io", "says which servers answer for an API", ("APIService",)),
+    Privileged("flowcontrol.apiserver.k8s.io", "decides which requests the API server answers"),
+    Privileged("kyverno.io", _ADMISSION),
+    Privileged("gatekeeper.sh", _ADMISSION),
+    Privileged("kubewarden.io", _ADMISSION),
+    Privileged(
+        "security.openshift.io",
+        "decides what workloads may do",
+        ("SecurityContextConstraints",),
+    ),
+    Privileged("authorization.openshift.io", _RIGHTS),
+    Privileged("oauth.openshift.io", "gives out and checks tokens of accounts"),
+    Privileged("user.openshift.io", _RIGHTS),
+)
+"""The groups that hold secrets, grant rights or decide admission."""
 
 
 def group_of(api_version: str) -> str:
@@ -123,6 +229,37 @@ def refusal(kind: str, api_version: str | None = None) -> str | None:
         if refused == kind and _is_of(group, api_version):
             return why
     return None
+
+
+def privileged(kind: str, api_version: str | None = None) -> Privileged | None:
+    """Return the row of a group that holds secrets, grants rights or decides admission."""
+    # What is no version of the core group is not written as one; the field itself says so.
+    if api_version and "/" not in api_version and not api_version.startswith("v"):
+        return None
+    for row in PRIVILEGED:
+        if api_version is None:
+            found = kind in row.kinds
+        else:
+            found = _is_within(group_of(api_version), row.group)
+        if found:
+            return row
+    return None
+
+
+def is_cluster_scoped(kind: str, api_version: str | None, resource: str | None) -> bool:
+    """Whether a kind, or the plural that is its resource, is known to be cluster-scoped."""
+    if api_version is None:
+        return find(kind) is None and any(row.kind == kind for row in KINDS)
+    group = group_of(api_version)
+    if any(_is_within(group, each) for each in CLUSTER_GROUPS):
+        return True
+    cluster = (row for row in KINDS if row.scope == "Cluster" and row.group == group)
+    return any(row.kind == kind or row.resource == resource for row in cluster)
+
+
+def _is_within(group: str, above: str) -> bool:
+    """Whether a group is another one, or below it; below the core group is none."""
+    return group == above or (above != "" and group.endswith(f".{above}"))
 
 
 def _is_of(group: str, api_version: str | None) -> bool:

@@ -148,6 +148,12 @@ TARGET_KIND = _error(
 SUSPEND_FIELD = _error(
     "suspend-field", "A target's field does not stop reconciliation when it is true."
 )
+TARGET_PRIVILEGED = _error(
+    "target-privileged", "A target's kind holds secrets, grants rights or decides admission."
+)
+TARGET_CLUSTER_SCOPED = _error(
+    "target-cluster-scoped", "A target's kind is cluster-scoped, which is not supported yet."
+)
 TARGET_ELSEWHERE = _error(
     "target-elsewhere", "A target is in another namespace, which the policy does not allow."
 )

@@ -19,8 +19,8 @@ from krm_windows.policy.model import Actuator, Spec, TargetSelector, WindowPolic
 from krm_windows.results import Result
 
 # What the checks of a plan look at beside the targets themselves: consumers of sources, and their
-# timeouts; and where those that a HelmRelease names come from.
-ALWAYS_READ = frozenset({"Kustomization", "HelmRelease", "HelmChart"})
+# timeouts; where those that a HelmRelease names come from; and the scope of a kind.
+ALWAYS_READ = frozenset({"Kustomization", "HelmRelease", "HelmChart", targets.DEFINITION})
 
 
 def kinds(policy: WindowPolicy) -> frozenset[str]:

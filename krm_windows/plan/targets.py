@@ -6,9 +6,11 @@ from typing import NamedTuple
 from krm_windows import gateable, rules
 from krm_windows.gate.timetable import Target
 from krm_windows.gateable import Gateable
-from krm_windows.inventory import POLICY, Inventory, Resource
+from krm_windows.inventory import POLICY, Inventory, Resource, each
 from krm_windows.policy.model import TargetSelector
 from krm_windows.results import Result
+
+DEFINITION = "CustomResourceDefinition"
 
 Address = tuple[str, str, str, str]
 """Group, resource, namespace and name."""
@@ -101,7 +103,7 @@ def _matches(resource: Resource, selector: TargetSelector) -> bool:
 def check(selection: Selection, inventory: Inventory) -> Iterator[Result]:
     """Yield what speaks against gating the objects of one entry."""
     # What cannot be gated at all is not looked for in the stream, too.
-    refused = list(_refused(selection))
+    refused = list(_refused(selection, inventory))
     if refused:
         yield from refused
         return
@@ -115,11 +117,20 @@ def check_released(selection: Selection, inventory: Inventory) -> Iterator[Resul
 
     They need not be visible.
     """
-    yield from _refused(selection)
+    yield from _refused(selection, inventory)
     yield from _unmatched(selection, inventory)
 
 
-def _refused(selection: Selection) -> Iterator[Result]:
+def _refused(selection: Selection, inventory: Inventory) -> Iterator[Result]:
+    definition = _definition(selection, inventory)
+    if definition is not None and definition.text("spec", "scope") == "Cluster":
+        yield rules.TARGET_CLUSTER_SCOPED.result(
+            f"must be a namespaced kind: {DEFINITION} {definition.name} says that "
+            f"{selection.row.kind} is cluster-scoped, which is not supported yet; gate the "
+            "Kustomization or HelmRelease that applies it instead",
+            path=f"{selection.path}.kind",
+            current=selection.row.kind,
+        )
     reason = gateable.refusal(selection.row.kind, selection.selector.api_version)
     if reason:
         yield rules.TARGET_REFUSED.result(
@@ -127,6 +138,19 @@ def _refused(selection: Selection) -> Iterator[Result]:
             path=f"{selection.path}.kind",
             current=selection.row.kind,
         )
+
+
+def _definition(selection: Selection, inventory: Inventory) -> Resource | None:
+    """Return the CustomResourceDefinition of a kind that the policy itself describes."""
+    row = selection.row
+    for found in each(inventory, "apiextensions.k8s.io", DEFINITION):
+        # Its name is `plural.group`; what is not asked about is not parsed, as many are large.
+        plural, _, group = found.name.partition(".")
+        if not selection.selector.resource or group != row.group:
+            continue
+        if plural == row.resource or found.text("spec", "names", "kind") == row.kind:
+            return found
+    return None
 
 
 def _missing(selection: Selection, inventory: Inventory) -> Iterator[Result]:

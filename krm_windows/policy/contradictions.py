@@ -244,12 +244,40 @@ def _target(target: Tree, path: str) -> Iterator[Finding]:
     group_version = None
     if isinstance(api_version, str):
         group_version = api_version
+    never = _never(target, kind, group_version, path)
+    if never is not None:
+        # What else is said of its fields would only lead to another error.
+        yield never
+        return
     yield from _suspend_field(target, gateable.find(kind, group_version), path)
     if _is_known(kind, group_version):
         return
     # Of a kind that nobody knows the gate needs its URL, for which the plural counts, and a field.
     if not target.keys() >= {"apiVersion", "resource", "suspendField"}:
         yield _unknown_kind(kind, group_version, path)
+
+
+def _never(
+    target: dict[str, Tree], kind: str, group_version: str | None, path: str
+) -> Finding | None:
+    """Return what keeps a kind from being a target, whatever else the selector says."""
+    where, written = ("apiVersion", group_version) if group_version else ("kind", kind)
+    instead = "gate the Kustomization or HelmRelease that applies it instead"
+    privileged = gateable.privileged(kind, group_version)
+    if privileged is not None:
+        group = f'the API group "{privileged.group}"' if privileged.group else "the core API group"
+        must = (
+            f"must not be of {group}, which {privileged.why}: the gate would get the right to read "
+            f"and patch {kind}; {instead}"
+        )
+        return Finding(rules.TARGET_PRIVILEGED, must, written, path=f"{path}.{where}")
+    resource = target.get("resource")
+    if gateable.is_cluster_scoped(
+        kind, group_version, resource if isinstance(resource, str) else None
+    ):
+        must = f"must be a namespaced kind: cluster-scoped kinds are not supported yet; {instead}"
+        return Finding(rules.TARGET_CLUSTER_SCOPED, must, kind, path=f"{path}.kind")
+    return None
 
 
 def _unknown_kind(kind: str, group_version: str | None, path: str) -> Finding:

@@ -7,7 +7,8 @@ a model what its moments mean together. Which fields may be beside which is chec
 `policy.contradictions`.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import time, timedelta
 from typing import Annotated, Literal
 
@@ -48,6 +49,24 @@ _UNKNOWN_KIND: dict[str, Schema] = {
     "if": {"properties": {"kind": {"enum": _KINDS}}},
     "else": {"required": ["apiVersion", "resource", "suspendField"]},
 }
+
+
+def _of_groups(groups: Iterable[str]) -> str:
+    """Return the pattern of an `apiVersion` of any of these groups, or of those below them."""
+    named = "|".join(re.escape(group) for group in groups if group)
+    return rf"^(v[^/]*$|([^/]*\.)?({named})/)"
+
+
+# No kind of these groups is ever a target (`target-privileged`, `target-cluster-scoped`).
+_OF_REFUSED_GROUP: dict[str, Schema] = {
+    "type": "string",
+    "pattern": _of_groups(
+        (*(row.group for row in gateable.PRIVILEGED), *gateable.CLUSTER_GROUPS),
+    ),
+}
+_NEVER: dict[str, Schema] = {
+    "not": {"properties": {"apiVersion": _OF_REFUSED_GROUP}, "required": ["apiVersion"]}
+}
 _ONLY_NULL: dict[str, Schema] = {"additionalProperties": {"type": "null"}}
 # Windows are needed unless the policy says what holds without: open but for freezes, or closed but
 # for overrides.
@@ -66,7 +85,7 @@ _NO_WINDOWS: dict[str, Schema] = {
 class TargetSelector(Part):
     """Objects that the windows gate: of one kind, by name or by label."""
 
-    more_schema = one_of("names", "matchLabels") | _UNKNOWN_KIND
+    more_schema = one_of("names", "matchLabels") | _UNKNOWN_KIND | _NEVER
 
     kind: fields.Text = field(description="The kind.", example="Kustomization")
     names: tuple[fields.Name, ...] | None = field(

@@ -1,6 +1,7 @@
 """The reference pages, as Markdown: every field of the API, every rule."""
 
 import json
+import textwrap
 from collections.abc import Iterator, Mapping
 from operator import attrgetter
 
@@ -134,21 +135,49 @@ def kinds() -> str:
         GENERATED,
         "# Kinds",
         "",
-        "The kinds that a policy can gate. While the policy is closed, the field is `true`.",
+        *_wrapped(
+            "The namespaced kinds of this table can be gated. While the policy is closed, the "
+            "field is `true`. Cluster-scoped kinds are not supported yet; a target of one is an "
+            "error ([`target-cluster-scoped`](rules.md#target-cluster-scoped))."
+        ),
         "",
-        "| kind | group | field |",
-        "|---|---|---|",
+        "| kind | group | field | scope |",
+        "|---|---|---|---|",
     ]
-    for row in gateable.TABLE:
-        field = ".".join(row.field)
-        lines.append(f"| `{row.kind}` | `{row.group}` | `{field}` |")
+    for row in gateable.KINDS:
+        field = f"`{'.'.join(row.field)}`" if row.field else "none known"
+        lines.append(f"| `{row.kind}` | `{row.group}` | {field} | {row.scope} |")
+    groups = ", ".join(f"`{group}`" for group in gateable.CLUSTER_GROUPS)
     lines += [
         "",
-        (
-            "Any other kind with a boolean field that stops its reconciliation can be gated "
-            "with `apiVersion` and"
+        *_wrapped(
+            "All kinds of these groups, and of the groups below them, are cluster-scoped: "
+            f"{groups}."
         ),
-        "`suspendField`. These cannot:",
+        "",
+        *_wrapped(
+            "Any other namespaced kind with a boolean field that stops its reconciliation can be "
+            "gated with `apiVersion`, `resource` and `suspendField`. If the resources contain its "
+            "CustomResourceDefinition with `scope: Cluster`, the build fails; without it, every "
+            "run of the gate fails, because the API server has no such object in a namespace."
+        ),
+        "",
+        *_wrapped(
+            "No kind of the following groups, and of the groups below them, can be gated "
+            "([`target-privileged`](rules.md#target-privileged)): the gate would get rights that "
+            "are worth more than the window. Kinds that only refer to secrets, such as "
+            "`ExternalSecret`, are not among them."
+        ),
+        "",
+        "| group | what it does |",
+        "|---|---|",
+    ]
+    for privileged in gateable.PRIVILEGED:
+        group = f"`{privileged.group}`" if privileged.group else "the core group (`v1`)"
+        lines.append(f"| {group} | {privileged.why} |")
+    lines += [
+        "",
+        "These cannot be gated either:",
         "",
         "| kind | group | why not |",
         "|---|---|---|",
@@ -156,6 +185,10 @@ def kinds() -> str:
     for (kind, group), reason in gateable.REFUSED.items():
         lines.append(f"| `{kind}` | `{group}` | {reason} |")
     return "\n".join(lines) + "\n"
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False)
 
 
 def _rule(rule: Rule) -> str:
