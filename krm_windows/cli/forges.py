@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from krm_windows.cli import inputs
+
 if TYPE_CHECKING:
     from krm_windows.forge import Forge
 
@@ -22,6 +24,12 @@ def options(parser: argparse._ActionsContainer) -> None:
         help="the URL of the forge's REST API (default: from GITHUB_API_URL or CI_API_V4_URL in "
         "its own pipelines, or else that of github.com or gitlab.com)",
     )
+    parser.add_argument(
+        "--token-file",
+        metavar="FILE",
+        help="a file with the token, or a pipe, which no other program sees (default: the variable "
+        "GITHUB_TOKEN, GITLAB_TOKEN or GITEA_TOKEN)",
+    )
 
 
 def is_named(arguments: argparse.Namespace) -> bool:
@@ -35,7 +43,11 @@ def connected(
     """Return the repository; raises WorkspaceError where there is no token."""
     from krm_windows.forge import connect  # noqa: PLC0415 - the extra `forge`
 
-    return connect.connect(arguments.forge, arguments.repo, arguments.url, os.environ, sleep)
+    environment = dict(os.environ)
+    if arguments.token_file is not None:
+        token = inputs.content(arguments.token_file).decode(errors="replace")
+        environment[connect.KINDS[arguments.forge].variable] = token
+    return connect.connect(arguments.forge, arguments.repo, arguments.url, environment, sleep)
 
 
 def _is_repository(name: str | None) -> bool:

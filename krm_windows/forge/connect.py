@@ -78,6 +78,8 @@ def connect(
     # A file of secrets often ends in a line end.
     token = environment.get(kind.variable, "").strip()
     if not token:
-        raise WorkspaceError(f"no token: set the environment variable {kind.variable}")
+        raise WorkspaceError(
+            f"no token: set the environment variable {kind.variable}, or give --token-file"
+        )
     client = Client(where, kind.header, f"{kind.scheme}{token}", sleep)
     return kind.make(client, repository)

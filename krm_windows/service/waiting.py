@@ -215,7 +215,8 @@ class Waiting:
 
     def _printed(self, asked: Asked, clusters: Clusters) -> bytes:
         """Run `krm-windows pending` on the text of a policy; raises WorkspaceError."""
-        command = [sys.executable, "-m", "krm_windows", "pending", "-", "--output=json"]
+        # -P: no module is imported from the directory that the service was started in.
+        command = [sys.executable, "-P", "-m", "krm_windows", "pending", "-", "--output=json"]
         command += [f"--repo={self._directory}", f"--clusters={clusters.directories}", "--jobs=1"]
         command += [f"--base={asked.old}", f"--head={asked.new}"]
         command += [f"--source={each}" for each in clusters.sources]

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pytest
 import yaml
 from forges import REPOSITORY, TOKEN, Pull, Server, serving
 from gitea import Repository
+from hostile_checkout import Pipe, listening, spies, trap
 from runners import NO_SETTINGS, ROOT, Done, GitHub, GitLab, WorkflowError, git, included
 
 pytestmark = pytest.mark.slow
@@ -530,6 +531,135 @@ def test_no_variable_of_gitlab_is_text_of_a_script(
     changed = {**job, "variables": {**job["variables"], "KRM_WINDOWS_ARGUMENTS": text}}
     assert runner.job("krm-windows diff-comment", changed).code != 0
     assert not list(fleet.rglob("*pwned*"))
+
+
+COMMANDS = {
+    "check": "",
+    "render": "--output-dir=rendered",
+    "diff-comment": "",
+    "merge-gate": "--paths=apps/*",
+    "wait": "",
+}
+
+
+@pytest.fixture
+def trapped(fleet: Path, tmp_path: Path) -> Iterator[Pipe]:
+    """The checkout of a change whose author has put everything into it that could be run."""
+    git(fleet, "update-ref", "refs/remotes/origin/main", "main")
+    edited(fleet, OPEN)
+    with listening(tmp_path / "pipe") as pipe:
+        trap(fleet, pipe)
+        yield pipe
+
+
+def hostile(environment: Mapping[str, str], checkout: Path, path: str) -> dict[str, str]:
+    """What jobs are often given: search paths, caches and settings in the checkout."""
+    folder = checkout.parent / "temporary"
+    folder.mkdir()
+    return {
+        **environment,
+        "PATH": path,
+        "HOME": str(checkout),
+        "XDG_CONFIG_HOME": f"{checkout}/.config",
+        "PYTHONPATH": f":{checkout}:.",
+        "PYTHONSTARTUP": "sitecustomize.py",
+        "PIP_CONFIG_FILE": f"{checkout}/pip.conf",
+        "PIP_CACHE_DIR": f"{checkout}/.cache",
+        "TMPDIR": str(folder),
+        "RUNNER_TEMP": str(folder),
+    }
+
+
+def test_the_action_runs_nothing_of_the_checkout(
+    trapped: Pipe, server: Server, fleet: Path, event: Event, source: Source
+) -> None:
+    """And no program but the one that asks the forge sees the token, not even in its parents."""
+    path = spies(fleet.parent / "bin", trapped, TOKEN)
+    runner = event("pull_request", server.address, REPOSITORY, str(fleet), TOKEN)
+    environment = hostile(runner.environment, fleet, path)
+    for command, arguments in COMMANDS.items():
+        inputs = {"command": command, "policies": "windows/policy.yaml", "arguments": arguments}
+        done = replace(runner, workspace=fleet, environment=environment).act(source.place, inputs)
+        assert (command, done.code, trapped.said()) == (command, 0, set()), done.output
+    assert server.latest("a" * 40)["state"] == "success"
+    assert len(server.comments) == 1
+    # In a merge queue krm-windows itself starts Git.
+    base, sha = (git(fleet, "rev-parse", name).strip() for name in ("main~1", "main"))
+    head = f"refs/heads/gh-readonly-queue/main/pr-1-{base}"
+    group = {"head_ref": head, "head_sha": sha, "base_sha": base}
+    (fleet.parent / "event.json").write_text(json.dumps({"merge_group": group}))
+    environment["GITHUB_EVENT_NAME"] = "merge_group"
+    environment["GITHUB_EVENT_PATH"] = str(fleet.parent / "event.json")
+    inputs = {"command": "merge-gate", "policies": "windows/policy.yaml"}
+    inputs["arguments"] = "--paths=apps/*"
+    done = replace(runner, workspace=fleet, environment=environment).act(source.place, inputs)
+    assert (done.code, trapped.said()) == (0, set()), done.output
+    assert server.latest(sha)["state"] == "success"
+
+
+def test_the_component_runs_nothing_of_the_checkout(
+    trapped: Pipe, fleet: Path, source: Source, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """On GitLab likewise, where the shell of the job alone has the variables of the project."""
+    path = spies(tmp_path / "bin", trapped, TOKEN, spare_top=True)
+    with serving("gitlab", *PULLS) as server:
+        variables = {
+            **hostile(environment, fleet, path),
+            "CI_SERVER_URL": f"file://{source.place.parents[1]}",
+            "CI_API_V4_URL": server.address,
+            "CI_PROJECT_PATH": REPOSITORY,
+            "CI_MERGE_REQUEST_IID": "1",
+            "CI_MERGE_REQUEST_DIFF_BASE_SHA": git(fleet, "rev-parse", "main~1").strip(),
+            "CI_JOB_TOKEN": "job",
+            "GITLAB_TOKEN": TOKEN,
+        }
+        for command, arguments in COMMANDS.items():
+            inputs = {
+                "command": command,
+                "policies": "windows/policy.yaml",
+                "arguments": arguments,
+                "source": str(source.place),
+                "revision": source.commit,
+            }
+            [(name, job)] = included(COMPONENT.read_text(), inputs).items()
+            done = GitLab(fleet, source.place, variables).job(name, job)
+            assert (command, done.code, trapped.said()) == (command, 0, set()), done.output
+        assert server.latest("a" * 40)["state"] == "success"
+        assert len(server.comments) == 1
+
+
+def test_nothing_is_fetched_for_a_comment(
+    trapped: Pipe, server: Server, fleet: Path, event: Event, source: Source
+) -> None:
+    """A commit that lacks would come from where the settings of the checkout say, by a command."""
+    runner = event("pull_request", server.address, REPOSITORY, str(fleet), TOKEN)
+    (fleet / ".git/refs/remotes/origin/main").write_text("1" * 40 + "\n")
+    inputs = {"command": "diff-comment", "policies": "windows/policy.yaml"}
+    done = replace(runner, workspace=fleet).act(source.place, inputs)
+    assert done.code == 1
+    assert "check out the whole history" in done.output
+    assert trapped.said() == set()
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "diff-comment"])
+def test_a_path_is_no_option(acting: Callable[..., Done], command: str) -> None:
+    """Where names of changed files are given as policies, whoever changes them chooses them."""
+    done = acting(command, "--help", COMMANDS[command])
+    assert done.code == 1
+    assert re.search("--help.*No such file", done.output)
+
+
+def test_a_path_that_is_compared_is_no_option(
+    server: Server, fleet: Path, event: Event, source: Source
+) -> None:
+    """It is there before and after."""
+    (fleet / "-h").write_text(OPEN)
+    committed(fleet, "Add a policy")
+    git(fleet, "update-ref", "refs/remotes/origin/main", "main")
+    runner = event("pull_request", server.address, REPOSITORY, str(fleet), TOKEN)
+    inputs = {"command": "diff-comment", "policies": "-h"}
+    done = replace(runner, workspace=fleet).act(source.place, inputs)
+    assert (done.code, "usage" in done.output) == (0, False), done.output
 
 
 def test_the_page_shows_what_is_run() -> None:

@@ -4,10 +4,15 @@
 """
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from calls import POLICY
+from hostile_checkout import listening, trap
+from runners import git
 
 from krm_windows.cli.main import COMMANDS
 
@@ -47,3 +52,34 @@ def test_the_hook_checks_files_that_are_named_as_policies(path: str, *, is_polic
     """A NetworkPolicy is none; whoever has another name says so with `files`."""
     [check] = [hook for hook in HOOKS if hook["entry"].endswith(" check")]
     assert bool(re.search(check["files"], path)) is is_policy
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
+def test_a_hook_runs_nothing_of_the_checkout(hook: dict[str, str], tmp_path: Path) -> None:
+    """Neither a module nor a program, and by no setting of Git; a name of a file is no option."""
+    given = {
+        "krm-windows-check": ["windows/policy.yaml", "--output=json/policy.yaml"],
+        "krm-windows-render": ["windows/policy.yaml", "--output-dir=rendered"],
+        "krm-windows-check-repo": ["--base=HEAD"],
+    }
+    place = tmp_path / "checkout"
+    for name in ("windows", "--output=json"):
+        (place / name).mkdir(parents=True)
+        (place / name / "policy.yaml").write_text(POLICY)
+    git(place, "init", "--quiet")
+    git(place, "add", ".")
+    git(place, "commit", "--quiet", "--message=x")
+    _, *words = hook["entry"].split()
+    program = Path(sys.executable).with_name("krm-windows")
+    with listening(tmp_path / "pipe") as pipe:
+        trap(place, pipe)
+        done = subprocess.run(
+            [program, *words, *hook.get("args", []), *given[hook["id"]]],
+            cwd=place,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert pipe.said() == set()
+    assert "usage:" not in done.stderr
+    assert done.returncode == (hook["id"] == "krm-windows-check-repo"), done

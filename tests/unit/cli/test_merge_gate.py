@@ -22,6 +22,7 @@ from krm_windows.cli.main import COMMANDS
 from krm_windows.cli.sleeping import Clock
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
+from krm_windows.system.errors import WorkspaceError
 
 # In Berlin it is Thursday, 17:00: closed until Monday.
 THURSDAY = datetime(2026, 12, 17, 16, 0, tzinfo=UTC)
@@ -99,6 +100,19 @@ def test_changes_wait_by_path(server: Server, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out == ""
     assert gated(server, "--paths", "apps/*", hands=Hands(MONDAY)) == 0
     assert states(server) == {"a": "success", "b": "success"}
+
+
+def test_a_token_comes_from_a_file(
+    server: Server, policy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or a pipe, so that it is in no environment; it wins over the one that is."""
+    (policy / "token").write_text(f"{TOKEN}\n")
+    monkeypatch.setenv(f"{server.kind.upper()}_TOKEN", "another")
+    assert gated(server, "--paths", "apps/*", "--token-file", "token") == 0
+    assert states(server) == {"a": "pending", "b": "success"}
+    (policy / "token").write_text("\n")
+    with pytest.raises(WorkspaceError, match=r"no token: .*--token-file"):
+        gated(server, "--paths", "apps/*", "--token-file", "token")
 
 
 def test_a_dry_run_says_what_would_be(server: Server, capsys: pytest.CaptureFixture[str]) -> None:

@@ -170,6 +170,19 @@ def test_what_the_targets_take_is_found(serve: Serve, flux: Callable[..., str]) 
     assert subjects(target["commits"]) == ["Back", "Ours"]
 
 
+def test_no_module_is_imported_from_where_it_was_started(
+    serve: Serve, flux: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That may be the repository, to which others write."""
+    flux("2026-12-11T08:00Z", "apps/settings.yaml", f"{SETTINGS}# 1\n", "Ours")
+    for name in ("krm_windows", "json", "logging", "yaml", "sitecustomize"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(3)\n")
+    client = serve(at=SATURDAY, clusters=Clusters("clusters/*"))
+    monkeypatch.chdir(tmp_path)
+    [target] = asked(client)["targets"]
+    assert target["pending"] is True
+
+
 def test_a_history_that_begins_later_is_not_counted(serve: Serve, git: Git) -> None:
     """As in a new repository or a shallow clone: what was there when it closed is unknown."""
     git("commit", "--quiet", "--allow-empty", "--amend", "--message=first")
