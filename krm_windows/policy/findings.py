@@ -4,6 +4,7 @@ Findings, before they know the object they are about.
 """
 
 from collections.abc import Collection, Iterable
+from os.path import commonprefix
 from typing import NamedTuple
 
 from krm_windows.results import File, ResourceRef, Result
@@ -13,6 +14,8 @@ from krm_windows.rules import Rule
 # was not mistyped.
 LONGEST_WORD = 100
 MOST_KNOWN = 100
+# So short words are mistyped by an exchange of letters alone.
+_SHORTEST = 3
 # Flux' `postBuild`, envsubst and shells.
 _VARIABLE = "${"
 
@@ -98,3 +101,19 @@ def closest(
     if found:
         return spelled[found[0]]
     return None
+
+
+def is_slip(word: str, name: str) -> bool:
+    """Whether a word is a name in which two letters are exchanged, or one is wrong, or missing.
+
+    Or one is too many; the first one is right. Of three letters only an exchange counts: `Sub` is
+    Saturday in some languages, and not a mistyped Sunday.
+    """
+    begin = len(commonprefix((word, name)))  # noqa: RUF071 - of letters
+    word_rest, name_rest = word[begin:], name[begin:]
+    end = len(commonprefix((word_rest[::-1], name_rest[::-1])))  # noqa: RUF071 - likewise
+    typed = word_rest[: len(word_rest) - end]
+    meant = name_rest[: len(name_rest) - end]
+    if begin and len(typed) == len(meant) == 2:  # noqa: PLR2004
+        return typed == meant[::-1]
+    return begin > 0 and len(word) > _SHORTEST and max(len(typed), len(meant)) == 1

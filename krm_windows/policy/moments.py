@@ -92,7 +92,7 @@ _GUESSED = 100
 # Of these some thousand are kept; what is longer is no `Mon 08:00`.
 _SHORT = 40
 # `Mon 08:00 UTC`, `Mon 08:00 Europe/Berlin`.
-_ZONED = re.compile(r"(.*\d) (?:[A-Z]{1,5}|[A-Za-z]+/[A-Za-z_/]+)", re.ASCII)
+_ZONED = re.compile(r"(.*\d) (?![AP]M$)(?:[A-Z]{1,5}|[A-Za-z]+/[A-Za-z_/]+)", re.ASCII)
 _LENGTH_MARK = re.compile(r"^(?:\+ ?|after |for |pt?(?=\d))", re.ASCII)
 _ONE_OFF = "must be {}: it must not recur"
 
@@ -103,7 +103,9 @@ _DURATION = re.compile(
     r"(?=\d)(?:(?P<days>\d{1,4})d)?(?:(?P<hours>\d{1,5})h)?(?:(?P<minutes>\d{1,7})m)?", re.ASCII
 )
 # `09:00:00`, with an offset or not: what a timestamp of YAML 1.1 looks like when it comes back.
-_SECONDS = re.compile(r"(.*?\d{1,2}:\d{2}):\d{2}(?:\.\d+)?(?: ?(?:Z|[+-]\d{2}:?\d{2}))?", re.ASCII)
+_SECONDS = re.compile(
+    r"(.*?\d{1,2}:\d{2}):\d{2}(?:\.\d+)?(?: ?(?:Z|([+-]\d{2}):?(\d{2})))?", re.ASCII
+)
 _MIDNIGHT = re.compile(rf"{_DATE}T00:00:00Z", re.ASCII)
 _BLANK = re.compile(rf"({_DATE})\s+(\S.*)", re.ASCII)
 
@@ -135,8 +137,9 @@ def _read(text: str, role: Role) -> Moment[Value]:
     if shaped:
         shape, found = shaped
         return Moment(shorter, shape.read(found, role))
+    proposed = _meant(text, role)
     raise _two_moments(words, text, role) or _refusal(
-        rules.MOMENT_SYNTAX, _must(words, role), text, _meant(text, role)
+        rules.MOMENT_SYNTAX, _must(words, role, proposed), text, proposed
     )
 
 
@@ -179,7 +182,7 @@ def _date_meant(words: str, role: Role) -> str:
     return f'must have a year, as in "{dated}"'
 
 
-def _must(words: str, role: Role) -> str:
+def _must(words: str, role: Role, proposed: str | None) -> str:
     """Say what a text lacks, or what its field takes."""
     dated = _date_meant(words, role)
     if dated:
@@ -189,7 +192,13 @@ def _must(words: str, role: Role) -> str:
         return 'must have a time, as in "Mon 08:00"'
     zoned = _ZONED.fullmatch(words)
     if zoned and _shaped(zoned[1]):
-        return f"must have no zone of its own, as all of a policy are in its `timeZone`: {zoned[1]}"
+        return "must have no zone of its own, as all of a policy are in its `timeZone`"
+    if role.recurs and not proposed and len(words) <= _GUESSED:
+        from krm_windows.policy import spellings  # noqa: PLC0415 - likewise
+
+        impossible = spellings.impossible(words)
+        if impossible:
+            return impossible
     length = _length_meant(words)
     if role.ends and length:
         return f"must be {role.value}; for a length of time write `duration: {length}` instead"
@@ -246,7 +255,9 @@ def _check_spelling(text: str, role: Role) -> None:
     found = _SECONDS.fullmatch(text)
     if found:
         must = "must be quoted and have no seconds (add Z or an offset only for an instant)"
-        candidate = " ".join(found[1].split())
+        # A Z may have been added on the way; another offset is what somebody wrote.
+        offset = f"{found[2]}:{found[3]}" if found[2] else ""
+        candidate = " ".join(found[1].split()) + offset
         proposed: str | None = candidate
         if not _readable(candidate, role):
             # `2026-12-22 09:00` lacks a T, too.
@@ -517,14 +528,14 @@ def _meant(text: str, role: Role) -> str | None:
 
     candidate = spellings.rewritten(text, _KNOWN, _PROPOSED)
     # A guess that is no moment of this field would only lead to the next error.
-    if candidate == text or not _readable(candidate, role):
+    if candidate in (None, text) or not _readable(candidate, role):
         return None
     return candidate
 
 
 # What may be in a moment, and of that what is proposed for a mistyped word.
 _KNOWN = frozenset(" ".join((*NTH_DAYS, *_ORDINALS, *NAMED_DAYS)).split())
-_PROPOSED = tuple(dict.fromkeys((*" ".join((*_ORDINALS, *NAMED_DAYS)).split(), *_NAMES)))
+_PROPOSED = tuple(dict.fromkeys((*" ".join((*_ORDINALS, *NAMED_DAYS, "workday")).split(), *_NAMES)))
 
 
 def _readable(text: str, role: Role) -> bool:

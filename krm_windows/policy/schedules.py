@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from krm_windows import rules
 from krm_windows.gate.recurrence import EVERY_MONTH, Recurrence
-from krm_windows.policy.findings import Finding, RefusedError, closest
+from krm_windows.policy.findings import Finding, RefusedError, is_slip
 from krm_windows.rules import Rule
 from krm_windows.schedule import cron
 
@@ -16,6 +16,7 @@ from krm_windows.schedule import cron
 DESCRIPTORS = ("@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually")
 _EXAMPLE = 'must be a schedule of five fields such as "0 8 * * MON"'
 _FIELDS = 5
+_LONGEST_NAME = 3  # of a month or a weekday
 _ZONES = ("TZ=", "CRON_TZ=")
 # Names in which a letter is no sign of another cron: the L of `jul`, the W of `wed`.
 # Compiled by `re` when the first schedule is read: most policies have none.
@@ -27,7 +28,7 @@ _RANGE = r"(?i)(\d+|[a-z]{3})(?:-(\d+|[a-z]{3}))?"
 # `0 8 LW * *` the last workday.
 _NTH = (
     r"(?i)(?P<minute>\d{1,2}) (?P<hour>\d{1,2}) (?:(?P<last>lw?) \* [*?]|"
-    r"[*?] \* (?P<day>[0-6]|sun|mon|tue|wed|thu|fri|sat)(?:#(?P<nth>[1-5])|l))"
+    r"\* \* (?P<day>[0-6]|sun|mon|tue|wed|thu|fri|sat)(?:#(?P<nth>[1-5])|l))"
 )
 _LAST = {"l": "last day", "lw": "last workday"}
 _ORDINALS = {"1": "1st", "2": "2nd", "3": "3rd", "4": "4th", "5": "5th"}
@@ -46,9 +47,11 @@ def looks_like_one(text: str) -> bool:
     # `every second Tuesday of the month at 22:00`: no field has a colon.
     if any(":" in word for word in words):
         return False
-    # A text of two words is a moment such as `Mon 8`, unless a star says otherwise.
+    # A text of two words is a moment such as `Mon 8`, and one with long words a phrase such as
+    # `on every second Monday at 8`, unless a star says otherwise.
     has_star = any("*" in word for word in words)
-    return len(words) >= _FIELDS or (len(words) > 1 and has_star)
+    has_long_word = any(word.isalpha() and len(word) > _LONGEST_NAME for word in words)
+    return (len(words) >= _FIELDS and not has_long_word) or (len(words) > 1 and has_star)
 
 
 def parse(text: str) -> Recurrence:
@@ -98,9 +101,8 @@ def _accepted(text: str) -> bool:
 def _zone(text: str) -> Finding | None:
     if not text.startswith(_ZONES):
         return None
-    _, _, schedule = text.partition(" ")
     must = "must not have a time zone: the policy's `timeZone` applies"
-    return _refusal(rules.CRON_ZONE, must, text, schedule.strip())
+    return Finding(rules.CRON_ZONE, must, text)
 
 
 def _descriptor(text: str) -> Finding | None:
@@ -115,7 +117,8 @@ def _descriptor(text: str) -> Finding | None:
             rules.CRON_REBOOT, f"{_EXAMPLE}: `@reboot` has no meaning in a cluster", text
         )
     must = f"must be one of {', '.join(DESCRIPTORS)}"
-    return _refusal(rules.CRON_SYNTAX, must, text, closest(name, DESCRIPTORS))
+    meant = (known for known in DESCRIPTORS if name == known or is_slip(name, known))
+    return _refusal(rules.CRON_SYNTAX, must, text, next(meant, None))
 
 
 def _count(text: str) -> Finding | None:
@@ -129,9 +132,12 @@ def _count(text: str) -> Finding | None:
         return _refusal(rules.CRON_SYNTAX, must, text)
     # Quartz has seconds in front, and a year at the end where there are seven.
     kept = fields[1 : _FIELDS + 1]
-    if found == _FIELDS + 1 and re.fullmatch(r"\d{4}.*", fields[-1]):
-        kept = fields[:_FIELDS]
+    has_year = found > _FIELDS + 1 and fields[-1] not in ("*", "?")
     must = f"{must}: a CronJob schedule has no field for seconds or years"
+    # A year is not left out; 2 is Monday in Quartz, and Tuesday elsewhere; and of six fields the
+    # first are seconds, or the last years.
+    if has_year or re.search(r"\d", kept[-1]) or (found == _FIELDS + 1 and kept[-1] in "*?"):
+        return Finding(rules.CRON_FIELDS, must, text)
     return _refusal(rules.CRON_FIELDS, must, text, " ".join(kept))
 
 

@@ -8,16 +8,16 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterator
 from datetime import date, time, timedelta
 
-from krm_windows.policy.findings import closest
+from krm_windows.policy.findings import is_slip
 from krm_windows.schedule.cron import MONTHS
 
 # The short and the long names of days in other languages, without accents: German, French, Dutch,
-# Spanish and Italian. By its letters `Lun` would be taken for Sunday, and it is Monday.
+# Spanish and Italian. Not `mar`, which is Tuesday in some, and March in English.
 _DAYS = {
     "Mon": "montag mo lundi lun lunes lunedi maandag",
-    "Tue": "dienstag di die mardi mar martes martedi dinsdag",
-    "Wed": "mittwoch mi mit mercredi mer miercoles mie mercoledi woensdag wo",
-    "Thu": "donnerstag do don jeudi jeu jueves jue giovedi gio donderdag",
+    "Tue": "tues dienstag di die mardi martes martedi dinsdag",
+    "Wed": "weds mittwoch mi mit mercredi mer miercoles mie mercoledi woensdag wo",
+    "Thu": "thur thurs donnerstag do don jeudi jeu jueves jue giovedi gio donderdag",
     "Fri": "freitag fr frei vendredi ven viernes vie venerdi vrijdag vr",
     "Sat": "samstag sonnabend sa sam samedi sab sabado sabato zaterdag za",
     "Sun": "sonntag so son dimanche dim domingo dom domenica zondag zo",
@@ -42,29 +42,53 @@ _QUOTES = "\"'`\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e"
 # In both cases by themselves, so that a name has letters of ASCII alone: a search begins at its
 # first one, and nowhere within it.
 _MONTH = rf"(?P<name>{'|'.join((*MONTHS, *_SPOKEN_MONTHS))})(?-i:[A-Za-z]*)\.?"
+_TWELVE_HOURS = r"(\d{1,2})(?::(\d{2}))? ?([ap])\.?m\b\.?"
 _Rewrite = str | Callable[[re.Match[str]], str]
 
 
-def rewritten(text: str, known: Collection[str], proposed: Collection[str]) -> str:
-    """Write a text as moments are written, each habit in its turn.
+def rewritten(text: str, known: Collection[str], proposed: Collection[str]) -> str | None:
+    """Write a text as moments are written, each habit in its turn; None where that is not clear.
 
-    `known` are the words that there are, `proposed` those that a mistyped one may stand for.
+    `known` are the words that there are, `proposed` those that a mistyped one may stand for. What
+    is proposed has to happen on the days that the words say, as people accept proposals: so only
+    one word may be mistyped, it must be near to one of these, and no other word may be unknown.
     """
-    changed = " ".join(_plain(text).split())
+    changed = _in_habit(" ".join(_plain(text).split()))
+    unknown = []
+    for word in set(_WORD.findall(changed)):
+        lower = word.lower()
+        if lower in _SPOKEN_DAYS:
+            changed = re.sub(rf"\b{word}\b", _SPOKEN_DAYS[lower], changed)
+        elif lower not in known and lower not in _CONNECTING:
+            unknown.append(word)
+    for word in unknown:
+        meant = [name for name in proposed if is_slip(word.lower(), name.lower())]
+        if len(unknown) > 1 or len(meant) != 1:
+            return None
+        changed = re.sub(rf"\b{word}\b", meant[0], changed)
+    return _in_habit(changed)
+
+
+def _in_habit(text: str) -> str:
     for pattern, replacement in _STEPS:
-        changed = pattern.sub(replacement, changed)
+        text = pattern.sub(replacement, text)
+    return text
 
-    def word(found: re.Match[str]) -> str:
-        written = found[0]
-        if written.lower() in known:
-            return written
-        if written.lower() in _SPOKEN_DAYS:
-            return _SPOKEN_DAYS[written.lower()]
-        # `Munday` is as near to Sunday as to Monday, by its letters.
-        alike = [name for name in proposed if name[0].lower() == written[0].lower()]
-        return closest(written, alike) or closest(written, proposed) or written
 
-    return re.sub(r"\b[A-Za-z]{2,}\b", word, changed)
+def impossible(text: str) -> str | None:
+    """Say of what recurs in a way that cannot be written how to write it all the same."""
+    if _EVERY_FEW.search(text):
+        return (
+            "must recur in every week, month or year; for what recurs every two weeks, write "
+            "dates, which `krm-windows import-ics` makes of a calendar; the second Monday of each "
+            'month is "2nd Mon 08:00"'
+        )
+    if _MONTHLY.search(text):
+        return (
+            'must name the day of the month and a time, such as "1st Mon 08:00", "last day 18:00" '
+            'or "0 8 15 * *" for the 15th'
+        )
+    return None
 
 
 def _plain(text: str) -> str:
@@ -106,8 +130,11 @@ def _slashed(found: re.Match[str]) -> str:
 
 
 def _on_24_hours(found: re.Match[str]) -> str:
-    """Write a time with am or pm; 12 am is midnight."""
-    hour = int(found[1]) % 12
+    """Write a time with am or pm; 12 am is midnight, and there is no 13 am."""
+    hour = int(found[1])
+    if not 1 <= hour <= len(MONTHS):
+        return found[0]
+    hour %= 12
     if found[3] in "pP":
         hour += 12
     return f"{hour:02}:{found[2] or '00'}"
@@ -178,8 +205,9 @@ def _yearly(day: date, at: time = time()) -> str:
     return f"{at.minute} {at.hour} {day.day} {day.month} *"
 
 
-# `Mon-Fri 22:00-05:00`, `weekdays 22-05`, `2nd Tue 2am to 5am`; numbers alone may be a date.
-_CLOCK = r"\d{1,2}(?::\d{2})?(?: ?[ap]m)?"
+# `Mon-Fri 22:00-05:00`, `weekdays 22-05`, `2nd Tue 2am to 5am`; numbers alone may be a date. `9-5`
+# is from nine in the morning to five in the afternoon, as likely as not.
+_CLOCK = r"(?:\d{1,2}:\d{2}|\d{2}(?![\d:])|\d{1,2}(?::\d{2})? ?[ap]m)"
 _SPAN = re.compile(
     rf"(?P<days>(?:\d[a-z]{{2}} )?[a-z][a-z, -]*|(?=\d{{1,2}}:))(?P<begins>{_CLOCK})"
     rf" ?(?:-|to|until|till) ?(?P<ends>{_CLOCK})",
@@ -192,7 +220,8 @@ def span(text: str) -> Iterator[tuple[str, str]]:
     """Yield what may be the beginning and the end of a time that is written as one moment."""
     words = " ".join(_plain(text).split())
     found = _SPAN.fullmatch(words)
-    if found:
+    # Of `2-5pm` nobody knows whether both are in the afternoon.
+    if found and bool(_AM_OR_PM.search(found["begins"])) == bool(_AM_OR_PM.search(found["ends"])):
         days = found["days"].strip() or "every day"
         yield f"{days} {_clock(found['begins'])}", _clock(found["ends"])
     # `Fri 12:00 to Mon 06:00`
@@ -208,7 +237,7 @@ def _clock(written: str) -> str:
     return written
 
 
-_AM_OR_PM = re.compile(r"(\d{1,2})(?::(\d{2}))? ?([ap])m", re.ASCII | re.IGNORECASE)
+_AM_OR_PM = re.compile(_TWELVE_HOURS, re.ASCII | re.IGNORECASE)
 _HOUR_ALONE = re.compile(r"^\d{1,2}$", re.ASCII)
 
 
@@ -216,7 +245,14 @@ def _on_the_hour(found: re.Match[str]) -> str:
     return f"{int(found[0]):02}:00"
 
 
-_DAY = r"(?:sun|mon|tue|wed|thu|fri|sat)"
+_DAY = "(?:(?:sun|mon|tue|wed|thu|fri|sat|(?:sun|mon|tues|wednes|thurs|fri|satur)days?)\\b)"
+_NTH = r"(?:\d{1,2}(?:st|nd|rd|th)|first|second|third|fourth|fifth|last)(?: last)?"
+_OF_NTH = "(?: (?!of|in|the|each|every|month)[a-z]{2,})?"
+_MONTHS = "(?:(?:the|each|every|a) )?month"
+_EACH = r"(?:\b(?:on|every|each|the) )"
+_WORKDAY = "(?:working|business|week)[ -]?days?"
+# Nothing is left out here that says on which days something is: "every" stands before a day of the
+# week, and not before "second", and "of the month" behind an nth day.
 # In this order: a date has dots, too, which stand for the colon of a time below.
 _HABITS: tuple[tuple[str, _Rewrite], ...] = (
     # 20.12.2026, 2026/12/20, 12/20/2026, 20 December 2026, Dec 20th, 2026
@@ -231,27 +267,38 @@ _HABITS: tuple[tuple[str, _Rewrite], ...] = (
     (r" \+ ?(\d{1,2}) ?(?:d|days?)?(?= \d{1,2}:)", r" +\1d"),
     (rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)? {_MONTH},? (?P<year>\d{{4}})\b", _iso),
     (rf"\b{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>\d{{4}})\b", _iso),
-    # Monday to Friday, Mon and Wed, every Monday at noon
-    (r" (?:to|thru|through|until|till) ", "-"),
-    (r",? (?:and|&|\+) ", ","),
-    (r"\bnoon\b", "12:00"),
-    (r"\bmidnight\b", "00:00"),
-    (r"\b(?:everyday|each day|all days)\b", "every day"),
-    (r"\b(?:weekday|workdays?|(?:working|business) days?)\b", "weekdays"),
+    # at the end of every month, month end, EOM; on every last working day of the month
+    (
+        rf"(?:\b(?:at|on) )?(?:\b(?:the|each|every) )?\b(?:end of {_MONTHS}|month[ -]?end|eom)\b",
+        "last day",
+    ),
+    (rf"\b({_NTH}) {_WORKDAY}\b", r"\1 workday"),
+    (
+        rf"{_EACH}*\b({_NTH}{_OF_NTH}) (?:of {_MONTHS}|(?:each|every) month)\b",
+        r"\1",
+    ),
+    (rf"\b(?:(?:on|the) )+(?={_NTH}\b)", ""),
+    (rf"\b(?:every|each) (?=(?:1st|first|last) {_DAY})", ""),
+    # every workday, on weekdays, at the weekend, each day; every Monday at noon
+    (rf"(?:^|\b(?:every|each) )workday\b|(?<!\S)workdays\b|\b{_WORKDAY}\b", "weekdays"),
     (r"\bweekends?\b", "weekends"),
-    # every weekday, on weekends
-    (r"\b(?:every|each|on|at|the|of|in|month) (?!day\b)", ""),
-    (r" of (?:the|each|every|a) month\b", ""),
+    (r"\b(?:everyday|each day|all days)\b", "every day"),
+    (rf"\b(?:(?:every|each|on|at|the) )+(?={_DAY}|week(?:day|end)s\b)", ""),
+    (r"\bat (?=\d{1,2}[:.h ]|\d{1,2}[ap]|noon\b)", ""),
+    (r"\bnoon\b", "12:00"),
     (r"\b(sun|mon|tues|wednes|thurs|fri|satur)days\b", r"\1day"),
-    # Mon-08:00, Mon 0800, Mon/Wed, Mon Wed
+    # Monday to Friday, Mon and Wed, Mon/Wed, Mon Wed, Mon, Wed
+    (rf"\b({_DAY}) (?:to|thru|through|until|till) (?={_DAY})", r"\1-"),
+    (rf"\b({_DAY}),? ?(?:and |& ?|\+ ?|[/|; ]) ?(?={_DAY})", r"\1,"),
+    (r" ?([,-]) ?", r"\1"),
+    # Mon-08:00, Mon 0800
     (r"([a-z])-(?=\d{1,2}:\d{2}$)", r"\1 "),
     (r"(?<=[a-z]) ([01]\d|2[0-3])([0-5]\d)$", r" \1:\2"),
-    (rf"\b({_DAY}(?-i:[A-Za-z]*)) ?[/|; ] ?(?={_DAY})", r"\1,"),
-    # Mon, Wed; 8h30, 8.30, 8am, Mon 8
-    (r" ?([,-]) ?", r"\1"),
+    # 8h30, 8.30, 8am, at 8, Mon 8h; `Mon 8` may be a date
     (r"\b(\d{1,2})[.h](\d{2})\b", r"\1:\2"),
-    (r"\b(\d{1,2})(?::(\d{2}))? ?([ap])m\b", _on_24_hours),
-    (r"(?<=[a-z]) (\d|[01]\d|2[0-3])(?: ?h)?$", _hour),
+    (rf"\b{_TWELVE_HOURS}", _on_24_hours),
+    (r" at (\d|[01]\d|2[0-3])(?: ?h)?$", _hour),
+    (r"(?<=[a-z]) (\d|[01]\d|2[0-3]) ?h$", _hour),
     # Mon-Fri, 9:00
     (r"([a-z\d])[, ]+(?=\d{1,2}:\d{2}$)", r"\1 "),
     # 1st 9:00, of each month
@@ -263,3 +310,29 @@ _HABITS: tuple[tuple[str, _Rewrite], ...] = (
     (r"\b(\d{4}-\d{2}-\d{2}),? (?=\d{1,2}:\d{2}$)", r"\1T"),
 )
 _STEPS = tuple((re.compile(habit, re.ASCII | re.IGNORECASE), right) for habit, right in _HABITS)
+_WORD = re.compile(r"\b[A-Za-z]{2,}\b")
+# Words that a habit above takes once the mistyped one beside them is right.
+_CONNECTING = frozenset(
+    (
+        "to",
+        "thru",
+        "through",
+        "until",
+        "till",
+        "and",
+        "on",
+        "at",
+        "the",
+        "of",
+        "in",
+        "each",
+        "month",
+    )
+)
+_EVERY_FEW = re.compile(
+    r"\b(?:every|each) (?:other|second|third|fourth|fifth|two|three|four|\d+(?:st|nd|rd|th)?)\b"
+    r"(?! ?(?:hours|minutes|min|h|m)\b)"
+    r"|\bbi-?weekly|\bbi-?monthly|\bfortnight|\balternat|\b(?:odd|even) weeks?\b",
+    re.ASCII | re.IGNORECASE,
+)
+_MONTHLY = re.compile(r"month|\beom\b", re.ASCII | re.IGNORECASE)
