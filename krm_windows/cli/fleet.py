@@ -18,8 +18,10 @@ from krm_windows.cli import (
     progress,
     report,
     shards,
+    stale,
     times,
 )
+from krm_windows.emit.timetables import Versions
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import applied
 from krm_windows.fleet.existing import ExistingOutput
@@ -80,7 +82,8 @@ def _read(shard: shards.Shard, arguments: argparse.Namespace) -> ExitCode:
         if not any(map(_is_about_clusters, wrong)):
             raise
         return _report(wrong, policies, arguments)
-    tree = FleetOutput(wanted, arguments.output_dir, arguments.check, arguments.strict)
+    checks = arguments.check
+    tree = FleetOutput(wanted, arguments.output_dir, checks, arguments.strict, explains=checks)
     return _run(tree, policies, shard, arguments)
 
 
@@ -104,7 +107,7 @@ def _run(
         clusters = f"shard {shard.index + 1} of {shard.count} of {clusters}"
     done = [clusters, *report.changes(*changes), report.zone_rules()]
     if arguments.check:
-        done = [clusters, *report.stale(changes.written), report.zone_rules()]
+        done = [clusters, *report.stale(changes.written, stale.MORE), report.zone_rules()]
     code = _report(found.results(), policies, arguments, *done)
     if arguments.check and changes.written:
         return ExitCode.ERROR
@@ -175,6 +178,8 @@ def _renew(
     """Render this shard of the fleet, or show how it differs; return how many files changed."""
     names = list(filter(shard.has, tree.clusters()))
     written = removed = 0
+    paths: list[str] = []
+    versions: list[Versions] = []
     with ExitStack() as stack:
         if not arguments.check:
             # A comparison needs no lock, as it writes nothing.
@@ -190,10 +195,14 @@ def _renew(
             # Only when it is asked for its outcome are all clusters renewed.
             outcomes.append(map(tree.tidied_base, [base]))
         for outcome in chain.from_iterable(outcomes):
-            output.show(outcome.diff)
+            if arguments.diff:
+                output.show("".join(outcome.stale.values()))
+            paths += outcome.stale
+            versions += outcome.versions
             found.add(outcome)
             written += outcome.changes.written
             removed += outcome.changes.removed
+    stale.show(arguments.output_dir, paths, versions)
     return Changes(written, removed)
 
 

@@ -9,9 +9,10 @@ from typing import NamedTuple
 from krm_windows import emit, render, rules
 from krm_windows.checks import policy_changes, readonly, zone_release
 from krm_windows.checks.overlap import Claim
-from krm_windows.cli import cluster_resources, destinations, fleet, inputs, report
+from krm_windows.cli import cluster_resources, destinations, fleet, inputs, output, report, stale
 from krm_windows.cli.arguments import check_cluster
 from krm_windows.cli.inputs import UsageError
+from krm_windows.emit import timetables
 from krm_windows.emit.delivery import FOLDERS
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import applied
@@ -37,8 +38,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="write nothing; exit 1 with a diff if DIR is out of date",
+        help="write nothing; if DIR is out of date, exit 1 with the hours that move and the files",
     )
+    parser.add_argument("--diff", action="store_true", help="with --check, also show the diff")
     report.options(parser)
     fleet.options(group)
 
@@ -46,6 +48,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Render, or compare with what was rendered before."""
     check_cluster(arguments, "--clusters")
+    if arguments.diff and not arguments.check:
+        raise UsageError("--diff needs --check")
     # A fleet has its own form of output: a base and overlays for each cluster.
     if arguments.all_clusters or arguments.clusters:
         return fleet.run(arguments)
@@ -56,10 +60,20 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return code
     # Nothing is written where one runs `--check`, as `gofmt -l` and `terraform fmt -check` do it.
     if arguments.check:
-        return report.compare(made.folder, made.files, report.zone_rules())
+        return _compared(made.folder, made.files, shows_diff=arguments.diff)
     done = report.changes(*made.folder.write(made.files))
     report.summarize(made.results, *done, report.zone_rules())
     return ExitCode.FINE
+
+
+def _compared(folder: Folder, files: Mapping[str, bytes], *, shows_diff: bool) -> ExitCode:
+    """Print which files of a directory are not those that it should have, and what that changes."""
+    diffs = folder.stale(files)
+    if shows_diff:
+        output.show("".join(diffs.values()))
+    stale.show(folder.path, diffs, timetables.versions(folder.read().values(), files.values()))
+    report.summarize((), *report.stale(len(diffs), stale.MORE), report.zone_rules())
+    return ExitCode.of(failed=bool(diffs))
 
 
 class Rendered(NamedTuple):

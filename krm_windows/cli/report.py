@@ -88,24 +88,22 @@ def changes(written: int, removed: int = 0) -> Iterator[str]:
         yield "no file changed"
 
 
-def stale(files: int) -> Iterator[str]:
-    """Yield how many files are not what would be written."""
+def stale(files: int, more: str = "") -> Iterator[str]:
+    """Yield how many files are not what would be written, and what to do, `more` beside that."""
     from krm_windows.plurals import counted  # noqa: PLC0415 - few commands count
 
     if files:
         it = "it" if files == 1 else "them"
-        yield f"{counted(files, 'file')} out of date (the same command without --check writes {it})"
+        todo = f"the same command without --check writes {it}{more}"
+        yield f"{counted(files, 'file')} out of date ({todo})"
     else:
         yield "all files up to date"
 
 
-def compare(folder: "Folder", files: Mapping[str, bytes], *more: str) -> ExitCode:
-    """Print how the files of a directory differ from those that it should have.
-
-    Say whether they are stale, and `more` of how they were made.
-    """
+def compare(folder: "Folder", files: Mapping[str, bytes]) -> ExitCode:
+    """Print how the files of a directory differ from those that it should have."""
     # As `diff` and `git diff --exit-code` do it: output and exit 1 where there is a difference.
-    diffs = list(folder.stale(files))
-    output.show("".join(diffs))
-    summarize((), *stale(len(diffs)), *more)
+    diffs = folder.stale(files)
+    output.show("".join(diffs.values()))
+    summarize((), *stale(len(diffs)))
     return ExitCode.of(failed=bool(diffs))

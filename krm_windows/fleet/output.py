@@ -7,6 +7,8 @@ from pathlib import Path
 from posixpath import basename, dirname
 
 from krm_windows import render
+from krm_windows.emit import timetables
+from krm_windows.emit.timetables import Versions
 from krm_windows.fleet.rendering import Files, Fleet
 from krm_windows.flux.sources import NAME
 from krm_windows.krm import InputError, KubeObject, Value
@@ -14,6 +16,7 @@ from krm_windows.render import layout as paths
 from krm_windows.render import stamp
 from krm_windows.results import Result, fails
 from krm_windows.system.files import Changes, folders
+from krm_windows.system.files import stale as stale_files
 from krm_windows.system.reading import is_kustomization
 from krm_windows.system.trees import Tree
 
@@ -24,29 +27,33 @@ _NONE = Changes()
 class ClusterOutcome:
     """What became of a cluster.
 
-    `results` are what was said of it, `changes` how many files were renewed, or are to be; `diff`
-    is how they differed, empty where none did. Where it was only compared, `edits` are the contents
-    by path of the files that differ, None of those that are to go.
+    `results` are what was said of it, `changes` how many files were renewed, or are to be. Where it
+    was only compared, `stale` are the diffs of the files that differ by path, `edits` their
+    contents, None of those that are to go, and `versions` the timetables that were in them and are
+    to be.
     """
 
     cluster: str
     results: tuple[Result, ...] = ()
     changes: Changes = _NONE
-    diff: str = ""
+    stale: Mapping[str, str] = field(default_factory=dict)
     edits: Mapping[str, bytes | None] = field(default_factory=dict)
+    versions: tuple[Versions, ...] = ()
 
 
 @dataclass(frozen=True)
 class FleetOutput:
     """The directory of a fleet's tree.
 
-    If it `checks`, nothing is written; if `strict`, warnings count.
+    If it `checks`, nothing is written, and if it `explains`, the timetables in stale files are
+    read; if `strict`, warnings count.
     """
 
     fleet: Fleet
     output: Path
     checks: bool = False
     strict: bool = False
+    explains: bool = False
 
     def clusters(self) -> list[str]:
         """Return the clusters of the fleet, and those that have files of ours and are no more."""
@@ -144,13 +151,17 @@ class FleetOutput:
             return ClusterOutcome(name, tuple(results), branch.write(older, files))
         before = stamp.without(older, place)
         after = stamp.without(files, place)
-        diffs = list(branch.stale(before, after))
-        edits: dict[str, bytes | None] = {}
+        stale = stale_files(before, after)
         # A stamp alone is no difference; with others it is written anew, as it is of all files.
-        if diffs:
-            edits = {path: files.get(path) for path in {**older, **files}}
-            edits = {path: new for path, new in edits.items() if older.get(path) != new}
-        return ClusterOutcome(name, tuple(results), Changes(len(diffs)), "".join(diffs), edits)
+        if not stale:
+            return ClusterOutcome(name, tuple(results))
+        edits = {path: files.get(path) for path in {**older, **files}}
+        edits = {path: new for path, new in edits.items() if older.get(path) != new}
+        # Of the base each cluster has its own version.
+        versions: tuple[Versions, ...] = ()
+        if name and self.explains:
+            versions = tuple(timetables.versions(older.values(), files.values()))
+        return ClusterOutcome(name, tuple(results), Changes(len(stale)), stale, edits, versions)
 
     def _refuse_doubled(self, name: str) -> None:
         """Refuse a delivery of what Flux delivers already.

@@ -18,15 +18,16 @@ from krm_windows.results import Result
 _HEAD = ("", "from", "until", "for", "by")
 
 
-def text(every: Sequence[Difference], width: int = 0) -> str:
+def text(every: Sequence[Difference], width: int = 0, most: int | None = None) -> str:
     """Return a part for all clusters that change alike, with an empty line between two.
 
-    Lines are broken between words where they are wider than `width` columns (0: nowhere).
+    Lines are broken between words where they are wider than `width` columns (0: nowhere). Of each
+    part the first periods are shown, `most` of them.
     """
     pages = []
     for group in alike(every):
         # The last column is padded like the others, and a reader sees no spaces at an end.
-        lines = (line.rstrip() for line in _text(group))
+        lines = (line.rstrip() for line in _text(group, most))
         pages.append(_page(broken(lines, width)))
     return "\n".join(pages)
 
@@ -54,26 +55,31 @@ def _item(result: Result) -> str:
     return f"- **{result.severity}**: {code(words)}"
 
 
-def _text(group: Sequence[Difference]) -> Iterator[str]:
+def _text(group: Sequence[Difference], most: int | None) -> Iterator[str]:
     one = group[0]
     name = one.policy
     if one.cluster:
         name = f"{one.policy} on {_clusters(group)}"
-    yield f"{name}{_days(group)}: {sums(one)}"
+    yield f"{name}, {_days(group)}: {sums(one)}"
     if not one.changes:
         return
     rows: list[tuple[str, ...]] = [_HEAD]
-    rows += (_row(one, run) for run in fold(one.changes))
+    runs = fold(one.changes)
+    rows += (_row(one, run) for run in runs[:most])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         padded = (f"{part:<{width}}" for part, width in zip(row, widths, strict=True))
         yield "  ".join(padded)
+    if most is not None and len(runs) > most:
+        yield f"and {len(runs) - most} more"
 
 
 def _markdown(group: Sequence[Difference]) -> Iterator[str]:
     one = group[0]
     sentence = f"{_days(group)}: {sums(one)}"
-    yield f"**{code(_clusters(group))}**{sentence}" if one.cluster else sentence.removeprefix(", ")
+    if one.cluster:
+        sentence = f"**{code(_clusters(group))}**, {sentence}"
+    yield sentence
     if not one.changes:
         return
     # A table needs an empty line above it (GitHub Flavored Markdown, 4.10).
@@ -109,13 +115,12 @@ def _clusters(group: Sequence[Difference]) -> str:
 
 
 def _days(group: Sequence[Difference]) -> str:
-    """Return the days that are compared; nothing where they are those of several time zones."""
+    """Return the days that are compared, with the time zone where all have the same."""
     one = group[0]
-    if any((each.begins, each.zone) != (one.begins, one.zone) for each in group):
-        return ""
     first = one.begins.astimezone(one.zone).date()
     last = last_day(one.ends, one.zone)
-    return f", {first} to {last} ({one.zone.key})"
+    zone = f" ({one.zone.key})" if all(each.zone == one.zone for each in group) else ""
+    return f"{first} to {last}{zone}"
 
 
 def sums(one: Difference) -> str:

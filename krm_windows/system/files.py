@@ -50,13 +50,9 @@ class Folder:
         with directory:
             return self._read(directory)
 
-    def stale(self, wanted: Mapping[str, bytes]) -> Iterator[str]:
-        """Yield the unified diff of each file that is not as wanted, in order of names."""
-        there = self.read()
-        for name in sorted({*wanted, *there}):
-            diff = "".join(difference(name, there.get(name, b""), wanted.get(name, b"")))
-            if diff:
-                yield diff
+    def stale(self, wanted: Mapping[str, bytes]) -> dict[str, str]:
+        """Return the unified diff of each file that is not as wanted, by name and in order."""
+        return stale(self.read(), wanted)
 
     def write(self, wanted: Mapping[str, bytes]) -> Changes:
         """Make our files be the wanted ones, while no other run writes here.
@@ -159,6 +155,15 @@ def first_line(path: Path) -> str | None:
     """Return the first line of a file; None for anything that is no plain file."""
     with Directory.at(path.parent) as directory:
         return directory.first_line(path.name)
+
+
+def stale(there: Mapping[str, bytes], wanted: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the unified diff of each file that is not as wanted, by path and in order."""
+    diffs = {
+        path: "".join(difference(path, there.get(path, b""), wanted.get(path, b"")))
+        for path in sorted({*wanted, *there})
+    }
+    return {path: diff for path, diff in diffs.items() if diff}
 
 
 def difference(name: str, old: bytes, new: bytes) -> Iterator[str]:

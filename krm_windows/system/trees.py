@@ -14,7 +14,7 @@ from pathlib import Path
 from krm_windows.system import hidden_manifests
 from krm_windows.system.directories import Directory, first_line
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.files import LEFTOVER, Changes, difference
+from krm_windows.system.files import LEFTOVER, Changes
 
 Files = Mapping[str, bytes]
 """Contents by path, relative to the directory and with `/` on every system."""
@@ -43,16 +43,6 @@ class Tree:
                 if content is not None and self.is_ours(first_line(content)):
                     found[path] = content
         return dict(sorted(found.items()))
-
-    def stale(self, there: Files, wanted: Files) -> Iterator[str]:
-        """Yield the diff of each of our files that is not as wanted, in order of paths.
-
-        They are given as `read` found them.
-        """
-        for path in sorted({*wanted, *there}):
-            diff = "".join(difference(path, there.get(path, b""), wanted.get(path, b"")))
-            if diff:
-                yield diff
 
     def write(self, there: Files, wanted: Files) -> Changes:
         """Make our files, as `read` gave them, be the wanted ones; say how many changed.

@@ -228,7 +228,7 @@ def test_from_one_layout_to_the_other(run: Run) -> None:
 def test_an_edit_by_hand_is_noticed(
     run: Run, place: str, edit: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By `--check`, with a diff, and by the next run, which puts it right."""
+    """By `--check`, and by the next run, which puts it right."""
     run()
     before, path = contents(Path("tree")), Path("tree", place)
     text = path.read_text()
@@ -246,6 +246,8 @@ def test_an_edit_by_hand_is_noticed(
     assert contents(Path("tree")) != before
     capsys.readouterr()
     assert run("--check") == 1
+    assert f"\n  tree/{place}\n" in capsys.readouterr().out
+    assert run("--check", "--diff") == 1
     assert f"+++ b/{place}" in capsys.readouterr().out
     assert run() == 0
     assert contents(Path("tree")) == before

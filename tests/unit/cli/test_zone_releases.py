@@ -77,7 +77,7 @@ def test_changed_rules_are_reported(call: list[str], capsys: pytest.CaptureFixtu
         (SPRING, OTHER_SPRING),
     )
     capsys.readouterr()
-    assert main([*call, "--check"]) == 1
+    assert main([*call, "--check", "--diff"]) == 1
     said = capsys.readouterr()
     assert "(zone-rules-changed)" in said.err
     assert SPRING in said.out

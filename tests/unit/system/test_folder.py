@@ -133,7 +133,7 @@ def test_stale_is_a_diff(folder: Folder) -> None:
     folder.write(WANTED)
     assert list(folder.stale(WANTED)) == []
     wanted = {"b.yaml": b"# ours\nb: 3\n", "c.yaml": b"# ours\n"}
-    assert "".join(folder.stale(wanted)) == (
+    assert "".join(folder.stale(wanted).values()) == (
         "--- a/a.yaml\n+++ b/a.yaml\n@@ -1,2 +0,0 @@\n-# ours\n-a: 1\n"
         "--- a/b.yaml\n+++ b/b.yaml\n@@ -1,2 +1,2 @@\n # ours\n-b: 2\n+b: 3\n"
         "--- a/c.yaml\n+++ b/c.yaml\n@@ -0,0 +1 @@\n+# ours\n"
@@ -143,7 +143,7 @@ def test_stale_is_a_diff(folder: Folder) -> None:
 
 def test_stale_of_a_folder_that_is_not_there(folder: Folder) -> None:
     """Everything is missing, and nothing is made."""
-    assert "".join(folder.stale(WANTED)).count("--- a/") == 2
+    assert "".join(folder.stale(WANTED).values()).count("--- a/") == 2
     assert not folder.path.exists()
 
 
@@ -185,8 +185,9 @@ def test_a_deep_folder_has_files_in_sub_directories(deep: Folder) -> None:
     deep.write(DEEP)
     assert deep.read() == DEEP
     assert list(deep.stale(DEEP)) == []
-    [diff] = deep.stale({**DEEP, "live/b.yaml": b"# ours\nb: 3\n"})
-    assert "\n+++ b/live/b.yaml\n" in diff
+    stale = deep.stale({**DEEP, "live/b.yaml": b"# ours\nb: 3\n"})
+    assert list(stale) == ["live/b.yaml"]
+    assert "\n+++ b/live/b.yaml\n" in stale["live/b.yaml"]
     assert deep.write({"a.yaml": DEEP["a.yaml"]}) == Changes(removed=len(DEEP) - 1)
     assert [path.name for path in deep.path.iterdir()] == ["a.yaml"]
 

@@ -107,17 +107,3 @@ def test_what_a_killed_run_left_behind_goes(tree: Tree) -> None:
         "b",
         "one.yaml",
     ]
-
-
-def test_stale_is_a_diff(tree: Tree) -> None:
-    """What would be changed, made and removed, as a unified diff that git can apply."""
-    tree.write({}, WANTED)
-    there = tree.read()
-    assert list(tree.stale(there, WANTED)) == []
-    diff = "".join(tree.stale(there, {"a/one.yaml": b"# ours\n3\n", "a/new.yaml": b"# ours\n"}))
-    assert [line for line in diff.splitlines() if line.startswith("---")] == [
-        "--- a/a/b/two.yaml",
-        "--- a/a/new.yaml",
-        "--- a/a/one.yaml",
-    ]
-    assert tree.read() == WANTED
