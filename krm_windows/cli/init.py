@@ -10,12 +10,13 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from krm_windows import escape, rules
+from krm_windows import SOURCE, escape, gateable, rules
 from krm_windows.cli import builds, inputs, output, progress, rendered, report, repository, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux import (
     Cluster,
     Notice,
+    Object,
     Survey,
     cluster_directories,
     names,
@@ -23,6 +24,7 @@ from krm_windows.flux import (
     survey,
 )
 from krm_windows.flux.builds import Builds
+from krm_windows.flux.follow import ROOT
 from krm_windows.function import catalogue
 from krm_windows.init import files as layout
 from krm_windows.init import policy
@@ -41,6 +43,8 @@ from krm_windows.system.checkout import Checkout
 from krm_windows.system.kustomize import Builder
 
 NAME = "deploy-windows"
+# For those whose Kustomizations are only in the cluster.
+CREATED = f"{SOURCE}/blob/main/docs/how-to/flux-create.md"
 OPENS = "Mon-Thu 09:00"
 CLOSES = "16:00"
 # Where Linux and macOS keep the zone of a machine: a link that ends in its name (localtime(5)).
@@ -166,7 +170,7 @@ def _directories(tree: Checkout, arguments: argparse.Namespace) -> dict[str, str
         raise InputError(
             f"{arguments.directory}: no cluster found, because no file contains a Flux "
             "Kustomization (kustomize.toolkit.fluxcd.io); use --clusters GLOB to say where the "
-            "clusters are"
+            f"clusters are, or, if `flux create` made the Kustomizations, see {CREATED}"
         )
     return {name: directory for directory, name in names(directories).items()}
 
@@ -258,11 +262,8 @@ def _nothing(cluster: Cluster, proposed: Proposed, tree: Checkout) -> str:
             f"{_policies(cluster, tree)}; edit it there"
         )
     if proposed.suspended:
-        places = ", ".join(f"{item} in {item.file}" for item in proposed.suspended)
-        return (
-            f"cluster {cluster.name}: all Kustomizations that could be gated have `suspend` in "
-            f"Git, which would undo every close; remove it from {places}"
-        )
+        left = "; ".join(map(_until_removed, proposed.suspended))
+        return f"cluster {cluster.name}: nothing can be gated: left out: {left}"
     if not cluster.complete:
         return (
             f"cluster {cluster.name}: part of what {cluster.root} applies could not be built or "
@@ -271,7 +272,7 @@ def _nothing(cluster: Cluster, proposed: Proposed, tree: Checkout) -> str:
     return (
         f"cluster {cluster.name}: {cluster.root} applies no Flux Kustomization, and only those "
         "delivered by another one can be gated; use --clusters GLOB to say where the clusters "
-        "are"
+        f"are, or, if `flux create` made them, see {CREATED}"
     )
 
 
@@ -327,7 +328,7 @@ def _described(
     """Say what was found, a line for each fact."""
     lines = [f"targets in cluster {cluster.name}, closed outside the windows:"]
     lines += [f"  {line}" for line in policy.kinds(proposed.targets)]
-    lines.append(f"left out: Kustomization {cluster.first.key}, which delivers the windows")
+    lines += _left_as_root(found.tree, cluster)
     gated = len(proposed.gated)
     if gated:
         lines.append(f"left out: {gated} already gated by other policies")
@@ -338,11 +339,7 @@ def _described(
     for each in proposed.freed:
         field = ".".join(each.path)
         lines.append(f"removed: `{field}: false` of {each.item}, because it would undo every close")
-    for item in proposed.suspended:
-        where = item.file or "what builds it"
-        lines.append(
-            f"left out: {item}, until `suspend` is removed from {where}: it would undo every close"
-        )
+    lines += (f"left out: {_until_removed(item)}" for item in proposed.suspended)
     for _, kind, namespace, name in proposed.shared:
         lines.append(
             f"left out: {kind} {namespace}/{name}, because {cluster.first} applies the same objects"
@@ -353,6 +350,43 @@ def _described(
         )
     lines += _unread(found)
     return lines
+
+
+def _left_as_root(tree: Checkout, cluster: Cluster) -> Iterator[str]:
+    """Say what delivers the windows, as far as the repository says it."""
+    first = cluster.first
+    applied = {each.directory for each in cluster_directories.find(tree) if each.file}
+    if not first.identity.name:
+        yield (
+            f"nothing in the repository applies {cluster.root}: the Kustomization that does is to "
+            "deliver the windows, and must not be a target"
+        )
+    elif first.own is None and cluster.root not in applied:
+        yield (
+            f"left out: {first}, which delivers the windows if it has the usual name: nothing in "
+            f"the repository applies {cluster.root}"
+        )
+    else:
+        yield f"left out: {first}, which delivers the windows"
+    other = cluster.kustomizations.get(ROOT)
+    if other is not None and other is not first:
+        yield (
+            f"left out: {other}, which applies {other.path}: no policy may gate the name that "
+            "`flux bootstrap` gives to what delivers a cluster's directory; rename it to gate it"
+        )
+
+
+def _until_removed(item: Object) -> str:
+    """Say what `suspend` of an object in Git does to the windows, and what to do."""
+    row = gateable.find(item.kind, item.api_version)
+    path = row.field if row else ("spec", "suspend")
+    where = item.file or "what builds it"
+    if item.get(*path) is True:
+        does = "keeps it closed for good, as a window opens only what it has closed"
+    else:
+        does = "would undo every close"
+    value = str(item.get(*path)).lower()
+    return f"{item}, until `{path[-1]}: {value}` is removed from {where}: it {does}"
 
 
 def _unread(found: Survey) -> Iterator[str]:

@@ -4,6 +4,7 @@ Proof that nothing live and nothing windowed conflict, over a whole repository.
 """
 
 import argparse
+import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -28,6 +29,7 @@ from krm_windows.system.checkout import Checkout
 from krm_windows.system.git import snapshot
 from krm_windows.system.kustomize import Builder
 
+KIND = "Kustomization"
 # In a message, of clusters that seem to be there.
 _FEW = 3
 
@@ -156,7 +158,21 @@ def _unlisted(found: Survey, pattern: str | None) -> Iterator[repository.Finding
             f"checked: if it is a cluster's directory, check it with `--clusters '{directory}'`"
         )
         file = entrance.file or next(inside, directory)
+        roots.append(directory)
         yield repository.Finding(rules.CLUSTER_UNLISTED, message, file=file)
+    for directory, items in found.unapplied.items():
+        if not any(_overlap(directory, root) for root in roots):
+            message = (
+                f"nothing found applies {directory}, which has {counted(len(items), KIND)}, so "
+                "it was not checked: if a cluster applies it, check it with `--clusters "
+                f"{shlex.quote(directory)}`"
+            )
+            yield repository.Finding(rules.CLUSTER_UNLISTED, message, file=items[0].file)
+
+
+def _overlap(directory: str, other: str) -> bool:
+    """Whether one of two directories is in the other, or both are one."""
+    return f"{directory}/".startswith(f"{other}/") or f"{other}/".startswith(f"{directory}/")
 
 
 def _read(found: Survey) -> set[str]:

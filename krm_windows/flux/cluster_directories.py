@@ -4,9 +4,12 @@ The directories of its clusters, known by what syncs them, or else by habit. `ch
 them (`--clusters`), and suggests these; a command that is given nothing starts from them.
 """
 
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from posixpath import basename, dirname, join, normpath
+from itertools import chain
+from pathlib import PurePosixPath
+from posixpath import basename, commonpath, dirname, join, normpath
 
 from krm_windows.flux import fields, objects
 from krm_windows.flux.artifact_files import Artifact, ArtifactFiles
@@ -49,7 +52,8 @@ def find(tree: Checkout) -> tuple[Entrance, ...]:
     """Return the directories of clusters, in order.
 
     Of what syncs them, else by habit, else what somebody applies by hand, else what nothing leads
-    to. In a habit's directory, and in one to which nothing leads, there is a Flux Kustomization.
+    to, else what applies itself alone. In a habit's directory, and in one to which nothing leads,
+    there is a Flux Kustomization.
     """
     # What is left out of the artifact is no part of a cluster; it may be applied by hand.
     every = list(_read(tree))
@@ -60,6 +64,7 @@ def find(tree: Checkout) -> tuple[Entrance, ...]:
         _habitual(tree, found),
         _by_hand(tree, every),
         _tops(tree, found),
+        _synced(tree, every, alone=True),
     ):
         entrances = {each.directory: each for each in candidates}
         if entrances:
@@ -233,14 +238,81 @@ def _is_flux(item: Object) -> bool:
     return (item.group, item.kind) in _FLUX
 
 
-def _synced(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
+def unread(tree: Checkout, read: Container[str]) -> tuple[Object, ...]:
+    """Return the Kustomizations of an artifact in files that are not among those `read`."""
+    return tuple(_kustomizations(_read(_artifact(tree), read)))
+
+
+def unapplied(
+    tree: Checkout, flux: Iterable[Object], read: Iterable[str], applied: Collection[str]
+) -> dict[str, list[Object]]:
+    """Return the directories from which `flux`, Kustomizations of files not `read`, may be applied.
+
+    With those of each. Nothing leads to such a directory, and no file in it was read. What lies in
+    a directory that is `applied` was switched off there, and what applies its own directory is
+    applied by hand.
+    """
+    tree = _artifact(tree)
+    found = []
+    for item in flux:
+        # One that applies everything says nothing.
+        around = {*applied, below("", item.text("spec", "path"))} - {"."}
+        if not any(_is_within(dirname(item.file), each) for each in around):
+            found.append(item)
+    including = defaultdict[str, set[str]](set)
+    for place, by in _included(tree):
+        including[place].add(by)
+    touched = set(map(str, chain.from_iterable(PurePosixPath(path).parents for path in read)))
+    inner = {below("", item.text("spec", "path")) for item in found}
+    apart = defaultdict[str, dict[str, list[Object]]](dict)
+    for item in found:
+        for top in _including(dirname(item.file), including) - {"."}:
+            if not any(_is_within(top, each) for each in inner):
+                apart[_untouched(top, touched)].setdefault(top, []).append(item)
+    directories: dict[str, list[Object]] = {}
+    for tops in apart.values():
+        every = list(chain.from_iterable(tops.values()))
+        # One name twice makes several clusters, side by side.
+        if len({(each.namespace, each.name) for each in every}) < len(every):
+            directories |= tops
+        else:
+            directories[commonpath(tops)] = every
+    return directories
+
+
+def _including(directory: str, including: Mapping[str, set[str]]) -> set[str]:
+    """Return the outermost directories that include one, itself where none does."""
+    tops: set[str] = set()
+    seen: set[str] = set()
+    waiting = [directory or "."]
+    while waiting:
+        each = waiting.pop()
+        if each not in seen:
+            seen.add(each)
+            above = including.get(each, set()) - {each}
+            waiting += above
+            tops |= set() if above else {each}
+    return tops
+
+
+def _untouched(directory: str, touched: Container[str]) -> str:
+    """Return the outermost directory around one that has no file of those that were read."""
+    above = dirname(directory)
+    while above and above not in touched:
+        directory, above = above, dirname(above)
+    return directory
+
+
+def _synced(tree: Checkout, found: Iterable[Object], *, alone: bool = False) -> Iterator[Entrance]:
     """Yield what a sync applies.
 
     For a Kustomization it is the directory that it is in itself, for an instance what it names.
+    Unless it may be `alone`, a Kustomization has others below it: an application may have its own.
     """
     others: list[Entrance] = []
     operated: list[Entrance] = []
     read = list(found)
+    files = {item.file for item in read if item.kind == "Kustomization"}
     for item in read:
         directory = _directory(tree, item, _path(tree, item))
         if directory is None:
@@ -248,7 +320,9 @@ def _synced(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
         entrance = Entrance(directory, item.file)
         if instance(item) is not None:
             operated.append(entrance)
-        elif _is_outermost(tree, item, entrance, read):
+        elif _is_outermost(tree, item, entrance, read) and (
+            alone or _is_bootstrapped(item) or _leads_to_any(tree, directory, files - {item.file})
+        ):
             others.append(entrance)
     yield from operated
     for each in others:
@@ -477,11 +551,11 @@ def taken(tree: Checkout) -> Taken:
 def _taken(tree: Checkout, flux: Iterable[Object]) -> Taken:
     # One that applies everything leads to each directory, and so says nothing.
     applied = {below("", item.text("spec", "path")) for item in flux} - {"."}
-    return Taken(frozenset(_included(tree)), frozenset(applied))
+    return Taken(frozenset(place for place, _ in _included(tree)), frozenset(applied))
 
 
-def _included(tree: Checkout) -> Iterator[str]:
-    """Yield the directories that kustomizations include.
+def _included(tree: Checkout) -> Iterator[tuple[str, str]]:
+    """Yield the directories that kustomizations include, each with that of the kustomization.
 
     They do so by their own path, or by that of a file in them.
     """
@@ -493,9 +567,9 @@ def _included(tree: Checkout) -> Iterator[str]:
             place = normpath(join(own, entry))
             # A directory, or a manifest right beside: the entry itself. Else the file's directory.
             if kustomization_file(tree, place) is not None or dirname(place) == own:
-                yield place
+                yield place, own or "."
             else:
-                yield dirname(place)
+                yield dirname(place), own or "."
 
 
 def _is_within(directory: str, other: str) -> bool:

@@ -5,16 +5,18 @@ They are put together from what `follow` found of each, with what there is to sa
 
 from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
 from posixpath import dirname
 
 from krm_windows import rules
-from krm_windows.flux import layers, policies
+from krm_windows.flux import cluster_directories, layers, policies
 from krm_windows.flux.builds import Build, Builds
 from krm_windows.flux.closure import kustomization_file, window_policies
 from krm_windows.flux.follow import ROOT, State, follow
-from krm_windows.flux.model import Cluster, Gate, Kustomization, Notice
+from krm_windows.flux.model import Cluster, Gate, Kustomization, Notice, Object
 from krm_windows.flux.policies import WrittenPolicy
-from krm_windows.flux.sources import Hints
+from krm_windows.flux.sources import Hints, below
 from krm_windows.gateable import GROUP
 from krm_windows.system.checkout import Checkout
 
@@ -27,6 +29,38 @@ class Survey:
     clusters: tuple[Cluster, ...]
     notices: tuple[Notice, ...]
     builds: int
+
+    @cached_property
+    def read(self) -> frozenset[str]:
+        """The files that were read for the clusters."""
+        found: set[str] = set()
+        for cluster in self.clusters:
+            found = found.union(*(each.files for each in cluster.kustomizations.values()))
+        return frozenset(found)
+
+    @cached_property
+    def unread(self) -> tuple[Object, ...]:
+        """The Kustomizations in other files, but for those that apply a cluster's directory."""
+        roots = {cluster.root for cluster in self.clusters}
+        found = cluster_directories.unread(self.tree, self.read)
+        return tuple(each for each in found if below("", each.text("spec", "path")) not in roots)
+
+    @cached_property
+    def unapplied(self) -> dict[str, list[Object]]:
+        """The directories with such Kustomizations that nothing leads to, each with those."""
+        every = chain.from_iterable(each.kustomizations.values() for each in self.clusters)
+        found = cluster_directories.unapplied(
+            self.tree,
+            cluster_directories.unread(self.tree, self.read),
+            self.read,
+            {each.path for each in every},
+        )
+        counted = {}
+        for directory, each in found.items():
+            items = [item for item in each if item in self.unread]
+            if items:
+                counted[directory] = items
+        return counted
 
 
 def survey(

@@ -4,7 +4,7 @@ They are followed as far as they lead into this repository.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from posixpath import basename
 
@@ -30,6 +30,8 @@ from krm_windows.system.checkout import Checkout
 # `flux bootstrap` and the operator name what delivers a cluster's own directory like their
 # namespace.
 ROOT = f"{NAME}/{NAME}"
+# What delivers it where another directory has that name, and nothing says its own.
+UNNAMED = f"{NAME}/"
 
 
 # What was built, with variables put in: what several clusters have alike is made once.
@@ -234,7 +236,7 @@ def _receive(
         items = (*builds.done[request].objects, *state.by_hand)
         state.sources.learn(items, kustomization.namespace)
         made = _made_by_instance(state, builds)
-        kustomization = _rooted(kustomization, made, state.sources)
+        kustomization = _rooted(kustomization, made, items, state.sources)
         declared: dict[Identity, Object] = {item.identity: item for item in (*made, *items)}
         artifact = _artifact(state.sources, kustomization.source, declared)
         changed = Request.of(request.directory, _changes(kustomization.own), artifact)
@@ -292,13 +294,16 @@ def _made_by_instance(state: State, builds: Builds) -> Sequence[Object]:
         return ()
 
 
-def _rooted(root: Kustomization, made: Sequence[Object], sources: Sources) -> Kustomization:
+def _rooted(
+    root: Kustomization, made: Sequence[Object], items: Iterable[Object], sources: Sources
+) -> Kustomization:
     """Return a cluster's root as the Kustomization that applies it.
 
-    Where Git has none, and no instance makes it, it stays what it is.
+    Where Git has none, and no instance makes it, it stays what it is. `items` are what it applies.
     """
     if sources.sync is None:
-        return root
+        is_taken = any(item.identity == root.identity for item in items)
+        return replace(root, key=UNNAMED) if is_taken else root
     own = next((each for each in made if each.kind == "Kustomization"), sources.sync.item)
     if (own.group, own.kind) != (KUSTOMIZE, "Kustomization"):
         return root

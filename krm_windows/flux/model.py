@@ -315,7 +315,9 @@ class Kustomization:
         return tuple(found)
 
     def __str__(self) -> str:
-        """Name it as `Kustomization flux-system/apps`."""
+        """Name it as `Kustomization flux-system/apps`, or by its path where its name is unknown."""
+        if not self.identity.name:
+            return f"what applies {self.path}"
         return str(self.identity)
 
 

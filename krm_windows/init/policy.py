@@ -30,7 +30,7 @@ _LOCAL = """\
 """
 _TARGETS = """\
   # What is closed outside the windows: {count} of this cluster.
-  # {root} is left out, because it delivers the windows.
+  # Left out is {root}, because it delivers the windows.
 """
 _WINDOWS = """\
   # When it is open, in timeZone. `Mon-Fri 22:00`, `2nd Tue 20:00` and cron schedules are

@@ -11,6 +11,7 @@ from krm_windows import gateable, rules
 from krm_windows.checks.repository import movement, order
 from krm_windows.checks.repository.gated import GatedCluster, is_windows
 from krm_windows.flux import Cluster, Gate, Kustomization, Object, objects, substitution
+from krm_windows.flux.follow import ROOT
 from krm_windows.flux.locations import Locator
 from krm_windows.flux.model import Identity, ObjectIdentity
 from krm_windows.gate.timetable import Target
@@ -134,8 +135,10 @@ def _written(tree: Checkout, directory: str) -> Iterator[Identity]:
 def _delivered(cluster: Cluster) -> Iterator[Kustomization]:
     """Yield the Kustomizations that are objects of a cluster, but for its root."""
     for each in cluster.kustomizations.values():
+        # The build refuses the name, which is that of a root nearly everywhere.
+        is_root = each is cluster.first or each.key == ROOT
         # One that only `flux create` made is no object of Git, and so not known here.
-        if each is not cluster.first and each.identity in cluster.objects and not is_windows(each):
+        if not is_root and each.identity in cluster.objects and not is_windows(each):
             yield each
 
 

@@ -116,14 +116,21 @@ def _suspended(
     if value is None or _is_ignored(parent, target):
         return
     path = ".".join(target.field)
-    does = "would close it again while the window is open"
+    field = "/".join(target.field)
     if value is False:
-        does = "would open it again while the window is closed"
-    message = (
-        f"must not be set in Git on a target of the policy {gate.policy}: its parent {parent} "
-        f"{does} at the next reconcile; remove it, or list it in the parent's `spec.ignore`: "
-        f"/{'/'.join(target.field)} (Flux 2.9)"
-    )
+        message = (
+            f"must not be set in Git on a target of the policy {gate.policy}: its parent {parent} "
+            "would open it again while the window is closed at the next reconcile; remove it, or "
+            f"list it in the parent's `spec.ignore`: /{field} (Flux 2.9)"
+        )
+    else:
+        message = (
+            f"must not be true in Git on a target of the policy {gate.policy}: no window would "
+            f"open it, as the gate opens only what it has closed, and its parent {parent} would "
+            "close it again at the next reconcile; remove it, or, if only its first apply is to "
+            "wait for a window, set `firstApply: Wait` in the policy and list it in the parent's "
+            f"`spec.ignore`: /{field} (Flux 2.9)"
+        )
     if layer is None:
         yield Finding(rules.TARGET_SUSPEND, message, item, path, current=str(value).lower())
     else:

@@ -183,7 +183,7 @@ def _heading(directory: str, survey: Survey) -> str:
         kustomizations += len(cluster.kustomizations)
     counts = (
         counted(len(survey.clusters), "cluster"),
-        counted(kustomizations, "Kustomization"),
+        f"{kustomizations} of {counted(kustomizations + len(survey.unread), 'Kustomization')}",
         counted(len(policies), "policy"),
     )
     return f"{directory}: {', '.join(counts)}"

@@ -108,7 +108,7 @@ def test_a_cluster_of_several_directories_is_each_that_is_synced(
     (tmp_path / "clusters/demo/base").mkdir()
     (tmp_path / "clusters/demo/base/kustomization.yaml").write_text("resources: [shared.yaml]\n")
     main(["check", "--repo", str(tmp_path)])
-    assert "2 clusters, 2 Kustomizations" in capsys.readouterr().out
+    assert "2 clusters, 2 of 2 Kustomizations" in capsys.readouterr().out
 
 
 def test_a_hub_is_checked_and_not_the_directories_of_its_spokes(
@@ -138,7 +138,7 @@ def test_the_policy_of_another_cluster_gates_nothing_of_those_named(
     (tmp_path / "sites/north/deploy-windows.yaml").write_text(policy)
     for pattern, policies in {"hub/*": "0 policies", "sites/*": "1 policy"}.items():
         main(["check", "--repo", str(tmp_path), "--clusters", pattern])
-        assert f"1 cluster, 1 Kustomization, {policies}" in capsys.readouterr().out
+        assert f"1 cluster, 1 of 2 Kustomizations, {policies}" in capsys.readouterr().out
 
 
 def test_a_repository_without_clusters_is_an_error(
@@ -174,7 +174,9 @@ def test_text_begins_with_the_place_as_compilers_write_it(
         "object-shared/fires/windowed/both.yaml:1:1: [error] ConfigMap shop/settings: is applied by"
     )
     assert first.endswith("(object-shared) [north]")
-    assert last == "object-shared/fires: 1 cluster, 3 Kustomizations, 1 policy: 1 error, 1 info"
+    assert (
+        last == "object-shared/fires: 1 cluster, 3 of 3 Kustomizations, 1 policy: 1 error, 1 info"
+    )
 
 
 def test_github_and_sarif_name_file_and_line(

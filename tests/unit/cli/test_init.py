@@ -284,7 +284,7 @@ def test_what_would_undo_a_close_is_removed(repository: Path, capsys: Capture) -
 
 
 def test_what_is_suspended_is_left_out(repository: Path, capsys: Capture) -> None:
-    """Somebody decided it; the rest is gated."""
+    """Somebody decided it, and no window would open it; the rest is gated."""
     suspended = KUSTOMIZATION.format(name="apps", path="apps", more="  suspend: true")
     jobs = KUSTOMIZATION.format(name="jobs", path="jobs", more="")
     below = "clusters/production"
@@ -295,10 +295,45 @@ def test_what_is_suspended_is_left_out(repository: Path, capsys: Capture) -> Non
     write(repository, {"apps/release.yaml": RELEASE.replace("VERSION", "6.0.1")})
     code, out, _ = called(capsys, "init", str(repository), "--yes")
     assert code == 0
-    assert "left out: Kustomization flux-system/apps, until `suspend` is removed from" in out
+    assert (
+        "left out: Kustomization flux-system/apps, until `suspend: true` is removed from "
+        "clusters/production/apps.yaml: it keeps it closed for good"
+    ) in out
     assert (repository / below / "apps.yaml").read_text() == suspended
     found = policy_of(repository)["spec"]["targets"]
     assert found == [{"kind": "Kustomization", "names": ["jobs"]}]
+
+
+@pytest.mark.parametrize(
+    ("value", "does"),
+    [("true", "keeps it closed for good"), ("false", "would undo every close")],
+)
+def test_what_is_patched_is_left_out(
+    value: str, does: str, repository: Path, capsys: Capture
+) -> None:
+    """No line of the target's own file can be removed, and each value does something else."""
+    if shutil.which("kustomize") is None:
+        pytest.skip("kustomize is not installed")
+    patch = f"- {{op: add, path: /spec/suspend, value: {value}}}"
+    text = (
+        "resources: [flux-system, apps.yaml, jobs.yaml]\n"
+        f"patches: [{{target: {{name: apps}}, patch: '{patch}'}}]\n"
+    )
+    below = "clusters/production"
+    jobs = KUSTOMIZATION.format(name="jobs", path="jobs", more="")
+    write(
+        repository,
+        {
+            f"{below}/kustomization.yaml": text,
+            f"{below}/jobs.yaml": jobs,
+            "jobs/config.yaml": CONFIG,
+            "apps/release.yaml": RELEASE.replace("VERSION", "6.0.1"),
+        },
+    )
+    code, out, err = called(capsys, "init", str(repository), "--yes")
+    assert code == 0, err
+    assert f"until `suspend: {value}` is removed from" in out
+    assert does in out
 
 
 def test_where_all_would_undo_a_close_nothing_is_written(repository: Path, capsys: Capture) -> None:
@@ -308,7 +343,10 @@ def test_where_all_would_undo_a_close_nothing_is_written(repository: Path, capsy
     write(repository, {"apps/release.yaml": RELEASE.replace("VERSION", "6.0.1")})
     code, _, err = called(capsys, "init", str(repository), "--yes")
     assert code == 1
-    assert "remove it from Kustomization flux-system/apps in clusters/production/apps.yaml" in err
+    assert (
+        "left out: Kustomization flux-system/apps, until `suspend: true` is removed from "
+        "clusters/production/apps.yaml: it keeps it closed for good"
+    ) in err
     assert not (repository / "clusters/production/deploy-windows.yaml").exists()
 
 
@@ -495,6 +533,50 @@ def test_a_repository_without_flux_is_said(tmp_path: Path, capsys: Capture) -> N
     code, _, err = called(capsys, "init", str(tmp_path), "--yes")
     assert code == 1
     assert "no file contains a Flux Kustomization" in err
+    assert "docs/how-to/flux-create.md" in err
+
+
+def test_kustomizations_that_are_only_in_the_cluster_have_a_page(
+    repository: Path, capsys: Capture
+) -> None:
+    """`flux create` makes them there, so nothing in Git says that they are."""
+    (repository / "clusters/production/apps.yaml").unlink()
+    code, _, err = called(capsys, "init", str(repository), "--yes")
+    assert code == 1
+    assert "clusters/production applies no Flux Kustomization" in err
+    assert "docs/how-to/flux-create.md" in err
+
+
+def test_a_directory_that_nothing_applies(repository: Path, capsys: Capture) -> None:
+    """It is said, and whatever has the usual name of a root is no target of the build."""
+    files = {
+        "flux/apps/a.yaml": KUSTOMIZATION.format(name="a", path="a", more=""),
+        "flux/own.yaml": KUSTOMIZATION.format(name="flux-system", path="own", more=""),
+        "a/config.yaml": CONFIG,
+        "own/config.yaml": CONFIG.replace("shop", "own"),
+    }
+    write(repository, files)
+    arguments = (
+        "init",
+        str(repository),
+        "--yes",
+        "--clusters",
+        "flux",
+        "--source",
+        "flux-system=.",
+    )
+    code, out, _ = called(capsys, *arguments)
+    assert code == 0
+    assert "nothing in the repository applies flux:" in out
+    assert "left out: Kustomization flux-system/flux-system, which applies own: no policy" in out
+    assert "flux-system, which delivers the windows" not in out
+    [targets] = yaml.safe_load((repository / "flux/deploy-windows.yaml").read_text())["spec"][
+        "targets"
+    ]
+    assert targets == {"kind": "Kustomization", "names": ["a"]}
+    # Both are looked at: neither is taken for what applies the directory.
+    main(["check", "--repo", str(repository), "--clusters", "flux", "--source", "flux-system=."])
+    assert "1 cluster, 3 of 7 Kustomizations" in capsys.readouterr().out
 
 
 def test_the_policy_that_gates_all_is_named(repository: Path, capsys: Capture) -> None:

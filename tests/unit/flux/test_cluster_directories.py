@@ -140,6 +140,20 @@ spec: {sourceRef: {kind: GitRepository, name: team}}
             },
             ["kubernetes"],
         ),
+        (
+            # An application has its own, which somebody applied by hand.
+            {
+                "sites/north/flux/sync.yaml": kustomization("north", path="./sites/north"),
+                "sites/north/web.yaml": kustomization("web"),
+                "web/kustomization.yaml": "resources: [ks.yaml, config.yaml]\n",
+                "web/ks.yaml": kustomization("web"),
+                "web/config.yaml": config_map(),
+                "shop/ks.yaml": kustomization("shop"),
+                "shop/config.yaml": config_map(),
+            },
+            ["sites/north"],
+        ),
+        ({"shop/ks.yaml": kustomization("shop"), "shop/config.yaml": config_map()}, ["shop"]),
         ({"a.yaml": "kind: [\n", "b.yaml": config_map()}, []),
     ],
     ids=[
@@ -153,6 +167,8 @@ spec: {sourceRef: {kind: GitRepository, name: team}}
         "an artifact of a part",
         "values in a file",
         "what somebody applied by hand",
+        "applications that apply themselves",
+        "one such application alone",
         "none",
     ],
 )

@@ -1,0 +1,88 @@
+"""`check --repo` says of which Kustomizations it knows nothing, and with which option it would."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+from flux_texts import config_map, kustomization, lay
+
+from krm_windows.cli import main
+
+SYNC = {
+    "clusters/north/flux.yaml": kustomization("flux-system", path="./clusters/north"),
+    "clusters/north/a.yaml": kustomization("a"),
+    "a/c.yaml": config_map("a"),
+}
+WEB = kustomization("web", path="./web")
+SHOP = kustomization("shop", path="./shop")
+
+
+@pytest.mark.parametrize(
+    ("files", "read", "named"),
+    [
+        ({}, "2 of 2", {}),
+        ({"flux/web.yaml": WEB}, "2 of 3", {"flux": 1}),
+        # All that is side by side, and nothing of which something was read.
+        ({"flux/x/web.yaml": WEB, "flux/y/z/shop.yaml": SHOP}, "2 of 4", {"flux": 2}),
+        ({"flux/x/web.yaml": WEB, "other/shop.yaml": SHOP}, "2 of 4", {"flux/x": 1, "other": 1}),
+        ({"a/x/kustomization.yaml": "resources: []\n", "clusters/web.yaml": WEB}, "2 of 3", {}),
+        # Two clusters are two, which have the same name in each.
+        (
+            {"sites/x/web.yaml": WEB, "sites/y/web.yaml": WEB},
+            "2 of 4",
+            {"sites/x": 1, "sites/y": 1},
+        ),
+        # The directory that includes it is what is applied, or the Kustomization above it.
+        (
+            {"flux/kustomization.yaml": "resources: [../base]\n", "base/web.yaml": WEB}
+            | {"base/kustomization.yaml": "resources: [web.yaml]\n"},
+            "2 of 3",
+            {"flux": 1},
+        ),
+        ({"flux/web.yaml": WEB, "web/shop.yaml": SHOP}, "2 of 4", {"flux": 1}),
+        # What an applied directory leaves out was switched off.
+        (
+            {"a/kustomization.yaml": "resources: [c.yaml]\n", "a/web.yaml": WEB},
+            "2 of 3",
+            {},
+        ),
+        # What applies its own directory is applied by hand.
+        ({"web/ks.yaml": WEB}, "2 of 3", {}),
+        # What is in no artifact is nobody's.
+        ({"docs/web.yaml": WEB, ".sourceignore": "/docs"}, "2 of 2", {}),
+        # A patch is no Kustomization.
+        ({"docs/web.yaml": WEB.replace("sourceRef", "other")}, "2 of 2", {}),
+        ({"with space/web.yaml": WEB}, "2 of 3", {"with space": 1}),
+    ],
+)
+def test_kustomizations_that_nothing_found_applies(
+    files: dict[str, str],
+    read: str,
+    named: dict[str, int],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Each directory is named with the option that checks it, and with it all are read."""
+    lay(tmp_path, SYNC | {"web/c.yaml": config_map("web"), "shop/c.yaml": config_map("shop")})
+    lay(tmp_path, files)
+    assert main(["check", "--repo", str(tmp_path), "--no-cache"]) == 0
+    *found, last = capsys.readouterr().out.splitlines()
+    assert f"1 cluster, {read} Kustomizations, 0 policies" in last
+    assert len(found) == len(named), found
+    for directory, count in named.items():
+        said = next(line for line in found if f"nothing found applies {directory}, " in line)
+        assert f"which has {count} Kustomization" in said
+        option = said.partition("`")[2].partition("`")[0]
+        assert option == f"--clusters {shlex.quote(directory)}"
+        main(["check", "--repo", str(tmp_path), "--no-cache", *shlex.split(option)])
+        assert "nothing found" not in capsys.readouterr().out
+
+
+def test_a_single_cluster_that_somebody_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """How much was read is said, and nothing of the rest."""
+    lay(tmp_path, SYNC | {"flux/web.yaml": WEB, "web/c.yaml": config_map("web")})
+    arguments = ["check", "--repo", str(tmp_path), "--no-cache", "--clusters", "clusters/north"]
+    assert main(arguments) == 0
+    assert ": 1 cluster, 2 of 3 Kustomizations, 0 policies: no findings" in capsys.readouterr().out
