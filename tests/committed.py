@@ -54,6 +54,10 @@ class Repository:
         self._run("clone", *how, ".", place)
         return place
 
+    def branch(self, name: str, commit: str) -> None:
+        """Let a branch lead to a commit."""
+        self._run("branch", "--force", name, commit)
+
     def orphan(self) -> str:
         """Return a commit with the files of the branch and no commit before it."""
         return self._run("commit-tree", "-m", "orphan", "HEAD^{tree}").strip()

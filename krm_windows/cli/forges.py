@@ -10,6 +10,7 @@ from krm_windows.cli import inputs
 
 if TYPE_CHECKING:
     from krm_windows.forge import Forge
+    from krm_windows.system.git_branch import Access
 
 NAMES = ("github", "gitlab", "gitea")
 
@@ -48,6 +49,13 @@ def connected(
         token = inputs.content(arguments.token_file).decode(errors="replace")
         environment[connect.KINDS[arguments.forge].variable] = token
     return connect.connect(arguments.forge, arguments.repo, arguments.url, environment, sleep)
+
+
+def git_access(arguments: argparse.Namespace) -> "Access":
+    """Return how Git may read the repository; raises WorkspaceError where there is no token."""
+    from krm_windows.forge import connect  # noqa: PLC0415 - the extra `forge`
+
+    return connect.git_access(arguments.forge, arguments.url, os.environ)
 
 
 def _is_repository(name: str | None) -> bool:

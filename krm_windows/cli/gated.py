@@ -138,10 +138,30 @@ def read(
     return policies, look
 
 
+def renewed(arguments: argparse.Namespace, default: Callable[[], str]) -> argparse.Namespace:
+    """Return the arguments with the commit that the base has by now; without a checkout, as is.
+
+    `default` names the branch where none is checked out and none is named. Raises WorkspaceError.
+    """
+    found = argparse.Namespace(**vars(arguments))
+    checkout = Path(arguments.tree)
+    if arguments.base is not None:
+        found.base = git.name_of(checkout, arguments.base)
+    elif not arguments.paths:
+        found.base = git_branch.fetch_branch(
+            checkout,
+            _REMOTE,
+            lambda: arguments.branch[0] if arguments.branch else default(),
+            forges.git_access(arguments),
+        )
+    return found
+
+
 def _fetch(sha: str, arguments: argparse.Namespace) -> None:
     """Have the commit of an open change here, which a checkout of the branch has not."""
     if arguments.head is None:
-        git_branch.fetch_commit(Path(arguments.checkout), _REMOTE, sha)
+        access = forges.git_access(arguments)
+        git_branch.fetch_commit(Path(arguments.checkout), _REMOTE, sha, access)
 
 
 def _refuse_ungated(names: Collection[str], arguments: argparse.Namespace) -> None:

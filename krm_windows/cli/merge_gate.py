@@ -2,6 +2,8 @@
 
 import argparse
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -14,8 +16,10 @@ from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import InputError
 from krm_windows.plan import utc_edges
 from krm_windows.preview.versions import Choice, Version
+from krm_windows.system.errors import WorkspaceError
 
 if TYPE_CHECKING:
+    from krm_windows.forge import Forge
     from krm_windows.forge.gate import MergeGate, Outcome
     from krm_windows.forge.merging import Merger
     from krm_windows.forge.policies import Policy, Verdict
@@ -132,16 +136,23 @@ def _merge_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode:
     """Set the status of every open change, once or again and again."""
-    with gated.based(_of_event(arguments)) as found:
+    asked = _of_event(arguments)
+    if asked.watch:
+        return _watch(asked, clock)
+    with gated.based(asked) as found:
         return _run(found, clock)
 
 
-def _run(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
+def _versions(arguments: argparse.Namespace) -> tuple[list[Version], ExitCode]:
     # By the repository a policy counts for each cluster; by hand for one.
     by_tree = not arguments.paths
     every = by_tree and arguments.cluster is None
     choice = Choice(arguments.cluster, every=every)
-    versions, code = previews.load(arguments.policies, choice, arguments)
+    return previews.load(arguments.policies, choice, arguments)
+
+
+def _run(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
+    versions, code = _versions(arguments)
     if not versions:
         return code
     if arguments.print_schedule:
@@ -151,24 +162,82 @@ def _run(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
     # A pipeline that is itself what is demanded needs neither a status nor a token.
     if arguments.head is not None and arguments.forge is None:
         return _answer(versions, arguments, clock)
-    if not forges.is_named(arguments):
-        raise UsageError("give --forge and --repo OWNER/NAME, or --print-schedule")
+    forge = _forge(arguments, clock)
     policies, look = gated.read(versions, arguments, clock.now)
-    gate = _gate(policies, look, arguments, clock)
+    gate = _gate(forge, policies, look, arguments)
     if arguments.head is not None:
         return _answer_on(gate, look, arguments, clock)
-    return _look(gate, arguments, clock)
+    return _pass(gate, _merger(gate, arguments, clock), clock)
 
 
-def _look(gate: "MergeGate", arguments: argparse.Namespace, clock: Clock) -> ExitCode:
-    """Look at the open changes once, or until the process is ended."""
-    merger = _merger(gate, arguments, clock)
-    if not arguments.watch:
-        return _pass(gate, merger, clock)
-    while True:
-        _pass(gate, merger, clock)
-        # An edge may be nearer than the next look at what is new.
-        _rest(gate, clock)
+def _forge(arguments: argparse.Namespace, clock: Clock) -> "Forge":
+    if not forges.is_named(arguments):
+        raise UsageError("give --forge and --repo OWNER/NAME, or --print-schedule")
+    return forges.connected(arguments, clock.sleep)
+
+
+def _watch(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
+    """Look at the open changes until the process is ended."""
+    with ExitStack() as stack:
+        loop = _Loop(arguments, clock, _forge(arguments, clock), stack)
+        code = loop.renew()
+        if loop.gate is None:
+            return code
+        merger = _merger(loop.gate, arguments, clock)
+        while True:
+            _pass(loop.gate, merger, clock)
+            # An edge may be nearer than the next look at what is new.
+            _rest(loop.gate, clock)
+            loop.renew()
+            if merger is not None:
+                merger.gate = loop.gate
+
+
+@dataclass
+class _Loop:
+    """The gate of a loop, which goes by what the branch is in each round.
+
+    `stack` keeps the tree that the gate reads.
+    """
+
+    arguments: argparse.Namespace
+    clock: Clock
+    forge: "Forge"
+    stack: ExitStack
+    gate: "MergeGate | None" = None
+
+    def renew(self) -> ExitCode:
+        """Go by the branch as it is now, or, where it cannot be read, by what it was."""
+        from krm_windows.forge.errors import ForgeError  # noqa: PLC0415 - the extra `forge`
+
+        try:
+            return self._renew()
+        except (ForgeError, InputError, WorkspaceError) as error:
+            if self.gate is None:
+                raise
+            # A window still closes while the forge is away.
+            output.log(f"what the branch was still counts: {error}")
+            return ExitCode.ERROR
+
+    def _renew(self) -> ExitCode:
+        found = gated.renewed(self.arguments, self.forge.default_branch)
+        before = self.gate
+        # Paths are those of files that somebody may have edited.
+        if before is not None and before.base and before.base == found.base:
+            return ExitCode.FINE
+        with ExitStack() as stack:
+            based = stack.enter_context(gated.based(found))
+            versions, code = _versions(based)
+            if not versions:
+                return code
+            policies, look = gated.read(versions, based, self.clock.now)
+            self.gate = _gate(self.forge, policies, look, based)
+            if before is not None:
+                self.gate.known = before.known
+            # What the gate before read is read no more.
+            self.stack.close()
+            self.stack.push(stack.pop_all())
+        return ExitCode.FINE
 
 
 def _of_event(arguments: argparse.Namespace) -> argparse.Namespace:
@@ -221,9 +290,8 @@ def _said(sha: str, verdict: "Verdict") -> ExitCode:
 
 
 def _gate(
-    policies: list["Policy"], look: "Changes", arguments: argparse.Namespace, clock: Clock
+    forge: "Forge", policies: list["Policy"], look: "Changes", arguments: argparse.Namespace
 ) -> "MergeGate":
-    forge = forges.connected(arguments, clock.sleep)
     from krm_windows.forge import gate  # noqa: PLC0415 - the extra `forge`
     from krm_windows.forge.exemptions import Exemptions  # noqa: PLC0415 - likewise
 
@@ -238,6 +306,7 @@ def _gate(
         bases=frozenset(arguments.branch),
         # By named paths the forge is asked which files an open change has.
         changed=None if arguments.paths else look,
+        base="" if arguments.paths else arguments.base,
     )
 
 

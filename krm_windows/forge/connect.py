@@ -10,6 +10,7 @@ from krm_windows.forge.gitlab import GitLab
 from krm_windows.forge.http import Client
 from krm_windows.forge.model import Forge
 from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.git_branch import Access
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,24 @@ def connect(
     `sleep` takes seconds.
     """
     kind = KINDS[name]
+    where, token = _access(name, address, environment)
+    client = Client(where, kind.header, f"{kind.scheme}{token}", sleep)
+    return kind.make(client, repository)
+
+
+def git_access(name: str, address: str | None, environment: Mapping[str, str]) -> Access:
+    """Return how Git may read the repositories of a forge; raises WorkspaceError likewise."""
+    where, token = _access(name, address, environment)
+    # The interface is at `https://api.github.com`, or below `https://gitlab.example/api/v4`.
+    above, _, version = where.rstrip("/").rpartition("/api/")
+    if not version.startswith("v"):
+        above = where.rstrip("/").replace("://api.", "://", 1)
+    return Access(f"{above}/", token)
+
+
+def _access(name: str, address: str | None, environment: Mapping[str, str]) -> tuple[str, str]:
+    """Return where the REST interface of a forge is, and the token."""
+    kind = KINDS[name]
     where = address or kind.address
     # A token of a GitHub Enterprise Server must not go to github.com.
     if address is None and kind.here is not None:
@@ -81,5 +100,4 @@ def connect(
         raise WorkspaceError(
             f"no token: set the environment variable {kind.variable}, or give --token-file"
         )
-    client = Client(where, kind.header, f"{kind.scheme}{token}", sleep)
-    return kind.make(client, repository)
+    return where, token

@@ -13,7 +13,7 @@ from krm_windows import escape
 from krm_windows.forge.errors import ForgeError
 from krm_windows.forge.exemptions import LABEL, Exemptions
 from krm_windows.forge.model import Files, Forge, Group, PullRequest, State, Status
-from krm_windows.forge.policies import Policy, Verdict, conclude, decide, judge
+from krm_windows.forge.policies import Policy, Verdict, conclude, decide, judge, noted
 from krm_windows.forge.reach import Change, Changes
 
 # Of a description: GitHub refuses a longer one.
@@ -40,7 +40,7 @@ class MergeGate:
     `exemptions` say who may set the label that lets a change through. Nothing is set in a
     `dry_run`. So many `jobs` ask the forge at the same time. Changes into other branches than
     `bases` do not concern it; without any it is the default branch of the repository. What a commit
-    does is said by `changed`, or else the forge says which files it changes.
+    does is said by `changed` for the commit `base`, or else the forge says which files it changes.
     """
 
     forge: Forge
@@ -52,8 +52,9 @@ class MergeGate:
     jobs: int = 1
     bases: frozenset[str] = frozenset()
     changed: Changes | None = None
-    # By the branch and the commit.
-    _changes: dict[tuple[str, str], Change] = field(default_factory=dict)
+    base: str = ""
+    known: dict[tuple[str, str], Change] = field(default_factory=dict)
+    """What commits change, by the commit or branch that they are compared with; and by theirs."""
 
     def run(self, now: Callable[[], datetime]) -> Iterator[Outcome]:
         """Look at each open change, and say of its head what holds when it is looked at.
@@ -81,8 +82,9 @@ class MergeGate:
 
     def _forget(self, heads: Collection[str]) -> None:
         """Keep only what is known of commits that were met: others are asked for no more."""
-        for head in [each for each in self._changes if each[1] not in heads]:
-            del self._changes[head]
+        for head in list(self.known):
+            if head[1] not in heads or head[0] != (self.base or head[0]):
+                del self.known[head]
 
     def changes(self, branches: frozenset[str] = frozenset()) -> Iterator[PullRequest]:
         """Yield the open changes that are to be merged into a branch that counts.
@@ -185,10 +187,12 @@ class MergeGate:
 
     def decide(self, change: PullRequest, at: datetime) -> Verdict:
         """Say whether a change may land at an instant; raises ForgeError."""
-        # Where all are open it may land whatever it changes, and a request is saved.
         verdict = conclude(decide(self.policies, at))
-        if verdict.may_land:
+        # Where all are open it may land whatever its files are, and a request is saved.
+        if verdict.may_land and self.changed is None:
             return verdict
+        if verdict.may_land:
+            return noted(verdict, self._look(change.base, change.sha))
         return self._decide(self._look(change.base, change.sha), change, at)
 
     def _decide(
@@ -205,12 +209,17 @@ class MergeGate:
 
     def _look(self, base: str, sha: str) -> Change:
         """Return what a commit changes in a branch; raises ForgeError."""
-        head = base, sha
-        if head not in self._changes and self.changed is not None:
-            self._changes[head] = self.changed(sha)
-        elif head not in self._changes:
-            self._changes[head] = Change(self.forge.compared(base, sha))
-        return self._changes[head]
+        head = self.base or base, sha
+        if head in self.known:
+            return self.known[head]
+        if self.changed is None:
+            change = Change(self.forge.compared(base, sha))
+        else:
+            change = self.changed(sha)
+        # What could not be read may be there in the next round.
+        if not change.unknown:
+            self.known[head] = change
+        return change
 
     def _exempted(
         self,

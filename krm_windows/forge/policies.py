@@ -105,9 +105,19 @@ def judge(
         verdict = conclude(gating)
     else:
         verdict = Verdict(State.SUCCESS, "changes nothing that a window gates")
-    # What it does to the policies themselves makes it wait for nobody.
-    words = "; ".join((verdict.words, *change.effect.notes))
-    return replace(verdict, words=words)
+    return noted(verdict, change)
+
+
+def noted(verdict: Verdict, change: Change) -> Verdict:
+    """Say what a change does to the policies themselves, which makes it wait for nobody.
+
+    First, since a status is cut at its end.
+    """
+    notes = change.effect.notes
+    if not notes:
+        return verdict
+    others = f" (and {len(notes) - 1} more of policies)" if len(notes) > 1 else ""
+    return replace(verdict, words=f"{notes[0]}{others}; {verdict.words}")
 
 
 def conclude(decided: Sequence[Decided]) -> Verdict:

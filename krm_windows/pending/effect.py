@@ -29,6 +29,7 @@ from krm_windows.pending.repository import kustomizations
 from krm_windows.preview import difference
 from krm_windows.preview.calendar import Period
 from krm_windows.preview.changes import sums
+from krm_windows.rules import Rule
 from krm_windows.system.checkout import Checkout
 
 Key = tuple[str, str]
@@ -40,7 +41,7 @@ _TIMING = (("spec", "interval"), ("spec", "retryInterval"), ("metadata", "labels
 _NOT_READ = ("dependsOn", "healthChecks", "healthCheckExprs", "values", "patches", "images")
 # A chart beside a chart (Helm, Chart.yaml, dependencies).
 _BESIDE = re.compile(rb"file://([^\s\"',}]+)")
-_WEEK = 7
+_DAYS = (7, 366)
 _CHARTS_OF = ("GitRepository", "Bucket", "OCIRepository", ARTIFACT)
 
 
@@ -60,17 +61,23 @@ def compare(before: Survey, after: Survey, at: datetime) -> Effect:
     was = {each.root: each for each in before.clusters}
     will = {each.root: each for each in after.clusters}
     reasons: dict[Key, str] = {}
-    notes: list[str] = []
+    lost: list[str] = []
+    hours: list[str] = []
     for root in dict.fromkeys((*was, *will)):
-        sides = (_Side.of(before, was.get(root)), _Side.of(after, will.get(root)))
+        sides = (
+            _Side(before.tree, was.get(root), before.notices),
+            _Side(after.tree, will.get(root), after.notices),
+        )
         name = (was.get(root) or will[root]).name
         for policy, targets in _targets(sides).items():
             # A policy affects nothing by being new or gone: only what it gates does.
             found = next(_reasons(sides, targets), None)
             if found is not None:
                 reasons[policy, name] = found
-        notes += _notes(*sides, name, at)
-    return Effect(reasons, tuple(dict.fromkeys(notes)))
+        lost += _lost(*sides, name)
+        hours += _hours(*sides, at)
+    # What is gated no longer first: where there is room for one alone, it is that.
+    return Effect(reasons, tuple(dict.fromkeys((*lost, *hours))))
 
 
 def gating(survey: Survey) -> dict[Key, bool]:
@@ -99,12 +106,7 @@ class _Side:
 
     tree: Checkout
     cluster: Cluster | None
-    failed: tuple[Notice, ...] = ()
-
-    @classmethod
-    def of(cls, survey: Survey, cluster: Cluster | None) -> "_Side":
-        bad = (rules.BUILD_FAILED, rules.CLUSTER_UNBUILT)
-        return cls(survey.tree, cluster, tuple(each for each in survey.notices if each.rule in bad))
+    notices: tuple[Notice, ...] = ()
 
     @property
     def gates(self) -> tuple[Gate, ...]:
@@ -218,13 +220,18 @@ class _Facts:
                 self._object(item, each.namespace)
 
     def _check_built(self, each: Kustomization) -> None:
-        if self._has_failed(each):
-            self.unknown.append(f"cannot build {each}")
-        elif not each.complete and not each.files and not each.elsewhere:
+        is_read = each.complete or each.files or each.elsewhere
+        if not is_read and self._has(each, rules.NOT_FOLLOWED):
             self.unknown.append(f"cannot tell whether this repository is the source of {each}")
+        elif not is_read or self._has_failed(each):
+            self.unknown.append(f"cannot build {each}")
 
     def _has_failed(self, each: Kustomization) -> bool:
-        return any(_is_about(notice, each) for notice in self.side.failed)
+        return self._has(each, rules.BUILD_FAILED, rules.CLUSTER_UNBUILT)
+
+    def _has(self, each: Kustomization, *wanted: Rule) -> bool:
+        notices = self.side.notices
+        return any(found.rule in wanted and _is_about(found, each) for found in notices)
 
     def _object(self, item: Object, namespace: str) -> None:
         """Learn an object, and what it refers to, and so on."""
@@ -309,29 +316,35 @@ class _Facts:
                 above = dirname(above)
 
 
-def _notes(before: _Side, after: _Side, name: str, at: datetime) -> Iterator[str]:
-    """Yield what a change does to the policies of a cluster, of which a reviewer should know."""
-    will = {each.policy: each for each in after.gates}
+def _lost(before: _Side, after: _Side, name: str) -> Iterator[str]:
+    """Yield what the policies of a cluster gate no longer."""
+    will = {each.policy: set(each.targets) for each in after.gates}
     for was in before.gates:
-        gate = will.get(was.policy)
-        targets = set() if gate is None else set(gate.targets)
-        gone = sorted(str(each) for each in was.targets if each not in targets)
+        gone = sorted(str(each) for each in was.targets if each not in will.get(was.policy, ()))
         if gone:
             yield f"{was.policy} no longer gates {_some(gone)} in {name}"
-        if gate is not None:
-            yield from _hours(was, gate, at)
 
 
-def _hours(was: Gate, gate: Gate, at: datetime) -> Iterator[str]:
-    """Yield how much more, or less, a policy is open."""
-    old, new = was.timetable(), gate.timetable()
-    if old is None or new is None:
-        if old is not new:
-            yield f"cannot tell when {was.policy} opens"
-        return
-    found = difference.compare(old, new, Period(at, _WEEK))
-    if found.changes:
-        yield f"{was.policy} {sums(found)} in the next {_WEEK} days"
+def _hours(before: _Side, after: _Side, at: datetime) -> Iterator[str]:
+    """Yield how much more, or less, the policies of a cluster are open."""
+    will = {each.policy: each for each in after.gates}
+    for was in before.gates:
+        if was.policy not in will:
+            continue
+        old, new = was.timetable(), will[was.policy].timetable()
+        if old is None or new is None:
+            if old is not new:
+                yield f"cannot tell when {was.policy} opens"
+            continue
+        # A week says most of what comes again; what is for once may be far.
+        found = {days: difference.compare(old, new, Period(at, days)) for days in _DAYS}
+        said = [
+            f"{sums(each)} more in the next {days} days"
+            for days, each in found.items()
+            if each.changes
+        ]
+        if said:
+            yield f"{was.policy} {', '.join(said)}"
 
 
 def _some(names: list[str]) -> str:

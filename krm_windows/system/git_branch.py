@@ -5,11 +5,12 @@ hooks have a part in that. The repository is the operator's, so its remotes and 
 used as they are set up.
 """
 
+import base64
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from krm_windows.system import git_history, git_layout, programs
@@ -35,6 +36,8 @@ _FOREIGN = re.compile(
     r"|NAMESPACE|AUTHOR_\w+|COMMITTER_\w+|CONFIG_\w+|TRACE\w*|QUARANTINE_PATH)"
 )
 _WORD = re.compile(r"\S+")
+# What a commit of anybody may add to a repository in one file.
+_MOST_FETCHED = 512 << 20
 # Of what Git says, so much is passed on.
 _SAID = 400
 
@@ -356,11 +359,12 @@ class Branch:
         stdin: bytes = b"",
         most: int = _SMALL,
         extra: Mapping[str, str] | None = None,
+        file: int | None = None,
     ) -> Ended:
         """Run a command of Git on the repository, whatever its exit code is."""
         # Whoever waits for an answer waits for no maintenance.
         settings = (*self._settings(), "gc.auto=0", "maintenance.auto=false")
-        return self._ended(settings, arguments, Limits(_SECONDS, most), stdin, extra)
+        return self._ended(settings, arguments, Limits(_SECONDS, most, file=file), stdin, extra)
 
     def _ended(
         self,
@@ -408,25 +412,79 @@ class Branch:
         return found
 
 
-def fetch_commit(directory: Path, remote: str, commit: str) -> None:
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A token for the repositories below a URL, such as `https://github.com/`."""
+
+    url: str
+    token: str = field(repr=False)
+
+    def environment(self) -> dict[str, str]:
+        """Return settings by which Git sends the token there, and to no other place."""
+        # The forges take any name with a token. In a variable, as others may read arguments.
+        word = base64.b64encode(f"x-access-token:{self.token}".encode()).decode()
+        settings = {
+            f"http.{self.url}.extraHeader": f"Authorization: Basic {word}",
+            f"http.{self.url}.followRedirects": "false",
+        }
+        found = {"GIT_CONFIG_COUNT": str(len(settings))}
+        for number, (name, value) in enumerate(settings.items()):
+            found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+        return found
+
+
+def fetch_commit(directory: Path, remote: str, commit: str, access: Access | None = None) -> None:
     """Fetch a commit into a repository, unless it is there; no ref leads to it then.
 
     Nor does a branch have to be checked out. Raises WorkspaceError.
     """
+    if not git_layout.is_object_name(commit):
+        raise WorkspaceError(f"{commit[:80]!r} is not the name of a commit")
+    repository = _repository(directory)
+    if repository.resolve(commit) is None:
+        _fetch(repository, remote, commit, access)
+
+
+def fetch_branch(
+    directory: Path, remote: str, name: Callable[[], str], access: Access | None = None
+) -> str:
+    """Fetch the branch that is checked out, or else one of a name; return its commit.
+
+    Raises WorkspaceError.
+    """
+    repository = _repository(directory)
+    branch = replace(repository, name=repository.head() or name())
+    kept = f"refs/krm-windows/{branch.name}"
+    _fetch(branch, remote, f"+{branch.ref}:{kept}", access)
+    found = branch.resolve(kept)
+    if found is None:
+        raise RemoteError(f"the remote {_plain(remote)} has no branch {branch.name!r}")
+    return found
+
+
+def _repository(directory: Path) -> Branch:
     program = programs.find("git")
     if program is None:
         raise WorkspaceError("git is not installed")
-    if not git_layout.is_object_name(commit):
-        raise WorkspaceError(f"{commit[:80]!r} is not the name of a commit")
-    repository = Branch(program, git_layout.find(directory), "")
-    if repository.resolve(commit) is not None:
-        return
-    ended = repository.run(
+    return Branch(program, git_layout.find(directory), "")
+
+
+def _fetch(repository: Branch, remote: str, what: str, access: Access | None) -> None:
+    """Fetch with the credentials of the repository, and then with others."""
+    arguments = (
         *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc"),
-        *("--no-recurse-submodules", "--", remote, commit),
+        *("--no-recurse-submodules", "--", remote, what),
     )
-    if ended.code != 0:
-        raise RemoteError(f"{commit[:12]} cannot be fetched from {_plain(remote)}: {_said(ended)}")
+    # Not both at a time: GitHub refuses two headers of the one kind.
+    environments = [{}] if access is None else [{}, access.environment()]
+    for environment in environments:
+        ended = repository.run(*arguments, extra=environment, file=_MOST_FETCHED)
+        if ended.code == 0:
+            return
+    raise RemoteError(
+        f"{what[:12]} cannot be fetched from {_plain(remote)} (at most "
+        f"{_MOST_FETCHED >> 20} MiB are): {_said(ended)}"
+    )
 
 
 def _environment() -> dict[str, str]:

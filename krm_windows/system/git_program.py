@@ -146,7 +146,7 @@ def _start(
         command += ["-c", setting]
     command += arguments
     # Nothing that only reads objects has to write into a file.
-    limits = Limits(_SECONDS, output, _MEMORY, writes=False)
+    limits = Limits(_SECONDS, output, _MEMORY, file=0)
     return programs.run(
         command, environment=environment, limits=limits, stdin=stdin, directory=git.private
     )

@@ -31,15 +31,15 @@ class LimitError(WorkspaceError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a program may take: seconds, bytes of output, bytes of memory.
+    """What a program may take: seconds, bytes of output, of memory, and of each file it writes.
 
-    None is no limit. One that `writes` not has no byte written into any file.
+    None is no limit.
     """
 
     seconds: float
     output: int
     memory: int | None = None
-    writes: bool = True
+    file: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,8 @@ def _confine(process: int, limits: Limits) -> None:
         if limits.memory is not None:
             # Address space, as data alone would leave out what is mapped.
             resource.prlimit(process, resource.RLIMIT_AS, (limits.memory, limits.memory))
-        if not limits.writes:
-            resource.prlimit(process, resource.RLIMIT_FSIZE, (0, 0))
+        if limits.file is not None:
+            resource.prlimit(process, resource.RLIMIT_FSIZE, (limits.file, limits.file))
 
 
 def _await_end(process: int, seconds: float) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from krm_windows.krm import InputError
 
 # In Berlin it is Thursday, 17:00: closed until Monday.
 THURSDAY = datetime(2026, 12, 17, 16, 0, tzinfo=UTC)
+OPEN = datetime(2026, 12, 21, 7, 0, tzinfo=UTC)
 LOCAL = "metadata:\n  annotations: {config.kubernetes.io/local-config: 'true'}\n"
 TARGETS = """\
   - kind: Kustomization
@@ -94,6 +95,7 @@ BASE = {
     "values/shop.yaml": "size: 1\n",
     "windows/policy.yaml": GATING,
 }
+FAR = "{o: {state: Open, starts: '2027-06-04', ends: '2027-06-05', reason: x}}"
 # What a link leads to.
 LINK = "link:"
 OTHER = MAP.replace("web", "other")
@@ -200,6 +202,7 @@ patches:
 }
 # The one or the other cannot be known, and it is not for a mistake of the test.
 UNKNOWN = (
+    "a .sourceignore",
     "a file that goes",
     "a path that is not there",
     "another source",
@@ -255,10 +258,10 @@ def change(repository: Repository, files: Mapping[str, str | None]) -> str:
     )
 
 
-def gated(*options: str) -> ExitCode:
-    """Call the command while the window is closed."""
+def gated(*options: str, at: datetime = THURSDAY) -> ExitCode:
+    """Call the command, while the window is closed unless it says otherwise."""
     arguments = ["merge-gate", "windows/policy.yaml", *options]
-    clock = Clock(lambda: THURSDAY, lambda _: None)
+    clock = Clock(lambda: at, lambda _: None)
     return merge_gate.run(parser(COMMANDS, arguments).parse_args(arguments), clock)
 
 
@@ -271,7 +274,8 @@ def test_what_changes_what_is_delivered_waits(
     code = gated("--base", repository.base, "--head", sha)
     said = capsys.readouterr().out
     assert code == ExitCode.CLOSED, said
-    assert f"{sha[:12]} pending: closed until Mon 2026-12-21 08:00" in said
+    assert f"{sha[:12]} pending: " in said
+    assert "closed until Mon 2026-12-21 08:00" in said
     assert "(no window is open); " in said
     assert ("; cannot " in said) is (way in UNKNOWN), said
 
@@ -323,9 +327,27 @@ def test_a_policy_that_gates_less_is_said(
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("opens: Mon 08:00", "opens: Tue 08:00", "closes 1 d"),
-        ("closes: Thu 17:00", "closes: Fri 17:00", "opens 1 d"),
-        ("spec:\n", "spec:\n  state: Open\n", "opens 3 d 15 h"),
+        (
+            "opens: Mon 08:00",
+            "opens: Tue 08:00",
+            "closes 1 d more in the next 7 days, closes 52 d more in the next 366 days",
+        ),
+        (
+            "closes: Thu 17:00",
+            "closes: Fri 17:00",
+            "opens 1 d more in the next 7 days, opens 53 d more in the next 366 days",
+        ),
+        (
+            "spec:\n",
+            "spec:\n  state: Open\n",
+            "opens 3 d 15 h more in the next 7 days, opens 190 d 12 h more in the next 366 days",
+        ),
+        # What is for once may be far.
+        (
+            "spec:\n",
+            f"spec:\n  overrides: {FAR}\n",
+            "opens 2 d more in the next 366 days",
+        ),
     ],
 )
 def test_the_hours_of_a_policy_are_said(
@@ -335,7 +357,10 @@ def test_the_hours_of_a_policy_are_said(
     sha = change(repository, {"clusters/north/policy.yaml": GATING.replace(old, new)})
     assert gated("--base", repository.base, "--head", sha) == ExitCode.FINE
     said = capsys.readouterr().out
-    assert f"gates; flux-system/week {words} in the next 7 days\n" in said
+    assert f"{sha[:12]} success: flux-system/week {words}; changes nothing" in said
+    # Also while it may land whatever it does.
+    assert gated("--base", repository.base, "--head", sha, at=OPEN) == ExitCode.FINE
+    assert f": flux-system/week {words.partition(' more')[0]}" in capsys.readouterr().out
 
 
 @pytest.fixture(params=KINDS)
@@ -374,6 +399,50 @@ def test_open_changes_are_compared_as_commits(
         assert states == ["success", "pending", "pending"]
         assert "; changes charts/lib" in server.latest(shas[1])["description"]
         assert "cannot read it: ffffffffffff" in server.latest(shas[2])["description"]
+
+
+class EnoughError(Exception):
+    """The test has seen enough of a loop without end."""
+
+
+def test_a_watch_goes_by_what_the_branch_is(
+    repository: Repository,
+    kind: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """In each round anew; where it cannot be read, by what it was."""
+    sha = change(repository, {"live/map.yaml": OTHER})
+    repository.checkout(repository.base)
+    clone = repository.cloned(tmp_path / "clone")
+    monkeypatch.chdir(clone)
+    said = []
+    with serving(kind, Pull(1, sha, ("docs/other.md",))) as server:
+
+        def sleep(_: float) -> None:
+            hands[0] += timedelta(minutes=10)
+            said.append(server.latest(sha)["state"])
+            if len(said) == 1:
+                # Somebody else's, too, is corrected.
+                server.statuses[sha].append({**server.latest(sha), "state": "pending"})
+            elif len(said) == 2:
+                more = GATING.replace("names: [apps]", "names: [apps, live]")
+                files = {"clusters/north/policy.yaml": more, "windows/policy.yaml": more}
+                repository.branch("main", change(repository, files))
+            elif len(said) == 3:
+                repository.branch("main", change(repository, {"windows/policy.yaml": "no: policy"}))
+            else:
+                raise EnoughError
+
+        arguments = ["merge-gate", "windows/policy.yaml", "--forge", kind, "--repo", "acme/fleet"]
+        arguments += ["--url", server.address, "--watch"]
+        found = parser(COMMANDS, arguments).parse_args(arguments)
+        hands = [THURSDAY]
+        with pytest.raises(EnoughError):
+            merge_gate.run(found, Clock(lambda: hands[0], sleep))
+        assert said == ["success", "success", "pending", "pending"]
+        assert "no policy" not in capsys.readouterr().out
 
 
 def test_a_source_that_may_be_this_repository_is_unknown(

@@ -87,7 +87,7 @@ def test_it_has_so_much_memory_and_writes_nothing(tmp_path: Path) -> None:
     assert ended.code != 0
     assert "MemoryError" in ended.complaint
     text = f"import sys\nsys.stdin.read()\nopen({str(tmp_path / 'file')!r}, 'wb', 0).write(b'x')"
-    assert run(text, Limits(60, 10, writes=False), b"x").code != 0
+    assert run(text, Limits(60, 10, file=0), b"x").code != 0
     assert (tmp_path / "file").read_text() == ""
 
 
