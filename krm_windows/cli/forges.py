@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from krm_windows.cli import inputs
 
 if TYPE_CHECKING:
-    from krm_windows.forge import Forge
+    from krm_windows.forge.connect import Connected
     from krm_windows.system.git_branch import Access
 
 NAMES = ("github", "gitlab", "gitea")
@@ -40,7 +40,7 @@ def is_named(arguments: argparse.Namespace) -> bool:
 
 def connected(
     arguments: argparse.Namespace, sleep: Callable[[float], None] = time.sleep
-) -> "Forge":
+) -> "Connected":
     """Return the repository; raises WorkspaceError where there is no token."""
     from krm_windows.forge import connect  # noqa: PLC0415 - the extra `forge`
 
@@ -51,11 +51,11 @@ def connected(
     return connect.connect(arguments.forge, arguments.repo, arguments.url, environment, sleep)
 
 
-def git_access(arguments: argparse.Namespace) -> "Access":
-    """Return how Git may read the repository; raises WorkspaceError where there is no token."""
+def git_access(forge: "Connected") -> "Access":
+    """Return how Git may read the repository."""
     from krm_windows.forge import connect  # noqa: PLC0415 - the extra `forge`
 
-    return connect.git_access(arguments.forge, arguments.url, os.environ)
+    return connect.git_access(forge)
 
 
 def _is_repository(name: str | None) -> bool:

@@ -24,6 +24,7 @@ from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.kustomize import Builder
 
 if TYPE_CHECKING:
+    from krm_windows.forge.connect import Connected
     from krm_windows.forge.policies import Policy
     from krm_windows.forge.reach import Changes
 
@@ -94,7 +95,10 @@ def _at(older: Path, path: str, tree: str) -> str:
 
 
 def read(
-    versions: list[Version], arguments: argparse.Namespace, now: Callable[[], datetime]
+    versions: list[Version],
+    arguments: argparse.Namespace,
+    now: Callable[[], datetime],
+    forge: "Connected | None" = None,
 ) -> tuple[list["Policy"], "Changes"]:
     """Return the policies with what they gate, and what looks at the change of a commit.
 
@@ -128,7 +132,7 @@ def read(
     def look(sha: str) -> Change:
         try:
             with lock:
-                _fetch(sha, arguments)
+                _fetch(sha, arguments, forge)
                 with git.merged(checkout, arguments.base, sha) as (tree, files):
                     return Change(files, compare(before, _survey(str(tree), arguments), now()))
         except (WorkspaceError, InputError) as error:
@@ -138,10 +142,10 @@ def read(
     return policies, look
 
 
-def renewed(arguments: argparse.Namespace, default: Callable[[], str]) -> argparse.Namespace:
-    """Return the arguments with the commit that the base has by now; without a checkout, as is.
+def renewed(arguments: argparse.Namespace, forge: "Connected") -> argparse.Namespace:
+    """Return the arguments with the commit that the base has by now; with `--paths`, as they are.
 
-    `default` names the branch where none is checked out and none is named. Raises WorkspaceError.
+    It is that of the branch that is checked out, or else is gated. Raises WorkspaceError.
     """
     found = argparse.Namespace(**vars(arguments))
     checkout = Path(arguments.tree)
@@ -151,16 +155,16 @@ def renewed(arguments: argparse.Namespace, default: Callable[[], str]) -> argpar
         found.base = git_branch.fetch_branch(
             checkout,
             _REMOTE,
-            lambda: arguments.branch[0] if arguments.branch else default(),
-            forges.git_access(arguments),
+            lambda: arguments.branch[0] if arguments.branch else forge.default_branch(),
+            forges.git_access(forge),
         )
     return found
 
 
-def _fetch(sha: str, arguments: argparse.Namespace) -> None:
+def _fetch(sha: str, arguments: argparse.Namespace, forge: "Connected | None") -> None:
     """Have the commit of an open change here, which a checkout of the branch has not."""
-    if arguments.head is None:
-        access = forges.git_access(arguments)
+    if arguments.head is None and forge is not None:
+        access = forges.git_access(forge)
         git_branch.fetch_commit(Path(arguments.checkout), _REMOTE, sha, access)
 
 

@@ -19,7 +19,7 @@ from krm_windows.preview.versions import Choice, Version
 from krm_windows.system.errors import WorkspaceError
 
 if TYPE_CHECKING:
-    from krm_windows.forge import Forge
+    from krm_windows.forge.connect import Connected
     from krm_windows.forge.gate import MergeGate, Outcome
     from krm_windows.forge.merging import Merger
     from krm_windows.forge.policies import Policy, Verdict
@@ -163,14 +163,14 @@ def _run(arguments: argparse.Namespace, clock: Clock) -> ExitCode:
     if arguments.head is not None and arguments.forge is None:
         return _answer(versions, arguments, clock)
     forge = _forge(arguments, clock)
-    policies, look = gated.read(versions, arguments, clock.now)
+    policies, look = gated.read(versions, arguments, clock.now, forge)
     gate = _gate(forge, policies, look, arguments)
     if arguments.head is not None:
         return _answer_on(gate, look, arguments, clock)
     return _pass(gate, _merger(gate, arguments, clock), clock)
 
 
-def _forge(arguments: argparse.Namespace, clock: Clock) -> "Forge":
+def _forge(arguments: argparse.Namespace, clock: Clock) -> "Connected":
     if not forges.is_named(arguments):
         raise UsageError("give --forge and --repo OWNER/NAME, or --print-schedule")
     return forges.connected(arguments, clock.sleep)
@@ -202,7 +202,7 @@ class _Loop:
 
     arguments: argparse.Namespace
     clock: Clock
-    forge: "Forge"
+    forge: "Connected"
     stack: ExitStack
     gate: "MergeGate | None" = None
 
@@ -220,7 +220,7 @@ class _Loop:
             return ExitCode.ERROR
 
     def _renew(self) -> ExitCode:
-        found = gated.renewed(self.arguments, self.forge.default_branch)
+        found = gated.renewed(self.arguments, self.forge)
         before = self.gate
         # Paths are those of files that somebody may have edited.
         if before is not None and before.base and before.base == found.base:
@@ -230,7 +230,7 @@ class _Loop:
             versions, code = _versions(based)
             if not versions:
                 return code
-            policies, look = gated.read(versions, based, self.clock.now)
+            policies, look = gated.read(versions, based, self.clock.now, self.forge)
             self.gate = _gate(self.forge, policies, look, based)
             if before is not None:
                 self.gate.known = before.known
@@ -290,7 +290,7 @@ def _said(sha: str, verdict: "Verdict") -> ExitCode:
 
 
 def _gate(
-    forge: "Forge", policies: list["Policy"], look: "Changes", arguments: argparse.Namespace
+    forge: "Connected", policies: list["Policy"], look: "Changes", arguments: argparse.Namespace
 ) -> "MergeGate":
     from krm_windows.forge import gate  # noqa: PLC0415 - the extra `forge`
     from krm_windows.forge.exemptions import Exemptions  # noqa: PLC0415 - likewise

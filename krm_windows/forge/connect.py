@@ -8,9 +8,11 @@ from krm_windows.forge.gitea import Gitea
 from krm_windows.forge.github import GitHub
 from krm_windows.forge.gitlab import GitLab
 from krm_windows.forge.http import Client
-from krm_windows.forge.model import Forge
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Access
+
+Connected = GitHub | GitLab | Gitea
+"""A repository on a forge, with its client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class Kind:
     pipelines say it.
     """
 
-    make: Callable[[Client, str], Forge]
+    make: Callable[[Client, str], Connected]
     address: str | None
     variable: str
     header: str
@@ -64,29 +66,11 @@ def connect(
     address: str | None,
     environment: Mapping[str, str],
     sleep: Callable[[float], None] = time.sleep,
-) -> Forge:
+) -> Connected:
     """Return a repository on a forge; raises WorkspaceError where something is missing.
 
     `sleep` takes seconds.
     """
-    kind = KINDS[name]
-    where, token = _access(name, address, environment)
-    client = Client(where, kind.header, f"{kind.scheme}{token}", sleep)
-    return kind.make(client, repository)
-
-
-def git_access(name: str, address: str | None, environment: Mapping[str, str]) -> Access:
-    """Return how Git may read the repositories of a forge; raises WorkspaceError likewise."""
-    where, token = _access(name, address, environment)
-    # The interface is at `https://api.github.com`, or below `https://gitlab.example/api/v4`.
-    above, _, version = where.rstrip("/").rpartition("/api/")
-    if not version.startswith("v"):
-        above = where.rstrip("/").replace("://api.", "://", 1)
-    return Access(f"{above}/", token)
-
-
-def _access(name: str, address: str | None, environment: Mapping[str, str]) -> tuple[str, str]:
-    """Return where the REST interface of a forge is, and the token."""
     kind = KINDS[name]
     where = address or kind.address
     # A token of a GitHub Enterprise Server must not go to github.com.
@@ -100,4 +84,15 @@ def _access(name: str, address: str | None, environment: Mapping[str, str]) -> t
         raise WorkspaceError(
             f"no token: set the environment variable {kind.variable}, or give --token-file"
         )
-    return where, token
+    client = Client(where, kind.header, f"{kind.scheme}{token}", sleep)
+    return kind.make(client, repository)
+
+
+def git_access(forge: Connected) -> Access:
+    """Return how Git may read the repositories of a forge."""
+    where = forge.client.address.rstrip("/")
+    # The interface is at `https://api.github.com`, or below `https://gitlab.example/api/v4`.
+    above, _, version = where.rpartition("/api/")
+    if not version.startswith("v"):
+        above = where.replace("://api.", "://", 1)
+    return Access(f"{above}/", forge.client.token.rpartition(" ")[2])

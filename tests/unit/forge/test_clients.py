@@ -27,6 +27,7 @@ from krm_windows.forge.gitlab import GitLab
 from krm_windows.forge.http import Client
 from krm_windows.forge.pulls import Pulls
 from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.git_branch import Access
 
 NOW = datetime(2026, 12, 16, 11, 0, tzinfo=UTC)
 CHANGES = "merge_requests", "pulls"
@@ -356,3 +357,24 @@ def test_where_a_forge_is(
 def test_a_client_shows_no_token() -> None:
     """Where a debugger or a log prints it."""
     assert TOKEN not in repr(Client("https://forge.test", "Authorization", TOKEN))
+
+
+@pytest.mark.parametrize(
+    ("name", "address", "place"),
+    [
+        ("github", None, "https://github.com/"),
+        ("github", "https://api.acme.ghe.com", "https://acme.ghe.com/"),
+        ("github", "https://github.example/api/v3/", "https://github.example/"),
+        ("gitlab", None, "https://gitlab.com/"),
+        ("gitlab", "https://dev.example/gitlab/api/v4", "https://dev.example/gitlab/"),
+        ("gitea", "https://gitea.example/api/v1", "https://gitea.example/"),
+    ],
+)
+def test_git_sends_the_token_to_the_forge_alone(name: str, address: str | None, place: str) -> None:
+    """In a header that is for its address, and no argument of a program."""
+    token = {connect.KINDS[name].variable: TOKEN}
+    access = connect.git_access(connect.connect(name, REPOSITORY, address, token))
+    assert access == Access(place, TOKEN)
+    found = access.environment()
+    assert found["GIT_CONFIG_KEY_0"] == f"http.{place}.extraHeader"
+    assert TOKEN not in repr(access)
