@@ -54,18 +54,15 @@ def rewritten(text: str, known: Collection[str], proposed: Collection[str]) -> s
     one word may be mistyped, it must be near to one of these, and no other word may be unknown.
     """
     changed = _in_habit(" ".join(_plain(text).split()))
-    unknown = []
-    for word in set(_WORD.findall(changed)):
-        lower = word.lower()
-        if lower in _SPOKEN_DAYS:
-            changed = re.sub(rf"\b{word}\b", _SPOKEN_DAYS[lower], changed)
-        elif lower not in known and lower not in _CONNECTING:
-            unknown.append(word)
-    for word in unknown:
-        meant = [name for name in proposed if is_slip(word.lower(), name.lower())]
-        if len(unknown) > 1 or len(meant) != 1:
+    words = {word.lower() for word in _WORD.findall(changed)}
+    mistyped = words - _CONNECTING - _SPOKEN_DAYS.keys() - set(known)
+    meanings = dict(_SPOKEN_DAYS)
+    for word in mistyped:
+        meant = [name for name in proposed if is_slip(word, name.lower())]
+        if len(mistyped) > 1 or len(meant) != 1:
             return None
-        changed = re.sub(rf"\b{word}\b", meant[0], changed)
+        meanings[word] = meant[0]
+    changed = _WORD.sub(lambda found: meanings.get(found[0].lower(), found[0]), changed)
     return _in_habit(changed)
 
 
@@ -274,16 +271,16 @@ _HABITS: tuple[tuple[str, _Rewrite], ...] = (
     ),
     (rf"\b({_NTH}) {_WORKDAY}\b", r"\1 workday"),
     (
-        rf"{_EACH}*\b({_NTH}{_OF_NTH}) (?:of {_MONTHS}|(?:each|every) month)\b",
+        rf"{_EACH}{{0,4}}\b({_NTH}{_OF_NTH}) (?:of {_MONTHS}|(?:each|every) month)\b",
         r"\1",
     ),
-    (rf"\b(?:(?:on|the) )+(?={_NTH}\b)", ""),
+    (rf"\b(?:(?:on|the) ){{1,2}}(?={_NTH}\b)", ""),
     (rf"\b(?:every|each) (?=(?:1st|first|last) {_DAY})", ""),
     # every workday, on weekdays, at the weekend, each day; every Monday at noon
     (rf"(?:^|\b(?:every|each) )workday\b|(?<!\S)workdays\b|\b{_WORKDAY}\b", "weekdays"),
     (r"\bweekends?\b", "weekends"),
     (r"\b(?:everyday|each day|all days)\b", "every day"),
-    (rf"\b(?:(?:every|each|on|at|the) )+(?={_DAY}|week(?:day|end)s\b)", ""),
+    (rf"\b(?:(?:every|each|on|at|the) ){{1,2}}(?={_DAY}|week(?:day|end)s\b)", ""),
     (r"\bat (?=\d{1,2}[:.h ]|\d{1,2}[ap]|noon\b)", ""),
     (r"\bnoon\b", "12:00"),
     (r"\b(sun|mon|tues|wednes|thurs|fri|satur)days\b", r"\1day"),
