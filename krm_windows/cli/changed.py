@@ -227,7 +227,9 @@ def _write(
         rendered.write(target.top, {target.policy: proposal.content})
     try:
         here = Path.cwd()
-        renewals = [rendered.renew(target.top, each, here) for each in target.outputs]
+        renewals = [
+            rendered.renew(target.top, each, here, believes=True) for each in target.outputs
+        ]
         if not urgent and any(map(fails, (each.results for each in renewals))):
             rendered.write(target.top, undo)
             return Written(renewals=tuple(renewals))

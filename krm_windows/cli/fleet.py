@@ -127,14 +127,17 @@ def _report(
     return code
 
 
-def renewal(arguments: argparse.Namespace) -> tuple[list[Result], dict[str, bytes | None]]:
+def renewal(
+    arguments: argparse.Namespace, *, believes: bool
+) -> tuple[list[Result], dict[str, bytes | None]]:
     """Return what is to be said of a fleet, and which files of its directory `render` changes.
 
-    By path, None for one that it removes; those of a cluster with an error stay as they are.
+    By path, None for one that it removes; those of a cluster with an error stay as they are, and
+    those with a stamp that fits if it `believes` that.
     """
     policies = {path: inputs.policy(path) for path in arguments.policies}
     wanted = _fleet(arguments, [policies[path] for path in arguments.policies])
-    tree = FleetOutput(wanted, arguments.output_dir, checks=True)
+    tree = FleetOutput(wanted, arguments.output_dir, checks=True, believes=believes)
     base = wanted.base()
     results = list(base.results)
     for path, config in policies.items():

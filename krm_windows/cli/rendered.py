@@ -96,7 +96,7 @@ def rehearse(top: Path, every: Iterable[Output], edits: Edits) -> list[Renewal]:
         if tops.is_top(top):
             (copy / ".git").touch()
         write(copy, edits)
-        return [renew(copy, each) for each in every]
+        return [renew(copy, each, believes=True) for each in every]
 
 
 def _linked(source: str, copy: str) -> None:
@@ -110,10 +110,13 @@ def _linked(source: str, copy: str) -> None:
         shutil.copy2(source, copy)
 
 
-def renew(top: Path, output: Output, start: Path | None = None) -> Renewal:
+def renew(
+    top: Path, output: Output, start: Path | None = None, *, believes: bool = False
+) -> Renewal:
     """Return what to render an output again comes to; nothing is written.
 
-    What is found names files from the directory `start`, or else from the top.
+    What is found names files from the directory `start`, or else from the top. Whether clusters
+    of a fleet are fresh is computed, or as `render` does it, `believes` the stamp of their files.
     """
     if output.command is None:
         return Renewal(output, problem="nothing in it says how it was rendered")
@@ -121,7 +124,7 @@ def renew(top: Path, output: Output, start: Path | None = None) -> Renewal:
         _check_inside(top, output.command)
         where = os.path.relpath(top, start) if start else str(top)
         placed = output.command.moved(lambda path: posixpath.normpath(posixpath.join(where, path)))
-        results, edits = _rendered(placed.arguments)
+        results, edits = _rendered(placed.arguments, believes=believes)
         below = {
             posixpath.normpath(posixpath.join(output.directory, path)): content
             for path, content in edits.items()
@@ -161,11 +164,11 @@ def _content(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def _rendered(arguments: argparse.Namespace) -> tuple[Iterable[Result], Edits]:
+def _rendered(arguments: argparse.Namespace, *, believes: bool) -> tuple[Iterable[Result], Edits]:
     """Return what `render` has to say, and the files of its directory that it would change."""
     check_cluster(arguments, "--clusters")
     if arguments.all_clusters or arguments.clusters:
-        return fleet.renewal(arguments)
+        return fleet.renewal(arguments, believes=believes)
     made = render.rendered(arguments)
     if made.folder is None or fails(made.results):
         return made.results, {}

@@ -46,7 +46,8 @@ class FleetOutput:
     """The directory of a fleet's tree.
 
     If it `checks`, nothing is written, and if it `explains`, the timetables in stale files are
-    read; if `strict`, warnings count.
+    read; if `strict`, warnings count. If it `believes`, or writes, files with a stamp that fits
+    them are fresh.
     """
 
     fleet: Fleet
@@ -54,6 +55,7 @@ class FleetOutput:
     checks: bool = False
     strict: bool = False
     explains: bool = False
+    believes: bool = False
 
     def clusters(self) -> list[str]:
         """Return the clusters of the fleet, and those that have files of ours and are no more."""
@@ -106,7 +108,7 @@ class FleetOutput:
         return False
 
     def cluster(self, name: str) -> ClusterOutcome:
-        """Renew the files of a cluster, unless they are fresh; a comparison believes no stamp."""
+        """Renew the files of a cluster, unless they are fresh."""
         branch = self._branch(name)
         older = branch.read()
         # The cluster is gone: so are its files.
@@ -115,9 +117,10 @@ class FleetOutput:
             if fails(results, strict=self.strict):
                 return ClusterOutcome(name, results)
             return self._renewed(name, branch, older, {}, results)
-        if not self.checks and self.fleet.is_fresh(name, older):
-            # A run that was killed may have left files of its own.
-            branch.tidy()
+        if (self.believes or not self.checks) and self.fleet.is_fresh(name, older):
+            if not self.checks:
+                # A run that was killed may have left files of its own.
+                branch.tidy()
             return ClusterOutcome(name)
         # A single error or, if strict, warning leaves the files of this cluster as they are.
         rendered = self.fleet.render(name, older)
