@@ -436,12 +436,14 @@ class Access:
 def fetch_commit(directory: Path, remote: str, commit: str, access: Access | None = None) -> None:
     """Fetch a commit into a repository, unless it is there; no ref leads to it then.
 
-    Nor does a branch have to be checked out. Raises WorkspaceError.
+    Nor does a branch have to be checked out. Of the repository's settings, those of its remotes and
+    credentials count, but none names a program but `credential.helper`. Raises WorkspaceError.
     """
     if not git_layout.is_object_name(commit):
         raise WorkspaceError(f"{commit[:80]!r} is not the name of a commit")
     repository = _repository(directory)
-    if repository.resolve(commit) is None:
+    found = repository.run("cat-file", "-e", f"{commit}^{{commit}}", extra=_without_programs())
+    if found.code != 0:
         _fetch(repository, remote, commit, access)
 
 
@@ -473,18 +475,30 @@ def _fetch(repository: Branch, remote: str, what: str, access: Access | None) ->
     """Fetch with the credentials of the repository, and then with others."""
     arguments = (
         *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc"),
-        *("--no-recurse-submodules", "--", remote, what),
+        *("--no-recurse-submodules", "--upload-pack=git-upload-pack", "--", remote, what),
     )
     # Not both at a time: GitHub refuses two headers of the one kind.
     environments = [{}] if access is None else [{}, access.environment()]
     for environment in environments:
-        ended = repository.run(*arguments, extra=environment, file=_MOST_FETCHED)
+        extra = {**_without_programs(), **environment}
+        ended = repository.run(*arguments, extra=extra, file=_MOST_FETCHED)
         if ended.code == 0:
             return
     raise RemoteError(
         f"{what[:12]} cannot be fetched from {_plain(remote)} (at most "
         f"{_MOST_FETCHED >> 20} MiB are): {_said(ended)}"
     )
+
+
+def _without_programs() -> dict[str, str]:
+    """Return variables by which settings of remotes name no program; `credential.helper` may."""
+    return {
+        # Not by `ext::COMMAND`, a remote helper, or `core.gitProxy`.
+        "GIT_ALLOW_PROTOCOL": "file:http:https:ssh",
+        "GIT_NO_LAZY_FETCH": "1",
+        # Set, it wins over `core.askPass`.
+        "GIT_ASKPASS": os.environ.get("GIT_ASKPASS", ""),
+    }
 
 
 def _environment() -> dict[str, str]:

@@ -9,9 +9,11 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import hostile_checkout
 import pytest
+import runners
 
-from krm_windows.system import git, git_program
+from krm_windows.system import git, git_branch, git_program
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git import snapshot
 from krm_windows.system.git_trees import Links, Most, entries, is_dot_git
@@ -200,6 +202,27 @@ def test_nothing_of_the_callers_environment_reaches_git(
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     assert was(repository) == {"a.yaml": "a\n"}
     assert not (tmp_path / "trace").exists()
+
+
+def test_a_commit_is_fetched_by_no_program_of_the_repository(tmp_path: Path) -> None:
+    """The merge gate does that; of the settings, those of remotes are in force."""
+    remote, clone = tmp_path / "remote", tmp_path / "clone"
+    remote.mkdir()
+    runners.git(remote, "init", "--quiet")
+    for message in ("old", "new"):
+        runners.git(remote, "commit", "--quiet", "--allow-empty", f"--message={message}")
+    new = runners.git(remote, "rev-parse", "HEAD").strip()
+    runners.git(remote, "reset", "--quiet", "--hard", "HEAD~1")
+    runners.git(remote, "config", "uploadpack.allowAnySHA1InWant", "true")
+    runners.git(tmp_path, "clone", "--quiet", str(remote), str(clone))
+    (clone / "windows").mkdir()
+    with hostile_checkout.listening(tmp_path / "pipe") as pipe:
+        hostile_checkout.trap(clone, pipe)
+        git_branch.fetch_commit(clone, "origin", new)
+        with pytest.raises(WorkspaceError, match="cannot be fetched"):
+            git_branch.fetch_commit(clone, "promised", "1" * 40)
+        assert pipe.said() == set()
+    assert runners.git(clone, "cat-file", "-t", new) == "commit\n"
 
 
 def test_nothing_is_fetched(repository: Repository) -> None:
