@@ -1,6 +1,6 @@
 """Which policies close a Kustomization or an object."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -108,6 +108,21 @@ class GatedCluster:
         if by is None or by is root:
             return [root]
         return [by, root]
+
+    def delivers(self, kustomization: Kustomization) -> bool:
+        """Whether a Kustomization delivers windows, so that no policy may close it."""
+        return is_windows(kustomization) or any(
+            kustomization in self.chain(gate) for gate in self.cluster.gates
+        )
+
+    def how_to_gate(self, what: str, applied: Collection[Owned], policies: Iterable[str]) -> str:
+        """Say how policies can gate what some Kustomizations apply, so that a build accepts it."""
+        namespaces = {policy.partition("/")[0] for policy in policies}
+        if any(self.cluster.destination(by) for by, _ in applied):
+            return f"gate {what} on the other cluster, to which it is applied"
+        if any(item.namespace not in namespaces for _, item in applied):
+            return f"gate {what}, with `crossNamespaceTargets: Allow` in the policy"
+        return f"gate {what}"
 
 
 def is_live(kustomization: Kustomization) -> bool:

@@ -4,12 +4,12 @@ Releases, sources and image automations with a mind of their own.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from krm_windows import rules
 from krm_windows.checks.repository.finding import Finding
-from krm_windows.checks.repository.gated import GatedCluster, described
-from krm_windows.flux import Object
+from krm_windows.checks.repository.gated import GatedCluster, Owned, described
+from krm_windows.flux import Kustomization, Object
 from krm_windows.flux.model import ObjectIdentity, reference
 from krm_windows.gateable import HELM, IMAGE, SOURCE
 
@@ -21,20 +21,26 @@ _CHART = ("spec", "chart", "spec")
 
 def check(gated: GatedCluster) -> Iterator[Finding]:
     """Yield what changes between the windows though its delivery waits for them."""
+    # Who takes what a source has: it is one fact, however many they are.
+    users: dict[ObjectIdentity, list[Owned]] = {}
     for each in gated.windowed():
-        when = f"{each} changes {described(gated.holds(each))}"
         for item in each.objects:
             # What is gated itself waits for its own window.
             if not _is_moving(item) or gated.gates(item):
                 continue
-            if item.group == HELM:
-                yield from _release(gated, item, when)
+            if item.group == IMAGE:
+                yield _automation(gated, each, item)
                 continue
-            message = (
-                f"keeps committing while {each}, which delivers it, is closed: all its changes "
-                "are applied at once when that opens; gate it too"
-            )
-            yield Finding(rules.AUTOMATION_MOVES, message, item, "spec")
+            source = _source(item)
+            # A closed source has no newer chart to take.
+            if source is None or gated.gates(source):
+                continue
+            if source.kind == "HelmRepository":
+                yield from _release(gated, each, item)
+            else:
+                users.setdefault(source, []).append((each, item))
+    for source, owned in users.items():
+        yield from _of_source(gated, source, owned)
 
 
 def _is_moving(item: Object) -> bool:
@@ -44,33 +50,34 @@ def _is_moving(item: Object) -> bool:
     return item.get("spec", "suspend") is not True
 
 
-def _release(
-    gated: GatedCluster,
-    item: Object,
-    waits: str,
-) -> Iterator[Finding]:
+def _automation(gated: GatedCluster, each: Kustomization, item: Object) -> Finding:
+    advice = gated.how_to_gate("it too", [(each, item)], gated.holds(each))
+    message = (
+        f"keeps committing while {each}, which delivers it, is closed: all its changes are applied "
+        f"at once when that opens; {advice}"
+    )
+    return Finding(rules.AUTOMATION_MOVES, message, item, "spec")
+
+
+def _source(release: Object) -> ObjectIdentity | None:
     # A chart as a source of its own (helm-controller v2), or one of a repository.
     path = "spec.chart.spec.sourceRef"
-    if item.get("spec", "chartRef"):
+    if release.get("spec", "chartRef"):
         path = "spec.chartRef"
-    source = reference(item, item.namespace, *path.split("."))
-    # A closed source has no newer chart to take.
-    if source is None or gated.gates(source):
-        return
-    if source.kind != "HelmRepository":
-        yield from _source(gated, source, item)
-        return
+    return reference(release, release.namespace, *path.split("."))
+
+
+def _release(gated: GatedCluster, each: Kustomization, item: Object) -> Iterator[Finding]:
     version = item.get(*_CHART, "version")
-    if not _is_fixed(version):
-        current = None
-        if version is not None:
-            current = str(version)
-        message = (
-            f"installs every new chart that {version or '*'} allows, although {waits}; pin one "
-            "version, or gate it"
-        )
-        field = "spec.chart.spec.version"
-        yield Finding(rules.RELEASE_MOVES, message, item, field, current=current)
+    if _is_fixed(version):
+        return
+    current = None if version is None else str(version)
+    held = gated.holds(each)
+    message = (
+        f"installs every new chart that {version or '*'} allows, although {each} changes "
+        f"{described(held)}; pin one version, or {gated.how_to_gate('it', [(each, item)], held)}"
+    )
+    yield Finding(rules.RELEASE_MOVES, message, item, "spec.chart.spec.version", current=current)
 
 
 def _is_fixed(version: object) -> bool:
@@ -80,15 +87,10 @@ def _is_fixed(version: object) -> bool:
     return "${" in version or _EXACT.match(version) is not None
 
 
-def _source(
-    gated: GatedCluster,
-    source: ObjectIdentity,
-    user: Object,
+def _of_source(
+    gated: GatedCluster, source: ObjectIdentity, users: Sequence[Owned]
 ) -> Iterator[Finding]:
-    """Yield that a source moves.
-
-    It is one fact, however many releases below closed Kustomizations use it.
-    """
+    """Yield that a source moves, once for each release that uses it."""
     found = gated.cluster.objects.get(source)
     if found is None:
         return
@@ -96,11 +98,22 @@ def _source(
     # What is in another repository has no object here to judge.
     if item.get("spec", "suspend") is True or not _moves(item):
         return
-    message = (
-        "keeps fetching new revisions for objects that should change only in windows; pin "
-        "`spec.ref`, or gate it"
+    what = str(users[0][1]) if len(users) == 1 else "the HelmReleases that use it"
+    # The source itself may stay open then, as others need it.
+    advice = gated.how_to_gate(
+        what, users, {policy for by, _ in users for policy in gated.holds(by)}
     )
-    yield Finding(rules.SOURCE_MOVES, message, item, "spec.ref", fact=str(item), of=user.identity)
+    # Pinned, it would hold back what a Kustomization applies from it; a Bucket has no such field.
+    kustomizations = gated.cluster.kustomizations.values()
+    if item.kind != "Bucket" and not any(each.source == source for each in kustomizations):
+        advice = f"pin `spec.ref` to one version, or {advice}"
+    message = (
+        f"keeps fetching new revisions for objects that should change only in windows; {advice}"
+    )
+    for _, user in users:
+        yield Finding(
+            rules.SOURCE_MOVES, message, item, "spec.ref", fact=str(item), of=user.identity
+        )
 
 
 def _moves(source: Object) -> bool:

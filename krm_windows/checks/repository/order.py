@@ -36,18 +36,22 @@ def _dependency(
     extra = gated.holds(dependency) - gated.holds(each)
     if not extra:
         return
+    advice = "remove the dependency"
+    parent = gated.cluster.kustomizations.get(each.parent or "")
+    # What delivers windows must not wait for them.
+    if parent is not None and each.own is not None and not gated.delivers(each):
+        advice = f"{gated.how_to_gate('both', [(parent, each.own)], extra)}, or {advice}"
     if dependency.source == each.source and gated.suspends(dependency) & extra:
         message = (
             f"{dependency} changes {described(extra)} and has the same source: after the next "
             'commit this one fails with "dependency revision is not up to date" until that one '
-            "opens; gate both, or remove the dependency"
+            f"opens; {advice}"
         )
         yield Finding(rules.DEPENDS_BLOCKED, message, each.own, path, current=dependency.key)
     elif not gated.holds(each):
         message = (
             f"{dependency} changes {described(extra)}, and this one does not wait for it: it "
-            "may run against an older version of its dependency; gate both, or remove the "
-            "dependency"
+            f"may run against an older version of its dependency; {advice}"
         )
         yield Finding(rules.DEPENDS_STALE, message, each.own, path, current=dependency.key)
 
@@ -60,11 +64,13 @@ def _child(gated: GatedCluster, each: Kustomization) -> Iterator[Finding]:
     # It waits as well, or is meant to stay live.
     if gated.holds(each) or is_live(each) or _delivers(gated, each):
         return
-    if held := gated.holds(parent):
+    held = gated.holds(parent)
+    if held and each.own is not None:
+        advice = gated.how_to_gate("this one too", [(parent, each.own)], held)
         message = (
             f"keeps applying new revisions while {parent}, which delivers it, is closed: "
-            f"{parent} changes {described(held)}; gate this one too, or mark it as intended "
-            "with `krm-windows.dev/change-class: live`"
+            f"{parent} changes {described(held)}; {advice}, or mark it as intended with "
+            "`krm-windows.dev/change-class: live`"
         )
         yield Finding(rules.CHILD_LIVE, message, each.own, "spec")
 
