@@ -1,0 +1,188 @@
+"""What messages propose, applied as a reader would: each proposal is a sentence of a small grammar.
+
+A message says what is wrong and, behind the last semicolon, what to do; where there are several
+ways, they are separated by `, or`. A way that nothing here applies has to be named with a reason.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Result = dict[str, Any]
+Change = Callable[[dict[str, Any]], object]
+# A way ends at `or`, and where the next one begins with an imperative after a comma.
+_OR = re.compile(r",? or (?=[a-z]+ )(?!its)|, (?=deliver )")
+
+
+def ways(message: str) -> list[str]:
+    """Return the ways that a message proposes, in its order."""
+    _, semicolon, advice = message.rpartition("; ")
+    return _OR.split(advice) if semicolon else []
+
+
+def apply(way: str, result: Result, folder: Path) -> list[str] | None:
+    """Apply a way to a repository; return options for the command, None for an unknown way."""
+    for pattern, do in WAYS.items():
+        found = re.fullmatch(pattern, way)
+        if found:
+            return do(found, result, folder) or []
+    return None
+
+
+def policies(folder: Path) -> list[Path]:
+    """Return the files of policies."""
+    return [
+        path for path in sorted(folder.rglob("*.yaml")) if "kind: WindowPolicy" in path.read_text()
+    ]
+
+
+def edit(path: Path, kind: str, name: str, change: Change) -> None:
+    """Change an object of a file, or take it out if what is returned is False."""
+    documents = list(filter(None, yaml.safe_load_all(path.read_text())))
+    for each in list(documents):
+        is_it = (each["kind"], each["metadata"]["name"]) == (kind, name)
+        if is_it and change(each) is False:
+            documents.remove(each)
+    path.write_text(yaml.safe_dump_all(documents, sort_keys=False))
+
+
+def edit_policy(folder: Path, change: Change) -> None:
+    """Change the policy of a repository."""
+    [path, *_] = policies(folder)
+    name = yaml.safe_load(path.read_text())["metadata"]["name"]
+    edit(path, "WindowPolicy", name, change)
+
+
+def steps(path: str) -> list[str | int]:
+    """Return the keys of a path; keys of annotations have dots themselves."""
+    head, dot, rest = path.partition("annotations.")
+    keys: list[str | int] = [
+        int(key) if key.isdigit() else key
+        for key in re.findall(r"[^.\[\]]+", head + "annotations" * bool(dot))
+    ]
+    return [*keys, rest] if dot else keys
+
+
+def _there(result: Result, change: Change) -> None:
+    ref = result["resourceRef"]
+    edit(Path(result["file"]["path"]), ref["kind"], ref["name"], change)
+
+
+def _gate(found: re.Match[str], result: Result, folder: Path) -> None:
+    ref = result.get("resourceRef", {})
+    named = re.findall(r"([A-Z]\w+) ([\w-]+)/([\w-]+)", found["what"])
+    if found["what"] == "the HelmReleases that use it":
+        named = re.findall(r"(\w+) ([\w-]+)/([\w-]+)", result["tags"]["objects"])
+    named = named or [(ref["kind"], ref["namespace"], ref["name"])]
+
+    def add(policy: dict[str, Any]) -> None:
+        spec = policy["spec"]
+        spec["targets"] += [
+            {"kind": kind, "namespace": namespace, "names": [name]}
+            for kind, namespace, name in named
+        ]
+        if "crossNamespaceTargets" in found[0]:
+            spec["crossNamespaceTargets"] = "Allow"
+
+    edit_policy(folder, add)
+
+
+def _pin(found: re.Match[str], result: Result, _: Path) -> None:
+    def pin(document: dict[str, Any]) -> None:
+        if found["what"] == "one version":
+            document["spec"]["chart"]["spec"]["version"] = "1.2.3"
+        else:
+            document["spec"]["ref"] = {"tag": "1.2.3"}
+
+    _there(result, pin)
+
+
+def _remove(_: re.Match[str], result: Result, __: Path) -> None:
+    *above, last = steps(result["field"]["path"])
+
+    def remove(document: dict[str, Any]) -> None:
+        for key in above:
+            document = document[key]  # type: ignore[index]
+        document.pop(last)  # type: ignore[arg-type]
+
+    _there(result, remove)
+
+
+def _remove_object(_: re.Match[str], result: Result, __: Path) -> None:
+    if "field" not in result:
+        _there(result, lambda _: False)
+        return
+
+    def drop(policy: dict[str, Any]) -> None:
+        for selector in policy["spec"]["targets"]:
+            selector["names"] = [
+                name for name in selector["names"] if name != result["field"]["currentValue"]
+            ]
+        policy["spec"]["targets"] = [each for each in policy["spec"]["targets"] if each["names"]]
+        # A policy of nothing is none.
+        if not policy["spec"]["targets"]:
+            policy["spec"]["targets"] = [{"kind": "Kustomization", "names": ["live"]}]
+
+    _there(result, drop)
+
+
+def _gate_workloads(_: re.Match[str], __: Result, folder: Path) -> None:
+    def instead(policy: dict[str, Any]) -> None:
+        policy["spec"]["targets"] = [{"kind": "Kustomization", "names": ["windowed"]}]
+
+    edit_policy(folder, instead)
+
+
+def _second(_: re.Match[str], __: Result, folder: Path) -> None:
+    source = {"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository"}
+    source["metadata"] = {"name": "second", "namespace": "flux-system"}  # type: ignore[assignment]
+    source["spec"] = {"interval": "1m", "url": "https://git.example/fleet"}  # type: ignore[assignment]
+    (folder / "clusters/north/second.yaml").write_text(yaml.safe_dump(source))
+
+    def instead(policy: dict[str, Any]) -> None:
+        policy["spec"]["targets"] = [{"kind": "GitRepository", "names": ["second"]}]
+
+    edit_policy(folder, instead)
+
+
+def _set(found: re.Match[str], _: Result, folder: Path) -> None:
+    given = yaml.safe_load(found["what"])
+    edit_policy(folder, lambda policy: policy["spec"].update(given))
+
+
+def _unset(found: re.Match[str], _: Result, folder: Path) -> None:
+    (key,) = yaml.safe_load(found["what"])
+    edit_policy(folder, lambda policy: policy["spec"].pop(key))
+
+
+def _mark(found: re.Match[str], result: Result, _: Path) -> None:
+    note = yaml.safe_load(found["what"])
+    _there(result, lambda each: each["metadata"].setdefault("annotations", {}).update(note))
+
+
+def _did_you_mean(found: re.Match[str], result: Result, _: Path) -> None:
+    path = Path(result["file"]["path"])
+    current = result["field"]["currentValue"]
+    path.write_text(re.sub(rf"\b{re.escape(current)}\b(?=[\],])", found["what"], path.read_text()))
+
+
+def _options(found: re.Match[str], _: Result, __: Path) -> list[str]:
+    return [word.strip("'") for word in found["what"].split()]
+
+
+WAYS: dict[str, Callable[[re.Match[str], Result, Path], list[str] | None]] = {
+    r"gate the Kustomizations that apply your workloads instead": _gate_workloads,
+    r"gate (?P<what>[\w /-]+?)(, with `crossNamespaceTargets: Allow` in the policy)?": _gate,
+    r"pin (?P<what>one version|`spec.ref` to one version)": _pin,
+    r"remove (it|the dependency)( \(to keep .*\))?": _remove,
+    r"remove it from all but one of them": _remove_object,
+    r"remove `(?P<what>[^`]+)`": _unset,
+    r"set `(?P<what>[^`]+)`": _set,
+    r"mark it as intended with `(?P<what>[^`]+)`": _mark,
+    r'did you mean "(?P<what>[^"]+)"\?': _did_you_mean,
+    r"create a second GitRepository for the workloads that may wait, and gate that one": _second,
+    r"the cluster's administrator can allow it with `(?P<what>--[^`]+)`": _options,
+}

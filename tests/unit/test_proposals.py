@@ -1,0 +1,222 @@
+"""What a message proposes is accepted: it ends that finding, and causes no error."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import applied
+import pytest
+from flux_texts import config_map, kustomization, lay, policy
+
+from krm_windows.cli import main
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures/repositories"
+HOME = ("--source", "flux-system=.")
+# Ways that need more than the files of the fixture, and sentences that are none, by rule and how
+# they begin.
+NOT_APPLIED = {
+    ("admission-disabled", "start kustomize-controller"): "a flag of a Deployment of Flux",
+    ("admission-undelivered", "grant that"): "which account may do what is for its owner to say",
+    ("admission-undelivered", "deliver it"): "the Kustomization of another team",
+    ("cluster-null-dropped", ""): "the fixture that nearly fires it has it in the policy's file",
+    ("cluster-unbuilt", "so "): "it is none",
+    ("delivery-changed", "apply it"): "there is no field that could be named",
+    ("delivery-field", "to change windows"): "it says what to do for another end",
+    ("new-cluster-blocked", ""): "test_new_cluster renders with `--resources`",
+    ("refers-to-live", ""): "the class of an object is for its author to say",
+    ("refers-to-windowed", ""): "the class of an object is for its author to say",
+    ("target-suspend", "list it"): "its parent is not in the repository; test_repository does it",
+    ("target-unseen", "it may be"): "it is none",
+}
+
+
+@pytest.fixture(autouse=True)
+def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some of the repositories need it."""
+    monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
+
+
+def check(
+    folder: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> list[dict[str, Any]]:
+    """Check a repository and give the results."""
+    main(["check", "--repo", str(folder), "-o", "json", "--no-cache", *HOME, *options])
+    results: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["results"]
+    return results
+
+
+def assert_accepted(
+    way: str, number: int, rule: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Apply a way to a copy; the finding is gone, no error is new, and the policies build."""
+    before = check(folder, [], capsys)
+    result = [each for each in before if each["tags"]["rule"] == rule][number]
+    options = applied.apply(way, result, folder)
+    assert options is not None, f"nothing applies {way!r} of {rule}: add it to tests/applied.py"
+    after = check(folder, options, capsys)
+    left = [each["message"] for each in after if each["tags"]["rule"] == rule]
+    assert result["message"] not in left, way
+    known = {each["message"] for each in before}
+    new = [each for each in after if each["severity"] == "error" and each["message"] not in known]
+    assert new == [], way
+    for index, path in enumerate(applied.policies(folder)):
+        out = str(folder / f"built-{index}")
+        assert main(["render", str(path), "--output-dir", out]) == 0, capsys.readouterr().err
+
+
+CASES = [each for each in sorted(FIXTURES.iterdir()) if not (each / "fires/before").is_dir()]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_way_of_a_repositorys_finding_is_accepted(
+    case: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One after the other, each on a fresh copy."""
+    found = [
+        each for each in check(case / "fires", [], capsys) if each["tags"]["rule"] == case.name
+    ]
+    for number, result in enumerate(found):
+        for index, way in enumerate(applied.ways(result["message"])):
+            if any(way.startswith(begun) for rule, begun in NOT_APPLIED if rule == case.name):
+                continue
+            folder = tmp_path / f"{number}-{index}"
+            shutil.copytree(case / "fires", folder)
+            assert_accepted(way, number, case.name, folder, capsys)
+
+
+def release(name: str, chart: str, namespace: str = "flux-system") -> str:
+    """Write a HelmRelease of a chart."""
+    return (
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n"
+        f"metadata: {{name: {name}, namespace: {namespace}}}\n"
+        f"spec: {{interval: 1h, {chart}}}\n---\n"
+    )
+
+
+def source(kind: str, name: str, spec: str) -> str:
+    """Write a source."""
+    return (
+        f"apiVersion: source.toolkit.fluxcd.io/v1\nkind: {kind}\n"
+        f"metadata: {{name: {name}, namespace: flux-system}}\nspec: {{interval: 1m, {spec}}}\n---\n"
+    )
+
+
+FROM = "chart: {{spec: {{chart: c, sourceRef: {{kind: {}, name: {}, namespace: flux-system}}}}}}"
+ROOT = source("GitRepository", "flux-system", "url: 'https://git.example/a', ref: {branch: main}")
+ROOT += kustomization("flux-system", path="./clusters/north")
+OTHER = source("GitRepository", "charts", "url: 'https://git.example/b', ref: {branch: main}")
+BUCKET = source("Bucket", "charts", "endpoint: a.example, bucketName: b")
+KUBECONFIG = "  kubeConfig: {secretRef: {name: spoke}}\n"
+AUTOMATION = (
+    "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageUpdateAutomation\n"
+    "metadata: {name: bumps, namespace: shop}\nspec: {interval: 1h}\n"
+)
+POLICY = policy().replace(
+    "{name: window,", "{annotations: {config.kubernetes.io/local-config: 'true'}, name: window,"
+)
+ADVICE = {
+    "the chart is in the root's own source": (
+        {"windowed/r.yaml": release("r", FROM.format("GitRepository", "flux-system"))},
+        "source-moves",
+        ["gate HelmRelease flux-system/r"],
+    ),
+    "several releases": (
+        {
+            "windowed/r.yaml": release("r", FROM.format("GitRepository", "flux-system"))
+            + release("s", FROM.format("GitRepository", "flux-system"))
+        },
+        "source-moves",
+        ["gate the HelmReleases that use it"],
+    ),
+    "a source of charts alone": (
+        {
+            "live/o.yaml": OTHER,
+            "windowed/r.yaml": release("r", FROM.format("GitRepository", "charts")),
+        },
+        "source-moves",
+        ["pin `spec.ref` to one version", "gate HelmRelease flux-system/r"],
+    ),
+    "a source without a field to pin": (
+        {"live/o.yaml": BUCKET, "windowed/r.yaml": release("r", FROM.format("Bucket", "charts"))},
+        "source-moves",
+        ["gate HelmRelease flux-system/r"],
+    ),
+    "another namespace": (
+        {"windowed/r.yaml": release("r", FROM.format("GitRepository", "flux-system"), "shop")},
+        "source-moves",
+        ["gate HelmRelease shop/r, with `crossNamespaceTargets: Allow` in the policy"],
+    ),
+    "a release in another namespace": (
+        {"windowed/r.yaml": release("r", FROM.format("HelmRepository", "charts"), "shop")},
+        "release-moves",
+        ["pin one version", "gate it, with `crossNamespaceTargets: Allow` in the policy"],
+    ),
+    "an automation in another namespace": (
+        {"windowed/a.yaml": AUTOMATION},
+        "automation-moves",
+        ["gate it too, with `crossNamespaceTargets: Allow` in the policy"],
+    ),
+    "what depends is the root": (
+        {
+            "clusters/north/sync.yaml": ROOT.replace(
+                "prune: true", "prune: true\n  dependsOn: [{name: windowed}]"
+            ),
+            "clusters/north/windows.yaml": kustomization("windows"),
+            "clusters/north/policy.yaml": "",
+            "windows/policy.yaml": POLICY,
+        },
+        "depends-blocked",
+        ["remove the dependency"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "rule", "proposed"), ADVICE.values(), ids=ADVICE)
+def test_what_is_proposed_depends_on_what_a_build_accepts(
+    files: dict[str, str],
+    rule: str,
+    proposed: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Each way of another case of the class."""
+    every = {
+        "clusters/north/sync.yaml": ROOT,
+        "clusters/north/flux.yaml": kustomization("live") + kustomization("windowed"),
+        "clusters/north/policy.yaml": POLICY,
+        "live/live.yaml": config_map("l"),
+        "windowed/windowed.yaml": config_map("w"),
+        **files,
+    }
+    lay(tmp_path / "whole", every)
+    [result] = [
+        each for each in check(tmp_path / "whole", [], capsys) if each["tags"]["rule"] == rule
+    ]
+    # The objects of one fact are named behind it.
+    found = applied.ways(re.sub(r" \(\d+ objects: .*\)", "", result["message"]))
+    assert found == proposed
+    for index, way in enumerate(found):
+        lay(tmp_path / str(index), every)
+        assert_accepted(way, 0, rule, tmp_path / str(index), capsys)
+
+
+def test_what_is_on_another_cluster_is_gated_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No Job of this one reaches it."""
+    files = {
+        "clusters/north/flux.yaml": kustomization("windowed", KUBECONFIG),
+        "clusters/north/policy.yaml": policy(),
+        "windowed/r.yaml": release("r", FROM.format("HelmRepository", "charts")),
+    }
+    lay(tmp_path, files)
+    [result] = [
+        each for each in check(tmp_path, [], capsys) if each["tags"]["rule"] == "release-moves"
+    ]
+    assert applied.ways(result["message"]) == [
+        "pin one version",
+        "gate it on the other cluster, to which it is applied",
+    ]
