@@ -100,9 +100,8 @@ def _of_source(
         return
     what = str(users[0][1]) if len(users) == 1 else "the HelmReleases that use it"
     # The source itself may stay open then, as others need it.
-    advice = gated.how_to_gate(
-        what, users, {policy for by, _ in users for policy in gated.holds(by)}
-    )
+    held = frozenset[str]().union(*(gated.holds(by) for by, _ in users))
+    advice = gated.how_to_gate(what, users, held)
     # Pinned, it would hold back what a Kustomization applies from it; a Bucket has no such field.
     kustomizations = gated.cluster.kustomizations.values()
     if item.kind != "Bucket" and not any(each.source == source for each in kustomizations):
