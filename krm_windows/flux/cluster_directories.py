@@ -107,7 +107,9 @@ def within(tree: Checkout, directories: Sequence[str]) -> tuple[str, ...]:
     """
     tree = _artifact(tree)
     directories = [each for each in directories if not tree.is_absent(each)]
-    filled = {dirname(path) for path in tree.manifests()}
+    # A hidden file configures a tool, such as SOPS.
+    manifests = (path for path in tree.manifests() if not basename(path).startswith("."))
+    filled = set(map(dirname, manifests))
     outer = set(directories) - filled
     # To look for what syncs a cluster is to look at every file.
     if not outer:
@@ -256,28 +258,46 @@ def unapplied(
     found = []
     for item in flux:
         # One that applies everything says nothing.
-        around = {*applied, below("", item.text("spec", "path"))} - {"."}
+        around = {*applied, _applied(tree, item)} - {"."}
         if not any(_is_within(dirname(item.file), each) for each in around):
             found.append(item)
     including = defaultdict[str, set[str]](set)
     for place, by in _included(tree):
         including[place].add(by)
     touched = set(map(str, chain.from_iterable(PurePosixPath(path).parents for path in read)))
-    inner = {below("", item.text("spec", "path")) for item in found}
+    inner = {_applied(tree, item) for item in found}
     apart = defaultdict[str, dict[str, list[Object]]](dict)
     for item in found:
         for top in _including(dirname(item.file), including) - {"."}:
-            if not any(_is_within(top, each) for each in inner):
+            if not any(_is_within(top, each) for each in {*inner, *applied} - {"."}):
                 apart[_untouched(top, touched)].setdefault(top, []).append(item)
     directories: dict[str, list[Object]] = {}
-    for tops in apart.values():
+    for outer, tops in apart.items():
         every = list(chain.from_iterable(tops.values()))
+        if "/" in outer and tops.keys() == {outer} and _is_application(tree, outer, every):
+            continue
         # One name twice makes several clusters, side by side.
         if len({(each.namespace, each.name) for each in every}) < len(every):
             directories |= tops
         else:
             directories[commonpath(tops)] = every
     return directories
+
+
+def _applied(tree: Checkout, item: Object) -> str:
+    """Return the directory that a Kustomization applies, of an artifact of a part as well."""
+    directory = below("", item.text("spec", "path"))
+    if tree.is_directory(directory):
+        return directory
+    return in_part(tree, item.file, directory) or directory
+
+
+def _is_application(tree: Checkout, directory: str, flux: Iterable[Object]) -> bool:
+    """Whether the Kustomizations of a directory apply nothing but what is in it.
+
+    Beside others that are applied, it was switched off.
+    """
+    return all(_is_within(_applied(tree, each), directory) for each in flux)
 
 
 def _including(directory: str, including: Mapping[str, set[str]]) -> set[str]:

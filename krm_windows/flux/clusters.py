@@ -6,7 +6,6 @@ They are put together from what `follow` found of each, with what there is to sa
 from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 from posixpath import dirname
 
 from krm_windows import rules
@@ -45,16 +44,24 @@ class Survey:
         found = cluster_directories.unread(self.tree, self.read)
         return tuple(each for each in found if below("", each.text("spec", "path")) not in roots)
 
+    def _beginning(self, cluster: Cluster, path: str) -> str:
+        """Return the outermost directory of what a Kustomization may apply that is not followed.
+
+        Why it is not is said, and what it leads to is not known.
+        """
+        if not self.tree.is_directory(path):
+            path = cluster_directories.in_part(self.tree, f"{cluster.root}/", path) or "."
+        return path.partition("/")[0]
+
     @cached_property
     def unapplied(self) -> dict[str, list[Object]]:
         """The directories with such Kustomizations that nothing leads to, each with those."""
-        every = chain.from_iterable(each.kustomizations.values() for each in self.clusters)
-        found = cluster_directories.unapplied(
-            self.tree,
-            cluster_directories.unread(self.tree, self.read),
-            self.read,
-            {each.path for each in every},
-        )
+        applied: set[str] = set()
+        for cluster in self.clusters:
+            for own in cluster.kustomizations.values():
+                applied.add(own.path if own.is_followed else self._beginning(cluster, own.path))
+        flux = cluster_directories.unread(self.tree, self.read)
+        found = cluster_directories.unapplied(self.tree, flux, self.read, applied)
         counted = {}
         for directory, each in found.items():
             items = [item for item in each if item in self.unread]

@@ -266,6 +266,11 @@ class Kustomization:
         return ""
 
     @property
+    def is_followed(self) -> bool:
+        """Whether what it applies was looked at, even if not all of it is known."""
+        return self.complete or bool(self.files)
+
+    @property
     def prunes(self) -> bool:
         """Whether it deletes what it no longer applies (Kustomization API, spec.prune)."""
         return self.own is None or self.own.item.get("spec", "prune") is not False

@@ -43,7 +43,7 @@ def check(gated: GatedCluster) -> Iterator[Finding]:
     for each in cluster.kustomizations.values():
         for alteration in each.alterations:
             yield from _altered(each, alteration)
-        ours = [item for item in each.objects if item.item.mentions(POLICY)]
+        ours = list(filter(_is_ours, each.objects))
         if ours:
             delivering[each.key] = each
             yield from _idle(each, ours)
@@ -55,6 +55,12 @@ def check(gated: GatedCluster) -> Iterator[Finding]:
             above[one.key] = one
     for each in above.values():
         yield from _stopped(gated, each)
+
+
+def _is_ours(item: Object) -> bool:
+    """Whether an object has the label of a policy."""
+    # To look for the text is quicker, and may find what is none.
+    return item.item.mentions(POLICY) and item.note(POLICY) is not None
 
 
 def _chain(gated: GatedCluster, each: Kustomization) -> Iterator[Kustomization]:
@@ -271,7 +277,7 @@ def _ignored(each: Kustomization) -> Iterator[Finding]:
         if not isinstance(paths, list):
             continue
         for item in each.objects:
-            if not item.item.mentions(POLICY) or not _selects(rule.get("target"), item):
+            if not _is_ours(item) or not _selects(rule.get("target"), item):
                 continue
             path = next((path for path in paths if _has(item, str(path))), None)
             if path is not None:

@@ -176,14 +176,16 @@ def _place(locator: Locator, finding: Finding) -> tuple[str, Place, int]:
 
 def _heading(directory: str, survey: Survey) -> str:
     policies: set[str] = set()
-    kustomizations = 0
+    every = 0
+    followed = 0
     for cluster in survey.clusters:
         # A policy that holds in several clusters is one.
         policies.update(gate.policy for gate in cluster.gates)
-        kustomizations += len(cluster.kustomizations)
+        every += len(cluster.kustomizations)
+        followed += sum(each.is_followed for each in cluster.kustomizations.values())
     counts = (
         counted(len(survey.clusters), "cluster"),
-        f"{kustomizations} of {counted(kustomizations + len(survey.unread), 'Kustomization')}",
+        f"{followed} of {counted(every + len(survey.unread), 'Kustomization')}",
         counted(len(policies), "policy"),
     )
     return f"{directory}: {', '.join(counts)}"

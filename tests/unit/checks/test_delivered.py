@@ -363,6 +363,13 @@ def test_a_target_that_a_layer_above_suspends(value: str, judged: Judged) -> Non
     assert judged({ROOT: LISTED}) == []
 
 
+def test_what_has_no_label_of_ours_is_no_window(judged: Judged) -> None:
+    """Whatever else is in its text, such as a backslash, which may hide any."""
+    again = kustomization("again").replace("prune: true", "prune: false")
+    text = config_map("again").replace("---", 'data: {a: "\\\\"}')
+    assert judged({"clusters/north/again.yaml": again, "again/a.yaml": text}) == []
+
+
 def test_windows_that_two_apply(judged: Judged) -> None:
     """By the same path, or by another that leads to them: said once, at the second."""
     again = kustomization("again", path="./overlay")

@@ -46,8 +46,22 @@ SHOP = kustomization("shop", path="./shop")
             "2 of 3",
             {},
         ),
+        # And so was an application beside others, if no kustomization has it.
+        (
+            {"apps/a/ks.yaml": kustomization("x", path="./apps/a/x"), "apps/b/c.yaml": config_map()}
+            | {"clusters/north/b.yaml": kustomization("b", path="./apps/b")},
+            "3 of 4",
+            {},
+        ),
         # What applies its own directory is applied by hand.
         ({"web/ks.yaml": WEB}, "2 of 3", {}),
+        # What is not followed is said, and may lead anywhere in the directory that it names.
+        (
+            {"clusters/north/b.yaml": kustomization("b", path="./flux/b", source="other")}
+            | {"flux/b/c.yaml": config_map("b"), "flux/x/web.yaml": WEB, "off/web.yaml": WEB},
+            "2 of 5",
+            {"off": 1},
+        ),
         # What is in no artifact is nobody's.
         ({"docs/web.yaml": WEB, ".sourceignore": "/docs"}, "2 of 2", {}),
         # A patch is no Kustomization.
@@ -68,6 +82,7 @@ def test_kustomizations_that_nothing_found_applies(
     assert main(["check", "--repo", str(tmp_path), "--no-cache"]) == 0
     *found, last = capsys.readouterr().out.splitlines()
     assert f"1 cluster, {read} Kustomizations, 0 policies" in last
+    found = [line for line in found if "not-followed" not in line]
     assert len(found) == len(named), found
     for directory, count in named.items():
         said = next(line for line in found if f"nothing found applies {directory}, " in line)

@@ -216,10 +216,14 @@ def test_a_directory_that_leads_to_no_kustomization_is_no_cluster(write: Write) 
         "clusters/east/flux/kustomization.yaml": "resources: [../../../hub/flux.yaml]\n",
         "clusters/west/flux/apps.yaml": kustomization("apps"),
         "clusters/south/a.yaml": config_map(),
+        # A file for SOPS is nothing that a cluster has.
+        "clusters/sync/.sops.yaml": "creation_rules: []\n",
+        "clusters/sync/config/flux.yaml": kustomization("c", path="./clusters/sync/config"),
+        "clusters/sync/config/apps.yaml": kustomization("apps"),
     }
-    named = [f"clusters/{name}" for name in ("east", "north", "south", "west")]
+    named = [f"clusters/{name}" for name in ("east", "north", "south", "sync", "west")]
     assert cluster_directories.within(write(files), named) == tuple(
-        f"clusters/{name}" for name in ("east", "south", "west")
+        f"clusters/{name}" for name in ("east", "south", "sync/config", "west")
     )
 
 
