@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from posixpath import dirname
 
@@ -71,7 +73,7 @@ def compare(before: Survey, after: Survey, at: datetime) -> Effect:
         name = (was.get(root) or will[root]).name
         for policy, targets in _targets(sides).items():
             # A policy affects nothing by being new or gone: only what it gates does.
-            found = next(_reasons(sides, targets), None)
+            found = next(_reasons(sides, targets), None) or _released(sides, policy)
             if found is not None:
                 reasons[policy, name] = found
         lost += _lost(*sides, name)
@@ -112,10 +114,33 @@ class _Side:
     def gates(self) -> tuple[Gate, ...]:
         return () if self.cluster is None else self.cluster.gates
 
-    @property
-    def objects(self) -> list[Object]:
-        """Every object, once."""
-        return [] if self.cluster is None else [item for _, item in self.cluster.objects.values()]
+    @cached_property
+    def named(self) -> Mapping[tuple[str, str], list[Object]]:
+        """Every object, by its namespace and name."""
+        found: dict[tuple[str, str], list[Object]] = {}
+        if self.cluster is not None:
+            for _, item in self.cluster.objects.values():
+                found.setdefault((item.namespace, item.name), []).append(item)
+        return found
+
+    @cached_property
+    def applied(self) -> Mapping[Identity, list[tuple[str, Object]]]:
+        """Every object as each Kustomization applies it."""
+        found: dict[Identity, list[tuple[str, Object]]] = {}
+        if self.cluster is not None:
+            for each in self.cluster.kustomizations.values():
+                for item in each.objects:
+                    found.setdefault(item.identity, []).append((each.key, item))
+        return found
+
+    def of_kind(self, *kinds: str) -> list[Object]:
+        """Return the objects of some kinds."""
+        every = chain.from_iterable(self.named.values())
+        return [item for item in every if item.kind in kinds]
+
+    def gate(self, policy: str) -> Gate | None:
+        """Return what a policy gates; None where it is not there."""
+        return next((each for each in self.gates if each.policy == policy), None)
 
 
 def _targets(sides: Iterable[_Side]) -> dict[str, dict[Target, None]]:
@@ -155,6 +180,15 @@ def _reasons(sides: tuple[_Side, _Side], targets: Iterable[Target]) -> Iterator[
                 yield f"{verb} {key[1]}"
 
 
+def _released(sides: tuple[_Side, _Side], policy: str) -> str | None:
+    """Say which target a policy loses, though it stays as it is itself: as by a label."""
+    was, will = (side.gate(policy) for side in sides)
+    if was is None or will is None or content(was.manifest) != content(will.manifest):
+        return None
+    gone = [each for each in was.targets if each not in will.targets]
+    return f"takes {gone[0]} from {policy}" if gone else None
+
+
 class _Facts:
     """What is known of a target in one tree: what it applies, and what is read for it."""
 
@@ -183,6 +217,7 @@ class _Facts:
         if known is not None:
             self._object(known[1], target.namespace)
             self._check_built(known[0])
+            self._sources_above(cluster, known[0])
         elif not found:
             # It may be in what could not be built.
             self.unknown += (
@@ -194,14 +229,31 @@ class _Facts:
 
     def learn_appliers(self, content: Iterable[Identity]) -> None:
         """Learn who applies some objects, and what each makes of them."""
-        cluster = self.side.cluster
-        if cluster is None:
-            return
-        wanted = set(content)
-        for each in cluster.kustomizations.values():
-            for item in each.objects:
-                if item.identity in wanted:
-                    self.found[(each.key, item.identity), str(item)] = self._stripped(item)
+        # In order, so that a status stays as it is.
+        wanted = sorted(set(content))
+        for identity in wanted:
+            for key, item in self.side.applied.get(identity, ()):
+                self.found[(key, identity), str(item)] = self._stripped(item)
+        # Their removal removes what is in them, or of them.
+        namespaces = {namespace for _, _, namespace, _ in wanted}
+        kinds = {(group, kind) for group, kind, _, _ in wanted}
+        for item in self.side.of_kind("Namespace", "CustomResourceDefinition"):
+            kind = item.text("spec", "group"), item.text("spec", "names", "kind")
+            if item.name in namespaces or kind in kinds:
+                for key, _ in self.side.applied.get(item.identity, ()):
+                    self.found[(key, item.identity), str(item)] = True
+
+    def _sources_above(self, cluster: Cluster, each: Kustomization) -> None:
+        """Learn the sources of what brings a target."""
+        key, seen = each.key, set[str]()
+        # One may apply the next, and that one the first again.
+        while key in cluster.kustomizations and key not in seen:
+            seen.add(key)
+            above = cluster.kustomizations[key]
+            if above.own is not None:
+                for entry in _references(above.own.get("spec", "sourceRef")):
+                    self._referred(entry, above.namespace)
+            key = above.parent or ""
 
     def _kustomization(self, each: Kustomization) -> None:
         if each.own is not None:
@@ -242,6 +294,9 @@ class _Facts:
         home = item.namespace or namespace
         for entry in _references(item.get("spec")):
             self._referred(entry, home)
+        account = item.text("spec", "serviceAccountName")
+        if account:
+            self._account(account, home)
         if (item.group, item.kind) == (HELM, "HelmRelease"):
             self._chart(item, ("spec", "chart", "spec"))
         elif (item.group, item.kind) == (SOURCE, "HelmChart"):
@@ -251,15 +306,25 @@ class _Facts:
         """Learn what a reference in an object leads to."""
         namespace = str(entry.get("namespace") or home)
         kind = entry.get("kind")
-        for item in self.side.objects:
-            is_named = item.name == entry.get("name") and item.namespace == namespace
+        for item in self.side.named.get((namespace, str(entry.get("name"))), ()):
             # What has no kind is known by its field: `secretRef`, `include` of a GitRepository.
-            if is_named and kind in (None, item.kind):
+            if kind in (None, item.kind):
                 self._object(item, namespace)
         if kind == ARTIFACT:
-            for item in self.side.objects:
-                if item.kind == "ArtifactGenerator" and item.namespace == namespace:
+            for item in self.side.of_kind("ArtifactGenerator"):
+                if item.namespace == namespace:
                     self._object(item, namespace)
+
+    def _account(self, name: str, namespace: str) -> None:
+        """Learn a service account, by whose rights Flux acts, and the roles that it has."""
+        account = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
+        self._referred(account, namespace)
+        for item in self.side.of_kind("RoleBinding", "ClusterRoleBinding"):
+            if any(account.items() <= subject.items() for subject in item.parts("subjects")):
+                self._object(item, namespace)
+                for entry in _references(item.get("roleRef")):
+                    is_of_cluster = entry.get("kind") == "ClusterRole"
+                    self._referred(entry, "" if is_of_cluster else item.namespace)
 
     def _stripped(self, item: Object) -> str:
         """Return an object as JSON, without what only says when it is looked at.
@@ -272,8 +337,6 @@ class _Facts:
         # Of an object that Flux's controllers act on, and not of what a target applies.
         if is_flux or fields:
             fields += _TIMING
-        if is_flux:
-            fields.append(("spec", "suspend"))
         for path in fields:
             _drop(found, path)
         # As JSON, since `1` and `true` are equal to Python, and to nobody else.

@@ -83,14 +83,44 @@ def merged(
         changed = {path for path in was.keys() | theirs.keys() if was.get(path) != theirs.get(path)}
         kept = {path: entry for path, entry in ours.items() if path not in changed}
         kept.update((path, theirs[path]) for path in changed if path in theirs)
-        above = chain.from_iterable(map(git_trees.directories_above, kept))
-        if not kept.keys().isdisjoint(above):
+        unclear = next(_unclear(changed, was, ours, theirs), None)
+        if unclear is not None:
+            raise WorkspaceError(
+                f"{directory}: {head[:12]} changes {unclear}, and so has its base since: update it"
+            )
+        if not kept.keys().isdisjoint(_above(kept)):
             raise WorkspaceError(f"{directory}: {head[:12]} conflicts with its base")
         entries = _below(kept, prefix)
         with temporary.directory("krm-windows-merged-") as place:
             with Directory.at(place) as root:
                 _write(root, git, entries, most)
             yield place, frozenset(changed)
+
+
+def _unclear(
+    changed: Iterable[str],
+    was: Mapping[str, Entry],
+    ours: Mapping[str, Entry],
+    theirs: Mapping[str, Entry],
+) -> Iterator[str]:
+    """Yield the paths of a change that Git may merge in ways of its own.
+
+    Into a file that the branch has changed, too, by attributes of the repository; and into another
+    file where the branch has moved one, or the directory of one (git-merge(1), renames).
+    """
+    # What is new may follow the others of its directory.
+    were, are = was.keys() | _above(was), ours.keys() | _above(ours)
+    for path in sorted(changed):
+        mine, its = ours.get(path), theirs.get(path)
+        place = path if path in was else path.rpartition("/")[0]
+        is_moved = its is not None and place in were and place not in are
+        if is_moved or (mine != was.get(path) and mine != its):
+            yield path
+
+
+def _above(paths: Iterable[str]) -> set[str]:
+    """Return the directories that some files are in."""
+    return set(chain.from_iterable(map(git_trees.directories_above, paths)))
 
 
 def _by_path(entries: Iterable[Entry]) -> dict[str, Entry]:

@@ -341,7 +341,7 @@ def test_the_file_of_the_branch_says_who_may_exempt(repository: Repository, gate
 def test_commits_of_open_changes_are_fetched_and_compared(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By their hash, from a clone that has the branch alone."""
+    """By their hash, from a clone that has the branch alone, and no credentials."""
     base = {
         "clusters/north/apps.yaml": FLUX % ("apps", "apps"),
         "clusters/north/sync.yaml": FLUX % ("flux-system", "clusters/north"),
@@ -359,6 +359,9 @@ def test_commits_of_open_changes_are_fetched_and_compared(
     clone = tmp_path / "clone"
     command = ("clone", "--quiet", "--single-branch", "--branch", "main")
     git(tmp_path, *command, repository.remote, str(clone))
+    repository.gitea.call("PATCH", f"repos/{repository.full}", {"private": True})
+    scheme, _, rest = repository.remote.partition("://")
+    git(clone, "remote", "set-url", "origin", f"{scheme}://{rest.rpartition('@')[2]}")
     monkeypatch.chdir(clone)
     token = repository.gitea.token("acme", "read:issue", "write:repository")
     monkeypatch.setenv("GITEA_TOKEN", token)

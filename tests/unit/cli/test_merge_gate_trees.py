@@ -24,9 +24,11 @@ LOCAL = "metadata:\n  annotations: {config.kubernetes.io/local-config: 'true'}\n
 TARGETS = """\
   - kind: Kustomization
     names: [apps]
+  - kind: Kustomization
+    names: [keep]
   - kind: HelmRelease
     namespace: flux-system
-    names: [shop]
+    names: [shop, web, artifact, bucket]
 """
 GATING = POLICY.replace("metadata:\n", LOCAL, 1).replace(
     "  - kind: Kustomization\n    names: [apps]\n", TARGETS
@@ -79,6 +81,85 @@ data: {size: "%s"}
 """
 CHART = "apiVersion: v2\nname: %s\nversion: 1.0.0\n"
 LIVE = FLUX % ("live", "live")
+COMPONENT = """\
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+labels: [{pairs: {level: safe}}]
+"""
+# Built with a base and a component outside of its directory; not pruned when it goes.
+KEEP = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: keep, namespace: flux-system}
+spec:
+  interval: 10m
+  path: ./keep
+  prune: false
+  serviceAccountName: keep
+  sourceRef: {kind: GitRepository, name: flux-system}
+"""
+RIGHTS = """\
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: keep, namespace: flux-system}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: keep, namespace: flux-system}
+rules: [{apiGroups: [''], resources: [configmaps], verbs: [get]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: keep, namespace: flux-system}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: keep}
+subjects: [{kind: ServiceAccount, name: keep, namespace: flux-system}]
+"""
+SOURCES = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: Bucket
+metadata: {name: bucket, namespace: flux-system}
+spec: {interval: 1m, endpoint: minio.example, bucketName: a}
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata: {name: artifact, namespace: flux-system}
+spec: {interval: 1m, url: oci://registry.example/a, ref: {tag: 1.0.0}}
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: HelmRepository
+metadata: {name: charts, namespace: flux-system}
+spec: {interval: 1h, url: https://charts.example/}
+"""
+FROM = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: artifact, namespace: flux-system}
+spec: {interval: 10m, chartRef: {kind: OCIRepository, name: artifact}}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: bucket, namespace: flux-system}
+spec:
+  interval: 10m
+  chart: {spec: {chart: web, sourceRef: {kind: Bucket, name: bucket}}}
+"""
+WEB = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: flux-system}
+spec:
+  interval: 10m
+  chart: {spec: {chart: web, version: 1.0.0, sourceRef: {kind: HelmRepository, name: charts}}}
+"""
+KEPT = MAP.replace("web", "keep")
+SPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: default}\n"
+DEFINITION = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec: {group: example.com, names: {kind: Thing, plural: things}, scope: Namespaced}
+"""
+THING = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: thing, namespace: default}\n"
 BASE = {
     "clusters/north/sync.yaml": SYNC,
     "clusters/north/policy.yaml": GATING,
@@ -86,6 +167,18 @@ BASE = {
     "clusters/north/live.yaml": LIVE,
     "clusters/north/shop.yaml": SHOP,
     "clusters/north/data.yaml": f"{DATA % ('variables', 1)}---\n{DATA % ('shop-values', 1)}",
+    "clusters/north/keep.yaml": KEEP,
+    "clusters/north/rights.yaml": RIGHTS,
+    "clusters/north/sources.yaml": SOURCES,
+    "clusters/north/from.yaml": FROM,
+    "clusters/north/web.yaml": WEB,
+    "clusters/north/space.yaml": SPACE,
+    "clusters/north/definition.yaml": DEFINITION,
+    "keep/kustomization.yaml": "resources: [../base]\ncomponents: [../component]\n",
+    "base/kustomization.yaml": "resources: [map.yaml, thing.yaml]\n",
+    "base/map.yaml": KEPT,
+    "base/thing.yaml": THING,
+    "component/kustomization.yaml": COMPONENT,
     "apps/map.yaml": f"{MAP}data: {{size: '${{size}}', tier: '${{tier}}'}}\n",
     "live/map.yaml": MAP.replace("web", "live"),
     "charts/shop/Chart.yaml": CHART % "shop"
@@ -96,6 +189,7 @@ BASE = {
     "windows/policy.yaml": GATING,
 }
 FAR = "{o: {state: Open, starts: '2027-06-04', ends: '2027-06-05', reason: x}}"
+TARGETED = [f"clusters/north/{name}.yaml" for name in ("apps", "shop", "keep", "from", "web")]
 # What a link leads to.
 LINK = "link:"
 OTHER = MAP.replace("web", "other")
@@ -125,7 +219,8 @@ WAITING: dict[str, dict[str, str | None]] = {
     "its renaming": {"clusters/north/apps.yaml": APPS.replace("name: apps", "name: apps2")},
     "a patch from above": {
         "clusters/north/kustomization.yaml": """\
-resources: [sync.yaml, policy.yaml, apps.yaml, live.yaml, shop.yaml, data.yaml]
+resources: [sync.yaml, policy.yaml, apps.yaml, live.yaml, shop.yaml, data.yaml, keep.yaml,
+  rights.yaml, sources.yaml, from.yaml, web.yaml, space.yaml, definition.yaml]
 patches:
 - {patch: '[{"op": "replace", "path": "/spec/path", "value": "./live"}]', target: {name: apps}}
 """
@@ -197,6 +292,44 @@ patches:
         "clusters/north/policy.yaml": None,
         "windows/policy.yaml": None,
     },
+    "a base of the directory": {"base/map.yaml": f"{KEPT}data: {{evil: 'yes'}}\n"},
+    "a component of the directory": {
+        "component/kustomization.yaml": COMPONENT.replace("safe", "evil")
+    },
+    "dependsOn": {"clusters/north/apps.yaml": APPS + "  dependsOn: [{name: live}]\n"},
+    "healthChecks": {
+        "clusters/north/apps.yaml": APPS
+        + "  healthChecks: [{apiVersion: v1, kind: ConfigMap, name: web, namespace: default}]\n"
+    },
+    "its annotations": {
+        "clusters/north/apps.yaml": APPS.replace(
+            "name: apps,", "name: apps, annotations: {reconcile.fluxcd.io/requestedAt: now},"
+        )
+    },
+    "targetNamespace": {"clusters/north/apps.yaml": APPS + "  targetNamespace: other\n"},
+    "its removal without prune": {"clusters/north/keep.yaml": None},
+    "the source's suspend": {
+        "clusters/north/sync.yaml": SYNC.replace("ref: {", "suspend: true, ref: {")
+    },
+    "a bucket": {"clusters/north/sources.yaml": SOURCES.replace("bucketName: a", "bucketName: b")},
+    "an artifact of a registry": {
+        "clusters/north/sources.yaml": SOURCES.replace("tag: 1.0.0", "tag: 2.0.0")
+    },
+    "a chart of a registry": {"clusters/north/web.yaml": WEB.replace("1.0.0", "2.0.0")},
+    "a repository of charts": {
+        "clusters/north/sources.yaml": SOURCES.replace("charts.example", "evil.example")
+    },
+    "its service account": {
+        "clusters/north/apps.yaml": APPS + "  serviceAccountName: admin\n",
+    },
+    "the rights of its service account": {
+        "clusters/north/rights.yaml": RIGHTS.replace("verbs: [get]", "verbs: ['*']")
+    },
+    "another right of its service account": {
+        "clusters/north/more.yaml": RIGHTS.replace("metadata: {name: keep", "metadata: {name: more")
+    },
+    "the Namespace that it is in": {"clusters/north/space.yaml": None},
+    "the definition of what it applies": {"clusters/north/definition.yaml": None},
     "a build that fails": {"apps/kustomization.yaml": "resources: [none.yaml]\n"},
     "a remote base": {"apps/kustomization.yaml": "resources: [https://evil.example/a]\n"},
 }
@@ -306,7 +439,7 @@ def test_what_was_removed_in_one_cluster_waits_when_it_comes_again(
     south = {
         path.replace("north", "south"): text.replace("clusters/north", "clusters/south")
         for path, text in BASE.items()
-        if path.startswith("clusters/") and not path.endswith(("apps.yaml", "shop.yaml"))
+        if path.startswith("clusters/") and path not in TARGETED
     }
     base = change(repository, south)
     sha = change(repository, {"clusters/south/apps.yaml": APPS})
@@ -487,7 +620,7 @@ spec: {interval: 1m, url: https://git.example/acme/other, ref: {branch: main}}
 
 def test_a_policy_that_gates_nothing_is_an_error(repository: Repository) -> None:
     """Otherwise every change would land."""
-    base = change(repository, {"clusters/north/apps.yaml": None, "clusters/north/shop.yaml": None})
+    base = change(repository, dict.fromkeys(TARGETED))
     with pytest.raises(InputError, match="flux-system/week gates nothing in"):
         gated("--base", base, "--head", base)
 
@@ -507,6 +640,50 @@ def test_a_file_of_a_change_that_conflicts_is_unknown(repository: Repository) ->
     repository.checkout(repository.base)
     base = change(repository, {"docs/page.md": "A page\n"})
     assert gated("--base", base, "--head", sha) == ExitCode.CLOSED
+
+
+@pytest.mark.parametrize(
+    ("base", "head"),
+    [
+        # Git follows a file to where the branch has moved it, and a new one after its directory.
+        ({"apps/map.yaml": None, "moved/map.yaml": MAP}, {"apps/map.yaml": OTHER}),
+        ({"apps/map.yaml": None, "moved/map.yaml": MAP}, {"apps/new.yaml": OTHER}),
+        ({"live/map.yaml": MAP}, {"live/map.yaml": OTHER}),
+        ({"live/map.yaml": None}, {"live/map.yaml": OTHER}),
+        ({"live/map.yaml": OTHER}, {"live/map.yaml": None}),
+    ],
+)
+def test_what_git_merges_in_its_own_way_is_unknown(
+    repository: Repository,
+    base: Mapping[str, str | None],
+    head: Mapping[str, str | None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What both have changed since they parted; the change is to be brought up to date."""
+    sha = change(repository, head)
+    repository.checkout(repository.base)
+    base_sha = change(repository, base)
+    assert gated("--base", base_sha, "--head", sha) == ExitCode.CLOSED
+    assert f"changes {next(iter(head))}, and so has its base since" in capsys.readouterr().out
+
+
+def test_a_target_that_leaves_its_policy_waits(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By a label, as nobody is asked who owns the file of the policy."""
+    labels = "  - kind: Kustomization\n    matchLabels: {gated: 'yes'}\n"
+    gating = GATING.replace("  - kind: Kustomization\n    names: [apps]\n", labels)
+    labelled = APPS.replace("name: apps,", "name: apps, labels: {gated: 'yes'},")
+    files = {
+        "windows/policy.yaml": gating,
+        "clusters/north/policy.yaml": gating,
+        "clusters/north/apps.yaml": labelled,
+    }
+    base = change(repository, files)
+    sha = change(repository, {"clusters/north/apps.yaml": APPS})
+    assert gated("--base", base, "--head", sha) == ExitCode.CLOSED
+    said = capsys.readouterr().out
+    assert "takes Kustomization flux-system/apps from flux-system/week" in said
 
 
 def test_a_commit_without_the_branch_is_unknown(
