@@ -246,7 +246,7 @@ _DAY = "(?:(?:sun|mon|tue|wed|thu|fri|sat|(?:sun|mon|tues|wednes|thurs|fri|satur
 _NTH = r"(?:\d{1,2}(?:st|nd|rd|th)|first|second|third|fourth|fifth|last)(?: last)?"
 _OF_NTH = "(?: (?!of|in|the|each|every|month)[a-z]{2,})?"
 _MONTHS = "(?:(?:the|each|every|a) )?month"
-_EACH = r"(?:\b(?:on|every|each|the) )"
+_EACH = r"(?:\b(?:at|on|every|each|the) )"
 _WORKDAY = "(?:working|business|week)[ -]?days?"
 # Nothing is left out here that says on which days something is: "every" stands before a day of the
 # week, and not before "second", and "of the month" behind an nth day.
@@ -264,9 +264,10 @@ _HABITS: tuple[tuple[str, _Rewrite], ...] = (
     (r" \+ ?(\d{1,2}) ?(?:d|days?)?(?= \d{1,2}:)", r" +\1d"),
     (rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)? {_MONTH},? (?P<year>\d{{4}})\b", _iso),
     (rf"\b{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>\d{{4}})\b", _iso),
-    # at the end of every month, month end, EOM; on every last working day of the month
+    # at the end of every month, month end, EOM, and not "second month end"; on every last working
+    # day of the month
     (
-        rf"(?:\b(?:at|on) )?(?:\b(?:the|each|every) )?\b(?:end of {_MONTHS}|month[ -]?end|eom)\b",
+        rf"(?:^|(?<=\d )){_EACH}{{0,2}}(?:end of {_MONTHS}|month[ -]?end|eom)\b",
         "last day",
     ),
     (rf"\b({_NTH}) {_WORKDAY}\b", r"\1 workday"),
@@ -308,24 +309,8 @@ _HABITS: tuple[tuple[str, _Rewrite], ...] = (
 )
 _STEPS = tuple((re.compile(habit, re.ASCII | re.IGNORECASE), right) for habit, right in _HABITS)
 _WORD = re.compile(r"\b[A-Za-z]{2,}\b")
-# Words that a habit above takes once the mistyped one beside them is right.
-_CONNECTING = frozenset(
-    (
-        "to",
-        "thru",
-        "through",
-        "until",
-        "till",
-        "and",
-        "on",
-        "at",
-        "the",
-        "of",
-        "in",
-        "each",
-        "month",
-    )
-)
+# Words that a habit above takes once the mistyped one beside them is right; `days` are several.
+_CONNECTING = set("to thru through until till and on at the of in each month days".split())  # noqa: SIM905
 _EVERY_FEW = re.compile(
     r"\b(?:every|each) (?:other|second|third|fourth|fifth|two|three|four|\d+(?:st|nd|rd|th)?)\b"
     r"(?! ?(?:hours|minutes|min|h|m)\b)"
