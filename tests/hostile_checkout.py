@@ -3,6 +3,7 @@
 Whatever of it runs, or sees the secret, says so into a pipe: also where it may write no file.
 """
 
+import fcntl
 import os
 import shutil
 import sys
@@ -28,7 +29,7 @@ while :; do
   # The shell of the job itself, which its runner starts with it.
   if [ "$above" = {tests} ] && {{ [ "$pid" = $$ ] || {spare_top}; }}; then break; fi
   if /usr/bin/grep -qaF '{secret}' "/proc/$pid/environ"; then
-    echo "the secret is seen by {name} $*" >'{pipe}'
+    echo "the secret is seen by {name} ${{1-}}" >'{pipe}'
   fi
   if [ "$above" = {tests} ]; then break; fi
   pid=$above
@@ -60,6 +61,8 @@ def listening(path: Path) -> Iterator[Pipe]:
     """Make the pipe."""
     os.mkfifo(path)
     descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+    # Whoever reports must not wait until somebody reads it: 1 MiB.
+    fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, 1 << 20)
     try:
         yield Pipe(path, descriptor)
     finally:
