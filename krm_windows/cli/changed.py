@@ -17,7 +17,7 @@ from krm_windows.cli.inputs import UsageError
 from krm_windows.edit.proposal import Proposal, View, propose
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet.existing import ExistingOutput
-from krm_windows.krm import InputError, KubeObject
+from krm_windows.krm import Entry, InputError, KubeObject
 from krm_windows.plurals import clusters, counted
 from krm_windows.preview import changes, records, stages
 from krm_windows.preview.calendar import Period
@@ -127,6 +127,10 @@ def run(
 
 
 def _changed(policy: KubeObject, change: Change, file: str) -> KubeObject:
+    if isinstance(policy, Entry):
+        message = "is an entry of a List; make the policy a document of its own to change it here"
+        place = policy.node
+        raise InputError(message, policy.lines_above + place.line, place.column).in_file(file)
     try:
         return change(policy)
     except InputError as error:

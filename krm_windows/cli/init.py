@@ -258,7 +258,7 @@ def _nothing(cluster: Cluster, proposed: Proposed, tree: Checkout) -> str:
     # A second policy of the same targets would be refused by `check --repo`.
     if proposed.gated:
         return (
-            f"cluster {cluster.name}: every Kustomization in it is already gated by a policy: "
+            f"cluster {cluster.name}: everything in it is already gated by a policy: "
             f"{_policies(cluster, tree)}; edit it there"
         )
     if proposed.suspended:
@@ -267,12 +267,12 @@ def _nothing(cluster: Cluster, proposed: Proposed, tree: Checkout) -> str:
     if not cluster.complete:
         return (
             f"cluster {cluster.name}: part of what {cluster.root} applies could not be built or "
-            "is in another repository, and the rest has no Flux Kustomization that can be gated"
+            "is in another repository, and the rest has nothing that can be gated"
         )
     return (
-        f"cluster {cluster.name}: {cluster.root} applies no Flux Kustomization, and only those "
-        "delivered by another one can be gated; use --clusters GLOB to say where the clusters "
-        f"are, or, if `flux create` made them, see {CREATED}"
+        f"cluster {cluster.name}: {cluster.root} applies no Flux Kustomization and no "
+        "HelmRelease, and only what it applies can be gated; use --clusters GLOB to say where the "
+        f"clusters are, or, if `flux create` made them, see {CREATED}"
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from krm_windows.inventory import INDEX, PATH
-from krm_windows.krm import InputError, KubeObject, Node, documents, layout
+from krm_windows.krm import InputError, KubeObject, Node, layout, opened
 from krm_windows.policy.model import KIND
 from krm_windows.results import named
 from krm_windows.system import bounded
@@ -130,7 +130,7 @@ def _documents(path: str) -> list[KubeObject]:
     """Return the documents of a file; raises InputError with its name, and the line."""
     read = content(path)
     try:
-        found = documents(read)
+        found = opened(read)
         # Only whoever asks for the kind reads the text.
         for item in found:
             item.file = path

@@ -16,7 +16,7 @@ from krm_windows.checks.overlap import Claim
 from krm_windows.emit.delivery import FOLDERS
 from krm_windows.flux.fields import bases, leading, read
 from krm_windows.gate.timetable import Target
-from krm_windows.krm import InputError, KubeObject, documents
+from krm_windows.krm import InputError, KubeObject, opened
 from krm_windows.plan.given import Given, gated
 from krm_windows.policy.model import KIND
 from krm_windows.render.claims import claims
@@ -263,7 +263,7 @@ def _policies(file: Path) -> Iterator[KubeObject]:
     try:
         content = file.read_bytes()
         if KIND.encode() in content:
-            yield from (item for item in documents(content) if item.kind == KIND)
+            yield from (item for item in opened(content) if item.kind == KIND)
     except (OSError, InputError):
         return
 

@@ -295,7 +295,7 @@ class Builds:
         except InputError:
             # kustomize says better what is wrong with it, and where.
             return None
-        # kustomize takes lists apart, and refuses two objects of one identity.
+        # kustomize refuses what is no object, and two objects of one identity.
         if not all(map(_is_single, found)):
             return None
         identities = {item.identity for item in found}
@@ -315,8 +315,9 @@ class Builds:
 
 
 def _is_single(item: Object) -> bool:
-    """Whether an object has a kind and a name, and is no list of others."""
-    return bool(item.kind) and bool(item.name) and not item.kind.endswith("List")
+    """Whether an object has a kind and a name, and is no list that could not be opened."""
+    is_list = item.kind.endswith("List") and item.get("items") is not None
+    return bool(item.kind) and bool(item.name) and not is_list
 
 
 class LeftOutError(InputError):

@@ -190,6 +190,16 @@ def _read(tree: Checkout, without: Container[str] = frozenset()) -> Iterator[Obj
             yield _with_values(tree, item)
 
 
+def is_instance_release(item: Object) -> bool:
+    """Whether a HelmRelease is most likely one of the chart of the Flux Operator's instance."""
+    named = (
+        item.name,
+        item.text("spec", "chartRef", "name"),
+        item.text("spec", "chart", "spec", "chart"),
+    )
+    return item.kind == "HelmRelease" and _INSTANCE in named
+
+
 def _with_values(tree: Checkout, item: Object) -> Object:
     """Return a HelmRelease of an instance with what a file of values beside it says of the sync.
 
@@ -197,12 +207,7 @@ def _with_values(tree: Checkout, item: Object) -> Object:
     `spec.valuesFrom` names.
     """
     sync = instance(item)
-    is_of_chart = _INSTANCE in (
-        item.name,
-        item.text("spec", "chartRef", "name"),
-        item.text("spec", "chart", "spec", "chart"),
-    )
-    if item.kind != "HelmRelease" or not is_of_chart or sync is None or item.get(*sync):
+    if not is_instance_release(item) or sync is None or item.get(*sync):
         return item
     directory = dirname(item.file)
     for path in tree.manifests():

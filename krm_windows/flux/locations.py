@@ -6,7 +6,7 @@ from krm_windows.flux.closure import joined, kustomization_file
 from krm_windows.flux.model import Object
 from krm_windows.flux.objects import readable
 from krm_windows.inventory import ORIGIN, origin_file
-from krm_windows.krm import KubeObject
+from krm_windows.krm import Entry, KubeObject
 from krm_windows.system.checkout import Checkout
 
 _SEPARATOR = b"\n---"
@@ -97,7 +97,9 @@ def _documents(content: bytes) -> _Documents:
         number += content.count(_SEPARATOR, max(end - len(_SEPARATOR) + 1, 0), document.start)
         end = document.start
         found.numbers[end] = number
-        found.by_line[document.lines_above] = document
+        # The entries of a list have the lines of the list above them, and so one place.
+        if not isinstance(document, Entry):
+            found.by_line[document.lines_above] = document
         found.by_name.setdefault((document.kind, document.name), document)
         found.by_kind.setdefault(document.kind, []).append((document.name, document))
     return found

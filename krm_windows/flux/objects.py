@@ -11,7 +11,7 @@ from functools import lru_cache
 from krm_windows.flux import substitution
 from krm_windows.flux.model import Object
 from krm_windows.flux.substitution import Variables
-from krm_windows.krm import InputError, KubeObject, documents
+from krm_windows.krm import InputError, KubeObject, documents, opened
 from krm_windows.krm.nodes import value
 
 LOCAL = "config.kubernetes.io/local-config"
@@ -26,8 +26,11 @@ _WORD = re.compile(rb"[A-Za-z][A-Za-z0-9./-]*\Z")
 
 @lru_cache(maxsize=4096)
 def parsed(content: bytes) -> tuple[KubeObject, ...]:
-    """Return the documents of a file, read in full; raises InputError where one cannot be read."""
-    items = documents(content)
+    """Return the objects of a file, read in full, those of lists one by one.
+
+    Raises InputError where one cannot be read.
+    """
+    items = opened(content)
     for item in items:
         # Here, so that whoever asks for a part of it later meets no error.
         value(item.node)
@@ -35,7 +38,7 @@ def parsed(content: bytes) -> tuple[KubeObject, ...]:
 
 
 def readable(content: bytes) -> tuple[KubeObject, ...]:
-    """Return the documents of a file, none of one that cannot be read.
+    """Return the objects of a file, none of one that cannot be read.
 
     For whoever looks for something in a file that a build reads as well, and reports.
     """

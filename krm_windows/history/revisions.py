@@ -12,7 +12,7 @@ from hashlib import sha256
 
 from krm_windows.gate.timetable import Timetable
 from krm_windows.history.simulation import instant
-from krm_windows.krm import InputError, documents
+from krm_windows.krm import InputError, opened
 from krm_windows.policy.load import Loaded
 from krm_windows.policy.model import KIND, WindowPolicy
 from krm_windows.preview.versions import Source
@@ -140,7 +140,7 @@ def _requests(policy: WindowPolicy) -> dict[str, Request]:
 def _read(content: bytes) -> _Policy | _Unreadable:
     """Return the policy that a content holds, or what is wrong where it is not one."""
     try:
-        found = [item for item in documents(content) if item.kind == KIND]
+        found = [item for item in opened(content) if item.kind == KIND]
         # Two policies in a file are rendered as two: which one is meant could not be said.
         if len(found) != 1:
             return _Unreadable(f"must contain exactly one {KIND}, found {len(found)}")

@@ -7,7 +7,7 @@ from posixpath import dirname, join, normpath, relpath
 
 from krm_windows.flux.closure import kustomization_file
 from krm_windows.init.targets import Freed
-from krm_windows.krm import EditError, InputError, KubeObject
+from krm_windows.krm import EditError, Entry, InputError, KubeObject
 from krm_windows.krm.edits import remove, set_value
 from krm_windows.system.checkout import Checkout
 
@@ -95,15 +95,20 @@ def without_suspension(found: Iterable[Freed]) -> Mapping[str, bytes]:
     Raises InputError where one cannot be edited.
     """
     edited: dict[str, bytes] = {}
-    # From the last document of a file to its first: what is before one keeps its place.
+    ends: dict[tuple[str, int], int] = {}
+    # From the last document of a file to its first: what is before one keeps its place. Those of
+    # one list are in one document, whose end moves with each edit.
     for each in sorted(found, key=lambda one: one.document.start, reverse=True):
         document = each.document
         content = edited.get(each.file, document.source)
+        end = ends.get((each.file, document.start), document.end)
+        within = document.within if isinstance(document, Entry) else ()
         try:
-            text = content[document.start : document.end].decode()
-            changed = remove(text, each.path).encode()
+            text = content[document.start : end].decode()
+            changed = remove(text, (*within, *each.path)).encode()
         except (InputError, EditError, UnicodeDecodeError) as error:
             field = ".".join(each.path)
             raise InputError(f"{each.file}: {error}; remove `{field}` there by hand") from error
-        edited[each.file] = content[: document.start] + changed + content[document.end :]
+        edited[each.file] = content[: document.start] + changed + content[end:]
+        ends[each.file, document.start] = document.start + len(changed)
     return edited

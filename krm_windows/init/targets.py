@@ -1,7 +1,8 @@
 """What a first policy gates on a cluster, so that nothing changes there outside its windows.
 
-Every Flux Kustomization but those that deliver the windows, and what would change by itself though
-its Kustomization is closed: a chart that is a range of versions, a source that follows a tag.
+Every Flux Kustomization but those that deliver the windows, the HelmReleases that the root applies
+itself, and what would change by itself though its Kustomization is closed: a chart that is a range
+of versions, a source that follows a tag.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -11,6 +12,7 @@ from krm_windows import gateable, rules
 from krm_windows.checks.repository import movement, order
 from krm_windows.checks.repository.gated import GatedCluster, is_windows
 from krm_windows.flux import Cluster, Gate, Kustomization, Object, objects, substitution
+from krm_windows.flux.cluster_directories import is_instance_release
 from krm_windows.flux.follow import ROOT
 from krm_windows.flux.locations import Locator
 from krm_windows.flux.model import Identity, ObjectIdentity
@@ -60,14 +62,15 @@ def propose(cluster: Cluster, tree: Checkout) -> Proposed:
     existing = GatedCluster(cluster)
     remote = frozenset(_elsewhere(cluster))
     delivered = {each.identity: each for each in _delivered(cluster) if each.identity not in remote}
+    every = delivered.keys() | set(_releases(cluster)) - remote
     # No target has two policies: it would be open only while both are.
-    gated = set(filter(existing.gates, delivered))
+    gated = set(filter(existing.gates, every))
     shared = set(_sharing(cluster, delivered)) - gated
-    wanted = delivered.keys() - gated - shared
+    wanted = every - gated - shared
     # Of several releases that take one moving source each is found by itself.
     while moving := _moving(cluster, wanted) - remote:
         wanted |= moving
-    unnamed = {each for each in wanted if any(map(substitution.has_variable, each))}
+    unnamed = {each for each in wanted if _is_unnamed(each)}
     wanted -= unnamed
     # What `--resources` of the directory reads; the rest comes from other directories.
     own_files = frozenset(_written(tree, cluster.root))
@@ -140,6 +143,19 @@ def _delivered(cluster: Cluster) -> Iterator[Kustomization]:
         # One that only `flux create` made is no object of Git, and so not known here.
         if not is_root and each.identity in cluster.objects and not is_windows(each):
             yield each
+
+
+def _releases(cluster: Cluster) -> Iterator[ObjectIdentity]:
+    """Yield the HelmReleases that the root applies, but for the one that syncs the cluster."""
+    for item in cluster.first.objects:
+        is_release = (item.group, item.kind) == (gateable.HELM, "HelmRelease")
+        if is_release and not is_instance_release(item):
+            yield item.identity
+
+
+def _is_unnamed(found: Identity) -> bool:
+    """Whether only the cluster knows the whole name of an object."""
+    return not found[2] or any(map(substitution.has_variable, found))
 
 
 def _suspended(cluster: Cluster, wanted: Collection[Identity]) -> Iterator[Object]:

@@ -10,13 +10,14 @@ from krm_windows.krm.kube_object import KubeObject, mentioning
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, Value, node_of, value
 from krm_windows.krm.protocols import Process, run
 from krm_windows.krm.resource_list import ResourceList
-from krm_windows.krm.stream import documents, heading, parse
+from krm_windows.krm.stream import Entry, documents, heading, opened, parse
 from krm_windows.krm.writer import render
 from krm_windows.results import Result, Severity
 
 __all__ = [
     "ConfigurationError",
     "EditError",
+    "Entry",
     "ExitCode",
     "InputError",
     "KubeObject",
@@ -33,6 +34,7 @@ __all__ = [
     "heading",
     "mentioning",
     "node_of",
+    "opened",
     "parse",
     "render",
     "run",

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from krm_windows.krm import boundaries, endings, layout
+from krm_windows.krm import boundaries, endings, layout, writer
 from krm_windows.krm.endings import Chunk, Ending
 from krm_windows.krm.errors import InputError
 from krm_windows.krm.kube_object import HEADING, KubeObject
 from krm_windows.krm.listings import framed, newline
-from krm_windows.krm.nodes import Node
+from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, value
 from krm_windows.krm.resource_list import ResourceList, check_encoding
 from krm_windows.results import Result
 
@@ -23,6 +23,12 @@ _MARKER = re.compile(rb"(?:^|(?<=\n))---(?=[ \t\r\n]|\Z)")
 # each line.
 _LINE = rb"(?:---|\.\.\.)?[ \t]*+(?:#[^\n]*+)?"
 _NOTHING = re.compile(rb"(?:\xef\xbb\xbf)?(?:%b\r?\n)*%b\Z" % (_LINE, _LINE))
+
+# What may be a list: most documents are none, and are not read for it. `listKind: WindowList` of a
+# definition is none either.
+_MARK = re.compile(rb"""(?<![A-Za-z])kind["']?\s*:\s*["']?[A-Za-z]*List\b""")
+_SUFFIX = "List"
+_ITEMS = "items"
 
 
 class Documents(NamedTuple):
@@ -75,6 +81,72 @@ def documents(data: bytes) -> list[KubeObject]:
         if not _NOTHING.match(data[start:end]):
             objects.append(KubeObject(data, start, end))
     return objects
+
+
+class Entry(KubeObject):
+    """An entry of a list: its places are those in the file, and its text is one of its own.
+
+    `within` is its path in the document. An edit of its text changes no file.
+    """
+
+    __slots__ = ("_entry", "within")
+
+    def __init__(self, document: KubeObject, entry: Mapping, within: tuple[str | int, ...]) -> None:
+        super().__init__(document.source, document.start, document.end, file=document.file)
+        self._node = self._entry = entry
+        self.within = within
+
+    @property
+    def span(self) -> bytes:
+        """The text as that of an object of its own."""
+        return self._decoded().encode()
+
+    def as_read(self) -> KubeObject:
+        """Give the object as it was read, before any edit."""
+        return Entry(self, self._entry, self.within)
+
+    def _decoded(self) -> str:
+        if self._text is None:
+            return writer.render(value(self._entry))
+        return self._text
+
+    def _editable(self) -> str:
+        # It shares no anchor with others: its own text has none.
+        return self._decoded()
+
+
+def opened(data: bytes) -> list[KubeObject]:
+    """Give the objects of a stream, those of lists one by one, as kustomize opens them.
+
+    kustomize (api/resource, `inlineAnyEmbeddedLists`) puts the entries of `items` in the place of
+    every object whose kind ends in `List`, in lists of lists too, and each entry needs a kind.
+    Raises InputError where `data` is not UTF-8, and where what may be a list cannot be read.
+    """
+    found: list[KubeObject] = []
+    for document in documents(data):
+        if _MARK.search(data, document.start, document.end):
+            found += _within(document, document, ())
+        else:
+            found.append(document)
+    return found
+
+
+def _within(
+    document: KubeObject, item: KubeObject, within: tuple[str | int, ...]
+) -> Iterator[KubeObject]:
+    """Yield an object, or in its place all that are in it."""
+    entries = item.node.find(_ITEMS) if item.kind.endswith(_SUFFIX) else None
+    if isinstance(entries, Sequence):
+        for index, entry in enumerate(entries.items):
+            if not isinstance(entry, Mapping):
+                line = document.lines_above + entry.line
+                raise InputError("an object must be a mapping", line, entry.column)
+            place = (*within, _ITEMS, index)
+            yield from _within(document, Entry(document, entry, place), place)
+    # Null is a list without entries. An object without that field is no list, whatever its kind is
+    # called; one with another value of it is for kustomize to refuse.
+    elif entries is None or not isinstance(entries, Scalar) or value(entries) is not None:
+        yield item
 
 
 def heading(item: KubeObject) -> KubeObject:

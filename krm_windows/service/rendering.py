@@ -11,7 +11,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import NamedTuple
 
-from krm_windows.krm import InputError, KubeObject, documents
+from krm_windows.krm import InputError, KubeObject, opened
 from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.render import KUSTOMIZATION, outputs
 from krm_windows.render.command import CLUSTER
@@ -185,7 +185,7 @@ class Renderer:
             try:
                 # What has no kind is no resource, such as values of a chart; and what cannot be
                 # read says so here, where its file is known.
-                items += [item for item in documents(content) if item.kind]
+                items += [item for item in opened(content) if item.kind]
             except InputError as error:
                 raise error.in_file(path) from error
         return items

@@ -283,6 +283,70 @@ def test_what_would_undo_a_close_is_removed(repository: Path, capsys: Capture) -
     assert "apps" in str(policy_of(repository)["spec"]["targets"])
 
 
+def in_list(*texts: str) -> str:
+    """Put objects into a list in a list."""
+    entries = [yaml.safe_load(text) for text in texts]
+    inner = {"apiVersion": "v1", "kind": "List", "items": entries[1:]}
+    outer = {"apiVersion": "v1", "kind": "List", "items": [entries[0], inner]}
+    return str(yaml.safe_dump(outer, sort_keys=False))
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+@pytest.mark.parametrize("version", ["1.2.3", "1.x"])
+def test_releases_of_the_root_are_gated(
+    version: str, *, as_list: bool, repository: Path, capsys: Capture
+) -> None:
+    """Nothing else would close them; of the others their Kustomization does."""
+    web = RELEASE.replace("VERSION", version) + "  suspend: false\n"
+    texts = [web, web.replace("name: web", "name: db"), web.replace("name: web", "name: nowhere")]
+    texts[2] = texts[2].replace(", namespace: shop", "", 1)
+    path = repository / "clusters/production/releases.yaml"
+    path.write_text(in_list(*texts) if as_list else "---\n".join(texts))
+    instance = RELEASE.replace("VERSION", "1.2.3").replace("chart: web", "chart: flux-instance")
+    write(
+        repository,
+        {
+            "clusters/production/flux.yaml": instance.replace("name: web", "name: flux"),
+            "apps/release.yaml": RELEASE.replace("VERSION", "6.0.1").replace("web", "shop"),
+        },
+    )
+    code, out, err = called(capsys, "init", str(repository), "--yes")
+    assert (code, err) == (0, "")
+    assert policy_of(repository)["spec"]["targets"] == [
+        {"kind": "HelmRelease", "namespace": "shop", "names": ["db", "web"]},
+        {"kind": "Kustomization", "names": ["apps"]},
+    ]
+    assert "HelmRelease /nowhere, whose" in out
+    assert "suspend: false" in path.read_text()
+    assert path.read_text().count("suspend: false") == 1
+    _, _, err = called(capsys, "check", "--repo", str(repository))
+    assert "[error]" not in err
+
+
+def test_a_cluster_of_releases_alone(repository: Path, capsys: Capture) -> None:
+    """As `flux create helmrelease --export` and a bootstrap leave it."""
+    below = repository / "clusters/production"
+    (below / "apps.yaml").write_text(RELEASE.replace("VERSION", "1.2.3"))
+    code, out, _ = called(capsys, "init", str(repository), "--yes")
+    assert code == 0
+    assert "HelmRelease: shop/web" in out
+    code, out, err = called(capsys, "check", "--repo", str(repository), "--clusters", str(below))
+    assert "[error]" not in out + err
+
+
+@pytest.mark.parametrize("kind", ["List", "KustomizationList"])
+def test_lists_are_opened(kind: str, repository: Path, capsys: Capture) -> None:
+    """What syncs the cluster, its Kustomizations and its policies may be in one."""
+    below = repository / "clusters/production"
+    for path in (below / "apps.yaml", below / "flux-system/gotk-sync.yaml"):
+        entries = list(yaml.safe_load_all(path.read_text()))
+        path.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": kind, "items": entries}))
+    code, out, err = called(capsys, "init", str(repository), "--yes")
+    assert (code, err) == (0, "")
+    assert "using cluster production of production, staging" in out
+    assert {"kind": "Kustomization", "names": ["apps"]} in policy_of(repository)["spec"]["targets"]
+
+
 def test_what_is_suspended_is_left_out(repository: Path, capsys: Capture) -> None:
     """Somebody decided it, and no window would open it; the rest is gated."""
     suspended = KUSTOMIZATION.format(name="apps", path="apps", more="  suspend: true")

@@ -45,6 +45,31 @@ PLAIN = {
         "base/kustomization.yaml": "resources: [a.yaml]\n",
     },
 }
+NESTED = "{apiVersion: v1, kind: List, items: [%s]}"
+ITEM = "{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}}"
+LISTS = {
+    "block": "apiVersion: v1\nkind: List\nitems:\n- " + ITEM % "a" + "\n- " + ITEM % "b" + "\n",
+    "typed": "apiVersion: v1\nkind: ConfigMapList\nitems: [%s]\n" % (ITEM % "a"),
+    "quoted": "'apiVersion': v1\n\"kind\" : 'List'\nitems: [%s]\n" % (ITEM % "a"),
+    "json": '{"apiVersion": "v1", "kind": "List", "items": [%s]}' % (ITEM % "a"),
+    "nested": NESTED % f"{ITEM % 'a'}, {NESTED % (NESTED % (ITEM % 'b'))}",
+    "beside others": f"{config_map('c')}{NESTED % (ITEM % 'a')}\n---\n{config_map('d')}",
+    "anchors": (
+        "apiVersion: v1\nkind: List\nitems:\n"
+        "- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: &d {x: y}}\n"
+        "- {apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: *d}\n"
+    ),
+    "empty": f"{config_map('c')}---\n{NESTED % ''}\n",
+    "null": f"{config_map('c')}---\napiVersion: v1\nkind: List\nitems:\n",
+    "none": "apiVersion: a.example/v1\nkind: AllowList\nmetadata: {name: a}\nspec: {}\n",
+    "local": f"{config_map('c')}---\n"
+    + NESTED
+    % (
+        "{apiVersion: v1, kind: A, metadata: {name: b, annotations: "
+        "{config.kubernetes.io/local-config: 'true'}}}"
+    ),
+}
+PLAIN |= {f"list: {name}": {"apps/a.yaml": text} for name, text in LISTS.items()}
 OVERLAY = {
     "apps/kustomization.yaml": (
         "resources: [../base]\nnamePrefix: north-\nconfigMapGenerator: [{name: g}]\n"
