@@ -60,7 +60,12 @@ class Repository:
 
     def orphan(self) -> str:
         """Return a commit with the files of the branch and no commit before it."""
-        return self._run("commit-tree", "-m", "orphan", "HEAD^{tree}").strip()
+        return self.merge("HEAD")
+
+    def merge(self, files: str, *parents: str) -> str:
+        """Return a commit with the files of one, behind some others."""
+        before = [word for each in parents for word in ("-p", each)]
+        return self._run("commit-tree", "-m", "merge", *before, f"{files}^{{tree}}").strip()
 
     def submodule(self, path: str, commit: str) -> str:
         """Commit a submodule; return the commit."""

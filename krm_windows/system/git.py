@@ -67,13 +67,7 @@ def merged(
     prefix = os.path.relpath(os.path.realpath(directory), layout.top)
     with git_program.opened(layout) as git:
         commits = [commit_of(git, directory, ref) for ref in (base, head)]
-        ended = git.run("merge-base", *commits)
-        fork = ended.output.decode(errors="replace").strip()
-        if ended.code != 0 or not git_layout.is_object_name(fork):
-            raise WorkspaceError(
-                f"{directory}: {head[:12]} and its base have no commit in common here: fetch the "
-                "whole history (fetch-depth: 0)"
-            )
+        fork = _fork(git, directory, commits)
         listed = [_listed(git, directory, f"{each}^{{tree}}", most) for each in (fork, *commits)]
         if _submodules(listed[0]) != _submodules(listed[2]):
             raise WorkspaceError(
@@ -95,6 +89,24 @@ def merged(
             with Directory.at(place) as root:
                 _write(root, git, entries, most)
             yield place, frozenset(changed)
+
+
+def _fork(git: Git, directory: Path, commits: Sequence[str]) -> str:
+    """Return the commit from which two have parted; raises WorkspaceError where it is not one."""
+    ended = git.run("merge-base", "--all", *commits)
+    found = ended.output.decode(errors="replace").split()
+    # Git would merge them first (git-merge(1), ort), and what is changed since is another thing.
+    if len(found) > 1:
+        raise WorkspaceError(
+            f"{directory}: {commits[1][:12]} and its base have several latest commits in common: "
+            "rebase it"
+        )
+    if ended.code != 0 or not found or not git_layout.is_object_name(found[0]):
+        raise WorkspaceError(
+            f"{directory}: {commits[1][:12]} and its base have no commit in common here: fetch the "
+            "whole history (fetch-depth: 0)"
+        )
+    return found[0]
 
 
 def _unclear(

@@ -667,6 +667,19 @@ def test_what_git_merges_in_its_own_way_is_unknown(
     assert f"changes {next(iter(head))}, and so has its base since" in capsys.readouterr().out
 
 
+def test_branches_that_met_several_times_are_unknown(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a change reverts is no change since one of the commits that they have in common."""
+    before = change(repository, {"docs/page.md": "A page\n"})
+    repository.checkout(repository.base)
+    after = change(repository, {"apps/map.yaml": MAP})
+    base = repository.merge(after, after, before)
+    sha = repository.merge(before, before, after)
+    assert gated("--base", base, "--head", sha) == ExitCode.CLOSED
+    assert "several latest commits in common: rebase it" in capsys.readouterr().out
+
+
 def test_a_target_that_leaves_its_policy_waits(
     repository: Repository, capsys: pytest.CaptureFixture[str]
 ) -> None:
