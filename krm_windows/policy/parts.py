@@ -446,6 +446,7 @@ def _unknown(part: type[Part], tree: Mapping[str, object]) -> Iterator[Finding]:
     known = dict.fromkeys([entry.key for entry in entries(part)])
     known.update(dict.fromkeys(part.others))
     unknown = [key for key in tree if key not in known]
+    proposed: set[str] = set()
     if not unknown:
         return
     from krm_windows.policy import synonyms  # noqa: PLC0415 - needed for a finding only
@@ -454,10 +455,27 @@ def _unknown(part: type[Part], tree: Mapping[str, object]) -> Iterator[Finding]:
         # `end` is near to no field of a window by its letters.
         fix = synonyms.field(key, known) or closest(key, known)
         hint = f"must be one of {', '.join(known)}"
-        if fix:
+        if fix in tree:
+            hint = f'"{fix}" is there already: remove this one'
+        elif fix and fix not in proposed:
+            proposed.add(fix)
             hint = f'did you mean "{fix}"?'
         must = f"unknown field; {hint}"
         yield Finding(rules.FIELD_UNKNOWN, must, path=f".{key}")
+
+
+def _not_twice(found: Iterable[Finding], held: Iterable[object]) -> Iterator[Finding]:
+    """Take back proposals that another entry has already: the same one twice is an error, too."""
+    taken = {each for each in held if isinstance(each, str)}
+    for finding in found:
+        # What is proposed for something further below is no entry here.
+        is_entry = not set(".[") & set(finding.path[1:])
+        if is_entry and finding.proposed in taken:
+            yield finding._replace(proposed=None)
+            continue
+        if is_entry and finding.proposed is not None:
+            taken.add(finding.proposed)
+        yield finding
 
 
 def _below(step: str, refused: RefusedError) -> list[Finding]:
@@ -577,7 +595,7 @@ class _List:
         # To the end: all that is wrong is said at once.
         for i, item in enumerate(value):
             items.append(_attempt(self._item, item, context, f"[{i}]", found))
-        raise_for(found)
+        raise_for(_not_twice(found, value))
         return tuple(items)
 
     def schema(self) -> dict[str, Schema]:
@@ -600,7 +618,7 @@ class _Map:
             # Both are looked at: a name may be wrong, and what it names as well.
             key = _attempt(self._name, name, context, f".{name}", found)
             values[key] = _attempt(self._value, entry, context, f".{name}", found)
-        raise_for(found)
+        raise_for(_not_twice(found, value))
         return values
 
     def schema(self) -> dict[str, Schema]:

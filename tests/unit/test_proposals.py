@@ -12,6 +12,8 @@ import pytest
 from flux_texts import config_map, kustomization, lay, policy
 
 from krm_windows.cli import main
+from krm_windows.krm import KubeObject
+from krm_windows.policy.load import load
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures/repositories"
 HOME = ("--source", "flux-system=.")
@@ -220,3 +222,70 @@ def test_what_is_on_another_cluster_is_gated_there(
         "pin one version",
         "gate it on the other cluster, to which it is applied",
     ]
+
+
+POLICIES = [
+    path
+    for path in sorted((FIXTURES.parent / "rules").glob("*/fires.yaml"))
+    if path.read_text().startswith("apiVersion: krm-windows.dev/v1alpha1\nkind: WindowPolicy")
+    and "\n---" not in path.read_text()
+]
+
+
+@pytest.mark.parametrize("path", POLICIES, ids=lambda path: path.parent.name)
+def test_what_a_policys_finding_proposes_is_accepted(path: Path) -> None:
+    """A value, a name or a field: it ends that finding, and causes no other."""
+    before = load(KubeObject.parse(path.read_bytes()).node).results
+    for result in before:
+        policy = KubeObject.parse(path.read_bytes())
+        if not applied.correct(policy, result):
+            # A field or a value that stands behind one of these words is proposed.
+            assert not re.search(r"did you mean|\b(write|set) `\S+: ", result.message)
+            continue
+        left = load(KubeObject.parse(policy.span).node).results
+        known = {(each.rule, each.path) for each in before}
+        assert result.message not in [each.message for each in left]
+        assert {(each.rule, each.path) for each in left} <= known, policy.span.decode()
+
+
+WINDOW = "{opens: Mon 08:00, closes: Thu 17:00}"
+TAKEN = {
+    "a name of a map": f"  windows: {{Work: {WINDOW}, work: {WINDOW}}}\n",
+    "two names for one": f"  windows: {{Work: {WINDOW}, WORK: {WINDOW}}}\n",
+    "a name of a list": "  released: [{kind: Kustomization, names: [Web, web]}]\n",
+    "a field that is there": "  interval: 5m\n  intervall: 5m\n",
+    "two fields for one": "  intervall: 5m\n  intervl: 5m\n",
+}
+
+
+@pytest.mark.parametrize("text", TAKEN.values(), ids=TAKEN)
+def test_nothing_is_proposed_that_another_entry_has(text: str) -> None:
+    """All proposals of a policy together, as nobody applies one and reads the rest again."""
+    whole = policy().replace(f"  windows: {{working-week: {WINDOW}}}\n", "")
+    windows = "" if "windows" in text else f"  windows: {{w: {WINDOW}}}\n"
+    content = (whole + windows + text).encode()
+    policy_ = KubeObject.parse(content)
+    found = load(policy_.node).results
+    assert found
+    corrected = [each for each in found if applied.correct(policy_, each)]
+    left = load(KubeObject.parse(policy_.span).node).results
+    assert {each.rule for each in left} <= {each.rule for each in found}, policy_.span.decode()
+    assert len(left) == len(found) - len(corrected)
+
+
+def test_no_target_is_proposed_that_the_policy_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Listed twice it would be refused."""
+    lay(
+        tmp_path,
+        {
+            "clusters/north/flux.yaml": kustomization("windowed"),
+            "clusters/north/policy.yaml": policy("[windowed, window]"),
+            "windowed/w.yaml": config_map("w"),
+        },
+    )
+    [result] = [
+        each for each in check(tmp_path, [], capsys) if each["tags"]["rule"] == "target-missing"
+    ]
+    assert "did you mean" not in result["message"]

@@ -165,11 +165,13 @@ def _selects(selector: object, target: Target) -> bool:
 
 def _missing(gated: GatedCluster, gate: Gate, target: Target) -> Finding:
     cluster = gated.cluster
-    # The names of its kind beside it, and the namespaces in which its name is.
+    # The names of its kind beside it that are no targets yet, and the namespaces in which its name
+    # is.
     alike: list[str] = []
     elsewhere: list[str] = []
     for group, kind, namespace, name in cluster.objects:
-        if (group, kind, namespace) == (target.group, target.kind, target.namespace):
+        beside = (group, kind, namespace) == (target.group, target.kind, target.namespace)
+        if beside and (group, kind, namespace, name) not in gate.identities:
             alike.append(name)
         if (group, kind, name) == (target.group, target.kind, target.name):
             elsewhere.append(namespace)

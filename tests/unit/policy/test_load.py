@@ -208,7 +208,8 @@ def test_C02_all_problems_together_sorted() -> None:
         "spec.windows.a.close",
     ]
     assert lines(document)[7] == (
-        '[error] spec.timezone: unknown field; did you mean "timeZone"? (field-unknown)'
+        '[error] spec.timezone: unknown field; "timeZone" is there already: remove this one '
+        "(field-unknown)"
     )
 
 
@@ -246,13 +247,17 @@ def test_C02_all_problems_together_sorted() -> None:
                 '"kube-system" (hook-namespace)'
             ),
         ),
+        (
+            "  tz: UTC",
+            '[error] spec.tz: unknown field; "timeZone" is there already: remove this one '
+            "(field-unknown)",
+        ),
         *(
             (
                 f"  {spec}",
                 f'[error] spec.{path}: unknown field; did you mean "{field}"? (field-unknown)',
             )
             for spec, path, field in (
-                ("tz: UTC", "tz", "timeZone"),
                 ("exclude: [x]", "exclude", "freezes"),
                 ("suspend: true", "suspend", "state"),
             )
@@ -423,7 +428,9 @@ def test_a_mistyped_key_of_the_metadata_is_refused(key: str, meant: str) -> None
     document = HEAD.replace("metadata:\n", f"metadata:\n  {key}: {{}}\n") + SPEC
     (line,) = lines(document)
     assert line.startswith(f"[error] metadata.{key}: ")
-    assert f'did you mean "{meant}"?' in line
+    twice = f"  {meant}:" in HEAD
+    advice = f'"{meant}" is there already: remove this one' if twice else f'did you mean "{meant}"?'
+    assert advice in line
 
 
 def test_what_kubernetes_knows_of_metadata_is_passed_over() -> None:

@@ -78,7 +78,7 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
     assert said(tree) == [
         "wheels[0].size: must be a number",
         "wheels[0].madeOf: must be Wood or Steel",
-        'wheels[0].sise: unknown field; did you mean "size"?',
+        'wheels[0].sise: unknown field; "size" is there already: remove this one',
         "wheels[1]: must be a map, with fields such as `size:` below it",
         "loads.a: must be a number",
         "loads.a: must be a number",
