@@ -54,6 +54,13 @@ def in_messages() -> Iterator[tuple[str, str]]:
             yield str(path.relative_to(ROOT)), command
 
 
+def texts() -> Iterator[tuple[str, str]]:
+    """Yield each text of the program with the module that has it."""
+    for path in sorted((ROOT / "krm_windows").rglob("*.py")):
+        for text in _texts(ast.parse(path.read_text())):
+            yield str(path.relative_to(ROOT / "krm_windows")), text
+
+
 def in_code(text: str) -> Iterator[str]:
     """Yield each command in a script or a sentence that changes a cluster, in one line."""
     whole = re.sub(r"\s*\\\n\s*", " ", text)

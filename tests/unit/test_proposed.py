@@ -7,8 +7,11 @@ their own names is taken back by Flux within seconds, and who is told to use the
 import re
 from pathlib import Path
 
+import commands_page
 import proposed
 import pytest
+
+from krm_windows.cli.main import COMMANDS
 
 STORIES = Path(__file__).resolve().parents[1] / "cluster"
 HOW_TO = "docs/how-to"
@@ -131,3 +134,58 @@ def test_the_story_exists(row: tuple[str, str], story: str) -> None:
 def test_what_counts(text: str, found: list[str]) -> None:
     """Of scripts and sentences, what changes something."""
     assert list(proposed.in_code(text)) == found
+
+
+# Options of other programs that messages name.
+FOREIGN = {
+    "--default-service-account": "kustomize-controller",
+    "--no-cross-namespace-refs": "kustomize-controller",
+}
+CALL = re.compile(r"krm-windows ([a-z-]+)([^`\n]*)")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+
+
+def options_of(command: str) -> frozenset[str]:
+    """Return the options of a command."""
+    found = commands_page.parser(command)._actions
+    return frozenset(option for action in found for option in action.option_strings)
+
+
+OPTIONS = {command: options_of(command) for command in COMMANDS}
+
+
+def unknown(module: str, text: str) -> set[str]:
+    """Return the options that a text of a module names, and that no command has that it is about."""
+    every = frozenset().union(*OPTIONS.values())
+    found: set[str] = set()
+    for call in CALL.finditer(text):
+        found |= set(OPTION.findall(call[2])) - OPTIONS.get(call[1], every)
+    for code in re.findall(r"`(--[^`]+)`", text):
+        found |= set(OPTION.findall(code)) - every
+    # What a command says of itself alone is an option of its own.
+    command = module.removeprefix("cli/").removesuffix(".py").replace("_", "-")
+    if module.startswith("cli/") and command in OPTIONS and "krm-windows" not in text:
+        for used in re.findall(r"[Uu]se `(--[^`]+)`", text):
+            found |= set(OPTION.findall(used)) - OPTIONS[command]
+    return found - FOREIGN.keys()
+
+
+def test_an_option_that_a_text_names_exists() -> None:
+    """So that nobody who follows it is told that it is unknown."""
+    found = {text: unknown(module, text) for module, text in proposed.texts() if "--" in text}
+    assert found
+    assert {text: options for text, options in found.items() if options} == {}
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "found"),
+    [
+        ("cli/migrate.py", "use `--hook` here", {"--hook"}),
+        ("flux/model.py", "say `--nowhere`", {"--nowhere"}),
+        ("flux/model.py", "run krm-windows migrate a --resources b", {"--resources"}),
+        ("flux/model.py", "run krm-windows render a --resources b", set()),
+    ],
+)
+def test_an_option_of_another_command_is_found(module: str, text: str, found: set[str]) -> None:
+    """And one of none."""
+    assert unknown(module, text) == found

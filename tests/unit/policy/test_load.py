@@ -249,8 +249,10 @@ def test_C02_all_problems_together_sorted() -> None:
         ),
         (
             "  tz: UTC",
-            '[error] spec.tz: unknown field; "timeZone" is there already: remove this one '
-            "(field-unknown)",
+            (
+                '[error] spec.tz: unknown field; "timeZone" is there already: remove this one '
+                "(field-unknown)"
+            ),
         ),
         *(
             (
