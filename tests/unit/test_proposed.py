@@ -155,7 +155,7 @@ OPTIONS = {command: options_of(command) for command in COMMANDS}
 
 
 def unknown(module: str, text: str) -> set[str]:
-    """Return the options that a text of a module names, and that no command has that it is about."""
+    """Return the options that a text of a module names, and that its command does not have."""
     every = frozenset().union(*OPTIONS.values())
     found: set[str] = set()
     for call in CALL.finditer(text):
