@@ -335,6 +335,30 @@ def test_what_is_no_hours_is_refused(way: str, serve: Serve, git: Any) -> None: 
     assert serve(ADMIN).ask(method, PATH, body, **sent).status in (200, 422)
 
 
+@pytest.mark.parametrize(
+    ("api_version", "rule"),
+    [
+        ("v1", "target-privileged"),
+        ("rbac.authorization.k8s.io/v1", "target-privileged"),
+        ("karpenter.sh/v1", "target-cluster-scoped"),
+    ],
+)
+def test_no_scope_gates_what_no_policy_may(
+    api_version: str,
+    rule: str,
+    serve: Serve,
+    git: Any,  # noqa: ANN401
+) -> None:
+    """Nobody gets rights on Secrets and Roles for the gate."""
+    target = {"kind": "X", "apiVersion": api_version, "resource": "xs", "names": ["a"]}
+    body = {"spec": {"targets": [{**target, "suspendField": "spec.suspend"}]}}
+    before = git("rev-parse", "HEAD")
+    done = serve(ADMIN).ask("PATCH", PATH, body, content_type=MERGE, if_match="*")
+    assert done.status == 422
+    assert rule in {found["rule"] for found in done.json()["findings"]}
+    assert git("rev-parse", "HEAD") == before
+
+
 def test_a_new_policy_takes_admin(serve: Serve, git: Any) -> None:  # noqa: ANN401
     """It has targets, an image and a namespace; in a dry run, too."""
     body = yaml_of(("name: full", "name: new"))
