@@ -70,6 +70,7 @@ NOT_RUN = {
     (f"{HOW_TO}/migrate-from-cronjobs.md", "flux create kustomization"): "it is no target in Git",
     ("docs/reference/limits.md", "kubectl apply"): "it is named, not proposed",
     ("krm_windows/checks/capacity.py", "kubectl apply"): "it is named, not proposed",
+    ("krm_windows/cli/init.py", "flux create"): "it is named, not proposed",
     ("examples/server/README.md", "kubectl"): "it makes what Flux does not deliver",
 }
 # What a text of the program proposes is what a page proposes, with names put in.
