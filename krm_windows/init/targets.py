@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from krm_windows import gateable, rules
 from krm_windows.checks.repository import movement, order
+from krm_windows.checks.repository.delivered import waits_for
 from krm_windows.checks.repository.gated import GatedCluster, is_windows
 from krm_windows.flux import Cluster, Gate, Kustomization, Object, objects, substitution
 from krm_windows.flux.cluster_directories import is_instance_release
@@ -79,7 +80,7 @@ def propose(cluster: Cluster, tree: Checkout) -> Proposed:
     for one in freed:
         suspended.remove(one.item)
     wanted -= {item.identity for item in suspended}
-    needed = _needed(cluster, wanted)
+    needed = _needed(cluster, wanted) | dict(_awaited(existing, wanted))
     wanted -= needed.keys()
     # One that stays open anyway needs no line taken away.
     freed = tuple(one for one in freed if one.item.identity in wanted)
@@ -202,6 +203,15 @@ def _needed(cluster: Cluster, wanted: Collection[Identity]) -> dict[Identity, st
         needed |= found
         left -= found.keys()
     return needed
+
+
+def _awaited(gated: GatedCluster, wanted: Collection[Identity]) -> Iterator[tuple[Identity, str]]:
+    """Yield all of `wanted` that the root waits for, which delivers the windows."""
+    root = gated.cluster.first
+    for key in root.depends_on:
+        for each, _ in waits_for(gated, key):
+            if each.identity in wanted:
+                yield each.identity, str(root)
 
 
 def _blocking(cluster: Cluster, wanted: Collection[Identity]) -> dict[Identity, str]:

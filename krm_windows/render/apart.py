@@ -11,6 +11,7 @@ from posixpath import normpath
 
 from krm_windows import rules
 from krm_windows.emit import Manifest, delivery, identity, names
+from krm_windows.flux import artifacts
 from krm_windows.flux.sources import NAME, OPERATOR, below
 from krm_windows.gateable import KUSTOMIZE, group_of
 from krm_windows.krm import KubeObject, render
@@ -153,7 +154,9 @@ def _deliverers(items: Iterable[KubeObject]) -> Iterator[KubeObject]:
     for item in items:
         group = group_of(item.api_version)
         if (group, item.kind) == (KUSTOMIZE, "Kustomization"):
-            yield item
+            # One that is put together has other paths than the repositories that it is made of.
+            if item.get("spec", "sourceRef", "kind") != artifacts.KIND:
+                yield item
         elif (group, item.kind) == (OPERATOR, "FluxInstance"):
             yield _synced(item)
 

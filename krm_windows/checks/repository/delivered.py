@@ -198,7 +198,7 @@ def _waiting(gated: GatedCluster, gate: Gate, by: Kustomization) -> Iterator[Fin
     """Look for what the delivery waits for and the policy itself closes."""
     for index, key in enumerate(by.depends_on):
         path = f"spec.dependsOn[{index}]"
-        for each, is_awaited in _waits_for(gated, key):
+        for each, is_awaited in waits_for(gated, key):
             if each.identity not in gate.identities:
                 yield from _never_ready(gated, by, each, path)
                 continue
@@ -224,7 +224,7 @@ def _never_begun(gated: GatedCluster, gate: Gate, by: Kustomization) -> Iterator
     # What delivers them itself, or is waited for, must not be gated at all.
     known = {each.key for each in gated.chain(gate)}
     for key in by.depends_on:
-        known.update(each.key for each, _ in _waits_for(gated, key))
+        known.update(each.key for each, _ in waits_for(gated, key))
     for key in sorted(gated.before(by) - known):
         each = gated.cluster.kustomizations[key]
         if gate.waits and each.identity in gate.identities:
@@ -249,7 +249,7 @@ def _never_ready(
     yield _at(by, path, message, each.key)
 
 
-def _waits_for(gated: GatedCluster, key: str) -> Iterable[tuple[Kustomization, bool]]:
+def waits_for(gated: GatedCluster, key: str) -> Iterable[tuple[Kustomization, bool]]:
     """Return a dependency, with all that has to be ready for it to be.
 
     Each with whether it is waited for by `spec.wait` or a health check only. A suspended object

@@ -459,6 +459,54 @@ def test_what_blocks_something_that_stays_open_is_left_out(
     assert called(capsys, "check", "--repo", str(repository), "--no-cache")[0] == 0
 
 
+def test_what_the_root_waits_for_is_left_out(repository: Path, capsys: Capture) -> None:
+    """Closed, it would keep every change of the windows away, and `check --repo` says so."""
+    place = repository / "clusters/production/flux-system/gotk-sync.yaml"
+    text = place.read_text()
+    place.write_text(f"{text.rstrip()}\n  dependsOn: [{{name: base}}]\n")
+    below = "clusters/production"
+    more = "  dependsOn: [{name: first}]"
+    write(
+        repository,
+        {
+            f"{below}/base.yaml": KUSTOMIZATION.format(name="base", path="base", more=more),
+            f"{below}/first.yaml": KUSTOMIZATION.format(name="first", path="first", more=""),
+            "base/config.yaml": CONFIG.replace("shop", "base"),
+            "first/config.yaml": CONFIG.replace("shop", "first"),
+        },
+    )
+    code, out, err = called(capsys, "init", str(repository), "--yes")
+    assert code == 0, err
+    root = "because Kustomization flux-system/flux-system waits for it and stays open"
+    assert f"left out: Kustomization flux-system/base, {root}" in out
+    assert f"left out: Kustomization flux-system/first, {root}" in out
+    main(["check", "--repo", str(repository), "--no-cache"])
+    assert "self-lock" not in capsys.readouterr().out
+
+
+def test_what_is_put_together_of_repositories_delivers_no_windows(
+    repository: Path, capsys: Capture
+) -> None:
+    """A path in it is none of this repository, even if a directory here has that name."""
+    below = "clusters/production"
+    shutil.rmtree(repository / below / "flux-system")
+    own = KUSTOMIZATION.format(name="apps", path="production", more="")
+    source = "kind: GitRepository, name: flux-system"
+    files = {
+        f"{below}/apps.yaml": own.replace(source, "kind: ExternalArtifact, name: a"),
+        f"{below}/own.yaml": KUSTOMIZATION.format(name="own", path="apps", more=""),
+    }
+    write(repository, files)
+    # The paths of Flux count from the top of the repository.
+    subprocess.run(["git", "init", "-q", repository], check=True)
+    code, _, err = called(capsys, "init", str(repository), "--yes", "--clusters", below)
+    assert code == 0, err
+    folder = repository / below / "deploy-windows"
+    rendered = "".join(path.read_text() for path in folder.glob("kustomization_*"))
+    assert "./clusters/production/deploy-windows/namespace-shop" in rendered
+    assert "ExternalArtifact" not in rendered
+
+
 def test_another_cluster_is_not_closed_from_here(repository: Path, capsys: Capture) -> None:
     """A Job reaches what is here: the Kustomization, and nothing of what it applies there."""
     below = "clusters/production"

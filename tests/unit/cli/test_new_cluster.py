@@ -140,7 +140,7 @@ def test_what_init_says_renders_it_apart(capsys: pytest.CaptureFixture[str]) -> 
     assert "no findings" in capsys.readouterr().out
     # A second policy does not gate what delivers a part of the first one's windows.
     assert main(["init", "--yes", "--time-zone", "UTC", "--name", "second"]) != 0
-    assert "every Kustomization in it is already gated" in capsys.readouterr().err
+    assert "everything in it is already gated" in capsys.readouterr().err
 
 
 def test_init_names_a_root_that_is_elsewhere(
