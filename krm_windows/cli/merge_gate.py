@@ -137,6 +137,9 @@ def _merge_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, clock: Clock = sleeping.REAL) -> ExitCode:
     """Set the status of every open change, once or again and again."""
     asked = _of_event(arguments)
+    if forges.is_named(asked) and not asked.print_schedule:
+        # What is not installed is said before whatever is wrong with the repository.
+        from krm_windows.forge import connect  # noqa: F401, PLC0415 - the extra `forge`
     if asked.watch:
         return _watch(asked, clock)
     with gated.based(asked) as found:
