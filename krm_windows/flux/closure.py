@@ -260,6 +260,14 @@ class _Walk:
                 f"is not built: its bases are nested more than {_MOST_BASES} levels deep", file
             )
             return
+        several = [
+            name for name in KUSTOMIZATIONS if self.tree.read(joined(real, name)) is not None
+        ]
+        if len(several) > 1:
+            self._break(
+                f"cannot be built: kustomize takes one of {', '.join(several)} in a directory", file
+            )
+            return
         self.closure.notices += dropped.check(self.tree, file, content)
         self.depth += 1
         self.kustomization(file, fields, changes)

@@ -331,6 +331,9 @@ patches:
     "the Namespace that it is in": {"clusters/north/space.yaml": None},
     "the definition of what it applies": {"clusters/north/definition.yaml": None},
     "a build that fails": {"apps/kustomization.yaml": "resources: [none.yaml]\n"},
+    "two kustomization files": {
+        f"apps/kustomization.{suffix}": "resources: [map.yaml]\n" for suffix in ("yaml", "yml")
+    },
     "a remote base": {"apps/kustomization.yaml": "resources: [https://evil.example/a]\n"},
 }
 # The one or the other cannot be known, and it is not for a mistake of the test.
@@ -340,6 +343,7 @@ UNKNOWN = (
     "a path that is not there",
     "another source",
     "a build that fails",
+    "two kustomization files",
 )
 FREE: dict[str, dict[str, str | None]] = {
     "a page": {"docs/page.md": "A page\n"},
