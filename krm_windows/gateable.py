@@ -153,6 +153,8 @@ PRIVILEGED: tuple[Privileged, ...] = (
             *("ReplicationController", "ResourceQuota", "Secret", "Service", "ServiceAccount"),
         ),
     ),
+    # No API server has it as a group; messages of Kubernetes call `v1` so.
+    Privileged("core", "is written `v1` and has Secrets and the workloads themselves"),
     Privileged(
         "rbac.authorization.k8s.io",
         _RIGHTS,

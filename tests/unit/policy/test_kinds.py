@@ -33,6 +33,7 @@ PRIVILEGED = [
     ("Secret", "v1", "secrets"),
     ("Pod", "v1", "pods"),
     ("ServiceAccount", "v2", "serviceaccounts"),
+    ("Secret", "core/v1", "secrets"),
     ("Role", "rbac.authorization.k8s.io/v1", "roles"),
     ("TokenReview", "authentication.k8s.io/v1", "tokenreviews"),
     ("SubjectAccessReview", "authorization.k8s.io/v1", "subjectaccessreviews"),
