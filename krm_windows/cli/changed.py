@@ -323,18 +323,25 @@ def _outcome(arguments: argparse.Namespace, proposal: Proposal, written: Written
     else:
         yield f"{file}: not written because of the errors above"
         return
-    would = "would be " if arguments.dry_run else ""
-    for each in written.directories:
-        number = counted(len(each.files), "file") if each.files else "no file changed"
-        if not each.reason:
-            yield f"{each.directory}: {would}rendered again, {number}"
-        elif each.is_stale:
-            yield f"{each.directory}: stale, because it cannot be rendered: {each.reason}"
-            yield f"  so the change is not in force; then run: {each.call}"
-        else:
-            yield f"{each.directory}: cannot be rendered: {each.reason}"
+    yield from _renewed(written.directories, "would be " if arguments.dry_run else "")
     if not written.renewals:
         yield from stages.rendered([])
     if written.is_written:
         *steps, _ = written.missing
         yield f"in no cluster yet: {', '.join(steps)}, then Flux applies it (`status --wait` waits)"
+
+
+def _renewed(directories: Sequence[RenderedDirectory], would: str) -> Iterator[str]:
+    """Say in a line what became of each directory; of those that stay as they were, in one."""
+    same = [each for each in directories if not each.reason and not each.files]
+    if len(same) > 1:
+        yield f"{len(same)} directories: {would}rendered again, no file changed"
+    for each in directories:
+        number = counted(len(each.files), "file") if each.files else "no file changed"
+        if each.reason and each.is_stale:
+            yield f"{each.directory}: stale, because it cannot be rendered: {each.reason}"
+            yield f"  so the change is not in force; then run: {each.call}"
+        elif each.reason:
+            yield f"{each.directory}: cannot be rendered: {each.reason}"
+        elif each.files or len(same) == 1:
+            yield f"{each.directory}: {would}rendered again, {number}"

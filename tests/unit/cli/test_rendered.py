@@ -487,3 +487,22 @@ def test_a_policy_of_the_same_name_in_another_file_is_another(
     assert main(["set", "clusters/north/week-policy.yaml", *CHANGES["set"][2:]]) == 0
     assert contents(repository / "clusters/south") == south
     assert found() == {}
+
+
+def test_directories_that_stay_as_they_were_share_a_line(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever opens one cluster of a fleet reads of the one that changes."""
+    names = [f"c{number}" for number in range(6)]
+    policy = repository / "fleet.yaml"
+    clusters = ", ".join(f"{name}: {{}}" for name in names)
+    spec, _, _ = POLICY.format(name="fleet").partition("  clusters:")
+    policy.write_text(f"{spec}  clusters: {{{clusters}}}\n")
+    for name in names:
+        assert main(["render", "fleet.yaml", "--cluster", name, "--output-dir", f"at/{name}"]) == 0
+    capsys.readouterr()
+    change = ["override", "fleet.yaml", "open", "--cluster", "c3", "--for", "2h", "--reason", "fix"]
+    assert main(change) == 0
+    said = [line for line in capsys.readouterr().out.splitlines() if "rendered again" in line]
+    assert said[0] == "5 directories: rendered again, no file changed"
+    assert [line.partition(":")[0] for line in said[1:]] == ["at/c3"]
