@@ -264,6 +264,15 @@ def _nothing(cluster: Cluster, proposed: Proposed, tree: Checkout) -> str:
     if proposed.suspended:
         left = "; ".join(map(_until_removed, proposed.suspended))
         return f"cluster {cluster.name}: nothing can be gated: left out: {left}"
+    if proposed.shared:
+        shared = ", ".join(
+            f"{kind} {namespace}/{name}" for _, kind, namespace, name in proposed.shared
+        )
+        return (
+            f"cluster {cluster.name}: nothing can be gated: {cluster.first} applies "
+            f"{cluster.root}, and with it the same objects as {shared}; move what they apply out "
+            "of that directory"
+        )
     if not cluster.complete:
         return (
             f"cluster {cluster.name}: part of what {cluster.root} applies could not be built or "

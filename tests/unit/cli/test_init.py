@@ -429,6 +429,20 @@ def test_what_the_root_applies_as_well_is_left_out(repository: Path, capsys: Cap
     assert "twice" not in str(policy_of(repository)["spec"]["targets"])
 
 
+def test_where_the_root_applies_all_as_well_nothing_is_written(
+    repository: Path, capsys: Capture
+) -> None:
+    """As where `flux bootstrap --path=./` applies every directory."""
+    below = "clusters/production"
+    twice = KUSTOMIZATION.format(name="apps", path=f"{below}/shared", more="")
+    write(repository, {f"{below}/apps.yaml": twice, f"{below}/shared/config.yaml": CONFIG})
+    code, _, err = called(capsys, "init", str(repository), "--yes")
+    assert code == 1
+    assert (
+        "applies clusters/production, and with it the same objects as Kustomization flux-sys" in err
+    )
+
+
 def test_what_blocks_something_that_stays_open_is_left_out(
     repository: Path, capsys: Capture
 ) -> None:
