@@ -60,6 +60,9 @@ def find(directory: Path) -> Layout:
     """
     # Without links, so that the directories above are those that it really is in.
     start = Path(os.path.realpath(directory))
+    if not start.is_dir():
+        lacks = "is not a directory" if start.exists() else "no such directory"
+        raise WorkspaceError(f"{directory}: {lacks}")
     device = start.stat().st_dev
     for top in (start, *start.parents):
         if top.stat().st_dev != device:  # as Git, which stops at the end of a filesystem

@@ -34,7 +34,8 @@ def test_clusters_on_which_nothing_changes_share_a_line(
     before, after = (spec(clusters=f"{{{', '.join(each)}}}") for each in (old, new))
     diff(before, after, tmp_path)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "flux-system/week on 12 clusters like c0: nothing opens or closes"
+    days = "2026-12-14 to 2026-12-20"
+    assert lines[0] == f"flux-system/week on 12 clusters like c0, {days}: nothing opens or closes"
     assert lines[2].startswith("flux-system/week on c12, 2026-12-14 to 2026-12-20 (Europe/Berlin)")
 
 
