@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 from krm_windows import rules
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.policy import moments
-from krm_windows.policy.findings import Finding, RefusedError, closest
+from krm_windows.policy.findings import Finding, RefusedError, is_slip
 from krm_windows.policy.moments import Moment, Role, Value
 from krm_windows.policy.parts import Leaf, Schema
 from krm_windows.rules import Rule
@@ -212,8 +212,21 @@ def _meant_zone(text: str) -> str | None:
     # A mistyped name has its `/`, or is the city of one; what is short is near to many.
     if len(text) < _SHORTEST_CITY or " TIME" in text.upper():
         return None
-    known = zones.names()
-    return closest(text, known, len(known))
+    word = _squeezed(text)
+    meant = [name for name in zones.names() if _is_zone(word, name)]
+    return meant[0] if len(meant) == 1 else None
+
+
+def _is_zone(word: str, name: str) -> bool:
+    """Whether a word is a zone's name or its city, but for a letter: `E. Europe` is no `Rome`."""
+    return any(
+        word == known or is_slip(word, known)
+        for known in (_squeezed(name), _squeezed(name.rpartition("/")[2]))
+    )
+
+
+def _squeezed(text: str) -> str:
+    return text.lower().replace("_", "").replace(" ", "")
 
 
 def _offset_zone(sign: str, hours: int, minutes: str) -> str | None:

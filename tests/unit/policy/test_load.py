@@ -404,6 +404,13 @@ def test_a_time_zone_is_one_of_the_package(zone: str) -> None:
         ("UTC+15", None),
         ("IST", None),
         ("W. Europe Standard Time", None),
+        ("E. Europe", None),
+        ("W.Europe", None),
+        ("Asia/Bombay", None),
+        ("Europe/Munich", None),
+        ("Louisville", None),
+        ("Tokio", "Asia/Tokyo"),
+        ("NewYork", "America/New_York"),
     ],
 )
 def test_no_other_time_is_proposed_for_a_zone(zone: str, proposed: str | None) -> None:
