@@ -419,3 +419,11 @@ def reference(
         return None
     where = item.text(*path, "namespace") or namespace
     return ObjectIdentity(SOURCE, kind, where, name)
+
+
+def release_of(item: Object) -> tuple[str, str, str]:
+    """Return the cluster, namespace and name under which Helm keeps a release (HelmRelease API)."""
+    target = item.text("spec", "targetNamespace")
+    name = item.text("spec", "releaseName") or "-".join(filter(None, (target, item.name)))
+    namespace = item.text("spec", "storageNamespace") or item.namespace
+    return item.text("spec", "kubeConfig", "secretRef", "name"), namespace, name

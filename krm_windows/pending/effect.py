@@ -21,7 +21,7 @@ from krm_windows.flux import Cluster, Gate, Kustomization, Object, Survey
 from krm_windows.flux.artifact_files import FILE as IGNORE_FILE
 from krm_windows.flux.artifacts import KIND as ARTIFACT
 from krm_windows.flux.closure import joined
-from krm_windows.flux.model import Identity, Notice, ObjectIdentity
+from krm_windows.flux.model import Identity, Notice, ObjectIdentity, release_of
 from krm_windows.flux.sources import below
 from krm_windows.gate.timetable import Target
 from krm_windows.gateable import GROUP, HELM, KUSTOMIZE, SOURCE
@@ -131,6 +131,15 @@ class _Side:
             for each in self.cluster.kustomizations.values():
                 for item in each.objects:
                     found.setdefault(item.identity, []).append((each.key, item))
+        return found
+
+    @cached_property
+    def releases(self) -> Mapping[tuple[str, str, str], list[Object]]:
+        """Every HelmRelease, by the release that it upgrades."""
+        found: dict[tuple[str, str, str], list[Object]] = {}
+        for item in self.of_kind("HelmRelease"):
+            if item.group == HELM:
+                found.setdefault(release_of(item), []).append(item)
         return found
 
     def of_kind(self, *kinds: str) -> list[Object]:
@@ -299,6 +308,9 @@ class _Facts:
             self._account(account, home)
         if (item.group, item.kind) == (HELM, "HelmRelease"):
             self._chart(item, ("spec", "chart", "spec"))
+            # Another one of the same release upgrades it as well.
+            for other in self.side.releases.get(release_of(item), ()):
+                self._object(other, other.namespace)
         elif (item.group, item.kind) == (SOURCE, "HelmChart"):
             self._chart(item, ("spec",))
 

@@ -14,7 +14,7 @@ from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.checks.repository.ownership import applied_by, prunes, says
 from krm_windows.flux import Cluster, Gate, Kustomization, Object, Survey
 from krm_windows.flux.layers import LEFT
-from krm_windows.flux.model import ObjectIdentity, reference
+from krm_windows.flux.model import ObjectIdentity, reference, release_of
 from krm_windows.gate import wallclock
 from krm_windows.gate.annotations import UNREADABLE
 from krm_windows.gate.decide import decide
@@ -153,9 +153,9 @@ def _left(target: ObjectIdentity, before: GatedCluster, after: GatedCluster) -> 
 def _release_left(
     owner: Kustomization, item: Object, before: GatedCluster, after: GatedCluster
 ) -> str:
-    release = (before.cluster.destination(owner), *_release(item))
+    release = (before.cluster.destination(owner), *release_of(item))
     kept = {
-        (after.cluster.destination(each), *_release(other))
+        (after.cluster.destination(each), *release_of(other))
         for each, other in after.applied()
         if (other.group, other.kind) == (item.group, item.kind)
     }
@@ -189,14 +189,6 @@ def _namespaces_gone(
         and prunes(each)
         and not says(item, LEFT)
     }
-
-
-def _release(item: Object) -> tuple[str, str, str]:
-    """Return the cluster, namespace and name under which Helm keeps a release (HelmRelease API)."""
-    target = item.text("spec", "targetNamespace")
-    name = item.text("spec", "releaseName") or "-".join(filter(None, (target, item.name)))
-    namespace = item.text("spec", "storageNamespace") or item.namespace
-    return item.text("spec", "kubeConfig", "secretRef", "name"), namespace, name
 
 
 def _is_deleted_closed(target: ObjectIdentity, before: GatedCluster, after: GatedCluster) -> bool:

@@ -274,6 +274,10 @@ patches:
         "clusters/north/copy.yaml": FLUX % ("copy", "copy"),
         "copy/shop.yaml": SHOP.replace("./charts/shop", "./charts/lib"),
     },
+    "another one of the same Helm release": {
+        "clusters/north/copy.yaml": FLUX % ("copy", "copy"),
+        "copy/shop.yaml": SHOP.replace("name: shop,", "name: copy,") + "  releaseName: shop\n",
+    },
     "an included repository": {
         "clusters/north/sync.yaml": SYNC.replace(
             "ref: {", "include: [{repository: {name: a}}], ref: {"
