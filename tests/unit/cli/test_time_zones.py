@@ -278,7 +278,8 @@ def test_old_suspensions_are_taken_over_until_a_day_of_the_policys_clock(
             (fleet / name).write_text(text.replace("Etc/UTC", zone))
         out = tmp_path / f"{cluster}-out"
         assert main(["migrate", str(fleet), "--output-dir", str(out)]) == 0
-        spec = yaml.safe_load((out / "shop.yaml").read_text())["spec"]
+        [written] = out.glob("*.yaml")
+        spec = yaml.safe_load(written.read_text())["spec"]
         assert spec["timeZone"] == zone
         day = local(now + timedelta(days=30), cluster).date()
         assert str(spec["adoptUntil"]) == str(day), cluster
