@@ -332,16 +332,22 @@ def _outcome(arguments: argparse.Namespace, proposal: Proposal, written: Written
 
 
 def _renewed(directories: Sequence[RenderedDirectory], would: str) -> Iterator[str]:
-    """Say in a line what became of each directory; of those that stay as they were, in one."""
-    same = [each for each in directories if not each.reason and not each.files]
-    if len(same) > 1:
-        yield f"{len(same)} directories: {would}rendered again, no file changed"
+    """Say what became of each directory, in one line where it is the same for several."""
+    alike: dict[int, list[str]] = {}
     for each in directories:
-        number = counted(len(each.files), "file") if each.files else "no file changed"
+        if not each.reason:
+            alike.setdefault(len(each.files), []).append(each.directory)
+    for files, names in alike.items():
+        number = counted(files, "file") if files else "no file changed"
+        if len(names) > 1:
+            like = f" like {names[0]}" if files else ""
+            of_each = f"{number} each" if files else number
+            yield f"{len(names)} directories{like}: {would}rendered again, {of_each}"
+        else:
+            yield f"{names[0]}: {would}rendered again, {number}"
+    for each in directories:
         if each.reason and each.is_stale:
             yield f"{each.directory}: stale, because it cannot be rendered: {each.reason}"
             yield f"  so the change is not in force; then run: {each.call}"
         elif each.reason:
             yield f"{each.directory}: cannot be rendered: {each.reason}"
-        elif each.files or len(same) == 1:
-            yield f"{each.directory}: {would}rendered again, {number}"
