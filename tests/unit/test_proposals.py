@@ -12,8 +12,11 @@ import pytest
 from flux_texts import config_map, kustomization, lay, policy
 
 from krm_windows.cli import main
+from krm_windows.function import window_policy
 from krm_windows.krm import KubeObject
+from krm_windows.krm.stream import ResourceList
 from krm_windows.policy.load import load
+from krm_windows.results import ResourceRef, Result, Severity
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures/repositories"
 HOME = ("--source", "flux-system=.")
@@ -289,3 +292,68 @@ def test_no_target_is_proposed_that_the_policy_has(
         each for each in check(tmp_path, [], capsys) if each["tags"]["rule"] == "target-missing"
     ]
     assert "did you mean" not in result["message"]
+
+
+# What findings of a stream propose: some words of the message, and the edit of the policy (as
+# `spec` fields) or of the resource that the finding is at.
+Edit = Callable[[KubeObject, KubeObject], object]
+
+
+def field(value: object, *path: str | int) -> Edit:
+    """Set a field of the policy."""
+    return lambda policy, _: policy.set(value, *path)
+
+
+STREAMS: dict[tuple[str, str], Edit] = {
+    ("cronjob-no-deadline", "is not set"): lambda _, item: item.set(
+        3600, "spec", "startingDeadlineSeconds"
+    ),
+    ("kubectl-clock-change", "the actuator Gate"): field("Gate", "spec", "actuator", "type"),
+    ("kubectl-deadline", "the actuator Gate"): field("Gate", "spec", "actuator", "type"),
+    ("kubectl-resumes-all", "Gate resumes only"): field("Gate", "spec", "actuator", "type"),
+    ("kubectl-union", "the actuator Gate"): field("Gate", "spec", "actuator", "type"),
+    ("kubectl-zone", "use Gate"): field("Gate", "spec", "actuator", "type"),
+    ("suspend-true", "remove the field"): lambda _, item: item.remove("spec", "suspend"),
+    ("suspend-true", "`firstApply: Wait`"): field("Wait", "spec", "firstApply"),
+    ("target-missing", "set `mustExist`"): field(False, "spec", "targets", 0, "mustExist"),  # noqa: FBT003
+    ("target-unseen", "set `mustExist`"): field(False, "spec", "targets", 0, "mustExist"),  # noqa: FBT003
+    ("two-policies", "remove it"): lambda _, item: item.remove(
+        "metadata", "annotations", "krm-windows.dev/governed-by"
+    ),
+    ("wait-not-suspended", "must be true"): lambda _, item: item.set(
+        True,  # noqa: FBT003
+        "spec",
+        "suspend",
+    ),
+}
+
+
+@pytest.mark.parametrize(("rule", "words"), STREAMS)
+def test_what_a_finding_of_a_stream_proposes_is_accepted(rule: str, words: str) -> None:
+    """It ends that finding, and causes no error."""
+    content = (FIXTURES.parent / f"rules/{rule}/fires.yaml").read_bytes()
+    before = judged(ResourceList.read(content))
+    [found, *_] = [each for each in before if each.tags["rule"] == rule]
+    assert words in found.message
+    stream = ResourceList.read(content)
+    config = stream.function_config
+    assert config
+    at = [each for each in stream.items if found.resource_ref and is_at(each, found.resource_ref)]
+    STREAMS[rule, words](config, at[0] if at else config)
+    after = judged(stream)
+    assert found.message not in [each.message for each in after]
+    assert {each.tags["rule"] for each in after if each.severity is Severity.ERROR} <= {
+        each.tags["rule"] for each in before
+    }
+
+
+def judged(stream: ResourceList) -> list[Result]:
+    """Build the policy of a stream."""
+    config = stream.function_config
+    assert config
+    return list(window_policy.compile_onto(config, stream.items).results)
+
+
+def is_at(item: KubeObject, place: ResourceRef) -> bool:
+    """Whether a finding is about an item."""
+    return (item.kind, item.name) == (place.kind, place.name)
