@@ -14,6 +14,18 @@ spec: {interval: 10m, path: ./%s, prune: true, sourceRef: {kind: GitRepository, 
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: default}\n"
 
 
+CLUSTER = {
+    "clusters/north/apps.yaml": FLUX % ("apps", "apps"),
+    "clusters/north/sync.yaml": FLUX % ("flux-system", "clusters/north"),
+    # Read as applied: it gates the Kustomization of its cluster.
+    "clusters/north/policy.yaml": POLICY.replace(
+        "metadata:\n",
+        "metadata:\n  annotations: {config.kubernetes.io/local-config: 'true'}\n",
+    ),
+    "apps/map.yaml": MAP,
+}
+
+
 class Repository:
     """A repository: the first commit is what changes are merged onto."""
 
@@ -22,20 +34,7 @@ class Repository:
         self.folder = folder
         self._git = git
         self._run("init", "--quiet")
-        self.base = self.commit(
-            {
-                "windows/policy.yaml": POLICY,
-                "clusters/north/apps.yaml": FLUX % ("apps", "apps"),
-                "clusters/north/sync.yaml": FLUX % ("flux-system", "clusters/north"),
-                # Read as applied: it gates the Kustomization of its cluster.
-                "clusters/north/policy.yaml": POLICY.replace(
-                    "metadata:\n",
-                    "metadata:\n  annotations: {config.kubernetes.io/local-config: 'true'}\n",
-                ),
-                "apps/map.yaml": MAP,
-                "README.md": "Fleet\n",
-            }
-        )
+        self.base = self.commit({"windows/policy.yaml": POLICY, **CLUSTER, "README.md": "Fleet\n"})
 
     def commit(self, files: dict[str, str]) -> str:
         """Write some files and commit them; return the commit."""

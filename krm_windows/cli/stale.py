@@ -1,6 +1,7 @@
 """What `render --check` says of stale files: which hours move, and which files they are."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from krm_windows import escape
@@ -40,15 +41,23 @@ def show(directory: Path, files: Collection[str], every: Iterable[Versions]) -> 
             differences.append(found)
     text = changes.text(differences, output.width(), _PERIODS)
     for said, timetables in others.items():
-        for policy in dict.fromkeys(each.policy for each in timetables):
-            names = [each.cluster for each in timetables if each.policy == policy and each.cluster]
-            title = f"{policy} on {clusters(names)}" if names else policy
-            text += escape.line(f"{title}: {said}") + "\n"
-    paths = [str(directory / each) for each in files]
-    listed = "".join(f"  {escape.line(each)}\n" for each in paths[:_FILES])
-    if len(paths) > _FILES:
-        listed += f"  and {len(paths) - _FILES} more\n"
-    output.show_words(f"{text}out of date:\n{listed}")
+        text += "".join(_others(said, timetables))
+    output.show_words(f"{text}out of date:\n{''.join(_listed(directory, files))}")
+
+
+def _others(said: str, timetables: Sequence[Timetable]) -> Iterator[str]:
+    """Yield a line for each policy of which the same is to be said."""
+    for policy in dict.fromkeys(each.policy for each in timetables):
+        names = [each.cluster for each in timetables if each.policy == policy and each.cluster]
+        title = f"{policy} on {clusters(names)}" if names else policy
+        yield escape.line(f"{title}: {said}") + "\n"
+
+
+def _listed(directory: Path, files: Collection[str]) -> Iterator[str]:
+    for name in islice(files, _FILES):
+        yield f"  {escape.line(str(directory / name))}\n"
+    if len(files) > _FILES:
+        yield f"  and {len(files) - _FILES} more\n"
 
 
 def _difference(old: Timetable, new: Timetable) -> Difference | None:

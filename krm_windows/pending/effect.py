@@ -178,9 +178,9 @@ def _reasons(sides: tuple[_Side, _Side], targets: Iterable[Target]) -> Iterator[
         if unknown:
             yield unknown[0]
         # Which others apply the same objects, too: another one that is not gated would do.
-        content = before.content | after.content | before.read | after.read
+        applied = before.content | after.content | before.read | after.read
         for each in (before, after):
-            each.learn_appliers(content)
+            each.learn_appliers(applied)
         # In the same order in each run, so that a status stays as it is.
         for key in dict.fromkeys((*before.found, *after.found)):
             if before.found.get(key) != after.found.get(key):
@@ -236,10 +236,10 @@ class _Facts:
             )
         return known is not None or bool(found)
 
-    def learn_appliers(self, content: Iterable[Identity]) -> None:
+    def learn_appliers(self, identities: Iterable[Identity]) -> None:
         """Learn who applies some objects, and what each makes of them."""
         # In order, so that a status stays as it is.
-        wanted = sorted(set(content))
+        wanted = sorted(identities)
         for identity in wanted:
             for key, item in self.side.applied.get(identity, ()):
                 self.found[(key, identity), str(item)] = self._stripped(item)

@@ -42,6 +42,7 @@ _QUOTES = "\"'`\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e"
 # In both cases by themselves, so that a name has letters of ASCII alone: a search begins at its
 # first one, and nowhere within it.
 _MONTH = rf"(?P<name>{'|'.join((*MONTHS, *_SPOKEN_MONTHS))})(?-i:[A-Za-z]*)\.?"
+_CLOCK_FACE = range(1, 13)
 _TWELVE_HOURS = r"(\d{1,2})(?::(\d{2}))? ?([ap])\.?m\b\.?"
 _Rewrite = str | Callable[[re.Match[str]], str]
 
@@ -129,7 +130,7 @@ def _slashed(found: re.Match[str]) -> str:
 def _on_24_hours(found: re.Match[str]) -> str:
     """Write a time with am or pm; 12 am is midnight, and there is no 13 am."""
     hour = int(found[1])
-    if not 1 <= hour <= len(MONTHS):
+    if hour not in _CLOCK_FACE:
         return found[0]
     hour %= 12
     if found[3] in "pP":
@@ -310,7 +311,10 @@ _HABITS: tuple[tuple[str, _Rewrite], ...] = (
 _STEPS = tuple((re.compile(habit, re.ASCII | re.IGNORECASE), right) for habit, right in _HABITS)
 _WORD = re.compile(r"\b[A-Za-z]{2,}\b")
 # Words that a habit above takes once the mistyped one beside them is right; `days` are several.
-_CONNECTING = set("to thru through until till and on at the of in each month days".split())  # noqa: SIM905
+_CONNECTING = {
+    *("to", "thru", "through", "until", "till", "and"),
+    *("on", "at", "the", "of", "in", "each", "month", "days"),
+}
 _EVERY_FEW = re.compile(
     r"\b(?:every|each) (?:other|second|third|fourth|fifth|two|three|four|\d+(?:st|nd|rd|th)?)\b"
     r"(?! ?(?:hours|minutes|min|h|m)\b)"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from calls import POLICY
-from committed import FLUX, MAP
+from committed import CLUSTER, FLUX
 from gitea import Repository, until
 
 from krm_windows.cli import merge_gate
@@ -342,16 +342,7 @@ def test_commits_of_open_changes_are_fetched_and_compared(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By their hash, from a clone that has the branch alone, and no credentials."""
-    base = {
-        "clusters/north/apps.yaml": FLUX % ("apps", "apps"),
-        "clusters/north/sync.yaml": FLUX % ("flux-system", "clusters/north"),
-        "clusters/north/policy.yaml": POLICY.replace(
-            "metadata:\n",
-            "metadata:\n  annotations: {config.kubernetes.io/local-config: 'true'}\n",
-        ),
-        "apps/map.yaml": MAP,
-    }
-    repository.write(base, "main", new=False)
+    repository.write(CLUSTER, "main", new=False)
     repository.protect(CONTEXT)
     copy = {"clusters/north/copy.yaml": FLUX % ("copy", "apps")}
     waits = repository.pull("path", copy)
