@@ -17,10 +17,10 @@ from pathlib import Path
 
 from measure import ROOT, Aim
 
-from krm_windows.gate.recurrence import EVERY_DAY, EVERY_HOUR, EVERY_MONTH, Recurrence
-from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan import zone_rules
 from krm_windows.plan.timetable import dump
+from krm_windows.schedule.recurrence import EVERY_DAY, EVERY_HOUR, EVERY_MONTH, Recurrence
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 AIMS = (Aim("milliseconds of processor", 50), Aim("peak MiB", 40))
 MOST = 1_000
@@ -40,7 +40,7 @@ import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from time import process_time
-from krm_windows.gate.decide import Decider
+from krm_windows.schedule.decide import Decider
 from krm_windows.gate.timetable import load
 text = Path(sys.argv[1]).read_text()
 at = datetime(2026, 3, 3, 10, 17, tzinfo=timezone.utc)

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan import zone_rules
 from krm_windows.plan.triggers import Trigger, Wording, triggers
 from krm_windows.schedule.controller import runs
+from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timeline import timeline
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 LOST, ROUNDS = 0.1, 20
 START, UNTIL = datetime(2027, 1, 1, tzinfo=UTC), datetime(2029, 1, 1, tzinfo=UTC)

@@ -21,8 +21,8 @@ import zoned
 from api_server import TLS, TOKEN, Api, Json, kustomization, managed, serving
 
 from krm_windows.emit import configmap
-from krm_windows.gate.timetable import Timetable
 from krm_windows.plan.timetable import dump
+from krm_windows.schedule.timetable import Timetable
 
 COUNT = 1000
 TARGETS = tuple(kustomization(f"tenant-{number:04}", "v1") for number in range(COUNT))

@@ -294,6 +294,7 @@ ZONE_RULES_CHANGED = _warning(
 ZONE_RULES_OLDER = _error(
     "zone-rules-older", "The zone data here is older than that of the output, and differs."
 )
+TABLE_ENDS = _warning("table-ends", "The days that this version works out end within two years.")
 STALE = _error("stale", "The timetable in the output does not match the policy.")
 EMITTED_MISSING = _error("emitted-missing", "An object of the policy is missing from the output.")
 REFERENCE_BROKEN = _error(

@@ -1,25 +1,21 @@
-"""Timetables made by hand: with the rules of their time zone, as the compiler fills them in."""
+"""Timetables made by hand."""
 
-from krm_windows.gate.timetable import Timetable
-from krm_windows.gate.zones import Zone
-from krm_windows.plan import zone_rules
+from zoneinfo import ZoneInfo
 
-# The laws hold for clock changes that are past, too: there are more kinds of them than are to come.
-SINCE = 2001
+from krm_windows.schedule import zones
+from krm_windows.schedule.timetable import Timetable
 
 
 def timetable(policy: str = "a/b", time_zone: str = "UTC", **fields: object) -> Timetable:
-    """Make a timetable whose zone has the rules of the tzdata package."""
-    return Timetable(
-        policy=policy, time_zone=time_zone, zone_rules=zone_rules.make(time_zone, SINCE), **fields
-    )
+    """Make a timetable in a zone of the tzdata package."""
+    return Timetable(policy=policy, time_zone=time_zone, **fields)
 
 
 def moved(held: Timetable, time_zone: str) -> Timetable:
     """Give the same timetable in another time zone."""
-    return held._replace(time_zone=time_zone, zone_rules=zone_rules.make(time_zone, SINCE))
+    return held._replace(time_zone=time_zone)
 
 
-def zone(name: str) -> Zone:
-    """Give a zone by such rules."""
-    return zone_rules.zone_of(name, SINCE)
+def zone(name: str) -> ZoneInfo:
+    """Give a zone of the tzdata package."""
+    return zones.zone(name)

@@ -9,17 +9,16 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
+from zoneinfo import ZoneInfo
 
 from krm_windows import rules
 from krm_windows.checks import findings
 from krm_windows.checks.clock_changes import ClockChange, at_or_before, clock_changes
-from krm_windows.gate import wallclock
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.zones import Zone
 from krm_windows.plan.model import Plan
 from krm_windows.plan.triggers import Trigger
 from krm_windows.results import Result
-from krm_windows.schedule import controller, cron
+from krm_windows.schedule import controller, cron, wallclock
+from krm_windows.schedule.recurrence import Recurrence
 
 # Beyond two days a change of the clock has no effect on a schedule any more.
 _AROUND = timedelta(days=2)
@@ -96,7 +95,7 @@ def _by_verb(faults: Iterable[_Fault]) -> dict[str, list[_Fault]]:
     return found
 
 
-def _runs(trigger: Trigger, change: ClockChange, zone: Zone) -> _Runs:
+def _runs(trigger: Trigger, change: ClockChange, zone: ZoneInfo) -> _Runs:
     meant = _meant(trigger, change, zone)
     # As if its last run had been at the first instant, well before the change.
     runs = controller.runs(trigger.schedule, trigger.time_zone, meant[0])
@@ -129,7 +128,7 @@ def _vanished(every: Iterable[_Runs]) -> set[datetime]:
 def _meant(
     trigger: Trigger,
     change: ClockChange,
-    zone: Zone,
+    zone: ZoneInfo,
 ) -> list[datetime]:
     """Return the instants of an edge around a change, by the wall clock of the gate."""
     recurrence = cron.parse(trigger.schedule).recurrence or Recurrence()
@@ -158,7 +157,7 @@ def _until(instants: Iterable[datetime], last: datetime) -> Iterator[datetime]:
 def _reported(
     trigger: Trigger,
     faults: list[_Fault],
-    zone: Zone,
+    zone: ZoneInfo,
 ) -> Result:
     first = faults[0]
     last = faults[-1]
@@ -180,7 +179,7 @@ def _reported(
 def _hurried(
     plan: Plan,
     changes: Iterable[ClockChange],
-    zone: Zone,
+    zone: ZoneInfo,
 ) -> Iterator[Result]:
     """Report two edges between which a clock change leaves less time than a late Job takes."""
     # The Job of the first may start as late as `patience`, and then take as long again.

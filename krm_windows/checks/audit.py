@@ -3,7 +3,9 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta, tzinfo
+from zoneinfo import ZoneInfo
 
+from krm_windows import rules
 from krm_windows.checks import (
     actuation,
     admission,
@@ -15,10 +17,10 @@ from krm_windows.checks import (
     zone_changes,
 )
 from krm_windows.checks.facts import DAY, later, take
-from krm_windows.gate.zones import Zone
 from krm_windows.plan import AUDITED, clocks
 from krm_windows.plan.clocks import Day
 from krm_windows.plan.model import Plan
+from krm_windows.plan.timetable import ends_soon
 from krm_windows.results import Result
 
 YEARS = 10
@@ -47,7 +49,7 @@ def audit(
     plan: Plan,
     interval: timedelta,
     scope: Scope,
-    elsewhere: Collection[Zone] = (),
+    elsewhere: Collection[ZoneInfo] = (),
 ) -> Iterator[Result]:
     """Yield every finding on a plan.
 
@@ -67,7 +69,7 @@ def _findings(
     plan: Plan,
     interval: timedelta,
     scope: Scope,
-    elsewhere: Collection[Zone],
+    elsewhere: Collection[ZoneInfo],
 ) -> Iterator[Result]:
     first, _ = scope.days(plan.timetable.zone)
     facts = take(plan.timetable, first, scope.years)
@@ -77,6 +79,9 @@ def _findings(
     yield from images.check(plan)
     yield from admission.check(plan)
     yield from zone_changes.check(plan)
+    known = ends_soon(facts.years.begins)
+    if plan.runs_gate and known:
+        yield rules.TABLE_ENDS.result(f"is {known}", path="spec")
     if time_intervals.EXTRA in plan.extras:
         yield from time_intervals.check(plan)
     # What a build refuses is refused here too, whatever years are asked for.

@@ -4,16 +4,15 @@ Hours of the wall clock that are skipped, and those that come twice; and the mom
 from which a search around them begins.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta, tzinfo
 from typing import NamedTuple
 
-from krm_windows.gate import bits, coverage
-from krm_windows.gate.recurrence import Recurrence, calendar
+from krm_windows.schedule import bits, wallclock
+from krm_windows.schedule.recurrence import Recurrence, calendar
 
-_DAY = timedelta(days=1)
 _MINUTE = timedelta(minutes=1)
+_SEARCHED_YEARS = 9  # 29 February can be eight years away
 
 
 class ClockChange(NamedTuple):
@@ -42,32 +41,12 @@ class ClockChange(NamedTuple):
         return self.at.replace(tzinfo=None) + offset
 
 
-def clock_changes(
-    zone: tzinfo,
-    begins: datetime,
-    ends: datetime,
-) -> Iterator[ClockChange]:
-    """Yield the changes between two UTC instants, in order; two in one day count as one."""
-    day = begins
-    while day < ends:
-        # A step of a day is quick, and no zone of today changes twice in one.
-        if _offset(day, zone) != _offset(day + _DAY, zone):
-            at = _first_minute(day, zone)
+def clock_changes(zone: tzinfo, begins: datetime, ends: datetime) -> Iterator[ClockChange]:
+    """Yield the changes between two UTC instants, in order."""
+    for minute in wallclock.changes(zone, range(begins.toordinal(), ends.toordinal() + 2)):
+        at = wallclock.at(minute)
+        if begins < at <= ends:
             yield ClockChange(at, _offset(at - _MINUTE, zone), _offset(at, zone))
-        day += _DAY
-
-
-def _first_minute(day: datetime, zone: tzinfo) -> datetime:
-    """Return the first instant after `day` that has another offset."""
-    minutes = range(1, _DAY // _MINUTE + 1)
-    before = _offset(day, zone)
-
-    def differs(count: int) -> bool:
-        return _offset(day + count * _MINUTE, zone) != before
-
-    # The offset changes once in a day, so the minutes are sorted by whether they differ.
-    found = bisect_left(minutes, True, key=differs)  # noqa: FBT003
-    return day + minutes[found] * _MINUTE
 
 
 def _offset(at: datetime, zone: tzinfo) -> timedelta:
@@ -85,7 +64,7 @@ def at_or_before(recurrence: Recurrence, wall: datetime) -> datetime | None:
     times = recurrence.times & bits.below(wall.hour * 60 + wall.minute + 1)
     if times and recurrence.on(today):
         return bits.moment(today, bits.last(times))
-    years = calendar(max(wall.year - coverage.YEARS_BEFORE, date.min.year), wall.year)
+    years = calendar(max(wall.year - _SEARCHED_YEARS, date.min.year), wall.year)
     earlier = recurrence.days_of(years) & bits.below(today - years.first)
     if not earlier:
         return None

@@ -9,9 +9,9 @@ from krm_windows import rules
 from krm_windows.checks import findings
 from krm_windows.checks.clock_changes import ClockChange, at_or_before
 from krm_windows.checks.facts import DAY, Facts
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Kind, Rule
 from krm_windows.results import Result
+from krm_windows.schedule.recurrence import Recurrence
+from krm_windows.schedule.timetable import Kind, Rule
 
 _MINUTE = timedelta(minutes=1)
 

@@ -6,16 +6,16 @@ Freezes that cut windows, rules that are over, and closures that last too long.
 from collections.abc import Collection, Iterable, Iterator
 from datetime import timedelta
 from itertools import chain, pairwise
+from zoneinfo import ZoneInfo
 
 from krm_windows import rules
 from krm_windows.checks import findings
 from krm_windows.checks.facts import DAY, Facts, bare, end_of, is_open
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule
-from krm_windows.gate.zones import Zone
 from krm_windows.results import Result
 from krm_windows.rules import Rule as Check
+from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timeline import Segment
+from krm_windows.schedule.timetable import Rule
 
 _MINUTE = timedelta(minutes=1)
 # The field that is to blame, what it does, and what helps.
@@ -23,7 +23,9 @@ _WINDOWS = ("windows", "are closed", "add a window")
 _FREEZES = ("freezes", "keep it closed", "end one earlier")
 
 
-def check(facts: Facts, longest: timedelta, elsewhere: Collection[Zone] = ()) -> Iterator[Result]:
+def check(
+    facts: Facts, longest: timedelta, elsewhere: Collection[ZoneInfo] = ()
+) -> Iterator[Result]:
     """Yield what is over, what is cut, and where the policy is closed for longer than `longest`.
 
     What is over is so on the clocks of zones `elsewhere`, too.
@@ -40,12 +42,10 @@ def _over(
     facts: Facts,
     dated: Iterable[Rule],
     check: Check,
-    elsewhere: Collection[Zone],
+    elsewhere: Collection[ZoneInfo],
 ) -> Iterator[Result]:
     """Report what is dated and has ended before the audited years."""
-    others = [
-        facts.timetable._replace(time_zone=zone.key, zone_rules=zone.rules) for zone in elsewhere
-    ]
+    others = [facts.timetable._replace(time_zone=zone.key) for zone in elsewhere]
     for rule in dated:
         # What recurs is never over.
         if isinstance(rule.begins, Recurrence):
@@ -62,8 +62,9 @@ def _cuts(facts: Facts) -> Iterator[Result]:
     """Report for each freeze the first window of which it takes a part only."""
     # A freeze may cut a window in each of its weeks: the first says it.
     untold = {freeze.name for freeze in facts.timetable.freezes}
-    segments = facts.segments_around(*facts.timetable.freezes)
-    for before, closed, after in _closures(segments):
+    if not untold:
+        return
+    for before, closed, after in _closures(facts.segments):
         freezes = untold.intersection(closed.rules)
         if not freezes:
             continue
@@ -101,14 +102,7 @@ def _closures(
     before: Segment | None = None
     for segment, after in pairwise(chain(segments, (None,))):
         if segment and not segment.open:
-            touching_before = None
-            touching_after = None
-            # Weeks like any other are left out of the segments, so a neighbour need not touch.
-            if before and before.ends == segment.begins:
-                touching_before = before
-            if after and after.begins == segment.ends:
-                touching_after = after
-            yield touching_before, segment, touching_after
+            yield before, segment, after
         before = segment
 
 

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from krm_windows import rules
-from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.gate.timetable import Target
 from krm_windows.plan.targets import address
 from krm_windows.plurals import counted
 from krm_windows.results import Result
 from krm_windows.rules import Rule
+from krm_windows.schedule.timeline import Followed
 
 # So many targets are named before "and 12 targets more".
 _FEW = 3
@@ -34,7 +35,7 @@ class Claim(NamedTuple):
     released: tuple[Target, ...] = ()
 
     @classmethod
-    def of(cls, timetable: Timetable, file: str = "") -> "Claim":
+    def of(cls, timetable: Followed, file: str = "") -> "Claim":
         """Return what a timetable claims."""
         return cls(
             policy=timetable.policy,
@@ -45,7 +46,7 @@ class Claim(NamedTuple):
             released=timetable.released,
         )
 
-    def only(self, kept: Iterable[Timetable]) -> "Claim":
+    def only(self, kept: Iterable[Followed]) -> "Claim":
         """Return what some timetables still gate and release of it."""
         targets: set[tuple[str, ...]] = set()
         released: set[tuple[str, ...]] = set()

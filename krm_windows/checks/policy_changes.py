@@ -9,11 +9,13 @@ from typing import TypeAlias
 
 from krm_windows import rules
 from krm_windows.emit import timetables
-from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.gate.timetable import Target
 from krm_windows.krm import KubeObject
 from krm_windows.plan.targets import address
 from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.results import ResourceRef, Result
+from krm_windows.schedule.timeline import Followed
+from krm_windows.schedule.timetable import Timetable
 
 Gated: TypeAlias = Callable[[Collection[str]], Iterable[Target]]
 """Gives what the policies around gate, but for those of some names: they take over what moves."""
@@ -72,9 +74,7 @@ def abandoned(rendered: Iterable[bytes], cluster: str) -> list[Result]:
     return found
 
 
-def _successor(
-    old: Timetable, new: Sequence[Timetable], before: Container[str]
-) -> Timetable | None:
+def _successor(old: Followed, new: Sequence[Timetable], before: Container[str]) -> Timetable | None:
     """Return the timetable that takes the place of another, None if none does.
 
     `before` are the policies that were there with the older one.
@@ -93,7 +93,7 @@ def _successor(
 
 
 def check(
-    old: Timetable,
+    old: Followed,
     new: Timetable,
     gated: Gated = _nothing,
 ) -> Iterator[Result]:
@@ -118,7 +118,7 @@ def check(
 
 
 def _dropped(
-    old: Timetable, kept: Iterable[Target], gated: Gated, names: Iterable[str]
+    old: Followed, kept: Iterable[Target], gated: Gated, names: Iterable[str]
 ) -> list[Target]:
     """Return the targets that are not among others, and that no policy but these gates."""
     there = {address(target) for target in kept}

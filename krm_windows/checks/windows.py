@@ -3,20 +3,19 @@
 Never or always open, uneven, or too short to be of use.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import chain
 
 from krm_windows import rules
 from krm_windows.checks import findings
-from krm_windows.checks.facts import Facts, Span, span_of
-from krm_windows.gate import coverage
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule
+from krm_windows.checks.facts import Facts, Interval, Span, span_of
 from krm_windows.policy.phrases import duration
 from krm_windows.results import Result
+from krm_windows.schedule import wallclock
+from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timeline import timeline
+from krm_windows.schedule.timetable import Rule
 
 # How long a Pod takes until the program in it looks: scheduling, pulling from the node's cache,
 # starting.
@@ -54,76 +53,39 @@ class Delays:
         return ", and ".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Lengths:
-    """What is to be known of a window's occurrences.
-
-    The first, in minutes, and how long any of them is at most. `whole` are the first shortest
-    and the last longest of those that are not cut where the audit begins or ends.
-    """
-
-    first: tuple[int, int]
-    most: timedelta
-    whole: tuple[Span, Span] | None
-
-    @classmethod
-    def of(
-        cls,
-        occurrences: Iterable[tuple[int, int]],
-        looked: Span,
-    ) -> "_Lengths | None":
-        """Look at each occurrence once; return None where there is none."""
-        begins, ends = map(coverage.minute, looked.edges)
-        every = iter(occurrences)
-        first = next(every, None)
-        if first is None:
-            return None
-        # Of equal ones the first is the shortest, and the last the longest.
-        shortest = None
-        longest = first
-        # In minutes, like the occurrences: years of them are looked at.
-        most = least = greatest = 0
-        for each in chain((first,), every):
-            begin, end = each
-            length = end - begin
-            most = max(most, length)
-            # What touches an end of the audit may be cut there.
-            if begin <= begins or end >= ends:
-                continue
-            if shortest is None or length < least:
-                shortest = each
-                least = length
-            if length >= greatest:
-                longest = each
-                greatest = length
-        if shortest is None:
-            return cls(first, most * _MINUTE, None)
-        return cls(first, most * _MINUTE, (span_of(shortest), span_of(longest)))
-
-
 def check(facts: Facts, delays: Delays) -> Iterator[Result]:
     """Yield what is to be said of each window alone, and of all together."""
     windows = facts.timetable.windows
+    looked = facts.looked_at
     endless = False
     for window in windows:
-        looked = facts.looked_at(window)
-        lengths = _Lengths.of(facts.occurrences(window), looked)
-        if lengths is None:
+        occurrences = facts.occurrences(window)
+        if not occurrences:
             yield from _absent(facts, window)
             continue
-        yield from _never(facts, window, lengths)
-        # Its only occurrence is as long as all that is looked at.
-        if span_of(lengths.first) == looked:
+        yield from _never(facts, window, occurrences)
+        # What touches an end of the audit may be cut there.
+        first, last = looked
+        whole = [each for each in occurrences if first < each[0] and each[1] < last]
+        if occurrences == [looked]:
             endless = True
             yield from _always(facts, window)
-        elif lengths.whole:
-            yield from _lengths(facts, window, *lengths.whole, delays)
+        elif whole:
+            shortest = span_of(min(whole, key=_length))
+            # Of equal ones the last.
+            longest = span_of(max(reversed(whole), key=_length))
+            yield from _lengths(facts, window, shortest, longest, delays)
     # One by one none is endless, but together they may be.
     if windows and not endless and facts.is_endless(*windows):
         message = (
             "together are never closed: shorten one, or remove the policy if nothing should wait"
         )
         yield findings.at(rules.WINDOW_ALWAYS_OPEN, "windows", message, facts.first)
+
+
+def _length(occurrence: Interval) -> int:
+    begins, ends = occurrence
+    return ends - begins
 
 
 def _always(facts: Facts, window: Rule) -> Iterator[Result]:
@@ -150,18 +112,18 @@ def _absent(facts: Facts, window: Rule) -> Iterator[Result]:
 def _never(
     facts: Facts,
     window: Rule,
-    lengths: _Lengths,
+    occurrences: list[Interval],
 ) -> Iterator[Result]:
     """Report a window that comes and is not open once."""
     if facts.is_opening(window.name):
         return
     # That is said in `_lengths`.
-    if lengths.most <= facts.timetable.closes_early:
+    if max(map(_length, occurrences)) * _MINUTE <= facts.timetable.closes_early:
         return
     # By an override, which is reported in its place.
     if facts.is_open_in(window):
         return
-    begins = span_of(lengths.first).begins
+    begins = span_of(occurrences[0]).begins
     closed_by = _closed_by(facts, window) or "a clock change"
     message = (
         f"is never open from {facts.first} to {facts.last}; on {findings.moment(begins)} "
@@ -214,9 +176,9 @@ def _is_prolonged(
 ) -> bool:
     """Whether other windows prolong this one, so that together they are long enough."""
     # Of all windows together: where two touch or overlap, they are one time.
-    begins = coverage.minute(occurrence.begins)
-    around = span_of(facts.union.around(begins))
-    return around.length >= least
+    at = wallclock.minute_of(occurrence.begins)
+    around = (each for each in facts.union if each[0] <= at < each[1])
+    return _length(next(around)) * _MINUTE >= least
 
 
 def _early(window: Rule, shortest: Span, early: timedelta) -> Result:

@@ -72,15 +72,8 @@ def check(plan: Plan) -> Iterator[Result]:
     if not plan.runs_gate and zone in CHANGED:
         yield rules.KUBECTL_ZONE.result(
             "has different rules since 2022: a CronJob controller with zone data older than "
-            f"{_release(plan)} runs Jobs at other times, and the actuator Kubectl does not "
-            "correct that; use Gate, or make sure that the control plane is newer",
+            f"release {plan.zone_release} runs Jobs at other times, and the actuator Kubectl does "
+            "not correct that; use Gate, or make sure that the control plane is newer",
             path="spec.timeZone",
             current=zone,
         )
-
-
-def _release(plan: Plan) -> str:
-    held = plan.timetable.zone_rules
-    if held is None:
-        return "that of this build"
-    return f"release {held.release}"

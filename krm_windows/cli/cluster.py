@@ -10,7 +10,6 @@ from json import JSONDecodeError
 from krm_windows.cli import inputs, previews, report, times
 from krm_windows.cli.inputs import UsageError
 from krm_windows.emit import names
-from krm_windows.gate import wallclock
 from krm_windows.gate.clocks import skew
 from krm_windows.gate.objects import dig
 from krm_windows.gate.timetable import Target
@@ -19,7 +18,7 @@ from krm_windows.plan import kinds
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview.versions import Choice, Source, Version
 from krm_windows.results import Result
-from krm_windows.schedule import zones
+from krm_windows.schedule import wallclock, zones
 from krm_windows.status import undelivered
 from krm_windows.status.failures import newest_pod, terminated
 from krm_windows.status.leftovers import Leftovers, is_labelled, selector

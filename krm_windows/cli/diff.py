@@ -15,6 +15,7 @@ from krm_windows.flux.model import ObjectIdentity
 from krm_windows.gateable import group_of
 from krm_windows.inventory import about
 from krm_windows.krm import KubeObject
+from krm_windows.plan.timetable import shipped
 from krm_windows.preview import changes, records
 from krm_windows.preview.difference import Difference, compare
 from krm_windows.preview.successions import Succession, successions
@@ -71,7 +72,7 @@ def _removed(pairs: Sequence[Succession], items: Sequence[KubeObject]) -> list[R
         gated = {ObjectIdentity.of_target(target) for target in pair.new.timetable.targets}
         for target in map(ObjectIdentity.of_target, pair.old.timetable.targets):
             is_gone = target not in seen and target not in gated and target[:3] in alike
-            when = removal.opening(pair.old.timetable, times.now())
+            when = removal.opening(shipped(pair.old.timetable), times.now())
             if is_gone and when and target[:2] in removal.KINDS:
                 message = (
                     f"{target} is removed: unless this is merged while the policy is open, what it "

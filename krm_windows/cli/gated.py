@@ -14,10 +14,10 @@ from krm_windows import rules
 from krm_windows.cli import builds, forges, inputs, output, progress
 from krm_windows.flux import Survey, survey
 from krm_windows.flux.builds import Builds
-from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import InputError
 from krm_windows.pending.effect import compare, gating
 from krm_windows.preview.versions import Version
+from krm_windows.schedule.timetable import Timetable
 from krm_windows.system import git, git_branch
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.errors import WorkspaceError

@@ -12,10 +12,11 @@ from krm_windows.cli import forges, gated, inputs, output, previews, sleeping, t
 from krm_windows.cli.inputs import UsageError
 from krm_windows.cli.sleeping import Clock
 from krm_windows.exit_codes import ExitCode
-from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import InputError
 from krm_windows.plan import utc_edges
+from krm_windows.plan.timetable import covered
 from krm_windows.preview.versions import Choice, Version
+from krm_windows.schedule.timetable import Timetable
 from krm_windows.system.errors import WorkspaceError
 
 if TYPE_CHECKING:
@@ -423,11 +424,9 @@ def _schedule(timetables: Iterable[Timetable]) -> Iterator[str]:
     """Yield lines of a workflow: the UTC times of all edges, each once."""
     found: dict[str, None] = {}
     for timetable in timetables:
-        recurring = utc_edges.recurring(timetable, timetable.zone)
-        single = utc_edges.single(timetable, timetable.zone, recurring)
-        # Those of a single day come back every year: a run too many does no harm.
-        for each in (*recurring, *(schedule for schedule, _ in single)):
-            found[str(each)] = None
+        # Those of a single day come back every week: a run too many does no harm.
+        for _, schedule in utc_edges.schedules(covered(timetable).table):
+            found[schedule] = None
     yield "# The edges of the windows in UTC, by krm-windows merge-gate --print-schedule. Where a\n"
     yield "# zone changes its clocks, an edge is at one of two hours: both are listed, and the\n"
     yield "# run at the wrong hour changes nothing. Print it again when a policy changes.\n"

@@ -17,8 +17,8 @@ from krm_windows.edit import overrides
 from krm_windows.edit.overrides import Listed, PolicyError, Wanted
 from krm_windows.edit.proposal import Proposal
 from krm_windows.exit_codes import ExitCode
-from krm_windows.plan.zone_rules import zone_of
 from krm_windows.preview.clock import shown
+from krm_windows.schedule.zones import zone as zone_of
 
 # What each of the four calls takes besides what all do.
 _ACTIONS = ("list", "end", "prune")

@@ -9,8 +9,6 @@ from pathlib import Path
 from krm_windows.cli import builds, inputs, previews, report, repository, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.flux import Survey
-from krm_windows.gate import wallclock
-from krm_windows.gate.decide import decide
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.pending.between import Between
@@ -19,6 +17,8 @@ from krm_windows.pending.report import Entry, Opening, Pending
 from krm_windows.pending.repository import Repository
 from krm_windows.pending.revisions import Revision
 from krm_windows.preview.versions import Choice, Source
+from krm_windows.schedule import wallclock
+from krm_windows.schedule.timeline import decide
 from krm_windows.system import git
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.errors import WorkspaceError

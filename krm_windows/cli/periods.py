@@ -8,11 +8,11 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from pathlib import Path
 
 from krm_windows.cli import output, times
-from krm_windows.gate import wallclock
 from krm_windows.history.simulation import instant
 from krm_windows.krm import InputError
 from krm_windows.preview import parameters
 from krm_windows.preview.parameters import AskedError
+from krm_windows.schedule import wallclock
 from krm_windows.system.git_history import History
 
 _SPAN = re.compile(r"([1-9][0-9]{0,3})([dwy])")

@@ -11,7 +11,7 @@ from krm_windows.gate.annotations import UNREADABLE
 from krm_windows.gate.timetable import Timetable
 from krm_windows.plurals import clusters
 from krm_windows.preview import changes
-from krm_windows.preview.calendar import Period, rules_of
+from krm_windows.preview.calendar import Period
 from krm_windows.preview.difference import Difference, compare
 
 # Four weeks, as `set` and `diff` compare; where nothing changes in them, a year.
@@ -66,7 +66,7 @@ def _difference(old: Timetable, new: Timetable) -> Difference | None:
     try:
         for days in _DAYS:
             found = compare(old, new, Period(now, days))
-            if found.changes or rules_of(old) == rules_of(new):
+            if found.changes or (old.table, old.state) == (new.table, new.state):
                 break
     # Somebody may have edited what is there: a window may be a number.
     except (*UNREADABLE, AttributeError):

@@ -6,10 +6,10 @@ from krm_windows import escape
 from krm_windows.cli import output, previews, times, written
 from krm_windows.cli.arguments import output_format
 from krm_windows.exit_codes import ExitCode
-from krm_windows.gate import wallclock
-from krm_windows.gate.decide import decide
 from krm_windows.preview import records, sentences, stages
 from krm_windows.preview.versions import Choice
+from krm_windows.schedule import wallclock
+from krm_windows.schedule.timeline import decide
 
 
 def options(parser: argparse.ArgumentParser) -> None:

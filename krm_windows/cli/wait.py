@@ -6,11 +6,11 @@ from datetime import timedelta
 from krm_windows.cli import output, previews, sleeping, times
 from krm_windows.cli.sleeping import Clock
 from krm_windows.exit_codes import ExitCode
-from krm_windows.gate.decide import Decider
-from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import InputError
 from krm_windows.preview import sentences
 from krm_windows.preview.versions import Choice
+from krm_windows.schedule.timeline import decide
+from krm_windows.schedule.timetable import Timetable
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -54,10 +54,9 @@ def wait(
 
     Raises InputError where that is more than 400 days away and nothing ends the wait.
     """
-    decider = Decider(timetable)
     began = clock.now()
     deadline = None if timeout is None else began + timeout
-    decision = decider.decide(began)
+    decision = decide(timetable, began)
     if decision.open is not until_open:
         # The policy is not read again, so what it does not say now it will not say later.
         if decision.until is None and deadline is None:
@@ -72,6 +71,6 @@ def wait(
             return ExitCode.TIMED_OUT
         # The clock is asked after each sleep: the machine may have slept, or its clock been set.
         clock.sleep_towards(decision.until, deadline)
-        decision = decider.decide(clock.now())
+        decision = decide(timetable, clock.now())
     output.show_words(sentences.brief(timetable, decision))
     return ExitCode.FINE

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
+from zoneinfo import ZoneInfo
 
 from krm_windows.checks.facts import end_of
 from krm_windows.edit.patches import AbsentError, check_cluster
-from krm_windows.gate import wallclock
-from krm_windows.gate.timetable import Rule, Timetable
-from krm_windows.gate.zones import Zone
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.plan import clocks
 from krm_windows.plan.clocks import Today
@@ -19,6 +17,8 @@ from krm_windows.policy.moments import Role
 from krm_windows.preview.clock import stamp
 from krm_windows.preview.versions import Source
 from krm_windows.results import Result, fails
+from krm_windows.schedule import wallclock
+from krm_windows.schedule.timetable import Rule, Timetable
 
 STATES = {"open": "Open", "closed": "Closed"}
 """As a person says them, and as the field `state` of a policy does."""
@@ -69,7 +69,7 @@ class Listed:
     ends: datetime
     phase: Phase
     reason: str
-    zone: Zone | None
+    zone: ZoneInfo | None
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -157,7 +157,7 @@ def made(config: KubeObject, wanted: Wanted, at: datetime) -> KubeObject:
     return added(config, name, wanted.cluster, entry)
 
 
-def _bounds(wanted: Wanted, now: datetime, zone: Zone) -> tuple[str, str]:
+def _bounds(wanted: Wanted, now: datetime, zone: ZoneInfo) -> tuple[str, str]:
     """Return beginning and end as the policy is to have them: instants, the same everywhere.
 
     Now is no time on a wall clock: clusters in other zones would begin hours later.
@@ -169,7 +169,7 @@ def _bounds(wanted: Wanted, now: datetime, zone: Zone) -> tuple[str, str]:
     return _written(begins, zone), end(wanted.until or "", begins, zone)
 
 
-def _check_length(ends: str, last: datetime, zone: Zone) -> None:
+def _check_length(ends: str, last: datetime, zone: ZoneInfo) -> None:
     """Refuse an end that is later than an instant."""
     try:
         found = moments.parse(ends, Role.ONCE_END).value
@@ -183,7 +183,7 @@ def _check_length(ends: str, last: datetime, zone: Zone) -> None:
         )
 
 
-def end(text: str, begins: datetime, zone: Zone) -> str:
+def end(text: str, begins: datetime, zone: ZoneInfo) -> str:
     """Return the instant at which what begins at another one ends, with an offset.
 
     A time of day, a date, or a time without an offset is one on the clocks of a zone. What is none
@@ -201,7 +201,7 @@ def end(text: str, begins: datetime, zone: Zone) -> str:
     return text
 
 
-def _next(clock: time, begins: datetime, zone: Zone) -> datetime:
+def _next(clock: time, begins: datetime, zone: ZoneInfo) -> datetime:
     """Return the first instant after another one at which clocks of a zone show a time of day."""
     today = Today(begins).on(zone)
     # A time may be left out today, and the second of two times may be the first to come.
@@ -210,7 +210,7 @@ def _next(clock: time, begins: datetime, zone: Zone) -> datetime:
     return next(at for at in found if at > begins)
 
 
-def _shown_at(moment: datetime, begins: datetime, zone: Zone) -> datetime:
+def _shown_at(moment: datetime, begins: datetime, zone: ZoneInfo) -> datetime:
     """Return the instant at which clocks of a zone show a moment.
 
     Of a moment that they show twice it is the second one where the first is over.
@@ -222,12 +222,12 @@ def _shown_at(moment: datetime, begins: datetime, zone: Zone) -> datetime:
     return first
 
 
-def _written(at: datetime, zone: Zone) -> str:
+def _written(at: datetime, zone: ZoneInfo) -> str:
     """Write a full minute with the offset of a zone, so that a reader there sees their clock."""
     return at.astimezone(zone).isoformat(timespec="minutes")
 
 
-def zone_of_ends(policy: KubeObject, cluster: str | None) -> Zone:
+def zone_of_ends(policy: KubeObject, cluster: str | None) -> ZoneInfo:
     """Return the time zone that `18:00` is meant in.
 
     That of the cluster, or of all; where clusters have several, that of the policy.
@@ -313,7 +313,7 @@ class _Dated:
     rule: Rule
     begins: datetime | None
     ends: datetime
-    zone: Zone
+    zone: ZoneInfo
 
     def is_active(self, at: datetime) -> bool:
         return at < self.ends and (self.begins is None or self.begins <= at)
@@ -339,7 +339,7 @@ def _listed(name: str, cluster: str | None, dated: list[_Dated], at: datetime) -
         phase = Phase.OVER
     elif any(each.is_active(at) for each in dated):
         phase = Phase.ACTIVE
-    zone: Zone | None = first.zone
+    zone: ZoneInfo | None = first.zone
     if len({(each.begins, each.ends) for each in dated}) > 1:
         zone = None
     return Listed(

@@ -8,16 +8,18 @@ from functools import lru_cache
 from krm_windows.checks.audit import Scope
 from krm_windows.checks.report import Report
 from krm_windows.fleet import audit
-from krm_windows.gate.decide import Decision, decide
-from krm_windows.gate.timetable import Timetable
+from krm_windows.gate.timetable import Decision
 from krm_windows.krm import KubeObject
 from krm_windows.plan.clocks import Today
 from krm_windows.preview import sentences
-from krm_windows.preview.calendar import Period, rules_of
+from krm_windows.preview.calendar import Period
 from krm_windows.preview.difference import Difference, compare
 from krm_windows.preview.successions import Gated, nothing_gated, successions
 from krm_windows.preview.versions import Choice, Source, once
 from krm_windows.results import Result, fails, sort
+from krm_windows.schedule.table import rules_of
+from krm_windows.schedule.timeline import decide
+from krm_windows.schedule.timetable import Timetable
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,18 @@ succeeded. Metrics: kube-state-metrics, docs/metrics/workload.
 
 import json
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, time, timedelta
 
 from krm_windows.emit import gate, names, state_metrics
 from krm_windows.emit.labels import metadata
 from krm_windows.emit.manifest import Manifest
 from krm_windows.escape.prometheus import pattern, template, text
-from krm_windows.gate.annotations import APART, CAUSE, ZONE_DATA, Cause
+from krm_windows.gate.annotations import APART, CAUSE, Cause
 from krm_windows.plan.model import Plan
+from krm_windows.plan.timetable import LAST_DAY
 from krm_windows.plan.triggers import Edge, Trigger
 
+_HALF_A_YEAR = timedelta(days=183)
 # Series that Prometheus works out once for all alerts; colons are for such names (Prometheus,
 # "Recording rules").
 _SUCCESS = "krm_windows:last_successful_run:timestamp_seconds"
@@ -74,6 +77,7 @@ def _rules(plan: Plan) -> Iterator[Rule]:
     # `Kubectl` runs at edges alone, so a long time without a run is no fault.
     if plan.runs_gate:
         yield _overdue(plan)
+        yield _table_ends(plan)
     yield _failing(plan)
     yield from _edges(plan)
     # What is reported about targets needs their series, which are an extra of their own.
@@ -82,7 +86,6 @@ def _rules(plan: Plan) -> Iterator[Rule]:
         yield _apart(plan)
         if plan.hooks and (plan.hooks.before_open or plan.hooks.after_apply):
             yield _hook_failed(plan)
-        yield _zone_data(plan)
 
 
 def _record(plan: Plan, name: str, expression: str) -> Rule:
@@ -193,15 +196,16 @@ def _hook_failed(plan: Plan) -> Rule:
     )
 
 
-def _zone_data(plan: Plan) -> Rule:
-    """Alert once where an annotation says that the image has other zone rules."""
+def _table_ends(plan: Plan) -> Rule:
+    """Alert for half a year before the table ends, after which nothing is opened any more."""
+    ends = datetime.combine(LAST_DAY, time(), UTC)
     return _alert(
         plan,
-        "KrmWindowsZoneDataDiffers",
-        f"max by (policy) ({_annotated(plan, _member(ZONE_DATA))})",
+        "KrmWindowsTableEnds",
+        f"vector(time()) > {int((ends - _HALF_A_YEAR).timestamp())}",
         0,
-        "the image of {policy} has different zone data for the coming year than its timetable, "
-        "which is used",
+        f"the windows of {{policy}} are known up to {LAST_DAY} only, and nothing opens after that: "
+        "render them with a newer krm-windows",
     )
 
 

@@ -22,9 +22,7 @@ def run(plan: Plan, config: Manifest) -> Manifest:
     flags += ["--digest", str(config["data"][configmap.DIGEST])]
     spec = unfailing_spec(plan, gate.pod(plan, *flags))
     # A new name makes a new Job, so everything that changes what it does is in the digest.
-    data = {**config["data"], **configmap.tables(configmap.of_any_release(plan))}
-    around = {**config, "data": data}
-    return _job(plan, spec, [around, spec])
+    return _job(plan, spec, [config["data"], spec])
 
 
 def lift(plan: Plan) -> Manifest:

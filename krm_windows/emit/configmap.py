@@ -8,13 +8,15 @@ from krm_windows import escape, gate
 from krm_windows.emit import hooks, names
 from krm_windows.emit.labels import metadata
 from krm_windows.emit.manifest import Manifest
-from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.plan.model import Plan
 from krm_windows.plan.timetable import dump
+from krm_windows.schedule.timetable import Rule, Timetable
 
 TIMETABLE = "timetable.json"
 HOOKS = "hooks.json"
 ENTRY = "__main__.py"
+ZONE_DATA = "krm-windows.dev/zone-data"
+"""The annotation with the release of the zone data that the table was made with."""
 DIGEST = "digest"
 """The key of a digest of the content: a Job sees whether it has the content that it is for."""
 
@@ -41,14 +43,16 @@ _PARTS = {
 def config_map(plan: Plan) -> Manifest:
     """Return the ConfigMap that the gate's Pods mount."""
     files = program(parts(plan))
-    lasting = {**files, **tables(of_any_release(plan))}
+    data = {**files, **tables(plan)}
     # With letters before it, no digest looks like a number, which YAML would want in quotes.
-    digest = f"sha256-{names.digest(json.dumps(lasting, sort_keys=True))}"
+    digest = f"sha256-{names.digest(json.dumps(data, sort_keys=True))}"
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": metadata(plan, names.gate(plan), plan.namespace),
-        "data": {**files, **tables(plan), DIGEST: digest},
+        "metadata": metadata(
+            plan, names.gate(plan), plan.namespace, {ZONE_DATA: plan.zone_release}
+        ),
+        "data": {**data, DIGEST: digest},
     }
 
 
@@ -59,18 +63,6 @@ def items(plan: Plan) -> list[dict[str, str]]:
     if plan.hooks:
         keys.append(HOOKS)
     return [{"key": key, "path": _path(key)} for key in keys]
-
-
-def of_any_release(plan: Plan) -> Plan:
-    """Return the plan without the release of its zone data.
-
-    One that changes nothing is no reason for another Job.
-    """
-    timetable = plan.timetable
-    if timetable.zone_rules is None:
-        return plan
-    rules = timetable.zone_rules._replace(release="")
-    return plan._replace(timetable=timetable._replace(zone_rules=rules))
 
 
 def parts(plan: Plan) -> frozenset[str]:

@@ -1,13 +1,13 @@
 """The timetable of a gate's ConfigMap, read back from what was emitted."""
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from krm_windows.emit import configmap
 from krm_windows.gate import timetable
 from krm_windows.gate.annotations import UNREADABLE
-from krm_windows.gate.timetable import Target, Timetable
-from krm_windows.gate.zones import ZoneRules
+from krm_windows.gate.timetable import FORMAT_VERSION, Target, Timetable
 from krm_windows.krm import KubeObject
 
 Versions: TypeAlias = tuple[Timetable | None, Timetable | None]
@@ -25,52 +25,57 @@ def read(manifest: KubeObject) -> Timetable | None:
     text = manifest.get("data", configmap.TIMETABLE)
     if not isinstance(text, str):
         return None
-    try:
-        found = timetable.load(text)
-    except UNREADABLE:
-        # Of another release, or edited by hand.
-        return None
-    # Whoever may write the object chose what is in it: names that are no texts are no names.
-    if not _is_sound(found):
-        return None
-    return found
+    for load in (timetable.load, _earlier):
+        try:
+            found = load(text)
+        except UNREADABLE:
+            # Of another release, or edited by hand.
+            continue
+        # Whoever may write the object chose what is in it: names that are no texts are no names.
+        if _is_sound(found):
+            return found
+    return None
+
+
+def _earlier(text: str) -> Timetable:
+    """Read what the format 1, of rules instead of days, has beside time; nothing decides by it."""
+    data = json.loads(text)
+    if data["formatVersion"] != 1:
+        raise ValueError("is of another format")
+    known = {key: data[key] for key in _BESIDE_TIME if key in data}
+    no_days = {"patterns": {".": []}, "days": {"0001-01": "."}}
+    return timetable.load(json.dumps({"formatVersion": FORMAT_VERSION, **known, **no_days}))
+
+
+_BESIDE_TIME = (
+    "policy",
+    "cluster",
+    "timeZone",
+    "state",
+    "firstApply",
+    "formerNames",
+    "targets",
+    "released",
+)
 
 
 def _is_sound(found: Timetable) -> bool:
-    """Whether what is asked of a timetable that was read back has the types that it declares.
-
-    The windows are not asked for: nobody decides by what is read here.
-    """
+    """Whether what is asked of a timetable that was read back has the types that it declares."""
     texts = (found.policy, found.time_zone, found.state, found.first_apply)
     return (
         _are_texts(texts)
         and _are_texts(found.former_names)
+        and _are_texts(found.clocks)
         and _is_text_or_none(found.cluster)
-        and _are_targets(found.targets)
-        and _are_targets(found.released)
-        and _are_rules(found.zone_rules)
+        and all(map(_is_target, (*found.targets, *found.released)))
     )
 
 
-def _are_targets(values: object) -> bool:
-    return isinstance(values, tuple) and all(map(_is_target, values))
-
-
-def _is_target(value: object) -> bool:
-    if not isinstance(value, Target):
-        return False
+def _is_target(value: Target) -> bool:
     texts = (value.group, value.resource, value.kind, value.namespace, value.name)
     if not _are_texts(texts) or not _is_text_or_none(value.version):
         return False
     return _are_texts(value.field) and _are_texts(value.applied)
-
-
-def _are_rules(value: object) -> bool:
-    if value is None:
-        return True
-    if not isinstance(value, ZoneRules):
-        return False
-    return _are_texts((value.release, value.before, value.rule)) and _are_texts(value.transitions)
 
 
 def _is_text_or_none(value: object) -> bool:

@@ -6,11 +6,11 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 from krm_windows import inventory, rules
 from krm_windows.checks.audit import Scope, audit
 from krm_windows.checks.report import Report
-from krm_windows.gate.zones import Zone
 from krm_windows.inventory import about, file_of
 from krm_windows.krm import KubeObject
 from krm_windows.plan import clocks, compile_policy, kinds
@@ -45,7 +45,7 @@ class _Version:
     plan: Plan | None
     interval: timedelta
     results: tuple[Result, ...]
-    elsewhere: frozenset[Zone] = frozenset()
+    elsewhere: frozenset[ZoneInfo] = frozenset()
 
     def findings(self, scope: Scope) -> Iterable[Result]:
         # Nothing can be said of times that are not known.
@@ -65,7 +65,7 @@ class _Audits:
         self._lock = threading.Lock()
 
     def findings(
-        self, plan: Plan, interval: timedelta, scope: Scope, elsewhere: frozenset[Zone]
+        self, plan: Plan, interval: timedelta, scope: Scope, elsewhere: frozenset[ZoneInfo]
     ) -> tuple[Result, ...]:
         key = (hashlib.sha256(repr(plan).encode()).digest(), interval, scope, elsewhere)
         with self._lock:

@@ -17,6 +17,7 @@ from krm_windows.inventory import Inventory, Resource
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_timetable, kinds, rights
 from krm_windows.plan.targets import select
+from krm_windows.plan.timetable import shipped
 from krm_windows.policy.load import Loaded, load
 from krm_windows.policy.model import TargetSelector, WindowPolicy
 from krm_windows.results import fails
@@ -100,7 +101,7 @@ def _compiled(
     policy: WindowPolicy, cluster: str | None, objects: Sequence[Object]
 ) -> Timetable | None:
     timetable, found = compile_timetable(policy, cluster, _seen(policy, objects))
-    return None if fails(found) else timetable
+    return None if fails(found) else shipped(timetable)
 
 
 def rendered(kustomizations: Iterable[Kustomization]) -> Iterator[Gate]:

@@ -6,10 +6,11 @@ from datetime import datetime
 
 from krm_windows.forge.model import State
 from krm_windows.forge.reach import Change, Gated
-from krm_windows.gate.decide import Decider, Decision
-from krm_windows.gate.timetable import Timetable
+from krm_windows.gate.timetable import Decision
 from krm_windows.preview.calendar import named
 from krm_windows.preview.clock import shown
+from krm_windows.schedule import timeline
+from krm_windows.schedule.timetable import Timetable
 
 # Before the name of a policy, in a label that puts a change under it.
 SCHEDULED = "window:"
@@ -22,7 +23,6 @@ class Policy:
         """Prepare a policy to be asked; raises LookupError without the rules of its zone."""
         self.timetable = timetable
         self.reach = reach
-        self._decider = Decider(timetable)
 
     @property
     def label(self) -> str:
@@ -33,7 +33,7 @@ class Policy:
 
     def decide(self, at: datetime) -> Decision:
         """Say whether it is open, as its gate in the cluster does."""
-        return self._decider.decide(at)
+        return timeline.decide(self.timetable, at)
 
     def why(self, change: Change, labels: frozenset[str]) -> str | None:
         """Say why it gates a change, in a few words or none; None where it does not."""

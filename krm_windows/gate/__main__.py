@@ -11,17 +11,15 @@ from sys import executable, orig_argv
 from time import monotonic, sleep
 
 from krm_windows.gate import clocks
-from krm_windows.gate.decide import Decider, Decision
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.run import FILES, Gate, closed_by_fault, log, words_of
-from krm_windows.gate.timetable import load, salvage
+from krm_windows.gate.timetable import Decision, load, salvage
 
 _AWAITED = timedelta(seconds=60)  # before a change: a run that begins so late waits for it
 _SLEW = 0.1  # seconds more than it takes: while it sleeps, the clock may be slewed
 _PAUSES = (10.0, 20.0)  # in seconds, before a run that leaves the rest to the next one tries again
 _PATIENCE = 150.0  # seconds: kubelet syncs a volume every 60 to 90
 _POLL = 0.5  # seconds between two readings of what kubelet changes
-_YEARS = range(1970, 9000)  # for which `--at` decides: a timetable is read 400 days back and ahead
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
@@ -45,7 +43,7 @@ def main(
         _await_files(options.digest, patience)
     gate, is_sound = _load(clock)
     decision = gate.announce()
-    gate = replace(gate.compared(), backwards=options.backwards)
+    gate = replace(gate, backwards=options.backwards)
     # Kubernetes gives every container the address of its API server in these.
     host = environ["KUBERNETES_SERVICE_HOST"]
     port = environ["KUBERNETES_SERVICE_PORT"]
@@ -133,9 +131,10 @@ def _instant(text: str) -> datetime:
     if found.tzinfo is None:
         message = "has no UTC offset, such as in 2026-11-20T09:00:00+01:00 or 2026-11-20T08:00:00Z"
         raise ArgumentTypeError(f"{text!r} {message}")
-    if found.year not in _YEARS:
-        raise ArgumentTypeError(f"{text!r} must be in the years {_YEARS[0]} to {_YEARS[-1]}")
-    return found.astimezone(UTC)
+    try:
+        return found.astimezone(UTC)
+    except OverflowError as error:
+        raise ArgumentTypeError(f"{text!r} has no date in UTC") from error
 
 
 def _show(at: datetime) -> int:
@@ -153,9 +152,8 @@ def _load(clock: Callable[[], datetime]) -> tuple[Gate, bool]:
     text = (FILES / "timetable.json").read_text(encoding="utf-8")
     try:
         timetable = load(text)
-        decider = Decider(timetable)
-        decider.decide(clock())  # what cannot be decided is found here, before anything is opened
-        return Gate(timetable, decider.decide, clock), True
+        timetable.decide(clock())  # what cannot be decided is found here, before anything is opened
+        return Gate(timetable, timetable.decide, clock), True
     except Exception as error:  # noqa: BLE001 - a fault of this program must close, too
         decision = closed_by_fault(f"cannot be decided: {error!r}")
         return Gate(salvage(text), lambda _: decision, clock), False

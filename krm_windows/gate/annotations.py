@@ -25,7 +25,6 @@ except ImportError:
 
 HOLD = "krm-windows.dev/hold"
 CLOSED_BY, HOOKS = "closed-by.krm-windows.dev/", "hooks.krm-windows.dev/"
-ZONE_DATA = "zoneData"
 CAUSE = "cause"
 GENERATION = "generation"
 DIGITS = 16  # 64 bits: fewer were made to collide within seconds
@@ -75,8 +74,7 @@ class ClosedBy(NamedTuple):
     """What such an annotation says: who closed, why, since and until when by its calendar, in UTC.
 
     `adopted`: the target had been suspended by somebody else, which the policy has taken for
-    its own. `zone_data`: how the image's zone data differs from the timetable's, in words; empty
-    where it does not. `cause`: what else than the calendar has closed, None where it was that.
+    its own. `cause`: what else than the calendar has closed, None where it was that.
     """
 
     policy: str
@@ -84,7 +82,6 @@ class ClosedBy(NamedTuple):
     since: datetime | None
     until: datetime | None
     adopted: bool = False
-    zone_data: str = ""
     cause: Cause | None = None
 
 
@@ -104,7 +101,6 @@ def read(text: str) -> ClosedBy | None:
             read_instant(said["since"]),
             read_instant(said["until"]),
             said.get("adopted", False) is True,
-            _remark(said.get(ZONE_DATA)),
             _cause(said.get(CAUSE)),
         )
     except UNREADABLE:
@@ -119,13 +115,6 @@ def _text(value: object) -> str:
         raise TypeError(f"{value!r} is not a string")
     value.encode()  # a half of a surrogate pair is a ValueError
     return value
-
-
-def _remark(value: object) -> str:
-    """Read what is only shown: what is no line of text is passed over, and spoils nothing."""
-    if isinstance(value, str) and value.isprintable():
-        return value
-    return ""
 
 
 def _cause(value: object) -> Cause | None:

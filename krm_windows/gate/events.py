@@ -8,11 +8,10 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from krm_windows.gate.annotations import annotation, digest, read
-from krm_windows.gate.decide import Decision
 from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.run import Gate, Report, words_of
 from krm_windows.gate.target import Action, Observed, observe
-from krm_windows.gate.timetable import Target
+from krm_windows.gate.timetable import Decision, Target
 
 
 class EventType(NamedTuple):
@@ -38,7 +37,6 @@ _EVENT_TYPES = {
 }
 # These are about all targets of a policy.
 _HOOK_FAILED = EventType("WindowHookFailed", "Warning")
-_ZONE_DATA = EventType("WindowZoneDataDiffers", "Warning")
 
 
 @dataclass(frozen=True)
@@ -95,8 +93,6 @@ def run(
 ) -> bool:
     """Run as `around` does, and write Events of what it does; that one fails is no failure."""
     recorder = Recorder(gate)
-    if gate.timetable.image_zones:
-        recorder.about_all(_ZONE_DATA, gate.timetable.image_zones)
     recording = replace(gate, reports=recorder.reports, warns=recorder.warns)
     well = around(recording, cluster, allow_missing=allow_missing)
     # Only now, so that whatever becomes of Events, targets are up to date.
@@ -182,7 +178,7 @@ def _message(gate: Gate, observed: Observed, record: Record) -> str:
     """Say what happened, by which policy, until when and why then."""
     message = f"{record.words}, by {gate.timetable.policy}"
     if record.decision.until:
-        until = record.decision.until.astimezone(gate.timetable.zone)
+        until = gate.timetable.shown(record.decision.until)
         message += f" until {until:%a %Y-%m-%d %H:%M %Z}"
     return f"{message}: {_reason(gate, observed, record)}"
 

@@ -11,7 +11,6 @@ from time import monotonic, sleep
 from typing import ClassVar, Protocol
 
 from krm_windows.gate.annotations import AHEAD, APART, DIGITS, Cause, digest
-from krm_windows.gate.decide import Decision
 from krm_windows.gate.jobs import Hook, Job, JobEnd
 from krm_windows.gate.kubernetes import REFUSED, ApiError, Cluster
 from krm_windows.gate.notes import (
@@ -27,7 +26,7 @@ from krm_windows.gate.notes import (
 )
 from krm_windows.gate.run import FILES, Gate, closed_by_fault, words_of
 from krm_windows.gate.target import Change, Observed, due_change
-from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.gate.timetable import Decision, Target, Timetable
 
 KEPT = timedelta(days=1)  # a Job that ended; one that began before that is never started again
 # How the name of a hook's Job ends: an opening, and the digest of the hook.

@@ -10,12 +10,10 @@ from typing import NamedTuple
 
 from krm_windows.gate import clocks
 from krm_windows.gate.annotations import APART, Cause
-from krm_windows.gate.decide import Decision
-from krm_windows.gate.image import difference
 from krm_windows.gate.kubernetes import REFUSED, UNANSWERED, ApiError, Cluster
 from krm_windows.gate.objects import cut
 from krm_windows.gate.target import Action, Change, Observed, closed_by_others, due_change, observe
-from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.gate.timetable import Decision, Target, Timetable
 
 FILES = Path(__file__).parents[2]  # where the program lies, and what it reads
 _GATED_BY_ANOTHER = -2  # for a status: another policy keeps it closed, as it may
@@ -103,19 +101,6 @@ class Gate:
             until=decision.until,
         )
         return decision
-
-    def compared(self) -> "Gate":
-        """Log where the image has zone data of its own that says otherwise for the coming year.
-
-        Gives a gate that knows it.
-        """
-        if not self.timetable.zone_rules:
-            return self
-        found = difference(self.timetable.zone, self.now())
-        if found is None:
-            return self
-        self.log(zoneData=str(found), timetable=found.timetable, image=found.image, at=found.at)
-        return replace(self, timetable=self.timetable._replace(image_zones=str(found)))
 
     def run(self, cluster: Cluster, *, allow_missing: bool) -> bool:
         """Make every target what it should be; say whether all are, but for those left to a person.
@@ -250,7 +235,7 @@ class Gate:
         if decision.open:
             decision = closed_by_fault(words)  # until it is opened below, perhaps by a hook
         names = (*self.timetable.former_names, *gone)
-        gated = self.timetable._replace(former_names=names, released=(), first_apply="Wait")
+        gated = replace(self.timetable, former_names=names, released=(), first_apply="Wait")
         change = due_change(gated, target, observed, decision, now)
         patched = self._patched(cluster, Report(target, observed, change, now))
         if patched is None:
@@ -314,7 +299,7 @@ class Gate:
         `status` and the alerts read that. What is released, or may start, is opened whatever is
         decided: here it is annotated as any other target is.
         """
-        gated = self.timetable._replace(released=(), first_apply="Wait")
+        gated = replace(self.timetable, released=(), first_apply="Wait")
         decision = replace(closed_by_fault(APART), cause=Cause.CLOCK_SKEW)
         change = due_change(gated, target, observed, decision, now)
         # Of what is closed that changes the annotation, and no more.

@@ -13,7 +13,6 @@ from krm_windows.gate.annotations import (
     GENERATION,
     HOLD,
     HOOKS,
-    ZONE_DATA,
     ClosedBy,
     Writer,
     annotation,
@@ -22,10 +21,8 @@ from krm_windows.gate.annotations import (
     read_instant,
     writer,
 )
-from krm_windows.gate.decide import Decision
 from krm_windows.gate.objects import cut, dig
-from krm_windows.gate.timetable import Target, Timetable
-from krm_windows.gate.wallclock import utc
+from krm_windows.gate.timetable import Decision, Target, Timetable
 
 _FIRST_APPLY = timedelta(hours=1)  # after its creation, for `firstApply: Allow`
 _LONGEST_HOLD = 200  # characters, in words: an annotation may have 256 KiB
@@ -264,7 +261,7 @@ class _Case:
         if self.timetable.first_apply == "Wait" and self._is_new:
             return True
         until = self.timetable.adopt_until
-        return until is not None and self.now < utc(until, self.timetable.zone)
+        return until is not None and self.now < until
 
     def left_alone(self) -> Change | None:
         """Say why it is left suspended as it is, if it is."""
@@ -346,7 +343,6 @@ class _Case:
                 names[0],
                 self.decision,
                 ("adopted", adopts),  # so that later runs open what somebody else has suspended
-                (ZONE_DATA, self.timetable.image_zones),  # for `status` and the alert
                 (GENERATION, self.observed.generation),  # for hooks with `onlyIf: Pending`
             )
         if not self.opens and not self.observed.suspended:

@@ -1,61 +1,29 @@
-"""The compiled policy as it travels to the cluster: a timetable, read from its JSON form."""
+"""What the gate follows: when its policy is open, as a table of days, and the targets it gates."""
 
 import json
-import re
-from collections.abc import Callable, Iterable
-from datetime import datetime, time, timedelta
-from enum import StrEnum
-from functools import lru_cache
-from itertools import chain
-from typing import Literal, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.zones import Zone, ZoneRules, zone
+from krm_windows.gate.annotations import Cause
+from krm_windows.gate.table import Table
 
+NO_DAYS = Table(0, ())
 TIMEOUT = 10.0  # seconds for a request: to connect, to ask and to be answered, all in all
-FORMAT_VERSION = 1  # of timetable.json: by another one nothing is opened
-# What targets of one kind share, and must have to be closed.
-_SHARED = {"group", "resource", "kind", "objects"}
-_SALVAGED = {*_SHARED, "version", "field"}
-_OF_TARGETS = ("targets", "released")
-_OF_TIME = ("begins", "ends", "closesEarly", "adoptUntil")
-T = TypeVar("T")
-# A naive datetime is the policy's wall clock, an aware one an instant.
-Begin: TypeAlias = Recurrence | datetime | None  # None: since always
-# A `time` is the next such time after the beginning; a `timedelta` is wall-clock time, after an
-# instant real time.
-End: TypeAlias = Recurrence | datetime | time | timedelta
+FORMAT_VERSION = 2  # of timetable.json: by another one nothing is opened
+_ATTRIBUTES = {
+    "timeZone": "time_zone",
+    "firstApply": "first_apply",
+    "adoptUntil": "adopt_until",
+    "formerNames": "former_names",
+}
+_SALVAGED = {"group", "resource", "kind", "objects", "version", "field"}
 # What fields of the policy may hold, as they are written there.
 Openness: TypeAlias = Literal["Open", "Closed"]
 State: TypeAlias = Literal["Scheduled", "Open", "Closed"]
 FirstApply: TypeAlias = Literal["Allow", "Wait", ""]  # none where only targets were salvaged
-
-
-class Kind(StrEnum):
-    """What a rule is, by the field of the spec that holds it."""
-
-    WINDOW = "windows"
-    FREEZE = "freezes"
-    OVERRIDE = "overrides"
-
-
-class Rule(NamedTuple):
-    """A window, freeze or override, with its `key` in the spec, such as `working-week`.
-
-    `state`: overrides only.
-    """
-
-    kind: Kind
-    key: str
-    begins: Begin
-    ends: End
-    reason: str = ""
-    state: Openness | None = None
-
-    @property
-    def name(self) -> str:
-        """Its path in the spec, such as `windows.working-week`."""
-        return f"{self.kind}.{self.key}"
 
 
 class Target(NamedTuple):
@@ -78,44 +46,65 @@ class Target(NamedTuple):
         return f"{self.kind} {self.namespace}/{self.name}"
 
 
-class Timetable(NamedTuple):
-    """One policy, compiled for one cluster; `policy` and `former_names` are `namespace/name`.
+@dataclass(frozen=True)
+class Decision:
+    """What holds at an instant, and by which rules.
 
-    Only what names targets to close, and decides nothing, has no `zone_rules`. `image_zones` is
-    never written: in it the gate notes how the zone data of its image differs.
+    `since` and `until` are UTC, None if they are 400 days away or more. `cause`: what else than the
+    calendar keeps closed, None if nothing does.
+    """
+
+    open: bool
+    rules: tuple[str, ...]
+    reason: str
+    since: datetime | None
+    until: datetime | None
+    cause: Cause | None = None
+
+
+@dataclass(frozen=True)
+class Timetable:
+    """One policy for one cluster; `policy` and `former_names` are `namespace/name`.
+
+    `reasons`: what the policy says of freezes and overrides, by their paths in the spec. `clocks`:
+    since when what is shown in its time zone, such as `2027-03-28T01:00Z +02:00 CEST`.
     """
 
     policy: str
-    time_zone: str
-    zone_rules: ZoneRules | None = None
+    time_zone: str = "UTC"
+    clocks: tuple[str, ...] = ()
+    table: Table = NO_DAYS
+    reasons: Mapping[str, str] = field(default_factory=dict)
     cluster: str | None = None
-    outside_windows: Openness = "Closed"
     state: State = "Scheduled"
-    closes_early: timedelta = timedelta(0)
     first_apply: FirstApply = "Allow"
-    adopt_until: datetime | None = None
+    adopt_until: datetime | None = None  # an instant
     former_names: tuple[str, ...] = ()
-    windows: tuple[Rule, ...] = ()
-    freezes: tuple[Rule, ...] = ()
-    overrides: tuple[Rule, ...] = ()
     targets: tuple[Target, ...] = ()
     released: tuple[Target, ...] = ()
-    image_zones: str = ""
 
     @property
     def own_names(self) -> tuple[str, ...]:
         """The names under which its gate has closed targets."""
         return (self.policy, *self.former_names)
 
-    @property
-    def zone(self) -> Zone:
-        """Its time zone.
+    def decide(self, at: datetime) -> Decision:
+        """Say whether it is open at an aware instant; raise `LookupError` outside its table."""
+        if self.state != "Scheduled":
+            return Decision(self.state == "Open", ("state",), "state", since=None, until=None)
+        found = self.table.at(at)
+        named = [": ".join(filter(None, (rule, self.reasons.get(rule)))) for rule in found.rules]
+        reason = "; ".join(named) or "no window is open"
+        return Decision(found.open, found.rules, reason, found.since, found.until)
 
-        Raises `LookupError` where it has no rules, `ValueError` where they cannot be read.
-        """
-        if self.zone_rules is None:
-            raise LookupError(f'no rules for the time zone "{self.time_zone}"')
-        return zone(self.time_zone, self.zone_rules)
+    def shown(self, at: datetime) -> datetime:
+        """Give an instant as clocks in the policy's time zone show it: for messages alone."""
+        zone: tzinfo = UTC
+        for text in self.clocks:
+            since, offset, name = text.split()
+            if datetime.fromisoformat(since) <= at:
+                zone = timezone(datetime.strptime(offset, "%z").utcoffset() or timedelta(), name)
+        return at.astimezone(zone)
 
 
 def run_seconds(targets: int, timeout: float = TIMEOUT) -> float:
@@ -128,131 +117,48 @@ def run_seconds(targets: int, timeout: float = TIMEOUT) -> float:
 
 def load(text: str) -> Timetable:
     """Read the JSON form; raise `ValueError`, `TypeError` or `LookupError` for any other text."""
-    try:
-        timetable = json.loads(text, object_hook=_revive)
-    except (ValueError, TypeError, LookupError):
-        _check_version(json.loads(text))  # says more than what stumbled over another version
-        raise
-    if not isinstance(timetable, Timetable):
-        raise ValueError("no timetable")  # noqa: TRY004 - the text is wrong
-    return timetable
+    data = _object(json.loads(text))
+    version = data.pop("formatVersion")
+    if version != FORMAT_VERSION:
+        raise ValueError(f"has formatVersion {version!r}, expected {FORMAT_VERSION}")
+    table = Table.parse(data.pop("patterns"), data.pop("days"), data.pop("dates", {}))
+    fields = {_ATTRIBUTES.get(key, key): _read(key, value) for key, value in data.items()}
+    return Timetable(table=table, **fields)
 
 
 def salvage(text: str) -> Timetable:
     """Read what can still be named where `load` or a decision failed, in order to close it."""
     data = json.loads(text)
-    targets = []
+    targets: list[Target] = []
     for kind in data["targets"]:
-        if not isinstance(kind, dict) or not kind.keys() >= _SHARED:
-            continue
-        known = kind.keys() & _SALVAGED
-        targets.append({key: kind[key] for key in known})
-    policy = {
-        "formatVersion": FORMAT_VERSION,
-        "policy": str(data.get("policy")),
-        "timeZone": "",
-        "firstApply": "",  # neither: what was never applied is closed, too
-        "targets": targets,
-    }
-    return load(json.dumps(policy))
+        with suppress(LookupError, TypeError, ValueError):
+            known = {key: value for key, value in _object(kind).items() if key in _SALVAGED}
+            targets += _targets([known])
+    # Neither value of `firstApply`: what was never applied is closed, too.
+    return Timetable(str(data.get("policy")), first_apply="", targets=tuple(targets))
 
 
-def _check_version(data: dict[str, object]) -> None:
-    version = data["formatVersion"]
-    if version != FORMAT_VERSION:
-        raise ValueError(f"has formatVersion {version!r}, expected {FORMAT_VERSION}")
+def _read(key: str, value: Any) -> Any:  # noqa: ANN401 - as JSON has it
+    if key in ("targets", "released"):
+        return tuple(_targets(value))
+    if key == "adoptUntil":
+        return datetime.fromisoformat(value)
+    return tuple(value) if isinstance(value, list) else value
 
 
-def _revive(data: dict[str, object]) -> object:
-    """Make of a JSON object what its keys are those of; `json` gives the innermost ones first."""
-    # Each has a key that no other one has, but for recurrences, all of whose keys may be left out.
-    if "objects" in data:
-        return _targets(data)
-    if "policy" in data:
-        return _timetable(data)
-    if "begins" in data:
-        return _rule(data)
-    if "transitions" in data:
-        return _made(ZoneRules, data)
-    return _recurrence(data)
+def _targets(kinds: list[dict[str, Any]]) -> Iterator[Target]:
+    """Yield the targets of each kind: `objects` are lists of a namespace and the names in it."""
+    for kind in kinds:
+        shared = {key: _read(key, value) for key, value in _object(kind).items()}
+        for objects in shared.pop("objects"):
+            if not isinstance(objects, list):
+                raise TypeError(f"{objects!r} is no list of a namespace and names")
+            namespace, *names = objects
+            for name in names:  # ["flux-system", "apps", "infra"] are two targets
+                yield Target(**shared, namespace=namespace, name=name)
 
 
-def _timetable(data: dict[str, object]) -> Timetable:
-    _check_version(data)
-    fields = dict(data)
-    del fields["formatVersion"]
-    return _made(Timetable, fields)
-
-
-def _rule(data: dict[str, object]) -> Rule:
-    """Make a rule, which the JSON form names by its path, such as `windows.working-week`."""
-    fields = dict(data)
-    kind, key = str(fields.pop("name")).split(".", 1)  # a key may have dots of its own
-    return _made(Rule, {"kind": Kind(kind), "key": key, **fields})
-
-
-def _made(kind: Callable[..., T], data: dict[str, object]) -> T:
-    """Make what has the keys of a JSON object as attributes."""
-    return kind(**{_attribute(key): _read(key, value) for key, value in data.items()})
-
-
-@lru_cache  # they are a few dozen, in thousands of rules and targets
-def _attribute(key: str) -> str:
-    """Turn `closesEarly` into `closes_early`."""
-    return re.sub("[A-Z]", r"_\g<0>", key).lower()
-
-
-def _read(key: str, value: object) -> object:
-    """Read what is at a key: text is a time at some of them, and a list a tuple."""
-    if key in _OF_TARGETS:
-        return _every(value)
-    if isinstance(value, str) and key in _OF_TIME:
-        return _moment(value)
-    if isinstance(value, list):
-        return tuple(value)
+def _object(value: Any) -> dict[str, Any]:  # noqa: ANN401
+    if not isinstance(value, dict):
+        raise TypeError(f"{value!r} is no JSON object")
     return value
-
-
-def _recurrence(data: dict[str, object]) -> Recurrence:
-    fields: dict[str, object] = {}
-    for key, value in data.items():
-        fields[key] = value  # of `either`, `nth` and `shift`
-        if isinstance(value, list):  # the hours 8 and 20, in any order
-            fields[key] = frozenset(value)
-    make: Callable[..., Recurrence] = Recurrence
-    return make(**fields)
-
-
-def _targets(data: dict[str, object]) -> list[Target]:
-    """Make the targets of one kind: `objects` are lists of a namespace and the names in it."""
-    shared = {key: _read(key, value) for key, value in data.items()}
-    objects = shared.pop("objects")
-    if not isinstance(objects, tuple) or not _are_lists(objects):
-        raise ValueError(f"objects are {objects!r}")
-    make: Callable[..., Target] = Target
-    found = []
-    for namespace, *names in objects:  # ["flux-system", "apps", "infra"] are two targets
-        found += [make(**shared, namespace=namespace, name=name) for name in names]
-    return found
-
-
-def _every(kinds: object) -> tuple[Target, ...]:
-    """Give the targets of all kinds."""
-    if not isinstance(kinds, list) or not _are_lists(kinds):
-        raise ValueError(f"targets are {kinds!r}")
-    return tuple(chain.from_iterable(kinds))
-
-
-def _are_lists(things: Iterable[object]) -> bool:
-    return all(isinstance(each, list) for each in things)
-
-
-def _moment(text: str) -> datetime | time | timedelta:
-    """Read `PT5400S`, `2026-11-20T09:00` or `09:00`, as ISO 8601 has them."""
-    if text[0] == "P":
-        # However long, it is written in seconds.
-        seconds = text.removeprefix("PT").removesuffix("S")
-        return timedelta(seconds=int(seconds))
-    if "T" in text:
-        return datetime.fromisoformat(text)
-    return time.fromisoformat(text)

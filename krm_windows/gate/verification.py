@@ -14,7 +14,6 @@ from typing import ClassVar
 
 from krm_windows.gate import revisions
 from krm_windows.gate.annotations import digest
-from krm_windows.gate.decide import Decision
 from krm_windows.gate.hooks import KEPT, Hooks, LogAction, May, Permission, occurrence
 from krm_windows.gate.jobs import JobEnd
 from krm_windows.gate.kubernetes import REFUSED, ApiError, Cluster
@@ -22,7 +21,7 @@ from krm_windows.gate.notes import ENDING, HookName, Note, Stage, Transition, Wh
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import words_of
 from krm_windows.gate.target import true_of
-from krm_windows.gate.timetable import Target
+from krm_windows.gate.timetable import Decision, Target
 
 _HOOK = HookName.AFTER_APPLY
 _OPEN = (Stage.OPEN, Stage.MAY_OPEN)

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
+from zoneinfo import ZoneInfo
 
-from krm_windows.gate.timetable import Rule, Timetable
-from krm_windows.gate.zones import Zone
 from krm_windows.history.revisions import Request, Revision, State
 from krm_windows.preview import exceptions
 from krm_windows.schedule.timeline import timeline
+from krm_windows.schedule.timetable import Rule, Timetable
 
 _Said: TypeAlias = tuple[Rule, Request]
 
@@ -67,7 +67,7 @@ class Account:
 
     path: str
     head: str
-    zone: Zone
+    zone: ZoneInfo
     begins: datetime
     ends: datetime
     revisions: tuple[Revision, ...]

@@ -10,6 +10,7 @@ from krm_windows.history.account import Account, Opening, Override, Stretch
 from krm_windows.history.revisions import Revision
 from krm_windows.preview.clock import stamp
 from krm_windows.preview.records import Record
+from krm_windows.schedule import zones
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "https://krm-windows.dev/attestations/open-hours/v1"
@@ -27,7 +28,7 @@ def account(of: Account) -> Record:
         "head": of.head,
         "timeZone": of.zone.key,
         # With other rules of the zone the same policy may have been open at other times.
-        "zoneRelease": of.zone.rules.release,
+        "zoneRelease": zones.release(),
         "from": stamp(of.begins, of.zone),
         "until": stamp(of.ends, of.zone),
         # As seconds, since a program adds them up.

@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from enum import Enum
 from hashlib import sha256
 
-from krm_windows.gate.timetable import Timetable
 from krm_windows.history.simulation import instant
 from krm_windows.krm import InputError, opened
 from krm_windows.policy.load import Loaded
 from krm_windows.policy.model import KIND, WindowPolicy
 from krm_windows.preview.versions import Source
 from krm_windows.results import Result, fails
+from krm_windows.schedule.timetable import Timetable
 from krm_windows.system.git_history import Commit, History
 
 _NO_COMMIT = "0" * 40

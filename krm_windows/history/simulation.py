@@ -14,9 +14,9 @@ from functools import cached_property
 from statistics import median
 from typing import TypeAlias
 
-from krm_windows.gate.timetable import Timetable
 from krm_windows.preview.calendar import named
 from krm_windows.schedule.timeline import openings
+from krm_windows.schedule.timetable import Timetable
 
 FAR = timedelta(days=400)
 """An opening that is later than this after the end of the period is none: as `state` has it."""

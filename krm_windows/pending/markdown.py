@@ -4,9 +4,9 @@ Everything from elsewhere is code, in which nothing is a mention, a link or emph
 """
 
 from collections.abc import Iterator
+from zoneinfo import ZoneInfo
 
 from krm_windows.escape.markdown import code
-from krm_windows.gate.zones import Zone
 from krm_windows.pending import words
 from krm_windows.pending.between import Between
 from krm_windows.pending.offers import Offer, Waits
@@ -53,7 +53,7 @@ def _title(pending: Pending) -> str:
     return f"{verb} {at} ({zone.key})"
 
 
-def _entry(entry: Entry, zone: Zone) -> Iterator[str]:
+def _entry(entry: Entry, zone: ZoneInfo) -> Iterator[str]:
     offer = entry.offer
     target = code(str(entry.target))
     verb = words.waits(entry)

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from krm_windows.gate.decide import Decision
-from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.gate.timetable import Decision, Target
 from krm_windows.pending import offers, revisions
 from krm_windows.pending.between import Between
 from krm_windows.pending.offers import Offer, Waits
 from krm_windows.pending.revisions import Head, Sources, nowhere
+from krm_windows.schedule.timetable import Timetable
 from krm_windows.status.objects import Address, LiveObject, by_address, find
 from krm_windows.status.report import Report as Status
 from krm_windows.status.report import Row, Suspension

@@ -2,9 +2,9 @@
 
 import textwrap
 from collections.abc import Iterator
+from zoneinfo import ZoneInfo
 
 from krm_windows import escape
-from krm_windows.gate.zones import Zone
 from krm_windows.pending import words
 from krm_windows.pending.between import Between
 from krm_windows.pending.offers import Waits
@@ -32,7 +32,7 @@ def entries(pending: Pending) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _entry(entry: Entry, zone: Zone) -> Iterator[str]:
+def _entry(entry: Entry, zone: ZoneInfo) -> Iterator[str]:
     verb = words.waits(entry)
     yield escape.line(f"{entry.target}: {verb}")
     offer = entry.offer

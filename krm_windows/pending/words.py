@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
-from krm_windows.gate.zones import Zone
 from krm_windows.pending.between import Between, Kind, ObjectChange
 from krm_windows.pending.offers import Offer, Waits
 from krm_windows.pending.report import Entry, Opening
@@ -52,7 +52,7 @@ def waits(entry: Entry) -> str:
     return _WAITS[Waits.YES]
 
 
-def opening(of: Opening, zone: Zone) -> str:
+def opening(of: Opening, zone: ZoneInfo) -> str:
     """Say when a target is opened; a reason of several lines is one."""
     if of.is_open:
         return "it is open"
@@ -84,7 +84,7 @@ def _short(found: re.Match[str]) -> str:
     return word
 
 
-def since(offer: Offer, zone: Zone) -> str:
+def since(offer: Offer, zone: ZoneInfo) -> str:
     """Say since when what waits is offered; of what is applied nobody asks."""
     offered = offer.offered
     if offer.waits is not Waits.YES or offered is None:

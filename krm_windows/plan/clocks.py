@@ -6,11 +6,11 @@ instant of now (docs/decisions/0046-now-is-an-instant.md).
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo
 
-from krm_windows.gate.zones import Zone
 from krm_windows.krm import KubeObject
-from krm_windows.plan.zone_rules import zone_of
 from krm_windows.schedule import zones
+from krm_windows.schedule.zones import zone as zone_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def day_on(day: Day, zone: tzinfo) -> date:
     return day
 
 
-def zone(policy: KubeObject, cluster: str | None = None) -> Zone:
+def zone(policy: KubeObject, cluster: str | None = None) -> ZoneInfo:
     """Return the time zone of a policy on a cluster, or of the policy itself, by its text."""
     name = policy.get("spec", "timeZone")
     if cluster is not None:
@@ -49,14 +49,14 @@ def zone(policy: KubeObject, cluster: str | None = None) -> Zone:
     return named(name)
 
 
-def named(name: object) -> Zone:
+def named(name: object) -> ZoneInfo:
     """Return the time zone of a name; UTC where it is wrong: whoever loads it reports it."""
     if isinstance(name, str) and name in zones.names():
         return zone_of(name)
     return zone_of("Etc/UTC")
 
 
-def of_clusters(policy: KubeObject) -> set[Zone]:
+def of_clusters(policy: KubeObject) -> set[ZoneInfo]:
     """Return the time zones of a policy's clusters; its own where it names none."""
     clusters = policy.get("spec", "clusters")
     if not isinstance(clusters, dict) or not clusters:

@@ -5,9 +5,9 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from krm_windows import rules
-from krm_windows.gate.timetable import Kind, Rule, Target, Timetable
+from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Inventory
-from krm_windows.plan import sources, targets, timeouts, zone_rules
+from krm_windows.plan import sources, targets, timeouts
 from krm_windows.plan.edges import Edges, edges
 from krm_windows.plan.model import Plan, Rights, Runtime
 from krm_windows.plan.rights import rights
@@ -17,6 +17,8 @@ from krm_windows.policy import moments
 from krm_windows.policy.hooks import Hooks
 from krm_windows.policy.model import Actuator, Spec, TargetSelector, WindowPolicy
 from krm_windows.results import Result
+from krm_windows.schedule import zones
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 # What the checks of a plan look at beside the targets themselves: consumers of sources, and their
 # timeouts; where those that a HelmRelease names come from; and the scope of a kind.
@@ -59,6 +61,7 @@ def compile_policy(
         events=spec.events,
         admission=spec.admission_policy == "Enabled",
         api_servers=spec.network_policy.api_server if spec.network_policy else (),
+        zone_release=zones.release(),
     )
     return plan, [*results, *found.results]
 
@@ -243,7 +246,6 @@ def _timetable(
         policy=f"{policy.metadata.namespace}/{policy.metadata.name}",
         cluster=cluster,
         time_zone=spec.time_zone,
-        zone_rules=zone_rules.make(spec.time_zone),
         outside_windows=spec.outside_windows,
         state=spec.state,
         closes_early=early,

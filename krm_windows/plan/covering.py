@@ -12,8 +12,10 @@ from functools import lru_cache, reduce
 from operator import or_
 from typing import NamedTuple
 
-from krm_windows.gate import bits
-from krm_windows.gate.recurrence import (
+from krm_windows.plan.union import by_weekday
+from krm_windows.policy.occurrences import CYCLE
+from krm_windows.schedule import bits, cron
+from krm_windows.schedule.recurrence import (
     EVERY_DAY,
     EVERY_MONTH,
     EVERY_WEEKDAY,
@@ -21,9 +23,6 @@ from krm_windows.gate.recurrence import (
     Recurrence,
     calendar,
 )
-from krm_windows.plan.union import by_weekday
-from krm_windows.policy.occurrences import CYCLE
-from krm_windows.schedule import cron
 
 HOUR = 60
 _MINUTE = timedelta(minutes=1)

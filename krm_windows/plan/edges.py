@@ -12,15 +12,14 @@ from itertools import chain
 from typing import NamedTuple
 
 from krm_windows import rules
-from krm_windows.gate import bits
-from krm_windows.gate.bits import DAY
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.plan import covering, minutes
 from krm_windows.plan import union as weekly
 from krm_windows.plan.triggers import Edge, Given, Trigger, Wording
 from krm_windows.results import Result
-from krm_windows.schedule import cron
+from krm_windows.schedule import bits, cron
+from krm_windows.schedule.bits import DAY
+from krm_windows.schedule.recurrence import Recurrence
+from krm_windows.schedule.timetable import Rule, Timetable
 
 # The ten calendar years for which a release proves the edges of `Kubectl`: a build reads no clock.
 AUDITED = (datetime(2026, 1, 1, tzinfo=UTC), datetime(2036, 1, 1, tzinfo=UTC))

@@ -4,12 +4,13 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from krm_windows import inventory, rules
-from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.gate.timetable import Target
 from krm_windows.inventory import file_of
 from krm_windows.krm import KubeObject
 from krm_windows.plan.compile import compile_policy, kinds
 from krm_windows.policy.load import Loaded, load
 from krm_windows.results import fails, named
+from krm_windows.schedule.timetable import Timetable
 
 
 class Given(NamedTuple):

@@ -10,24 +10,22 @@ Alertmanager does in an hour that a clock change repeats.
 from calendar import monthrange
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cached_property
 from itertools import chain, pairwise
 from typing import NamedTuple, TypeAlias
 
-from krm_windows.gate import bits, coverage
-from krm_windows.gate.bits import DAY, FULL
-from krm_windows.gate.decide import Days
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Kind, Rule, Timetable
-from krm_windows.gate.wallclock import pieces
 from krm_windows.plan.grouping import grouped
 from krm_windows.plan.union import is_weekly
 from krm_windows.policy.occurrences import CYCLE
-from krm_windows.schedule import cron
+from krm_windows.schedule import bits, cron, table
+from krm_windows.schedule.bits import DAY, FULL
 from krm_windows.schedule.cron import LONGEST_MONTHS
 from krm_windows.schedule.durations import rounded_up
-from krm_windows.schedule.occurrences import UTC_ZONE, stretches
+from krm_windows.schedule.recurrence import Recurrence
+from krm_windows.schedule.table import stretches
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
+from krm_windows.schedule.wallclock import WallClock
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """Numbers as ranges, each with its first and its last; none for any number."""
@@ -42,6 +40,9 @@ FIRST_YEAR = 1970
 LAST_YEAR = 9999
 _WEEK = range(date(2001, 1, 7).toordinal(), date(2001, 1, 14).toordinal())
 """Any week, from a Sunday on."""
+_CYCLE_DAYS = range(date(CYCLE[0], 1, 1).toordinal() - 1, date(CYCLE[1], 12, 31).toordinal() + 1)
+# Of days farther away nothing is dated.
+_KNOWN = range(date(2, 1, 1).toordinal(), date(9998, 12, 31).toordinal())
 _FEBRUARY = 2
 _LAST_DAY = 31
 _HALF = 15
@@ -115,11 +116,16 @@ class _Whole:
         # In the order of their names, as every build gives the same bytes.
         for rule in sorted(standing, key=_name):
             forever = _with(forever, rule._replace(begins=None, ends=_END))
-        self._days = Days(forever, UTC_ZONE)
+        self._timetable = forever
+        self._days: dict[int, _Minutes] = {}
 
     def on(self, day: int) -> _Minutes:
         """Return when it is open on a day, had nothing else been dated."""
-        return self._days.open(day)
+        if day not in self._days:
+            # Of the cycle at once: most days that are asked for are in it.
+            days = _CYCLE_DAYS if day in _CYCLE_DAYS else range(day, min(day + 366, _KNOWN.stop))
+            self._days.update(_opened(self._timetable, UTC, days))
+        return self._days[day]
 
     @property
     def is_exact(self) -> bool:
@@ -260,7 +266,7 @@ def _name(rule: Rule) -> str:
 
 def _full_years(rule: Rule, timetable: Timetable) -> range:
     """Return the years that a dated rule holds throughout, whatever the clock is."""
-    begins, ends = coverage.interval(rule, timetable.zone)
+    begins, ends = table.interval(rule, timetable.zone)
     first = FIRST_YEAR
     if rule.begins is not None:
         # A day more: by another clock it may begin in the year after.
@@ -279,7 +285,7 @@ def _days_of(rule: Rule, timetable: Timetable) -> Iterator[range]:
 
     Not those of the years that it holds throughout, but for their edges.
     """
-    begins, ends = coverage.interval(rule, timetable.zone)
+    begins, ends = table.interval(rule, timetable.zone)
     # What closes early does so before the rule begins; clocks are within a day of UTC.
     early = rounded_up(timetable.closes_early, timedelta(days=1)) + 2
     first, last = begins // DAY, ends // DAY
@@ -301,35 +307,44 @@ def _dated(timetable: Timetable, eras: Iterable[_Era]) -> Iterator[tuple[date, _
     for rule in _rules(timetable):
         if not _recurs(rule):
             for days_of_rule in _days_of(rule, timetable):
-                numbers.update(days_of_rule)
-    days = Days(timetable, timetable.zone)
+                numbers.update(day for day in days_of_rule if day in _KNOWN)
+    opened: dict[int, _Minutes] = {}
+    for run in cron.runs(sorted(numbers)):
+        around = range(run[0] - 1, run[-1] + 2)
+        opened.update(_on_wall(timetable, around))
     for era in eras:
         first = date(era.years.start, 1, 1).toordinal()
         last = date(era.years[-1], 12, 31).toordinal()
         for number in sorted(number for number in numbers if first <= number <= last):
-            minutes = _on_wall(days, number, timetable)
+            minutes = opened[number]
             # A freeze on days that are closed anyway is no line of the output.
             if minutes != era.whole.on(number):
                 yield date.fromordinal(number), minutes
 
 
-def _on_wall(days: Days, day: int, timetable: Timetable) -> _Minutes:
-    """Return when it is open on a day of the wall clock, as its clocks show that day."""
-    found = 0
-    for around in (day - 1, day, day + 1):
-        opened = days.open(around)
-        for piece in pieces(around, timetable.zone):
+def _opened(timetable: Timetable, tz: tzinfo, days: range) -> dict[int, _Minutes]:
+    """Return the minutes of each UTC day at which a timetable is open."""
+    found = table.make(timetable, tz, days).table
+    return dict(zip(days, map(table.opened, found.days), strict=True))
+
+
+def _on_wall(timetable: Timetable, days: range) -> dict[int, _Minutes]:
+    """Return when it is open on days of the wall clock, as its clocks show them."""
+    clock = WallClock(timetable.zone, days)
+    found = dict.fromkeys(days, 0)
+    for day, opened in _opened(timetable, timetable.zone, days).items():
+        for length, (begins, shown, runs) in clock.parts(day):
             # What is shown again was shown before; what is left out never is.
-            if not piece.runs:
-                continue
-            # The minutes of this piece, moved to where the wall clock shows them.
-            part = (opened >> piece.begins) & bits.below(piece.minutes)
-            offset = piece.shown - day * DAY
-            if offset >= 0:
-                found |= part << offset
-            else:
-                found |= part >> -offset
-    return found & FULL
+            part = (opened >> begins) & bits.below(length) if runs else 0
+            # Moved to where the wall clock shows them, over midnight too.
+            shown_day, minute = divmod(shown, DAY)
+            for each, minutes in (
+                (shown_day, part << minute & FULL),
+                (shown_day + 1, part << minute >> DAY),
+            ):
+                if each in found:
+                    found[each] |= minutes
+    return found
 
 
 def _written(

@@ -10,10 +10,10 @@ from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from krm_windows.gate import bits
-from krm_windows.gate.bits import DAY
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule
+from krm_windows.schedule import bits
+from krm_windows.schedule.bits import DAY
+from krm_windows.schedule.recurrence import Recurrence
+from krm_windows.schedule.timetable import Rule
 
 _MINUTE = timedelta(minutes=1)
 

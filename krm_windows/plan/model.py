@@ -3,11 +3,11 @@
 from datetime import timedelta
 from typing import Literal, NamedTuple
 
-from krm_windows.gate.timetable import Timetable
 from krm_windows.plan.triggers import Trigger
 from krm_windows.policy.hooks import Hooks
 from krm_windows.policy.network import ApiServer
 from krm_windows.policy.resources import Resources
+from krm_windows.schedule.timetable import Timetable
 
 
 class Grant(NamedTuple):
@@ -48,7 +48,8 @@ class Plan(NamedTuple):
 
     `interval` lies between two runs, `extras` are named as in the policy. `admission`: whether
     admission policies hold its account. `api_servers`: where its Pods may connect to, with the
-    extra `NetworkPolicy`; none means any address at the usual ports.
+    extra `NetworkPolicy`; none means any address at the usual ports. `zone_release`: of the zone
+    data that its table was made with, such as `2026f`.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Plan(NamedTuple):
     events: bool = False
     admission: bool = True
     api_servers: tuple[ApiServer, ...] = ()
+    zone_release: str = ""
 
     @property
     def runs_gate(self) -> bool:

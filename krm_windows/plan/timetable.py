@@ -1,34 +1,109 @@
-"""The timetable's JSON form, written; `gate.timetable` reads it.
+"""The timetable that the gate follows: made of a policy's rules, and written as JSON."""
 
-Not in the gate, for the cluster never writes one.
-"""
-
-import re
 from collections.abc import Iterable, Mapping
-from datetime import datetime, time, timedelta
-from functools import cache
-from typing import TypeAlias
+from datetime import UTC, date, datetime
+from functools import lru_cache
 
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import FORMAT_VERSION, Rule, Target, Timetable
-from krm_windows.gate.zones import ZoneRules
+from krm_windows.gate import timetable as gate
+from krm_windows.gate.timetable import FORMAT_VERSION, Target
+from krm_windows.schedule import table, wallclock, zones
+from krm_windows.schedule.table import Made
+from krm_windows.schedule.timetable import Timetable
 
-_Part: TypeAlias = Recurrence | Rule | Target | Timetable | ZoneRules
+# The years that a table covers: from 400 days before the year of the release, so that what is
+# under way when a cluster is upgraded has its beginning, to the end of the tenth year after it.
+RELEASED = 2026
+_FIRST = date(RELEASED, 1, 1).toordinal() - 400
+FIRST_DAY = date.fromordinal(_FIRST).replace(day=1)
+LAST_DAY = date(RELEASED + 10, 12, 31)
+COVERED = range(FIRST_DAY.toordinal(), LAST_DAY.toordinal() + 1)
+
+
+def ends_soon(at: datetime) -> str:
+    """Say within two years of the table's end that it ends; empty before."""
+    if at.date() < LAST_DAY.replace(year=LAST_DAY.year - 2):
+        return ""
+    return f"worked out up to {LAST_DAY}, and nothing opens then: render it with a newer release"
+
+
+def shipped(timetable: Timetable) -> gate.Timetable:
+    """Return what the gate follows; raise `LookupError` for an unknown zone."""
+    zone = zones.zone(timetable.time_zone)
+    until = timetable.adopt_until
+    return gate.Timetable(
+        policy=timetable.policy,
+        time_zone=timetable.time_zone,
+        clocks=clocks(timetable.time_zone),
+        table=covered(timetable).table,
+        reasons=timetable.reasons,
+        cluster=timetable.cluster,
+        state=timetable.state,
+        first_apply=timetable.first_apply,
+        adopt_until=until and wallclock.utc(until, zone),
+        former_names=timetable.former_names,
+        targets=timetable.targets,
+        released=timetable.released,
+    )
+
+
+def covered(timetable: Timetable) -> Made:
+    """Return the table of the years that this release covers."""
+    return _covered(table.rules_of(timetable))
+
+
+# A fleet has few policies that differ in their hours.
+@lru_cache(maxsize=256)
+def _covered(rules: Timetable) -> Made:
+    return table.make(rules, zones.zone(rules.time_zone), COVERED)
 
 
 def dump(timetable: Timetable) -> dict[str, object]:
-    """Return the JSON form, defaults left out: `load(json.dumps(dump(timetable)))` is equal.
+    """Return the JSON form of what `shipped` gives, defaults left out.
 
     Only the order of targets may be another one: those of one kind come back together.
     """
-    return {"formatVersion": FORMAT_VERSION, **_record(timetable)}
+    made = shipped(timetable)
+    form = {
+        "formatVersion": FORMAT_VERSION,
+        "policy": made.policy,
+        "cluster": made.cluster,
+        "state": made.state,
+        "firstApply": made.first_apply,
+        "adoptUntil": made.adopt_until and _instant(made.adopt_until),
+        "formerNames": list(made.former_names),
+        "timeZone": made.time_zone,
+        "clocks": list(made.clocks),
+        "reasons": made.reasons,
+        **table.rows(covered(timetable)),
+        "targets": _kinds(made.targets),
+        "released": _kinds(made.released),
+    }
+    usual = {"state": "Scheduled", "firstApply": "Allow"}
+    return {key: value for key, value in form.items() if value and value != usual.get(key)}
+
+
+@lru_cache(maxsize=64)
+def clocks(time_zone: str) -> tuple[str, ...]:
+    """Return since when the clocks of a zone show what, in the years of the table."""
+    zone = zones.zone(time_zone)
+    begins = datetime.fromordinal(COVERED.start).replace(tzinfo=UTC)
+    found = []
+    for since in (begins, *map(wallclock.at, wallclock.changes(zone, COVERED))):
+        shown = since.astimezone(zone)
+        found.append(f"{_instant(since)} {shown.isoformat()[-6:]} {shown.tzname()}")
+    return tuple(found)
+
+
+def _instant(at: datetime) -> str:
+    # Python writes +00:00, Kubernetes Z.
+    return at.isoformat(timespec="minutes").replace("+00:00", "Z")
 
 
 def _kinds(targets: Iterable[Target]) -> list[dict[str, object]]:
     """Return targets by their kinds, and the names in each namespace.
 
     An object has 1 MiB, and a name 253 characters. `objects` are lists of a namespace and the
-    names in it. A map could not be distinguished from the rest of the JSON form.
+    names in it.
     """
     found: dict[Target, dict[str, list[str]]] = {}
     for target in targets:
@@ -39,55 +114,12 @@ def _kinds(targets: Iterable[Target]) -> list[dict[str, object]]:
 
 
 def _kind(kind: Target, names: Mapping[str, list[str]]) -> dict[str, object]:
-    said = _record(kind)
-    # Both are said in `objects`, for all targets of the kind.
-    said.pop("namespace", None)
-    said.pop("name", None)
+    form: dict[str, object] = {"group": kind.group, "resource": kind.resource, "kind": kind.kind}
+    if kind.version:
+        form["version"] = kind.version
+    if kind.field != ("spec", "suspend"):
+        form["field"] = list(kind.field)
+    if kind.applied:
+        form["applied"] = list(kind.applied)
     objects = [[namespace, *names[namespace]] for namespace in names]
-    return {**said, "objects": objects}
-
-
-def _record(item: _Part) -> dict[str, object]:
-    record: dict[str, object] = {}
-    defaults = item._field_defaults
-    for name, value in zip(item._fields, item, strict=True):
-        # Defaults are left out, as what is read back without a field has its default again.
-        if name not in defaults or value != defaults[name]:
-            record[_camel_case(name)] = _plain(value)
-    # Named by its path, as it is everywhere else that people read.
-    if isinstance(item, Rule):
-        del record["kind"]
-        del record["key"]
-        return {"name": item.name, **record}
-    return record
-
-
-def _plain(value: object) -> object:
-    match value:
-        # Before tuples, as these are tuples with names.
-        case Recurrence() | Rule() | ZoneRules():
-            return _record(value)
-        case datetime() | time():
-            # Python writes +00:00, Kubernetes Z.
-            return value.isoformat(timespec="minutes").replace("+00:00", "Z")
-        case timedelta():
-            return f"PT{value // timedelta(seconds=1)}S"
-        case frozenset():
-            # A set has no order, and the same policy has to give the same bytes.
-            return sorted(value)
-        case tuple():
-            return _list(value)
-    return value
-
-
-def _list(items: tuple[object, ...]) -> list[object]:
-    targets = [item for item in items if isinstance(item, Target)]
-    # One by one, they would be most of the form.
-    if targets:
-        return [*_kinds(targets)]
-    return [_plain(item) for item in items]
-
-
-@cache
-def _camel_case(name: str) -> str:
-    return re.sub("_(.)", lambda letter: letter[1].upper(), name)
+    return {**form, "objects": objects}

@@ -14,17 +14,14 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from krm_windows.gate.annotations import digest
-from krm_windows.gate.bits import DAY
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import End, Rule, Timetable
 from krm_windows.plan import covering, utc_edges
+from krm_windows.plan import timetable as timetables
 from krm_windows.plan.covering import HOUR
+from krm_windows.schedule.bits import DAY
+from krm_windows.schedule.recurrence import Recurrence
+from krm_windows.schedule.timetable import End, Rule, Timetable
 
 UTC = "Etc/UTC"
-# The zones that are UTC by another name; what they show is never changed.
-_UTC = frozenset({UTC, "UTC", "Etc/GMT", "GMT"})
-# So many rules are named in an annotation.
-_NAMED = 20
 
 
 class Edge(Enum):
@@ -89,7 +86,8 @@ def triggers(
 def _distinct(triggers: Iterable[Trigger]) -> tuple[Trigger, ...]:
     """Merge triggers with one schedule, but never two whose names the policy gives."""
     groups: dict[tuple[str, str], list[Trigger]] = {}
-    ordered = sorted(triggers, key=lambda trigger: trigger.slug)
+    # What a person knows a window by comes first.
+    ordered = sorted(triggers, key=lambda each: (each.edge is Edge.EITHER, each.slug))
     for trigger in ordered:
         same = (trigger.schedule, trigger.time_zone)
         groups.setdefault(same, []).append(trigger)
@@ -146,30 +144,9 @@ def _closing(begins: Recurrence, ends: End, early: timedelta) -> str:
 
 def _edges(timetable: Timetable) -> Iterator[Trigger]:
     """Yield the runs in UTC that meet every edge, whatever the controller's zone data."""
-    tz = timetable.zone
-    # In UTC itself the windows' own schedules do.
-    recurs = timetable
-    if timetable.time_zone in _UTC:
-        recurs = timetable._replace(windows=())
-    recurring = utc_edges.recurring(recurs, tz)
-    for each in recurring:
-        slug = f"edge-utc-{min(each.minutes):02}"
-        words = "edges of recurring rules, in UTC"
-        yield Trigger(slug, str(each), UTC, words, edge=Edge.EITHER)
-    # What a daily run of those already meets needs none of its own.
-    for each, rules in utc_edges.single(timetable, tz, recurring):
-        named = ", ".join(sorted(rules)[:_NAMED])
-        if len(rules) > _NAMED:
-            named += f" and {len(rules) - _NAMED} more"
-        yield Trigger(_slug(each), str(each), UTC, f"edges of {named}", edge=Edge.EITHER)
-
-
-def _slug(schedule: utc_edges.Schedule) -> str:
-    """Name a daily schedule: by its time, or by its first minute where it has several."""
-    if len(schedule.minutes) == len(schedule.hours) == 1:
-        hour, minute = divmod(schedule.first, HOUR)
-        return f"edge-{hour:02}{minute:02}z"
-    return f"edge-daily-{min(schedule.minutes):02}"
+    for hour, schedule in utc_edges.schedules(timetables.covered(timetable).table):
+        slug = f"edge-utc-{hour:02}"
+        yield Trigger(slug, schedule, UTC, "edges, in UTC", edge=Edge.EITHER)
 
 
 def _resync(timetable: Timetable, interval: timedelta) -> Trigger:

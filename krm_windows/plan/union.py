@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from datetime import time, timedelta
 from typing import NamedTuple
 
-from krm_windows.gate.bits import DAY
-from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
-from krm_windows.gate.timetable import Rule
 from krm_windows.plan.grouping import grouped
 from krm_windows.schedule import cron
+from krm_windows.schedule.bits import DAY
+from krm_windows.schedule.recurrence import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
+from krm_windows.schedule.timetable import Rule
 
 WEEK = 7 * DAY
 

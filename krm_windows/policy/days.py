@@ -7,10 +7,10 @@ both, and is every day.
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from krm_windows.gate.recurrence import EVERY_MONTH, EVERY_WEEKDAY, Recurrence
 from krm_windows.plurals import counted
 from krm_windows.policy.moments import ORDINALS, WEEKDAYS
 from krm_windows.schedule import cron
+from krm_windows.schedule.recurrence import EVERY_MONTH, EVERY_WEEKDAY, Recurrence
 
 EVERY_DAY = "every day"
 

@@ -13,13 +13,13 @@ from functools import cache, partial
 from typing import Annotated, Literal
 
 from krm_windows import rules
-from krm_windows.gate.recurrence import Recurrence
 from krm_windows.policy import moments
 from krm_windows.policy.findings import Finding, RefusedError, is_slip
 from krm_windows.policy.moments import Moment, Role, Value
 from krm_windows.policy.parts import Leaf, Schema
 from krm_windows.rules import Rule
 from krm_windows.schedule import zones
+from krm_windows.schedule.recurrence import Recurrence
 
 # DNS label and subdomain: k8s.io/apimachinery, pkg/util/validation.
 LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_windows import rules
-from krm_windows.gate.recurrence import Recurrence
 from krm_windows.krm.merge_patch import merge
 from krm_windows.krm.nodes import Mapping as Node
 from krm_windows.policy import clusters, contradictions, document, schedules, sizes
@@ -19,6 +18,7 @@ from krm_windows.policy.moments import Moment, Value
 from krm_windows.policy.parts import Context, Known
 from krm_windows.results import File, ResourceRef, Result, sort
 from krm_windows.schedule import zones
+from krm_windows.schedule.recurrence import Recurrence
 
 # Only a service reads excerpts; every build would load what reads them.
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from functools import cache, lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
 from krm_windows import rules
-from krm_windows.gate.recurrence import EVERY_WEEKDAY, Recurrence
 from krm_windows.policy import schedules
 from krm_windows.policy.findings import Finding, RefusedError
 from krm_windows.rules import Rule
+from krm_windows.schedule.recurrence import EVERY_WEEKDAY, Recurrence
 
 Value = Recurrence | datetime | time
 V_co = TypeVar("V_co", bound=Value, covariant=True)

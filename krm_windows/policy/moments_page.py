@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from datetime import datetime, time
 from typing import NamedTuple
 
-from krm_windows.gate.recurrence import Recurrence
 from krm_windows.policy import moments, phrases, reference, schedules
 from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.moments import SHAPES, Role, Shape, Value
+from krm_windows.schedule.recurrence import Recurrence
 
 # A fixed one, so that the page is the same on every day; the year ends soon after it.
 NOW = datetime(2026, 12, 2, 12)  # noqa: DTZ001 - the wall clock is naive

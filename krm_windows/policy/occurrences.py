@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from datetime import date, datetime, time
 
 from krm_windows import rules
-from krm_windows.gate import bits
-from krm_windows.gate.recurrence import Recurrence, calendar
-from krm_windows.gate.wallclock import utc
 from krm_windows.policy.findings import Finding
 from krm_windows.policy.moments import Moment, Value
-from krm_windows.schedule import zones
+from krm_windows.schedule import bits, zones
+from krm_windows.schedule.recurrence import Recurrence, calendar
+from krm_windows.schedule.wallclock import utc
 
 CYCLE = (2001, 2028)
 """Years that hold every pairing of date, weekday and leap year, and are then the same again.

@@ -3,10 +3,10 @@
 from collections.abc import Collection
 from datetime import time, timedelta
 
-from krm_windows.gate.recurrence import EVERY_HOUR, EVERY_MINUTE, Recurrence
 from krm_windows.plurals import counted, plural
 from krm_windows.policy.days import EVERY_DAY, days, listed, numbers
 from krm_windows.policy.moments import Moment, Value
+from krm_windows.schedule.recurrence import EVERY_HOUR, EVERY_MINUTE, Recurrence
 
 _UNITS = (
     ("day", timedelta(days=1)),

@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable
 
 from krm_windows import rules
-from krm_windows.gate.recurrence import EVERY_MONTH, Recurrence
 from krm_windows.policy.findings import Finding, RefusedError, is_slip
 from krm_windows.rules import Rule
 from krm_windows.schedule import cron
+from krm_windows.schedule.recurrence import EVERY_MONTH, Recurrence
 
 # robfig/cron's, without `@every`, which has no time of day.
 DESCRIPTORS = ("@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually")

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
-from krm_windows.gate import wallclock
 from krm_windows.plurals import counted
+from krm_windows.schedule import wallclock
 
 _DAY = timedelta(days=1)
 _WEEK = 7 * _DAY

@@ -5,22 +5,21 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
-from krm_windows.gate import wallclock
-from krm_windows.gate.timetable import Target, Timetable
-from krm_windows.gate.zones import Zone
+from krm_windows.gate.timetable import Target
 from krm_windows.plan import clocks
 from krm_windows.plan.clocks import Day, Today
-from krm_windows.plan.zone_rules import FIRST_YEAR
 from krm_windows.plurals import clusters
+from krm_windows.schedule import wallclock
+from krm_windows.schedule.table import rules_of
 from krm_windows.schedule.timeline import Segment, timeline
+from krm_windows.schedule.timetable import Timetable
 
 if TYPE_CHECKING:
     from krm_windows.policy.model import Spec
 
 _MINUTE = timedelta(minutes=1)
-EARLIEST = datetime(FIRST_YEAR, 1, 2, tzinfo=UTC)
-"""The first UTC instant of which anything is known: before it, a timetable has no zone rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ class Calendar:
     descriptions: tuple[tuple[str, str], ...] = ()
 
     @property
-    def zone(self) -> Zone:
+    def zone(self) -> ZoneInfo:
         """The policy's time zone."""
         return self.timetable.zone
 
@@ -86,9 +85,6 @@ class Calendar:
 
 
 def _is_open(timetable: Timetable, at: datetime) -> bool:
-    # Before that, nobody knows.
-    if at < EARLIEST:
-        return True
     return next(iter(timeline(timetable, at, at + _MINUTE))).open
 
 
@@ -162,20 +158,6 @@ def gated(every: Iterable[Calendar]) -> tuple[Target, ...]:
     if len(found) > 1:
         return ()
     return found.pop()
-
-
-def rules_of(timetable: Timetable) -> Timetable:
-    """Return of a timetable what says when it is open: it is equal where that is the same."""
-    # Whatever does not change when it is open is emptied, so that a fleet is evaluated once.
-    return timetable._replace(
-        policy="",
-        cluster=None,
-        first_apply="",
-        adopt_until=None,
-        former_names=(),
-        targets=(),
-        released=(),
-    )
 
 
 # Calendars are asked for from today on, mostly.

@@ -2,9 +2,9 @@
 
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
+from zoneinfo import ZoneInfo
 
 from krm_windows.checks.clock_changes import ClockChange, clock_changes
-from krm_windows.gate.zones import Zone
 
 _MINUTE = timedelta(minutes=1)
 
@@ -69,7 +69,7 @@ def changes(
     return tuple(change for change in found if begins <= change.at < ends)
 
 
-def words(change: ClockChange, zone: Zone) -> str:
+def words(change: ClockChange, zone: ZoneInfo) -> str:
     """Say what clocks do: `Sun 2026-03-29 02:00: clocks go forward to 03:00 (Europe/Berlin)`."""
     # `begins` and `ends` are of the hour that is skipped or repeated, on the clock.
     if change.skips:

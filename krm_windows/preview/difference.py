@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import pairwise
+from zoneinfo import ZoneInfo
 
-from krm_windows.gate.timetable import Timetable
-from krm_windows.gate.zones import Zone
-from krm_windows.preview.calendar import Period, rules_of
-from krm_windows.schedule.timeline import Segment, openings, timeline
+from krm_windows.preview.calendar import Period
+from krm_windows.schedule import zones
+from krm_windows.schedule.table import rules_of
+from krm_windows.schedule.timeline import Followed, Segment, openings, timeline
+from krm_windows.schedule.timetable import Timetable
 
 _MINUTE = timedelta(minutes=1)
 
@@ -54,7 +56,7 @@ class Difference:
 
     policy: str
     cluster: str | None
-    zone: Zone
+    zone: ZoneInfo
     begins: datetime
     ends: datetime
     changes: tuple[ChangedPeriod, ...]
@@ -66,13 +68,13 @@ class Difference:
 
 
 def compare(
-    old: Timetable,
-    new: Timetable,
+    old: Followed,
+    new: Followed,
     period: Period,
 ) -> Difference:
     """Compare two timetables, over days of the newer one's time zone."""
     # Of the newer one: the reader is about to merge that.
-    zone = new.zone
+    zone = zones.zone(new.time_zone)
     begins, ends = period.bounds(zone)
     return Difference(
         policy=new.policy,
@@ -80,7 +82,7 @@ def compare(
         zone=zone,
         begins=begins,
         ends=ends,
-        changes=_changes(rules_of(old), rules_of(new), begins, ends),
+        changes=_changes_of(old, new, begins, ends),
     )
 
 
@@ -97,6 +99,15 @@ def alike(every: Sequence[Difference]) -> list[list[Difference]]:
     return list(groups.values())
 
 
+def _changes_of(
+    old: Followed, new: Followed, begins: datetime, ends: datetime
+) -> tuple[ChangedPeriod, ...]:
+    if isinstance(old, Timetable) and isinstance(new, Timetable):
+        return _changes(rules_of(old), rules_of(new), begins, ends)
+    # What was rendered has its days with it.
+    return tuple(_swept(old, new, begins, ends))
+
+
 # As many as a fleet has clusters that differ.
 @lru_cache(maxsize=2048)
 def _changes(
@@ -111,8 +122,8 @@ def _changes(
 
 
 def _swept(
-    old: Timetable,
-    new: Timetable,
+    old: Followed,
+    new: Followed,
     begins: datetime,
     ends: datetime,
 ) -> Iterator[ChangedPeriod]:
@@ -137,13 +148,13 @@ def _swept(
             yield ChangedPeriod(start, end, now.open, was.rules, now.rules, goes_on)
 
 
-def _goes_on(old: Timetable, new: Timetable, at: datetime, *, opens: bool) -> bool:
+def _goes_on(old: Followed, new: Followed, at: datetime, *, opens: bool) -> bool:
     is_open = _during(new, at, at + _MINUTE).open
     return is_open is opens and _during(old, at, at + _MINUTE).open is not is_open
 
 
 def _states(
-    timetable: Timetable,
+    timetable: Followed,
     begins: datetime,
     ends: datetime,
 ) -> dict[datetime, bool]:
@@ -158,7 +169,7 @@ def _states(
 
 
 def _during(
-    timetable: Timetable,
+    timetable: Followed,
     begins: datetime,
     ends: datetime,
 ) -> Segment:

@@ -3,18 +3,14 @@
 For pictures that show more than what results.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from zoneinfo import ZoneInfo
 
-from krm_windows.gate import bits, coverage
-from krm_windows.gate.decide import decide
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule, Timetable
-from krm_windows.gate.zones import Zone
-from krm_windows.preview.calendar import EARLIEST
-from krm_windows.schedule.timeline import instant, openings
+from krm_windows.schedule import table, wallclock
+from krm_windows.schedule.timetable import Rule, Timetable
 
 _FAR = timedelta(days=400)
 _MINUTE = timedelta(minutes=1)
@@ -80,9 +76,6 @@ def goes_on(timetable: Timetable, span: Span) -> bool:
 
 
 def _holds(timetable: Timetable, span: Span, at: datetime) -> bool:
-    # Before that, nobody knows.
-    if at < EARLIEST:
-        return True
     return bool(_in_force(span.rule, timetable.zone, at, at + _MINUTE))
 
 
@@ -93,75 +86,15 @@ def _in_order(found: Iterable[Span]) -> tuple[Span, ...]:
 
 # By rule and not by timetable: policies and clusters share their freezes.
 @lru_cache(maxsize=_KEPT)
-def _in_force(
-    rule: Rule,
-    zone: Zone,
-    begins: datetime,
-    ends: datetime,
-) -> _Intervals:
+def _in_force(rule: Rule, zone: ZoneInfo, begins: datetime, ends: datetime) -> _Intervals:
     """Return when a rule is in force within a UTC interval."""
-    if isinstance(rule.begins, Recurrence):
-        return tuple(openings(_alone(rule, zone), begins, ends))
-    return tuple(_dated(rule, zone, begins, ends))
+    days = range(begins.toordinal(), ends.toordinal() + 1)
+    found = (map(wallclock.at, each) for each in table.intervals((rule,), zone, days))
+    within = ((max(opens, begins), min(closes, ends)) for opens, closes in found)
+    return tuple(each for each in within if each[0] < each[1])
 
 
-@lru_cache(maxsize=_KEPT)
-def _touching(
-    rule: Rule,
-    zone: Zone,
-    begins: datetime,
-    ends: datetime,
-) -> _Intervals:
+def _touching(rule: Rule, zone: ZoneInfo, begins: datetime, ends: datetime) -> _Intervals:
     """Return when a rule is in force that is so within a UTC interval, with its own edges."""
-    first = max(begins - _FAR, EARLIEST)
-    last = ends + _FAR
-    if not isinstance(rule.begins, Recurrence):
-        far = _in_force(rule, zone, first, last)
-        return tuple(each for each in far if each[0] < ends and each[1] > begins)
-    begins = max(begins, first)
-    within = list(_in_force(rule, zone, begins, ends))
-    # Only the first and the last may reach beyond: no other day of these years is asked for.
-    alone = _alone(rule, zone)
-    if within and within[0][0] == begins:
-        since = decide(alone, begins).since or first
-        within[0] = (max(since, first), within[0][1])
-    if within and within[-1][1] == ends:
-        within[-1] = next(openings(alone, within[-1][0], last))
-    return tuple(within)
-
-
-def _dated(
-    rule: Rule,
-    zone: Zone,
-    begins: datetime,
-    ends: datetime,
-) -> Iterator[tuple[datetime, datetime]]:
-    """Yield when a rule that does not recur is in force within a UTC interval, if it is."""
-    if begins >= ends:
-        return
-    first = coverage.minute(begins)
-    last = coverage.minute(ends - timedelta.resolution) + 1
-    begin, end = coverage.interval(rule, zone)
-    if max(begin, first) >= min(end, last):
-        return
-    # What reaches beyond is cut at the interval, which may begin within a minute.
-    opens = begins
-    closes = ends
-    if begin > first:
-        opens = instant(*divmod(begin, bits.DAY))
-    if end < last:
-        closes = instant(*divmod(end, bits.DAY))
-    yield opens, closes
-
-
-def _alone(rule: Rule, zone: Zone) -> Timetable:
-    """Return a timetable that is open while a rule is in force, whatever the rule does.
-
-    The one evaluator answers for clock changes and cron here as it does in the cluster.
-    """
-    return Timetable(
-        policy="",
-        time_zone=zone.key,
-        zone_rules=zone.rules,
-        windows=(rule._replace(state=None),),
-    )
+    far = _in_force(rule, zone, begins - _FAR, ends + _FAR)
+    return tuple(each for each in far if each[0] < ends and each[1] > begins)

@@ -7,9 +7,6 @@ from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, time, timedelta, tzinfo
 
 from krm_windows import escape
-from krm_windows.gate import wallclock
-from krm_windows.gate.recurrence import EVERY_HOUR, EVERY_MINUTE, Recurrence
-from krm_windows.gate.timetable import Timetable
 from krm_windows.policy import phrases
 from krm_windows.policy.days import days
 from krm_windows.policy.hooks import Hook, Hooks
@@ -17,6 +14,9 @@ from krm_windows.policy.model import Freeze, Override, Spec, Window, WindowPolic
 from krm_windows.policy.moments import Moment, Value
 from krm_windows.preview.calendar import gated_by, named
 from krm_windows.preview.clock import shown, stamp
+from krm_windows.schedule import wallclock
+from krm_windows.schedule.recurrence import EVERY_HOUR, EVERY_MINUTE, Recurrence
+from krm_windows.schedule.timetable import Timetable
 
 _CLOCKS = """\
 When clocks go forward, a moment in the skipped hour happens at its end.

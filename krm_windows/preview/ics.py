@@ -9,13 +9,12 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from krm_windows.escape.icalendar import page, text
-from krm_windows.gate.decide import decide
-from krm_windows.gate.timetable import Timetable
 from krm_windows.plurals import some
 from krm_windows.preview import exceptions
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.exceptions import Span
-from krm_windows.schedule.timeline import Segment
+from krm_windows.schedule.timeline import Segment, decide
+from krm_windows.schedule.timetable import Timetable
 
 _FEW = 4
 # Of a freeze, which has no state, and of an override.

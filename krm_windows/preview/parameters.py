@@ -3,10 +3,9 @@
 from datetime import UTC, date, datetime
 from typing import TypeVar
 
-from krm_windows.plan.zone_rules import FIRST_YEAR
-
-YEARS = range(FIRST_YEAR, 3000)
-"""Those that can be asked for: of clocks before the first one, no timetable has the rules."""
+_FIRST_YEAR = 1970  # clocks of before were set in other ways
+YEARS = range(_FIRST_YEAR, 3000)
+"""Those that can be asked for."""
 _MOMENTS = "a time such as 2026-12-20T09:00 (in the policy's zone) or 2026-12-20T09:00+01:00"
 _DIGITS = 9  # of the largest number that makes any sense here
 # A date stays a date, and an instant stays one.
@@ -86,10 +85,8 @@ def possible(day: _Day, text: str) -> _Day:
 
     Raise `AskedError` for anything else.
     """
-    if day.year < FIRST_YEAR:
-        raise AskedError(
-            f"must be in {FIRST_YEAR} or later, where the time zone rules begin, got {text!r}"
-        )
+    if day.year < _FIRST_YEAR:
+        raise AskedError(f"must be in {_FIRST_YEAR} or later, got {text!r}")
     if day.year not in YEARS:
         raise AskedError(f"must be in {YEARS[-1]} or earlier, got {text!r}")
     return day

@@ -10,19 +10,19 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate, groupby, islice
 from operator import attrgetter
 from typing import TypeVar
+from zoneinfo import ZoneInfo
 
 from krm_windows.checks.clock_changes import ClockChange
-from krm_windows.gate import wallclock
 from krm_windows.gate.timetable import Target
-from krm_windows.gate.zones import Zone
-from krm_windows.plan.zone_rules import zone_of
 from krm_windows.plurals import some
 from krm_windows.preview import clock, exceptions
 from krm_windows.preview.axis import Band, Quiet, last_day, split
 from krm_windows.preview.calendar import Calendar, alike, gated
 from krm_windows.preview.folding import Run, fold
 from krm_windows.preview.text import span
+from krm_windows.schedule import wallclock
 from krm_windows.schedule.timeline import Segment
+from krm_windows.schedule.zones import zone as zone_of
 
 KINDS = {
     "open": "open",
@@ -97,7 +97,7 @@ class Row:
     """
 
     names: tuple[str, ...]
-    zone: Zone
+    zone: ZoneInfo
     begins: datetime
     ends: datetime
     facts: tuple[Fact, ...]
@@ -204,7 +204,7 @@ class Picture:
     """
 
     policy: str
-    zone: Zone
+    zone: ZoneInfo
     rows: tuple[Row, ...]
     parts: tuple[Band | Quiet, ...]
     gates: str = ""
@@ -286,7 +286,7 @@ def _axis(picture: Picture) -> list[Band]:
     return list(split(begins, max(_as_utc(row.ends, row.zone) for row in rows), picture.zone))
 
 
-def _as_utc(at: datetime, zone: Zone) -> datetime:
+def _as_utc(at: datetime, zone: ZoneInfo) -> datetime:
     return wallclock.wall(at, zone).replace(tzinfo=UTC)
 
 
@@ -305,8 +305,8 @@ def _parts(picture: Picture) -> Iterator[Band | Quiet]:
         yield from bands
         return
     # One row of each zone, and the edges of all.
-    zones: dict[Zone, Row] = {}
-    edges: dict[Zone, set[datetime]] = {}
+    zones: dict[ZoneInfo, Row] = {}
+    edges: dict[ZoneInfo, set[datetime]] = {}
     for row in picture.rows:
         zones.setdefault(row.zone, row)
         edges.setdefault(row.zone, set()).update(row.edges())

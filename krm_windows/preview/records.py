@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from krm_windows.gate.decide import Decision
-from krm_windows.gate.timetable import Timetable
+from krm_windows.gate.timetable import Decision
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.clock import stamp, stamp_or_none
 from krm_windows.preview.difference import ChangedPeriod, Difference
+from krm_windows.schedule import zones
+from krm_windows.schedule.timetable import Timetable
 
 if TYPE_CHECKING:
     from krm_windows.preview.exceptions import Span
@@ -28,7 +29,7 @@ def calendar(of: Calendar) -> Record:
         # The name in the IANA database, and the release by which it was read: `Europe/Berlin`,
         # `2026b`.
         "timeZone": of.zone.key,
-        "zoneRelease": of.zone.rules.release,
+        "zoneRelease": zones.release(),
         # With the offset of the policy's zone, so that a reader sees its wall clock:
         # `2026-12-14T08:00:00+01:00`.
         "from": stamp(of.begins, of.zone),

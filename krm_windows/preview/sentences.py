@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from krm_windows import escape
-from krm_windows.gate.decide import Decision
-from krm_windows.gate.timetable import Timetable
-from krm_windows.gate.zones import Zone
+from krm_windows.gate.timetable import Decision
 from krm_windows.plurals import clusters, some
 from krm_windows.preview.calendar import gated_by, named
 from krm_windows.preview.clock import shown
+from krm_windows.schedule.timetable import Timetable
 
 # So many targets are named.
 _FEW = 5
@@ -90,7 +90,7 @@ def _holds(timetable: Timetable, decision: Decision) -> str:
     return f"{named(timetable)} should be {_brief(decision, timetable.zone)}"
 
 
-def _brief(decision: Decision, zone: Zone) -> str:
+def _brief(decision: Decision, zone: ZoneInfo) -> str:
     """Say what holds, until when and why: `open until Mon 2026-12-14 08:00 (windows.week)`."""
     word = "open" if decision.open else "closed"
     until = "for more than 400 days"

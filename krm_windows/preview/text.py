@@ -9,12 +9,12 @@ from itertools import islice, pairwise
 from operator import attrgetter
 
 from krm_windows import escape
-from krm_windows.gate import wallclock
 from krm_windows.plurals import some
 from krm_windows.preview import clock, exceptions
 from krm_windows.preview.calendar import Calendar, alike, gated, titles
 from krm_windows.preview.clock import shown
 from krm_windows.preview.folding import Run, S, fold
+from krm_windows.schedule import wallclock
 from krm_windows.schedule.timeline import Segment
 
 WEEK = 7

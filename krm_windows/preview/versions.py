@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from krm_windows import inventory, rules
-from krm_windows.gate.timetable import Timetable
 from krm_windows.inventory import about, file_of
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy, compile_timetable, kinds
@@ -12,6 +11,7 @@ from krm_windows.plan.model import Plan
 from krm_windows.policy.load import Loaded, load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import Result, fails
+from krm_windows.schedule.timetable import Timetable
 
 # A preview is about time: what hangs on the resources is the build's matter, but for how early to
 # close.

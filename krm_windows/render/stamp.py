@@ -18,7 +18,7 @@ import krm_windows
 _STAMP = "# Unchanged while it matches input and files: sha256:"
 
 # The release of the zone data, as a timetable has it: `"release": "2026a"`.
-_RELEASE = re.compile(rb'"release": "\d{4}[a-z]+"')
+_RELEASE = re.compile(rb'krm-windows\.dev/zone-data: "?\d{4}[a-z]+"?')
 # `\Z` and not `$`: a stamp is the very last line.
 _LINE = re.compile(re.escape(_STAMP).encode() + rb"[0-9a-f]{32}\n\Z")
 

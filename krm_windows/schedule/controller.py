@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import islice
 from typing import NamedTuple, Protocol
 
-from krm_windows.gate.recurrence import EVERY_MONTH, Recurrence
 from krm_windows.schedule import cron, zones
+from krm_windows.schedule.recurrence import EVERY_MONTH, Recurrence
 
 _DAY = timedelta(days=1)
 _HOUR = timedelta(hours=1)

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import NamedTuple
 
-from krm_windows.gate.recurrence import Recurrence
 from krm_windows.schedule import durations, zones
+from krm_windows.schedule.recurrence import Recurrence
 
 
 class CronError(ValueError):

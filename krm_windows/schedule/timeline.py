@@ -1,15 +1,23 @@
-"""When a timetable is open over a span of time, and by which rules.
-
-The days of the gate's evaluator, put together.
-"""
+"""When a timetable is open over a span of time, and by which rules: its table, put together."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from typing import TypeAlias
 
-from krm_windows.gate import bits, coverage
-from krm_windows.gate.decide import Days
-from krm_windows.gate.timetable import Timetable
+from krm_windows.gate import timetable as gate
+from krm_windows.gate.table import DAY, Table
+from krm_windows.gate.timetable import Decision
+from krm_windows.schedule import table, zones
+from krm_windows.schedule.timetable import Timetable
+from krm_windows.schedule.wallclock import at as instant
+
+# A decision looks 400 days back and ahead.
+_YEARS_AROUND = 2
+Followed: TypeAlias = Timetable | gate.Timetable
+# The first and last years of which every clock shows all days.
+_YEARS = range(date.min.year + 1, date.max.year)
 
 
 @dataclass(frozen=True)
@@ -30,127 +38,89 @@ class Segment:
         return self.open, self.rules
 
 
-@dataclass
-class _Run:
-    """A segment that is still growing.
+def decide(timetable: Timetable, at: datetime) -> Decision:
+    """Say whether `timetable` is open at the aware instant `at`.
 
-    The keys of `rules` are in the order in which they came into force.
+    Raises `LookupError` for an unknown zone, or an instant that no table has.
     """
+    if at.tzinfo is None:
+        raise ValueError(f"{at.isoformat()} is not an instant: it has no UTC offset")
+    followed = gate.Timetable(
+        policy=timetable.policy,
+        table=around(timetable, at, at),
+        reasons=timetable.reasons,
+        state=timetable.state,
+    )
+    return followed.decide(at)
 
-    begins: datetime
-    open: bool
-    rules: dict[str, None]
 
-    def until(self, ends: datetime) -> Segment:
-        return Segment(self.begins, ends, self.open, tuple(self.rules))
+def around(timetable: Followed, begins: datetime, ends: datetime) -> Table:
+    """Return the table of the years of an interval, and of those before and after.
+
+    What was rendered has a table of its own.
+    """
+    if isinstance(timetable, gate.Timetable):
+        return timetable.table
+    first = max(begins.astimezone(UTC).year - _YEARS_AROUND, _YEARS.start)
+    last = min(ends.astimezone(UTC).year + _YEARS_AROUND, _YEARS.stop - 1)
+    return _of_years(table.rules_of(timetable), first, last)
 
 
-def timeline(
-    timetable: Timetable,
-    start: datetime,
-    until: datetime,
-) -> Iterator[Segment]:
+# A fleet has few policies that differ in their hours, and each is asked many times.
+@lru_cache(maxsize=256)
+def _of_years(rules: Timetable, first: int, last: int) -> Table:
+    days = range(date(first, 1, 1).toordinal(), date(last, 12, 31).toordinal() + 1)
+    return table.make(rules, zones.zone(rules.time_zone), days).table
+
+
+def timeline(timetable: Followed, start: datetime, until: datetime) -> Iterator[Segment]:
     """Cover [`start`, `until`) with segments, open and closed in turn, lazily.
 
-    Each has all rules that make it so.
-
-    Raises `LookupError` without the rules of its zone.
+    Each has all rules that make it so. Raises `LookupError` for an unknown zone, or a day
+    that what was rendered does not have.
     """
-    return segments(Days(timetable, timetable.zone), start, until)
+    start, until = start.astimezone(UTC), until.astimezone(UTC)
+    if start >= until:
+        return
+    if timetable.state != "Scheduled":
+        yield Segment(start, until, timetable.state == "Open", ("state",))
+        return
+    segment: Segment | None = None
+    rules: dict[str, None] = {}
+    for part in _parts(timetable, start, until):
+        if segment and segment.open == part.open:
+            rules |= dict.fromkeys(part.rules)
+            segment = Segment(segment.begins, part.ends, part.open, tuple(rules))
+            continue
+        if segment:
+            yield segment
+        segment, rules = part, dict.fromkeys(part.rules)
+    if segment:
+        yield segment
 
 
-def segments(days: Days, start: datetime, until: datetime) -> Iterator[Segment]:
-    """Cover [`start`, `until`) as `timeline` does, with days that were worked out before."""
-    start = start.astimezone(UTC)
-    until = until.astimezone(UTC)
-    run: _Run | None = None
-    for day, first, last, is_open in _parts(days, start, until):
-        # A segment goes on over midnight: that of the first day begins with the span.
-        if run is None:
-            run = _Run(start, is_open, {})
-        elif run.open != is_open:
-            begins = instant(day, first)
-            yield run.until(begins)
-            run = _Run(begins, is_open, {})
-        # Which rules hold is asked for these minutes alone: at others there may be other ones.
-        minutes = bits.below(last - first) << first
-        run.rules |= dict.fromkeys(days.deciding(day, minutes))
-    if run:
-        yield run.until(until)
+def _parts(timetable: Followed, start: datetime, until: datetime) -> Iterator[Segment]:
+    """Yield each span of the table that lies in an interval, and what is closed between them."""
+    found = around(timetable, start, until)
+    now = start
+    for day in range(start.toordinal(), until.toordinal() + 1):
+        for begins, ends, is_open, rules in found.on(day):
+            first = max(instant(day * DAY + begins), start)
+            last = min(instant(day * DAY + ends), until)
+            if first >= last:
+                continue
+            if now < first:
+                yield Segment(now, first, open=False, rules=())
+            yield Segment(first, last, is_open, rules)
+            now = last
+    if now < until:
+        yield Segment(now, until, open=False, rules=())
 
 
 def openings(
-    timetable: Timetable,
-    start: datetime,
-    until: datetime,
+    timetable: Followed, start: datetime, until: datetime
 ) -> Iterator[tuple[datetime, datetime]]:
-    """Yield the open segments of `timeline` alone, by beginning and end.
-
-    To name the rules takes long.
-    """
-    start = start.astimezone(UTC)
-    until = until.astimezone(UTC)
-    days = Days(timetable, timetable.zone)
-    begins: datetime | None = None
-    last = False
-    for day, minute, _, is_open in _parts(days, start, until):
-        # An edge: an opening begins, or one ends.
-        if is_open != last:
-            # What was open before the span is cut at its beginning.
-            at = max(instant(day, minute), start)
-            if begins:
-                yield begins, at
-            begins = None
-            if is_open:
-                begins = at
-        last = is_open
-    if begins:
-        yield begins, until
-
-
-def _parts(
-    days: Days,
-    start: datetime,
-    until: datetime,
-) -> Iterator[tuple[int, int, int, bool]]:
-    """Yield each day's stretches, which are open or closed throughout.
-
-    Of each: the day, its beginning and end in minutes of that day (UTC), and whether it is open.
-    """
-    for day, within in parts_of_days(start, until):
-        opened = days.open(day)
-        begins = bits.first(within)
-        ends = bits.last(within) + 1
-        while begins < ends:
-            rest = opened >> begins
-            is_open = rest & 1 == 1
-            # The first minute that is otherwise: that of the lowest bit.
-            other = rest
-            if is_open:
-                other = ~rest
-            change = ends
-            if other:
-                change = min(begins + bits.first(other), ends)
-            yield day, begins, change, is_open
-            begins = change
-
-
-def parts_of_days(start: datetime, until: datetime) -> Iterator[tuple[int, int]]:
-    """Yield the UTC days between two instants.
-
-    With each come the minutes of it that lie between them, as bits.
-    """
-    if start >= until:
-        return
-    first = coverage.minute(start)
-    last = coverage.minute(until - timedelta.resolution)
-    for day in range(first // bits.DAY, last // bits.DAY + 1):
-        yield day, coverage.of_interval((first, last + 1), day)
-
-
-def instant(day: int, minute: int) -> datetime:
-    """Give the instant of a minute of a UTC day, of its end too."""
-    # The end of a day is minute 1440, which is midnight of the next.
-    day += minute // bits.DAY
-    minute %= bits.DAY
-    return datetime.combine(date.fromordinal(day), time(minute // 60, minute % 60), UTC)
+    """Yield the open segments of `timeline` alone, by beginning and end."""
+    for segment in timeline(timetable, start, until):
+        if segment.open:
+            yield segment.begins, segment.ends

@@ -11,16 +11,17 @@ from enum import Enum
 from http import HTTPStatus
 
 from krm_windows import rules
-from krm_windows.gate.decide import Decider, Decision
-from krm_windows.gate.timetable import Timetable
+from krm_windows.gate.timetable import Decision
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan.clocks import Today
 from krm_windows.policy import load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview import html, ics, records
-from krm_windows.preview.calendar import Calendar, Period, calendars, described, rules_of
+from krm_windows.preview.calendar import Calendar, Period, calendars, described
 from krm_windows.preview.versions import Source
 from krm_windows.results import Result, fails
+from krm_windows.schedule import timeline
+from krm_windows.schedule.timetable import Timetable
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem, findings, json_body
 from krm_windows.service.recent import Recent
@@ -59,14 +60,12 @@ class Version:
     """A policy as a cluster has it, ready to be asked; or why it cannot be."""
 
     timetable: Timetable | None
-    decider: Decider | None
     results: tuple[Result, ...]
 
     def on(self, cluster: str | None) -> "Version":
         """Return it for a cluster that has the same patch, and so the same hours."""
         if self.timetable is None or self.timetable.cluster == cluster:
             return self
-        # Only the name differs; the decider never looks at it.
         return replace(self, timetable=self.timetable._replace(cluster=cluster))
 
 
@@ -87,8 +86,6 @@ class Evaluator:
         self._resources = resources
         self._sources: Recent[load.Source] = Recent(_MOST_SOURCES)
         self._versions: Recent[Version] = Recent(_MOST_VERSIONS)
-        # By what says when a policy is open: policies that differ in their targets share it.
-        self._deciders: Recent[Decider] = Recent(_MOST_DECIDERS)
         self._states: Recent[TaggedBody] = Recent(_MOST_STATES)
         self._calendars: Recent[TaggedBody] = Recent(_MOST_CALENDARS)
 
@@ -128,7 +125,7 @@ class Evaluator:
 
     def decide(self, stored: Stored, cluster: str | None, at: datetime) -> Decision:
         """Say what holds at an instant; raises Problem where the policy is wrong."""
-        return _decider(self.version(stored, cluster), stored).decide(at)
+        return timeline.decide(self.timetable(stored, cluster), at)
 
     def timetable(self, stored: Stored, cluster: str | None) -> Timetable:
         """Return when a policy is open; raises Problem where it is wrong."""
@@ -157,7 +154,7 @@ class Evaluator:
     ) -> TaggedBody:
         """Work the state out; that of now is kept up to the next edge."""
         version = self.version(stored, cluster)
-        decision = _decider(version, stored).decide(at)
+        decision = timeline.decide(self.timetable(stored, cluster), at)
         record = state_record(stored, version, decision)
         # It holds up to the next edge, and is then worked out anew.
         until = at + _LONGEST
@@ -261,17 +258,8 @@ class Evaluator:
         whole = Source(stored.config, items)
         versions, results = whole.compile([(cluster, policy, found)], planned=False)
         if not versions:
-            return Version(None, None, tuple(results))
-        timetable = versions[0].timetable
-        return Version(timetable, self._decider_of(stored, timetable), tuple(results))
-
-    def _decider_of(self, stored: Stored, timetable: Timetable) -> Decider:
-        timed = rules_of(timetable)
-        found = self._deciders.get(timed)
-        if found is None:
-            found = Decider(timed)
-            self._deciders.put(timed, found, _VERSION + _GROWTH * _own_length(stored))
-        return found
+            return Version(None, tuple(results))
+        return Version(versions[0].timetable, tuple(results))
 
     def _source(self, stored: Stored) -> load.Source:
         found = self._sources.get(stored.identity)
@@ -323,12 +311,6 @@ def _refuse(stored: Stored, cluster: str, source: load.Source) -> None:
         HTTPStatus.NOT_FOUND,
         f"{stored.title} has no cluster {cluster!r} (it has {named})",
     )
-
-
-def _decider(version: Version, stored: Stored) -> Decider:
-    if version.decider is None:
-        raise _wrong(version, stored)
-    return version.decider
 
 
 def _wrong(version: Version, stored: Stored) -> Problem:

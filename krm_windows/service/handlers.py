@@ -16,7 +16,7 @@ from krm_windows.edit import overrides
 from krm_windows.edit.overrides import Wanted
 from krm_windows.edit.patches import patched, patched_cluster
 from krm_windows.edit.proposal import Proposal
-from krm_windows.gate.decide import Decision
+from krm_windows.gate.timetable import Decision
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.plurals import counted
 from krm_windows.policy import moments

@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
 
-from krm_windows.gate.decide import Decision
+from krm_windows.gate.timetable import Decision
 from krm_windows.pending import records
 from krm_windows.service.policies import Stored
 from krm_windows.service.recent import Recent

@@ -77,12 +77,9 @@ def _has_timetable(plan: Plan, own: Iterable[LiveObject]) -> bool:
 
 def _read(text: str) -> Timetable | None:
     try:
-        found = timetable.load(text)
+        return timetable.load(text)
     except UNREADABLE:
         return None
-    # A release of the zone data that changes nothing for this zone changes no edge.
-    rules = found.zone_rules
-    return found._replace(zone_rules=rules and rules._replace(release=""))
 
 
 def _has_schedules(plan: Plan, own: Iterable[LiveObject]) -> bool:

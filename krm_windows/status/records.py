@@ -27,7 +27,6 @@ def status(report: Report, at: datetime, asked: datetime | None = None) -> Recor
         "deliveredAt": stamp_or_none(report.delivery.changed, tz),
         "askedAt": stamp_or_none(asked, tz),
         "stopped": report.stopped,
-        "zoneData": report.zone_data or None,
         # Null once a run has succeeded again.
         "failure": _failure(report.failure, tz),
         "undelivered": [_undelivered(each) for each in report.undelivered],

@@ -7,12 +7,15 @@ from enum import StrEnum
 from typing import Literal
 
 from krm_windows.emit import names
+from krm_windows.gate import timetable as gate
 from krm_windows.gate.annotations import HOLD, Cause, ClosedBy
-from krm_windows.gate.decide import Decision, decide
 from krm_windows.gate.objects import dig
 from krm_windows.gate.target import Observed, believed_annotations, due_change, observe
-from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.gate.timetable import Decision, Target
+from krm_windows.plan.timetable import shipped
 from krm_windows.preview.versions import Version
+from krm_windows.schedule.timeline import decide
+from krm_windows.schedule.timetable import Timetable
 from krm_windows.status.delivery import UNKNOWN, Delivery, compare
 from krm_windows.status.failures import Failure, newest
 from krm_windows.status.leftovers import Leftovers
@@ -59,8 +62,6 @@ class Suspension:
     """Whether somebody else suspended it, and the policy takes that for its own."""
     since: datetime | None = None
     until: datetime | None = None
-    zone_data: str = ""
-    """How the zone data of this policy's image differs from the timetable's, by the annotation."""
     lifted: bool = False
     """Whether the policy lifts it when it opens: nobody else keeps the target closed, too."""
 
@@ -124,15 +125,6 @@ class Report:
     """What is delivered by itself, and has not arrived."""
 
     @property
-    def zone_data(self) -> str:
-        """How the image's zone data differs, as the first annotation that mentions it says.
-
-        Empty where none does.
-        """
-        found = (row.suspension.zone_data for row in self.rows if row.suspension)
-        return next(filter(None, found), "")
-
-    @property
     def as_desired(self) -> bool:
         """Whether every target is as it should be, and there is one, and runs are started.
 
@@ -166,7 +158,7 @@ def report(
     """
     timetable = version.timetable
     runs_gate = version.policy.spec.actuator.type == "Gate"
-    judge = _Judge(timetable, decide(timetable, at), at, runs_gate=runs_gate)
+    judge = _Judge(shipped(timetable), decide(timetable, at), at, runs_gate=runs_gate)
     label = names.label(timetable.policy)
     last_run = last(objects, label)
     # A policy that did not compile has no plan, so nothing is known of its CronJobs.
@@ -225,7 +217,7 @@ def _stopped(
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    timetable: Timetable
+    timetable: gate.Timetable
     decision: Decision
     at: datetime
     runs_gate: bool
@@ -316,7 +308,6 @@ class _Judge:
         if self._is_worth_reporting(first):
             reason = first.reason
             cause = first.cause
-        zone_data = next((each.zone_data for each in mine if each.zone_data), "")
         return Suspension(
             Suspender.POLICY,
             first.policy,
@@ -325,7 +316,6 @@ class _Judge:
             is_own=first.policy in own,
             since=first.since,
             until=first.until,
-            zone_data=zone_data,
             lifted=not others,
         )
 

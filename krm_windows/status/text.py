@@ -5,6 +5,7 @@ from datetime import datetime, timedelta, tzinfo
 from typing import NamedTuple
 
 from krm_windows import escape
+from krm_windows.plan.timetable import ends_soon
 from krm_windows.preview import sentences
 from krm_windows.preview.clock import shown
 from krm_windows.preview.text import span
@@ -52,8 +53,9 @@ def lines(report: Report, at: datetime, where: Where, width: int = 0) -> Iterato
         yield escape.line(apart.words), True
     for each in report.leftovers:
         yield escape.line(each.words), True
-    if report.zone_data:
-        yield escape.line(report.zone_data), False
+    ends = ends_soon(at)
+    if ends:
+        yield f"the policy is {ends}", False
     if report.failure:
         by = report.failure.by
         words = report.failure.words

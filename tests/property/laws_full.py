@@ -22,12 +22,10 @@ from missed_edges import missed_edges
 from oracle import EPOCH, MINUTE, minute, states, utc, walk
 from shapes import DATED, RECURRING, plan
 
-from krm_windows.gate import wallclock
-from krm_windows.gate.decide import decide
-from krm_windows.gate.timetable import Timetable
 from krm_windows.plan.model import Plan
-from krm_windows.schedule import zones
-from krm_windows.schedule.timeline import timeline
+from krm_windows.schedule import wallclock, zones
+from krm_windows.schedule.timeline import decide, timeline
+from krm_windows.schedule.timetable import Timetable
 
 YEARS = range(2022, 2032)
 DECISIONS = 5

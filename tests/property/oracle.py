@@ -16,8 +16,8 @@ from importlib.resources import files
 from itertools import accumulate
 from zoneinfo import ZoneInfo
 
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.schedule.recurrence import Recurrence
+from krm_windows.schedule.timetable import Rule, Timetable
 
 EPOCH = datetime(2001, 1, 1)
 MINUTE = timedelta(minutes=1)

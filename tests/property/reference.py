@@ -14,11 +14,11 @@ from operator import attrgetter
 from zoneinfo import ZoneInfo
 
 from krm_windows.checks.clock_changes import at_or_before
-from krm_windows.gate.decide import Decision
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule, Timetable
-from krm_windows.gate.wallclock import utc, wall
+from krm_windows.gate.timetable import Decision
+from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timeline import Segment
+from krm_windows.schedule.timetable import Rule, Timetable
+from krm_windows.schedule.wallclock import utc, wall
 from krm_windows.schedule.zones import zone
 
 _DAY = timedelta(days=1)

@@ -18,11 +18,9 @@ from hypothesis import strategies as st
 from oracle import utc
 from shapes import SHAPES, plan
 
-from krm_windows.gate import wallclock
-from krm_windows.gate.decide import decide
-from krm_windows.gate.timetable import Kind, Rule, Timetable
-from krm_windows.schedule import zones
-from krm_windows.schedule.timeline import timeline
+from krm_windows.schedule import wallclock, zones
+from krm_windows.schedule.timeline import decide, timeline
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 MINUTE = timedelta(minutes=1)
 Edges = list[datetime]

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapes import SHAPES, plan
 
-from krm_windows.gate.decide import Decider
-from krm_windows.gate.timetable import Timetable
 from krm_windows.history import simulation
 from krm_windows.history.account import account
 from krm_windows.history.revisions import Revision, State
 from krm_windows.history.simulation import CommittedChange, Simulation, simulate
+from krm_windows.schedule.timeline import decide
+from krm_windows.schedule.timetable import Timetable
 from krm_windows.system.git_history import Commit
 
 MINUTE = timedelta(minutes=1)
@@ -43,14 +43,13 @@ def walk(timetable: Timetable, begins: datetime) -> Callable[[datetime], datetim
 
     It finds None where that is too far. No minute is decided twice, as many walks lead over it.
     """
-    decider = Decider(timetable)
 
     @cache
     def is_open(minute: int) -> bool:
-        return decider.decide(begins + minute * MINUTE).open
+        return decide(timetable, begins + minute * MINUTE).open
 
     def walked(at: datetime) -> datetime | None:
-        if decider.decide(at).open:
+        if decide(timetable, at).open:
             return at
         first = (at - begins) // MINUTE + 1
         minutes = range(first, first + WALK // MINUTE)
@@ -148,9 +147,9 @@ def test_every_minute_is_told_as_it_was(
         timetable = plan(shape, change).timetable if state is State.READ else None
         made.append(revision(number, begins + minute * MINUTE, state, timetable))
     found = account("p", "head", made, begins, ends)
-    deciders = {each.at: Decider(each.timetable) for each in made if each.timetable is not None}
+    read = {each.at: each.timetable for each in made if each.timetable is not None}
     minutes = [begins + number * MINUTE for number in range(5 * 1440)]
-    wanted = [_was_open(at, made, deciders) for at in minutes]
+    wanted = [_was_open(at, made, read) for at in minutes]
     if found is None:
         # There was no policy at all.
         assert not any(wanted)
@@ -163,7 +162,7 @@ def test_every_minute_is_told_as_it_was(
     assert all(first[1] == second[0] for first, second in pairwise(edges))
 
 
-def _was_open(at: datetime, made: list[Revision], deciders: dict[datetime, Decider]) -> bool:
+def _was_open(at: datetime, made: list[Revision], read: dict[datetime, Timetable]) -> bool:
     held = None
     for each in made:
         if each.at > at:
@@ -172,22 +171,21 @@ def _was_open(at: datetime, made: list[Revision], deciders: dict[datetime, Decid
             held = each
         elif each.state is not State.UNREADABLE:
             held = None
-    return held is not None and deciders[held.at].decide(at).open
+    return held is not None and decide(read[held.at], at).open
 
 
 def test_a_second_at_the_edges() -> None:
     """A window is half open: its first second does not wait, the one of its end does."""
     timetable = plan("office hours", changes()[0]).timetable
     begins = datetime(2026, 3, 2, tzinfo=UTC)
-    decider = Decider(timetable)
-    opens = decider.decide(begins).until
-    closes = decider.decide(opens).until
+    opens = decide(timetable, begins).until
+    closes = decide(timetable, opens).until
     at = [opens - timedelta(seconds=1), opens, closes - timedelta(seconds=1), closes]
     offered = [CommittedChange(str(number), each, "", "") for number, each in enumerate(at)]
     found = simulate(timetable, offered, begins, begins + timedelta(days=5), "week")
     assert [(wait.change.commit, wait.opens) for wait in found.waits] == [
         ("0", opens),
-        ("3", decider.decide(closes).until),
+        ("3", decide(timetable, closes).until),
     ]
     assert found.waits[0].length == timedelta(seconds=1)
 

@@ -19,14 +19,13 @@ from shapes import SHAPES, plan
 
 from krm_windows.emit import configmap
 from krm_windows.gate import timetable
-from krm_windows.gate.decide import decide
-from krm_windows.gate.timetable import Rule, Timetable
-from krm_windows.gate.wallclock import wall
 from krm_windows.plan.model import Plan
 from krm_windows.preview import exceptions, records
-from krm_windows.preview.calendar import EARLIEST, Period, calendars
+from krm_windows.preview.calendar import Period, calendars
 from krm_windows.preview.difference import compare
-from krm_windows.schedule.timeline import timeline
+from krm_windows.schedule.timeline import decide, timeline
+from krm_windows.schedule.timetable import Rule, Timetable
+from krm_windows.schedule.wallclock import wall
 from krm_windows.schedule.zones import zone
 
 FIRST, YEARS = datetime(2026, 1, 1, tzinfo=UTC), timedelta(days=3652)
@@ -99,9 +98,7 @@ def test_the_calendar_is_what_state_says(shape: str, change: Change, hours: int,
         ]
         goes_on = any(i["closes"] is None for i in record["intervals"])
         last = state(compiled, calendar.ends - timedelta(minutes=1))["open"]
-        # Before that nobody knows what it goes on to.
-        if calendar.ends >= EARLIEST:
-            assert goes_on is (last and state(compiled, calendar.ends)["open"])
+        assert goes_on is (last and state(compiled, calendar.ends)["open"])
         edges = [calendar.begins, *(edge for interval in intervals for edge in interval)]
         looks = {look for edge in edges for look in (edge, edge - timedelta(minutes=1))}
         for look in (look for look in looks if calendar.begins <= look < calendar.ends):

@@ -14,10 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shapes import SHAPES, plan
 
-from krm_windows.gate.decide import Decider
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Kind, Rule, Timetable
-from krm_windows.schedule.timeline import timeline
+from krm_windows.schedule.recurrence import Recurrence
+from krm_windows.schedule.timeline import decide, timeline
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 ZONES = (
@@ -141,10 +140,9 @@ def test_decisions_are_those_of_the_reference(
 ) -> None:
     """State, rules, reason, and what changes before and after, whoever was asked before."""
     timetable, centre = drawn
-    decider = Decider(timetable)
     for each in minutes:
         at = centre + each * MINUTE + timedelta(seconds=abs(each) % 60)
-        assert decider.decide(at) == reference.decide(timetable, at)
+        assert decide(timetable, at) == reference.decide(timetable, at)
 
 
 def test_every_shape_is_decided_as_by_the_reference() -> None:

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_windows.gate.recurrence import Recurrence
 from krm_windows.policy.days import days
 from krm_windows.policy.moments import Role, parse
 from krm_windows.policy.phrases import moment
 from krm_windows.policy.schedules import fires
 from krm_windows.schedule import cron
+from krm_windows.schedule.recurrence import Recurrence
 
 WEEK = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 YEAR = (

@@ -12,11 +12,9 @@ from effort import mostly_slow
 from oracle import DAY, HOUR, MINUTE, deciding, minute, states, utc, walk
 from shapes import SHAPES, plan
 
-from krm_windows.gate import wallclock
-from krm_windows.gate.decide import decide
-from krm_windows.gate.timetable import Timetable
-from krm_windows.schedule import zones
-from krm_windows.schedule.timeline import timeline
+from krm_windows.schedule import wallclock, zones
+from krm_windows.schedule.timeline import decide, timeline
+from krm_windows.schedule.timetable import Timetable
 
 # Three days around a change. Every change meets three of the shapes, and each shape changes of all
 # kinds of zones.

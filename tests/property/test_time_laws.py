@@ -10,11 +10,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from krm_windows.checks.clock_changes import at_or_before
-from krm_windows.gate.decide import decide
-from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, Recurrence
-from krm_windows.gate.timetable import Kind, Rule, Timetable
-from krm_windows.gate.wallclock import instant, wall
-from krm_windows.schedule.timeline import timeline
+from krm_windows.schedule.recurrence import EVERY_DAY, EVERY_MONTH, Recurrence
+from krm_windows.schedule.timeline import decide, timeline
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
+from krm_windows.schedule.wallclock import instant, wall
 from krm_windows.schedule.zones import zone
 
 MINUTE = timedelta(minutes=1)

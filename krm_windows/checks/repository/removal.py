@@ -15,13 +15,12 @@ from krm_windows.checks.repository.ownership import applied_by, prunes, says
 from krm_windows.flux import Cluster, Gate, Kustomization, Object, Survey
 from krm_windows.flux.layers import LEFT
 from krm_windows.flux.model import ObjectIdentity, reference, release_of
-from krm_windows.gate import wallclock
 from krm_windows.gate.annotations import UNREADABLE
-from krm_windows.gate.decide import decide
 from krm_windows.gate.timetable import Timetable
 from krm_windows.gateable import HELM, KUSTOMIZE
 from krm_windows.plurals import some
 from krm_windows.rules import Rule
+from krm_windows.schedule import wallclock, zones
 
 PAGE = "docs/how-to/remove-an-application.md"
 REMOVING = "docs/how-to/removing-a-policy.md"
@@ -229,10 +228,10 @@ def _when(gate: Gate, at: datetime) -> str:
 
 def opening(timetable: Timetable, at: datetime) -> str:
     """Say whether a policy is open, and when that changes; empty where it is always open."""
-    zone = timetable.zone
+    zone = zones.zone(timetable.time_zone)
     if at.tzinfo is None:
         at = wallclock.utc(at, zone)
-    found = decide(timetable, at)
+    found = timetable.decide(at)
     if found.until is None:
         return "" if found.open else f"it is closed for more than 400 days{_ADVICE}"
     turn = f"{found.until.astimezone(zone):%a %Y-%m-%d %H:%M} {zone.key}"

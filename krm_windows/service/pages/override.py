@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from http import HTTPStatus
+from zoneinfo import ZoneInfo
 
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
 from krm_windows.edit.overrides import Wanted
 from krm_windows.edit.proposal import Proposal, Turn
-from krm_windows.gate.decide import Decision
-from krm_windows.gate.zones import Zone
+from krm_windows.gate.timetable import Decision
 from krm_windows.plan import clocks
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
@@ -48,7 +48,7 @@ class Effect:
     targets: tuple[str, ...]
     was: Decision
     now: Decision
-    zone: Zone
+    zone: ZoneInfo
 
 
 async def show(call: Call) -> Response:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
 
 from starlette.responses import Response
 
-from krm_windows.gate.decide import Decision
-from krm_windows.gate.zones import Zone
+from krm_windows.gate.timetable import Decision
 from krm_windows.service.calls import Call
 from krm_windows.service.pages import waits
 from krm_windows.service.pages.rendering import page, policy_url
@@ -34,7 +34,7 @@ class Row:
     stored: Stored
     cluster: str | None
     decision: Decision | None
-    zone: Zone | None
+    zone: ZoneInfo | None
     problem: str = ""
     change: Entry | None = None
     url: str = ""

@@ -1,16 +1,13 @@
 """The audit: the facts it judges by are those of the evaluator, and its findings name the day."""
 
-from collections.abc import Iterable
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 
 import pytest
-import work
 from calls import POLICY
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krm_windows.checks import clock_edges
 from krm_windows.checks.audit import Scope
 from krm_windows.checks.facts import DAY, Facts, take
 from krm_windows.fleet import audit
@@ -74,21 +71,6 @@ def joined(segments: list[Segment]) -> list[tuple[datetime, datetime]]:
     return spans
 
 
-def frozen(segments: Iterable[Segment]) -> list[list[Segment]]:
-    """Give each segment in which a freeze holds, with what touches it before and after."""
-    drawn = list(segments)
-    return [
-        [beside for beside in drawn[max(place - 1, 0) : place + 2] if touches(beside, each)]
-        for place, each in enumerate(drawn)
-        if any(rule.startswith("freezes.") for rule in each.rules)
-    ]
-
-
-def touches(one: Segment, other: Segment) -> bool:
-    """Whether two segments are one, or next to each other."""
-    return one == other or one.ends == other.begins or other.ends == one.begins
-
-
 def found(fields: str, scope: Scope = Scope(FIRST)) -> list[str]:  # noqa: B008 - it is frozen
     """Audit a policy; return rule, path and message of each finding."""
     [report] = audit.reports(KubeObject.parse(f"{HEAD}{fields}\n".encode()), [], Choice(), scope)
@@ -98,25 +80,10 @@ def found(fields: str, scope: Scope = Scope(FIRST)) -> list[str]:  # noqa: B008 
     ]
 
 
-@settings(max_examples=examples(25))
-@given(some(WINDOWS, least=1), some(FREEZES), some(OVERRIDES), st.sampled_from(["0m", "1h"]))
-def test_leaving_out_ordinary_weeks_hides_nothing(
-    windows: str, freezes: str, overrides: str, early: str
-) -> None:
-    """The longest closure and the windows that open are those of all years, in full."""
-    held = facts(
-        f"  windows: {windows}\n  freezes: {freezes}\n  overrides: {overrides}\n"
-        f"  closesEarly: {early}"
-    )
-    whole = list(timeline(held.timetable, held.years.begins, held.years.ends))
-    longest = max((each.ends - each.begins for each in whole if not each.open), default=timedelta())
-    seen = max(
-        (each.ends - each.begins for each in held.segments if not each.open), default=timedelta()
-    )
-    assert seen == longest or max(seen, longest) < 8 * DAY
-    assert {rule for each in held.segments if each.open for rule in each.rules} == {
-        rule for each in whole if each.open for rule in each.rules
-    }
+@pytest.mark.parametrize(("first", "said"), [(date(2034, 12, 30), False), (date(2035, 1, 1), True)])
+def test_the_table_ends(*, first: date, said: bool) -> None:
+    """Two years before, for that is when somebody still has time to render anew."""
+    assert any("table-ends" in each for each in found(WEEK, Scope(first))) is said
 
 
 @pytest.mark.slow
@@ -139,55 +106,21 @@ def test_facts_are_those_of_the_timeline(
         f"  closesEarly: {early}"
     )
     held = facts(fields, zone=zone)
-    segments = [segment for span in held.spans for segment in timeline(held.timetable, *span.edges)]
-    assert list(held.segments) == segments
+    segments = list(timeline(held.timetable, *held.years.edges))
     opening = {rule for each in segments if each.open for rule in each.rules}
     every = (*held.timetable.windows, *held.timetable.freezes, *held.timetable.overrides)
     for rule in every:
         assert held.is_opening(rule.name) is (rule.name in opening)
-    # The spans around changes of the clock have room for some of them, and for none of others.
     for longest in (2 * DAY, 16 * DAY, 35 * DAY):
         before = timeline(held.timetable, held.years.begins - longest, held.years.begins)
         closed = joined([*before, *segments])
         assert [each.edges for each in held.closures(longest)] == [
             each for each in closed if each[1] - each[0] > longest
         ]
-    assert frozen(held.segments_around(*held.timetable.freezes)) == frozen(segments)
 
 
-def test_a_fleet_works_out_once_what_its_clusters_share() -> None:
-    """Freezes, and windows that no patch changes: of a cluster more, only its own is worked out."""
-    shared = ", ".join(f"s{n}: {{opens: daily {n % 24:02}:30, duration: 10m}}" for n in range(20))
-    freezes = "{x: {starts: '2027-12-20', ends: '2028-01-10', reason: r}}"
-
-    def audited(minute: int) -> int:
-        own = f"own: {{opens: 'Mon 08:{minute:02}', closes: '17:00'}}"
-        held = facts(f"  windows: {{{own}, {shared}}}\n  freezes: {freezes}", years=10)
-        # What every policy of a zone shares, as it did before.
-        assert held.changes
-        return work.calls(lambda: list(clock_edges.check(held)))
-
-    first = audited(1)
-    assert audited(2) < first / 3
-
-
-def test_a_closure_is_looked_for_where_it_has_room() -> None:
-    """And not in the twenty fortnights around changes of the clock."""
-
-    def looked(years: int) -> int:
-        held = facts(WEEK, years=years)
-        assert len(held.spans) > years
-        return work.calls(lambda: list(held.closures(35 * DAY)))
-
-    looked(1)
-    assert looked(10) < looked(1) + 100
-
-
-def test_ten_years_are_soon_read() -> None:
-    """Of a policy with two windows a day, thirty holidays and clock changes.
-
-    What it costs is counted, in calls of functions, as a clock would time the machine.
-    """
+def test_holidays_cut_nothing() -> None:
+    """Two windows a day, thirty holidays and clock changes in ten years."""
     holidays = ", ".join(
         f"h{n}: {{starts: '20{27 + n % 10}-{1 + n % 12:02}-11', duration: 1d, reason: r}}"
         for n in range(30)
@@ -195,16 +128,12 @@ def test_ten_years_are_soon_read() -> None:
     windows = (
         "{a: {opens: Mon-Fri 08:00, closes: '12:00'}, b: {opens: Mon-Fri 13:00, closes: '17:00'}}"
     )
-    lines: list[str] = []
-    cost = work.calls(
-        lambda: lines.extend(found(f"  windows: {windows}\n  freezes: {{{holidays}}}"))
-    )
+    lines = found(f"  windows: {windows}\n  freezes: {{{holidays}}}")
     assert not [line for line in lines if "freeze" not in line]
-    assert cost < 200_000
 
 
 @pytest.mark.parametrize("freeze", ["2026-01-01", "2032-12-20"])
-def test_windows_every_few_minutes_cost_little_more(freeze: str) -> None:
+def test_windows_every_few_minutes(freeze: str) -> None:
     """Ten years of windows of some days a month, with a freeze that keeps all shut.
 
     Or with one that takes some weeks.
@@ -214,10 +143,7 @@ def test_windows_every_few_minutes_cost_little_more(freeze: str) -> None:
         f"  freezes: {{f: {{starts: '{freeze}', "
         f"ends: '{2040 if freeze < '2027' else 2033}-01-03', reason: r}}}}"
     )
-    lines: list[str] = []
-    cost = work.calls(lambda: lines.extend(found(fields)))
-    assert any("window-never-opens" in line for line in lines) is (freeze < "2027")
-    assert cost < 1_000_000
+    assert any("window-never-opens" in line for line in found(fields)) is (freeze < "2027")
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ from gated_targets import kustomization
 
 from krm_windows.checks import capacity
 from krm_windows.emit import Manifest, configmap, objects
-from krm_windows.gate.timetable import Timetable
 from krm_windows.inventory import Inventory
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy
 from krm_windows.plan.model import Plan, Runtime
 from krm_windows.policy.load import load
+from krm_windows.schedule.timetable import Timetable
 
 ROOT = Path(__file__).resolve().parents[3]
 APPS = kustomization()

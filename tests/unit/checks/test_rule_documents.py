@@ -5,6 +5,7 @@ Those of plan and stream are ResourceLists.
 
 import json
 import re
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -14,21 +15,18 @@ from krm_windows import rules
 from krm_windows.checks import readonly
 from krm_windows.emit import configmap
 from krm_windows.function import window_policy
-from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import ResourceList
-from krm_windows.plan import zone_rules
 from krm_windows.plan.timetable import dump
 from krm_windows.rules import RULES, Rule
+from krm_windows.schedule.timetable import Kind, Timetable
+from krm_windows.schedule.timetable import Rule as Window
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/rules"
 OF_REPOSITORIES = RULES[RULES.index(rules.BUILD_FAILED) : RULES.index(rules.SOURCE_MOVES) + 1]
 PROGRAM = "".join(
     f"    {key}: {json.dumps(source)}\n" for key, source in configmap.program().items()
 )
-BERLIN = Timetable(
-    policy="a/b", time_zone="Europe/Berlin", zone_rules=zone_rules.make("Europe/Berlin")
-)
-ZONE_RULES = json.dumps(dump(BERLIN)["zoneRules"])
+_OPEN_BUT_FOR = re.compile('"open but for": "([^/]*)/([^"]*)",')
 HEAD = "apiVersion: config.kubernetes.io/"
 # A gated source is always worth a word, and so is the actuator Kubectl.
 BESIDE = {rules.SOURCE_SHARED.id: {rules.SOURCE_NEEDS_NETWORK.id}} | {
@@ -42,26 +40,35 @@ BESIDE = {rules.SOURCE_SHARED.id: {rules.SOURCE_NEEDS_NETWORK.id}} | {
 }
 
 
+def _days(times: re.Match[str]) -> str:
+    """Return the table of a policy that is open but for a freeze, as lines of its JSON."""
+    begins, ends = map(datetime.fromisoformat, times.groups())
+    freeze = Window(Kind.FREEZE, "christmas", begins, ends, "Quiet")
+    form = dump(Timetable("a/b", "Europe/Berlin", outside_windows="Open", freezes=(freeze,)))
+    keys = ("clocks", "reasons", "patterns", "days", "dates")
+    return "".join(f"{json.dumps(key)}: {json.dumps(form[key])}, " for key in keys)
+
+
 def document(rule: Rule, name: str) -> str:
-    """Return the text of a rule's document, with program and zone rules.
+    """Return the text of a rule's document, with the program, and the table of its days.
 
     It is empty where there is none.
     """
     path = FIXTURES / rule.id / f"{name}.yaml"
     text = path.read_text() if path.exists() else ""
-    text = text.replace(
-        '"timeZone": "Europe/Berlin",', f'"timeZone": "Europe/Berlin", "zoneRules": {ZONE_RULES},'
-    )
+    text = _OPEN_BUT_FOR.sub(_days, text)
     return text.replace("  data:\n    timetable.json:", f"  data:\n{PROGRAM}    timetable.json:")
 
 
 # A fault of ours has no document: test_P11 fires it. One that is too large would be: test_capacity
 # fires it. What only a repository shows is in test_repository_documents, and what only a tree of
 # many clusters does in test_fleet; what was rendered and is stale is in test_rendered.
+# When the table of days ends is a matter of the day: test_audit.
 # How the output is delivered is no part of a stream: test_new_cluster.
 ELSEWHERE = (
     rules.INTERNAL,
     rules.TOO_LARGE,
+    rules.TABLE_ENDS,
     rules.CLUSTER_DROPPED,
     rules.WINDOWS_STALE,
     rules.WINDOWS_UNCHECKED,

@@ -139,7 +139,7 @@ def unname(items: list[Item]) -> None:
         (change("ConfigMap", "data", "timetable.json", to="{}"), {"stale"}),
         (change("ConfigMap", "data", "timetable.json", to="no JSON"), {"stale"}),
         (change("ConfigMap", "data", to=None), {"stale"}),
-        (change("ConfigMap", "data", "gate.decide.py", to="raise SystemExit(0)"), {"stale"}),
+        (change("ConfigMap", "data", "gate.table.py", to="raise SystemExit(0)"), {"stale"}),
         (change("RoleBinding", "roleRef", "name", to="other"), {"rights-missing"}),
         (change("RoleBinding", "roleRef", "kind", to="ClusterRole"), {"rights-missing"}),
         (change("RoleBinding", "subjects", 0, "namespace", to="other"), {"rights-missing"}),

@@ -72,7 +72,7 @@ CALLS: Mapping[str, Call] = {
                 "krm_windows.classes",
                 "krm_windows.edit",
                 "krm_windows.fleet",
-                "krm_windows.gate.decide",
+                "krm_windows.schedule.decide",
                 "krm_windows.gate.revisions",
                 "krm_windows.gate.target",
                 "krm_windows.preview",

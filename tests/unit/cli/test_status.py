@@ -189,31 +189,6 @@ def test_the_table(status: Status) -> None:
     ]
 
 
-def test_other_zone_data_in_the_image(status: Status) -> None:
-    """It is shown below the table, once, and as JSON.
-
-    It decides nothing, so all is as it should be.
-    """
-    words = "the image's zone data (2025b) differs now from the timetable's (2026f), which is used"
-    notes = {key: json.dumps(json.loads(text) | {"zoneData": words}) for key, text in OURS.items()}
-    found = [live(name, suspend=True, notes=notes) for name in ("apps", "infra")]
-    policy = POLICY.replace("[apps]", "[apps, infra]")
-    code, printed = status(CLOSED, *found, policy=policy)
-    assert (code, printed.count(words)) == (0, 1)
-    assert printed.splitlines()[-1] == words
-    assert (
-        json.loads(status(CLOSED, *found, policy=policy, options=("-o", "json"))[1])["zoneData"]
-        == words
-    )
-    for other in ({"of": "later"}, "two\nlines", "\ud800"):
-        notes = {
-            key: json.dumps(json.loads(text) | {"zoneData": other}) for key, text in OURS.items()
-        }
-        code, printed = status(CLOSED, live(suspend=True, notes=notes), options=("-o", "json"))
-        assert (code, json.loads(printed)["zoneData"]) == (0, None)
-        assert json.loads(printed)["targets"][0]["suspendedBy"] == THIS_POLICY
-
-
 def test_json(status: Status) -> None:
     """The same, for programs."""
     _, printed = status(

@@ -15,9 +15,10 @@ from twelve_zones import BASE, INSTANTS, POLICY, ZONES, local
 from krm_windows.cli import inputs, times
 from krm_windows.cli.main import main
 from krm_windows.edit import overrides
-from krm_windows.gate.decide import Decision, decide
-from krm_windows.plan.zone_rules import zone_of
+from krm_windows.gate.timetable import Decision
 from krm_windows.preview.versions import Choice, Source
+from krm_windows.schedule.timeline import decide
+from krm_windows.schedule.zones import zone as zone_of
 
 MINUTE = timedelta(minutes=1)
 

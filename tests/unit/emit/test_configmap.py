@@ -24,9 +24,9 @@ def test_reasons_are_harmless_in_the_cluster(name: str) -> None:
     assert answer.code == 0, answer.err[:500]
     [data] = [item["data"] for item in answer.objects if item["kind"] == "ConfigMap"]
     assert not raw(data["timetable.json"])
-    [rule] = json.loads(data["timetable.json"])["freezes"]
-    assert "\n" not in rule["reason"]
-    assert not raw(rule["reason"])
+    reason = json.loads(data["timetable.json"])["reasons"]["freezes.audit"]
+    assert "\n" not in reason
+    assert not raw(reason)
 
 
 def test_the_program_is_ascii() -> None:

@@ -34,24 +34,18 @@ SOURCE = "source.toolkit.fluxcd.io"
 CORE = {
     "__init__",
     "__main__",
-    "bits",
     "clocks",
     "connection",
-    "coverage",
-    "decide",
-    "image",
     "kubernetes",
     "names",
     "objects",
     "annotations",
     "answers",
-    "recurrence",
     "run",
+    "table",
     "target",
     "threads",
     "timetable",
-    "wallclock",
-    "zones",
 }
 
 

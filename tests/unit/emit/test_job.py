@@ -144,12 +144,10 @@ def test_the_apply_job_waits_for_its_own_config_map() -> None:
     No release of zone data that says the same changes it.
     """
     held = zoned.timetable(policy="flux-system/week", time_zone="Europe/Berlin")
-    assert held.zone_rules is not None
-    other = held._replace(zone_rules=held.zone_rules._replace(release="2099z"))
     shut = held._replace(state="Closed")
     digests: list[str] = []
-    for timetable in (held, other, shut):
-        plan = PLAN._replace(timetable=timetable)
+    for timetable, release in ((held, "2026a"), (held, "2099z"), (shut, "2026a")):
+        plan = PLAN._replace(timetable=timetable, zone_release=release)
         config = configmap.config_map(plan)
         digest = config["data"][configmap.DIGEST]
         command = str(apply_job.run(plan, config)["spec"])
@@ -180,7 +178,7 @@ def test_every_key_of_the_volume_is_in_the_config_map() -> None:
     paths = {item["key"]: item["path"] for item in configmap.items(PLAN)}
     assert set(paths) == {*configmap.program(), "timetable.json", "digest"}
     assert paths["__main__.py"] == "__main__.py"
-    assert paths["gate.decide.py"] == "krm_windows/gate/decide.py"
+    assert paths["gate.table.py"] == "krm_windows/gate/table.py"
     assert paths["package.__init__.py"] == "krm_windows/__init__.py"
 
 

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from krm_windows import emit
 from krm_windows.emit import names
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Kind, Rule, Target
+from krm_windows.gate.timetable import Target
 from krm_windows.plan.model import Plan, Runtime
 from krm_windows.plan.rights import rights
 from krm_windows.plan.triggers import Trigger, Wording, triggers
+from krm_windows.schedule.recurrence import Recurrence
+from krm_windows.schedule.timetable import Kind, Rule
 
 DNS = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 EXTRAS = frozenset({"AlertmanagerTimeIntervals", "NetworkPolicy", "PrometheusRule", "StateMetrics"})

@@ -24,9 +24,9 @@ from krm_windows.forge.gate import MergeGate, Outcome
 from krm_windows.forge.policies import Policy
 from krm_windows.forge.reach import Reach
 from krm_windows.gate import timetable
-from krm_windows.gate.decide import decide
 from krm_windows.krm import documents
 from krm_windows.preview.versions import Choice, Source
+from krm_windows.schedule.timeline import decide
 
 # In Berlin it is Wednesday, 12:00: open until Thursday, 17:00; after that closed until Monday.
 WEDNESDAY = datetime(2026, 12, 16, 11, 0, tzinfo=UTC)

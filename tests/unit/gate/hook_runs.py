@@ -12,11 +12,12 @@ from api_server import Api, Fault, Handler, closed_by, kustomization
 
 from krm_windows.gate import hooks
 from krm_windows.gate.annotations import HOOKS, annotation
-from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import Gate
-from krm_windows.gate.timetable import Kind, Rule, Timetable
+from krm_windows.plan.timetable import shipped
+from krm_windows.schedule.timeline import decide
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 SECOND = timedelta(seconds=1)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -112,7 +113,7 @@ class Lab:
     ) -> bool:
         """Run once: by the clock of all, with the hooks of the class, unless told otherwise."""
         gate = Gate(
-            timetable,
+            shipped(timetable),
             partial(decide, timetable),
             clock or self.clock,
             lambda **line: self.log.append(line),

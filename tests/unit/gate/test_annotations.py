@@ -28,11 +28,12 @@ from krm_windows.gate.annotations import (
     read,
     writer,
 )
-from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import HOLDER, dig
 from krm_windows.gate.run import Gate
-from krm_windows.gate.timetable import Kind, Rule, Timetable
+from krm_windows.plan.timetable import shipped
+from krm_windows.schedule.timeline import decide
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -55,7 +56,7 @@ def run_once(port: int, account: Path) -> RunOnce:
     """One run at eleven."""
 
     def once(timetable: Timetable, around: RunOnce = Gate.run) -> bool:
-        gate = Gate(timetable, partial(decide, timetable), lambda: NOON - HOUR, dict)
+        gate = Gate(shipped(timetable), partial(decide, timetable), lambda: NOON - HOUR, dict)
         return around(gate, Cluster("127.0.0.1", str(port), account), allow_missing=False)
 
     return once

@@ -20,11 +20,12 @@ from api_server import Api, closed_by, kustomization
 from krm_windows.gate import events, hooks
 from krm_windows.gate.annotations import APART, Cause, annotation, read
 from krm_windows.gate.clocks import MOST, Clocks, skew
-from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import Gate
-from krm_windows.gate.timetable import Kind, Rule, Timetable
+from krm_windows.plan.timetable import shipped
+from krm_windows.schedule.timeline import decide
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
@@ -65,7 +66,10 @@ class Node:
         """Run once."""
         self.api.ahead = -ahead
         gate = Gate(
-            timetable, partial(decide, timetable), lambda: now, lambda **line: self.log.append(line)
+            shipped(timetable),
+            partial(decide, timetable),
+            lambda: now,
+            lambda **line: self.log.append(line),
         )
         return around(
             gate, Cluster("127.0.0.1", str(self.port), self.account, 5), allow_missing=False

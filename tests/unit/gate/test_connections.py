@@ -15,12 +15,14 @@ import pytest
 import zoned
 from api_server import Api, Handler, busy, dropped, followed, kustomization, left, slow
 
-from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import AT_ONCE, ApiError, Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import Gate
 from krm_windows.gate.target import Observed, observe
-from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.gate.timetable import Target
+from krm_windows.plan.timetable import shipped
+from krm_windows.schedule.timeline import decide
+from krm_windows.schedule.timetable import Timetable
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MANY = tuple(kustomization(f"t{number}", "v1") for number in range(40))
@@ -45,7 +47,7 @@ def run_once(cluster: Cluster) -> RunOnce:
 
     def once(timetable: Timetable, log: list[dict[str, object]] | None = None) -> bool:
         keep = (lambda **line: log.append(line)) if log is not None else dict
-        gate = Gate(timetable, partial(decide, timetable), lambda: NOON, keep)
+        gate = Gate(shipped(timetable), partial(decide, timetable), lambda: NOON, keep)
         return gate.run(cluster, allow_missing=False)
 
     return once
@@ -160,7 +162,7 @@ def test_a_server_that_is_busy_for_ever(api: Api, account: Path, port: int) -> N
     """The target has failed when its time is over, and takes none from the others."""
     api.fault("GET", "infra", *[busy("1")] * 1000)
     log: list[dict[str, object]] = []
-    gate = Gate(SHUT, partial(decide, SHUT), lambda: NOON, lambda **line: log.append(line))
+    gate = Gate(shipped(SHUT), partial(decide, SHUT), lambda: NOON, lambda **line: log.append(line))
     assert not gate.run(Cluster("127.0.0.1", str(port), account, 0.3), allow_missing=False)
     assert log[-1]["failed"] == ["Kustomization flux-system/infra"]
     assert dig(api.object("apps"), "spec", "suspend") is True

@@ -23,11 +23,13 @@ from hook_runs import APPS, HOUR, NOON, OURS, PACE, POLICY, file
 from krm_windows.gate import hooks, pending
 from krm_windows.gate.annotations import annotation
 from krm_windows.gate.clocks import Clocks
-from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import ApiError
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import Gate
-from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.gate.timetable import Target
+from krm_windows.plan.timetable import shipped
+from krm_windows.schedule.timeline import decide
+from krm_windows.schedule.timetable import Timetable
 
 T = TypeVar("T")
 REVISION = "main@sha1:1"
@@ -252,7 +254,7 @@ class World:
         """Run the gate once, and see what it opens."""
         timetable = timetable._replace(targets=(self.target,))
         was_closed, hooked = dig(self.live, "spec", "suspend"), self.jobs
-        gate = Gate(timetable, partial(decide, timetable), lambda: time, lambda **_: None)
+        gate = Gate(shipped(timetable), partial(decide, timetable), lambda: time, lambda **_: None)
         hooks.run(
             gate,
             Memory(self.api),  # type: ignore[arg-type]

@@ -15,12 +15,13 @@ from api_server import GROUP, Api, Fault, Handler, closed_by, dropped, status
 
 from krm_windows.gate import events, hooks
 from krm_windows.gate.annotations import HOLD, annotation
-from krm_windows.gate.decide import Decision, decide
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import Gate
-from krm_windows.gate.timetable import Kind, Rule, Target
-from krm_windows.plan import zone_rules
+from krm_windows.gate.timetable import Decision, Target
+from krm_windows.plan.timetable import shipped
+from krm_windows.schedule.timeline import decide
+from krm_windows.schedule.timetable import Kind, Rule
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -55,7 +56,7 @@ def run_once(api: Api, port: int, account: Path) -> RunOnce:
     def once(
         now: datetime, around: Callable[..., bool] = Gate.run, log: Callable[..., None] = dict
     ) -> bool:
-        gate = Gate(POLICY, partial(decide, POLICY), lambda: now, log)
+        gate = Gate(shipped(POLICY), partial(decide, POLICY), lambda: now, log)
         return events.run(
             gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around
         )
@@ -137,27 +138,6 @@ def test_what_is_left_alone_has_one_event(
     assert [each[1] for each in recorded(api)] == [reason] * 2
 
 
-def test_other_zone_data_in_the_image_has_one_event(api: Api, port: int, account: Path) -> None:
-    """With both releases, and while the target is open, too.
-
-    Then there is no annotation on it; the timetable decides. Where both say the same, no Event is
-    written (see the other tests).
-    """
-    rules = zone_rules.make("Europe/Berlin")._replace(release="2099z", transitions=(), rule="CET-1")
-    held = POLICY._replace(zone_rules=rules)
-    api.add("apps", {}, by="kustomize-controller", apiVersion=f"{GROUP}/v1")
-    for _ in range(2):
-        gate = Gate(held, partial(decide, held), lambda: NOON - HOUR, dict)
-        assert events.run(
-            gate.compared(), Cluster("127.0.0.1", str(port), account, 5), allow_missing=False
-        )
-    assert (dig(api.object("apps"), "spec"), api.bodies) == ({}, [])
-    [(level, reason, message)] = recorded(api)
-    assert (level, reason) == ("Warning", "WindowZoneDataDiffers")
-    assert "2027-03-2" in str(message)
-    assert "2099z" in str(message)
-
-
 @pytest.mark.parametrize("fault", [status(403), status(500), dropped])
 def test_one_that_cannot_be_written(api: Api, run_once: RunOnce, fault: Fault) -> None:
     """It is no failure of the run, and the log says so."""
@@ -207,7 +187,7 @@ def test_two_targets_of_one_name_have_an_event_each(api: Api, port: int, account
     }
     api.store(path, {"kind": "HelmRelease", "metadata": named, "spec": {"suspend": True}})
     both = POLICY._replace(targets=(APPS, release))
-    gate = Gate(both, partial(decide, both), lambda: NOON - HOUR, dict)
+    gate = Gate(shipped(both), partial(decide, both), lambda: NOON - HOUR, dict)
     assert events.run(gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False)
     assert [each[1] for each in recorded(api)] == ["WindowLeftToPerson"] * 2
 
@@ -224,7 +204,7 @@ def test_names_do_not_change_the_event(policy: str, api: Api, port: int, account
         return False
 
     api.add("apps", {})
-    gate = Gate(named, partial(decide, named), lambda: NOON, dict)
+    gate = Gate(shipped(named), partial(decide, named), lambda: NOON, dict)
     events.run(
         gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around
     )
@@ -241,7 +221,7 @@ def test_an_event_that_is_written_late(api: Api, port: int, account: Path) -> No
         time[0] = NOON + 21 * HOUR
         return done
 
-    gate = Gate(POLICY, partial(decide, POLICY), lambda: time[0], dict)
+    gate = Gate(shipped(POLICY), partial(decide, POLICY), lambda: time[0], dict)
     assert events.run(
         gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around
     )

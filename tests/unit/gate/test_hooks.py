@@ -45,11 +45,12 @@ from hook_runs import (
 
 from krm_windows.gate import hooks
 from krm_windows.gate.annotations import HOLD, HOOKS, annotation
-from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import Gate
-from krm_windows.gate.timetable import Kind, Rule
+from krm_windows.plan.timetable import shipped
+from krm_windows.schedule.timeline import decide
+from krm_windows.schedule.timetable import Kind, Rule
 
 
 @pytest.fixture
@@ -739,7 +740,7 @@ def test_a_run_that_is_cut_off_takes_nothing_back(lab: Lab) -> None:
 
     # As long as the other run may take on a busy machine.
     text = file("beforeOpen", "rollback", seconds=8)
-    gate = Gate(POLICY, partial(decide, POLICY), lab.clock, dict)
+    gate = Gate(shipped(POLICY), partial(decide, POLICY), lab.clock, dict)
     cut = Cut(*lab.cluster.args, **lab.cluster.keywords)
     with ThreadPoolExecutor() as pool:
         run = pool.submit(hooks.run, gate, cut, allow_missing=False, text=text, **PACE)

@@ -40,12 +40,14 @@ from krm_windows.gate import events, hooks
 from krm_windows.gate.annotations import HOOKS, annotation
 from krm_windows.gate.answers import LARGEST
 from krm_windows.gate.clocks import Clocks
-from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import AT_ONCE, ApiError, Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import Gate
 from krm_windows.gate.target import observe
-from krm_windows.gate.timetable import Kind, Rule, Target, Timetable, run_seconds
+from krm_windows.gate.timetable import Target, run_seconds
+from krm_windows.plan.timetable import shipped
+from krm_windows.schedule.timeline import decide
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -90,7 +92,7 @@ def run_once(port: int, account: Path) -> RunOnce:
         around: RunOnce = Gate.run,
         now: datetime = NOON - HOUR,
     ) -> bool:
-        gate = Gate(timetable, partial(decide, timetable), lambda: now, dict)
+        gate = Gate(shipped(timetable), partial(decide, timetable), lambda: now, dict)
         return around(gate, Cluster("127.0.0.1", str(port), account, timeout), allow_missing=False)
 
     return once
@@ -279,7 +281,7 @@ def test_any_odd_value_at_any_place(timetable: Timetable, by: str, third: int) -
             continue  # of what was never applied, a suspension counts as the gate's
         for value in ODD[third::3]:
             cluster = Said(changed(base, place, value), other())
-            gate = Gate(timetable, partial(decide, timetable), lambda: NOON, dict)
+            gate = Gate(shipped(timetable), partial(decide, timetable), lambda: NOON, dict)
             well = gate.run(cluster, allow_missing=False)
             assert dig(cluster.other, "spec", "suspend") is (
                 True if timetable.outside_windows == "Closed" else None
@@ -720,7 +722,7 @@ def test_a_version_that_is_none(api: Api, run_once: RunOnce, version: object) ->
 
 def test_a_token_that_is_gone_for_a_moment(api: Api, account: Path, port: int) -> None:
     """The one that was read before is good for some time."""
-    gate = Gate(SHUT, partial(decide, SHUT), lambda: NOON, dict)
+    gate = Gate(shipped(SHUT), partial(decide, SHUT), lambda: NOON, dict)
     cluster = Cluster("127.0.0.1", str(port), account)
     (account / "token").unlink()
     assert gate.run(cluster, allow_missing=False)

@@ -21,13 +21,14 @@ from hook_runs import APPLIED, BOTH, HOUR, NOON, Lab
 
 from krm_windows.gate.annotations import HOOKS, annotation
 from krm_windows.gate.clocks import Clocks
-from krm_windows.gate.decide import decide
 from krm_windows.gate.hooks import Hooks
 from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import Gate
 from krm_windows.gate.target import Observed, observe
 from krm_windows.gate.timetable import Target
+from krm_windows.plan.timetable import shipped
+from krm_windows.schedule.timeline import decide
 
 T = TypeVar("T")
 APPS = kustomization("apps", "v1")
@@ -77,7 +78,9 @@ class World:
             timetable = timetable._replace(targets=(), released=(APPS,))
         before = json.loads(self.live)
         memory = Memory(deepcopy(before), policy, self.gated_by)
-        gate = Gate(timetable, lambda at: decide(timetable, at), lambda: NOON, lambda **_: None)
+        gate = Gate(
+            shipped(timetable), lambda at: decide(timetable, at), lambda: NOON, lambda **_: None
+        )
         gate.run(memory, allow_missing=False)  # type: ignore[arg-type]
         after = replace(self, live=json.dumps(memory.api.objects[str(APPS)]))
         if before["spec"].get("suspend") and not after.suspended:
@@ -211,7 +214,7 @@ def run_once(api: Api, port: int, account: Path) -> Callable[..., bool]:
 
     def run(*, opens: bool, resyncs: bool = False) -> bool:
         held = POLICY._replace(state="Open" if opens else "Closed")
-        gate = Gate(held, lambda at: decide(held, at), lambda: NOON)
+        gate = Gate(shipped(held), lambda at: decide(held, at), lambda: NOON)
         cluster = Cluster("127.0.0.1", str(port), account, 5)
         return gate.run(cluster, allow_missing=not resyncs)
 

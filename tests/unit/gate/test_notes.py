@@ -9,11 +9,12 @@ import pytest
 from api_server import Api
 from hook_runs import BOTH, NOON, NOTE, Clock
 
-from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.notes import ENDING, UNENDED, Note, Notes, Stage, Transition
 from krm_windows.gate.run import Gate
 from krm_windows.gate.verification import CHECKED_ENDING
+from krm_windows.plan.timetable import shipped
+from krm_windows.schedule.timeline import decide
 
 OURS = Note("2026-11-20T08:00:00+00:00", cycle=2, stage=Stage.OPENING, job="p-before-open-1")
 LATER = "2026-11-20T11:00:00+00:00"
@@ -22,7 +23,7 @@ LATER = "2026-11-20T11:00:00+00:00"
 @pytest.fixture
 def notes(port: int, account: Path) -> Notes:
     """The notes of a policy with two targets."""
-    gate = Gate(BOTH, partial(decide, BOTH), Clock(NOON), lambda **_: None)
+    gate = Gate(shipped(BOTH), partial(decide, BOTH), Clock(NOON), lambda **_: None)
     return Notes(gate, Cluster("127.0.0.1", str(port), account, 5), lambda _: True)
 
 

@@ -35,16 +35,14 @@ from api_server import (
 )
 
 import krm_windows.gate
-from krm_windows.gate.annotations import HOLD, annotation, read
-from krm_windows.gate.decide import decide
+from krm_windows.gate.annotations import HOLD, annotation
 from krm_windows.gate.kubernetes import Cluster
 from krm_windows.gate.objects import dig
-from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.run import Gate
 from krm_windows.gate.target import observe
-from krm_windows.gate.timetable import Kind, Rule, Timetable
-from krm_windows.plan import zone_rules
-from krm_windows.plan.timetable import dump
+from krm_windows.plan.timetable import dump, shipped
+from krm_windows.schedule.timeline import decide
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -76,7 +74,7 @@ def run_once(port: int, account: Path) -> RunOnce:
         missing: bool = False,
         timeout: float = 0.5,
     ) -> bool:
-        gate = Gate(timetable, partial(decide, timetable), now)
+        gate = Gate(shipped(timetable), partial(decide, timetable), now)
         return gate.run(Cluster("127.0.0.1", str(port), account, timeout), allow_missing=missing)
 
     return once
@@ -103,30 +101,6 @@ def test_closes_and_opens(api: Api, run_once: RunOnce) -> None:
     assert sorted(api.writes()) == ["apps", "infra"]
     assert run_once(ALWAYS)
     assert [state(api, name) for name in ("infra", "apps")] == [(False, set())] * 2
-
-
-def test_zone_data_of_the_image(
-    api: Api, port: int, account: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The annotation says that it differs, in words that do not change from run to run.
-
-    So it is written once.
-    """
-    rules = zone_rules.make("Europe/Berlin")
-    moved = rules._replace(release="2099z", transitions=(), rule="CET-1")
-    held = SHUT._replace(time_zone="Europe/Berlin", zone_rules=moved, targets=(APPS,))
-    for days in (0, 1, 150, 151):
-        now = NOON + timedelta(days=days, minutes=7 * days)
-        # Its clock is called at once.
-        gate = Gate(held, partial(decide, held), lambda: now).compared()  # noqa: B023
-        assert gate.run(Cluster("127.0.0.1", str(port), account, 5), allow_missing=False)
-    written = [read(text) for text in _annotations(api)]
-    assert [said.zone_data.partition(") ")[2][:30] for said in written if said] == [
-        "differs from 2027-03-28T01:00Z",
-        "differs now from the timetable",
-    ]
-    [line, *_] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert (line["timetable"], line["at"]) == ("2099z", "2027-03-28T01:00:00+00:00")
 
 
 def _annotations(api: Api) -> list[str]:
@@ -401,7 +375,7 @@ def test_an_api_server_that_cannot_prove_itself(
 ) -> None:
     """Of another CA, or with another name: nothing is sent to it, least of all the token."""
     copy(TLS / ca, account / "ca.crt")
-    gate = Gate(SHUT, partial(decide, SHUT), lambda: NOON)
+    gate = Gate(shipped(SHUT), partial(decide, SHUT), lambda: NOON)
     with serving(api, certificate) as port:
         assert not gate.run(Cluster("127.0.0.1", str(port), account), allow_missing=True)
     assert api.asked == []
@@ -519,7 +493,7 @@ def test_run_at_an_instant(api: Api, run: Run) -> None:
     code, log = run(text(morning), "--at", "2026-11-20T09:00:00+01:00")
     assert (code, len(log)) == (0, 1)
     assert (log[0]["open"], log[0]["until"]) == (True, "2026-11-20T12:00:00+00:00")
-    assert run(text(SHUT._replace(zone_rules=None)), "--at", "2026-11-20T09:00:00Z")[0] == 1
+    assert run(text(SHUT), "--at", "2037-01-01T00:00:00Z")[0] == 1
     assert api.asked == []
 
 
@@ -543,13 +517,11 @@ def test_run_at_what_is_no_instant(
 
 
 @pytest.mark.parametrize("instant", ["1970-01-01T00:00:00+14:00", "8999-12-31T23:59:59-14:00"])
-def test_run_at_the_ends_of_time(run: Run, instant: str) -> None:
-    """Whatever the command line takes is decided."""
-    on_the_hour = Recurrence(frozenset({0}), frozenset({8}), weekdays=frozenset({1}))
-    rule = Rule(Kind.WINDOW, "mondays", on_the_hour, timedelta(hours=9))
-    weekly = SHUT._replace(time_zone="Pacific/Kiritimati", windows=(rule,))
-    code, [said] = run(text(weekly), "--at", instant)
-    assert (code, str(said["reason"]).startswith("cannot be decided")) == (0, False)
+def test_run_outside_the_table(run: Run, instant: str) -> None:
+    """It says that the day is not in it."""
+    code, [said] = run(text(SHUT), "--at", instant)
+    assert (code, said["open"]) == (1, False)
+    assert "is not in the table of days" in str(said["reason"])
 
 
 def test_run_and_leave_to_the_next(api: Api, run: Run) -> None:
@@ -566,7 +538,7 @@ def test_run_and_leave_to_the_next(api: Api, run: Run) -> None:
     api.fault("PATCH", "infra", status(403))
     code, log = run(text(SHUT), "--leave-to-next")
     assert (code, log[-1]["failed"], state(api, "infra")[0]) == (0, [], True)
-    assert run(json.dumps(dump(SHUT) | {"formatVersion": 2}), "--leave-to-next")[0] == 1
+    assert run(json.dumps(dump(SHUT) | {"formatVersion": 3}), "--leave-to-next")[0] == 1
 
 
 def test_run_waits_for_a_near_edge(api: Api, run: Run) -> None:
@@ -587,10 +559,11 @@ def test_run_waits_for_a_near_edge(api: Api, run: Run) -> None:
 @pytest.mark.parametrize(
     "broken",
     [
-        text(ALWAYS._replace(zone_rules=None)),
-        json.dumps(dump(ALWAYS) | {"formatVersion": 2}),
-        json.dumps(dump(ALWAYS) | {"freezes": "none"}),
-        json.dumps(dump(ALWAYS) | {"windows": [{}]}),
+        json.dumps(dump(ALWAYS) | {"days": {"2024-11": "A" * 30}, "patterns": {"A": []}}),
+        json.dumps(dump(ALWAYS) | {"formatVersion": 3}),
+        json.dumps(dump(ALWAYS) | {"patterns": {"A": ["all day"]}}),
+        json.dumps(dump(ALWAYS) | {"patterns": {}}),
+        json.dumps(dump(ALWAYS) | {"freezes": {}}),
         json.dumps({key: value for key, value in dump(ALWAYS).items() if key != "policy"}),
     ],
 )

@@ -15,11 +15,12 @@ import zoned
 from api_server import Api, Handler, kustomization
 
 from krm_windows.gate.annotations import annotation
-from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import AT_ONCE, Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import Gate
-from krm_windows.gate.timetable import Timetable
+from krm_windows.plan.timetable import shipped
+from krm_windows.schedule.timeline import decide
+from krm_windows.schedule.timetable import Timetable
 
 RUNS = 6
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -39,7 +40,7 @@ def test_six_runs_do_what_one_does(
     log: list[dict[str, object]] = []
 
     def run_once(of: Timetable) -> bool:
-        gate = Gate(of, partial(decide, of), lambda: NOON, lambda **line: log.append(line))
+        gate = Gate(shipped(of), partial(decide, of), lambda: NOON, lambda **line: log.append(line))
         return gate.run(Cluster("127.0.0.1", str(port), account, 10), allow_missing=False)
 
     assert run_once(SHUT if timetable is ALWAYS else ALWAYS)
@@ -74,7 +75,7 @@ def test_two_runs_share_the_targets_of_an_edge(api: Api, port: int, account: Pat
     meeting = Barrier(2, timeout=10)
 
     def run(*, backwards: bool) -> bool:
-        gate = Gate(many, partial(decide, many), lambda: NOON, lambda **_: None)
+        gate = Gate(shipped(many), partial(decide, many), lambda: NOON, lambda **_: None)
         cluster = Cluster("127.0.0.1", str(port), account, 10)
         meeting.wait()
         return replace(gate, backwards=backwards).run(cluster, allow_missing=False)

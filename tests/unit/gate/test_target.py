@@ -9,10 +9,11 @@ import zoned
 from api_server import closed_by
 
 from krm_windows.gate.annotations import HOLD, annotation
-from krm_windows.gate.decide import Decision
 from krm_windows.gate.objects import dig
 from krm_windows.gate.target import due_change, observe
-from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.gate.timetable import Decision, Target
+from krm_windows.plan.timetable import shipped
+from krm_windows.schedule.timetable import Timetable
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OPEN = Decision(open=True, rules=("windows.week",), reason="windows.week", since=None, until=None)
@@ -81,7 +82,7 @@ def due(
     policy: Timetable, target: Target, live: object, decision: Decision, now: datetime
 ) -> tuple[object, str]:
     """The patch, and the words for it."""
-    change = due_change(policy, target, observe(target, live), decision, now)
+    change = due_change(shipped(policy), target, observe(target, live), decision, now)
     return change.patch, change.words
 
 

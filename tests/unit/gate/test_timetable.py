@@ -7,10 +7,10 @@ import pytest
 import zoned
 from gated_targets import kustomization
 
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Kind, Rule, Target, Timetable, load, salvage
-from krm_windows.plan import zone_rules
-from krm_windows.plan.timetable import dump
+from krm_windows.gate.timetable import Target, load, salvage
+from krm_windows.plan.timetable import dump, shipped
+from krm_windows.schedule.recurrence import Recurrence
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 APPS = kustomization(applied=("lastAppliedRevision", "history"))
 CLUSTER = Target(
@@ -62,10 +62,7 @@ FULL = zoned.timetable(
 @pytest.mark.parametrize("timetable", [FULL, zoned.timetable(policy="a/b", time_zone="UTC")])
 def test_round_trip(timetable: Timetable) -> None:
     """What is dumped is read back, equal."""
-    assert load(json.dumps(dump(timetable))) == timetable
-
-
-RULES = zone_rules.make("UTC")
+    assert load(json.dumps(dump(timetable))) == shipped(timetable)
 
 
 def test_the_form_is_small_and_plain() -> None:
@@ -73,21 +70,16 @@ def test_the_form_is_small_and_plain() -> None:
     week = Rule(
         Kind.WINDOW, "week", Recurrence(minutes=frozenset({0}), hours=frozenset({8})), time(17)
     )
-    assert dump(
-        zoned.timetable(policy="a/b", time_zone="UTC", windows=(week,), targets=(CLUSTER,))
-    ) == {
-        "formatVersion": 1,
+    form = dump(zoned.timetable(policy="a/b", time_zone="UTC", windows=(week,), targets=(CLUSTER,)))
+    days = form.pop("days")
+    assert isinstance(days, dict)
+    assert days["2026-02"] == 28 * "A"
+    assert form == {
+        "formatVersion": 2,
         "policy": "a/b",
         "timeZone": "UTC",
-        "zoneRules": {
-            "release": RULES.release,
-            "before": "+00:00 UTC",
-            "transitions": [],
-            "rule": "UTC0",
-        },
-        "windows": [
-            {"name": "windows.week", "begins": {"minutes": [0], "hours": [8]}, "ends": "17:00"}
-        ],
+        "clocks": ["2024-11-01T00:00Z +00:00 UTC"],
+        "patterns": {".": [], "A": ["08:00-17:00 windows.week"]},
         "targets": [
             {
                 "group": "cluster.x-k8s.io",
@@ -101,39 +93,52 @@ def test_the_form_is_small_and_plain() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[]",
-        "null",
-        "{}",
-        '{"formatVersion": 1}',
-        '{"formatVersion": 2, "policy": "a/b", "timeZone": "UTC"}',
-        '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "colour": "red"}',
-        '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "windows": [{"begins": {}}]}',
-        '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "adoptUntil": "soon"}',
-        (
-            '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", '
-            '"targets": [{"resource": "pods"}]}'
-        ),
-        '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "targets": "apps"}',
-        '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "targets": ["apps"]}',
-        (
-            '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", '
-            '"targets": [{"objects": [["a", "b"]]}]}'
-        ),
-        (
-            '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", '
-            '"targets": [{"objects": ["ab"]}]}'
-        ),
-        '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "targets": [{"objects": "ab"}]}',
-    ],
-)
+PLAIN: dict[str, object] = {
+    "formatVersion": 2,
+    "policy": "a/b",
+    "timeZone": "UTC",
+    "patterns": {"A": ["08:00-17:00 windows.week"]},
+    "days": {"2026-12": 31 * "A"},
+}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"formatVersion": 2}'])
 def test_anything_else_is_refused(text: str) -> None:
-    """A field that is unknown or missing is never passed over."""
+    """What is no timetable."""
     with pytest.raises((ValueError, TypeError, LookupError)):
         load(text)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"formatVersion": 1},
+        {"colour": "red"},
+        {"adoptUntil": "soon"},
+        {"patterns": {}},
+        {"patterns": {"A": ["08:00"]}},
+        {"patterns": {"A": ["08:00-07:00 windows.week"]}},
+        {"patterns": {"A": ["08:00-25:00 windows.week"]}},
+        {"days": {}},
+        {"days": {"2026-12": 31 * "B"}},
+        {"days": {"2026-12": 30 * "A", "2027-01": 31 * "A"}},
+        {"days": {"2026-12": 31 * "A", "2027-02": 28 * "A"}},
+        {"days": {"2026-12": 30 * "A" + "x"}},
+        {"dates": {"2026-12-32": []}},
+        {"targets": "apps"},
+        {"targets": ["apps"]},
+        {"targets": [{"resource": "pods"}]},
+        {"targets": [{"objects": [["a", "b"]]}]},
+        {"targets": [{"objects": ["ab"]}]},
+        {"targets": [{"objects": "ab"}]},
+    ],
+    ids=str,
+)
+def test_what_is_not_understood_is_refused(changed: dict[str, object]) -> None:
+    """A field that is unknown or missing is never passed over."""
+    assert load(json.dumps(PLAIN)).policy == "a/b"
+    with pytest.raises((ValueError, TypeError, LookupError)):
+        load(json.dumps(PLAIN | changed))
 
 
 def test_targets_are_grouped() -> None:
@@ -144,7 +149,7 @@ def test_targets_are_grouped() -> None:
         policy="a/b", time_zone="UTC", targets=(*targets, CLUSTER), released=targets
     )
     form = dump(timetable)
-    assert load(json.dumps(form)) == timetable
+    assert load(json.dumps(form)) == shipped(timetable)
     kinds = form["targets"]
     assert isinstance(kinds, list)
     assert [kind["objects"] for kind in kinds] == [

@@ -28,11 +28,13 @@ from hook_runs import (
 )
 
 from krm_windows.gate import hooks
-from krm_windows.gate.decide import decide
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import Gate
-from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.gate.timetable import Target
 from krm_windows.gate.verification import VerifiedHooks
+from krm_windows.plan.timetable import shipped
+from krm_windows.schedule.timeline import decide
+from krm_windows.schedule.timetable import Timetable
 
 CHECK = file("afterApply", "afterApply.rollback")
 WHOLE = file("beforeOpen", "afterApply", "afterApply.rollback", "afterClose")
@@ -516,7 +518,9 @@ def test_it_is_warned_of(plant: Plant) -> None:
     plant.begins()
     plant.applies()
     plant.api.ends["after-apply"] = "Failed"
-    gate = Gate(POLICY, partial(decide, POLICY), plant.clock, lambda **_: None, warns=warned.append)
+    gate = Gate(
+        shipped(POLICY), partial(decide, POLICY), plant.clock, lambda **_: None, warns=warned.append
+    )
     make: Callable[..., hooks.Hooks] = VerifiedHooks
     hooks.run(gate, plant.cluster(), allow_missing=False, text=CHECK, kind=make, **PACE)
     job = plant.api.jobs()[0]

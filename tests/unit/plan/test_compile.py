@@ -5,11 +5,11 @@ from datetime import datetime, time
 from calls import APPS, spec
 
 from krm_windows import inventory
-from krm_windows.gate.timetable import Kind
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy, kinds, uninstall
 from krm_windows.plan.model import Plan
 from krm_windows.policy.load import load
+from krm_windows.schedule.timetable import Kind
 
 HOOKS = "{namespace: line, afterClose: {image: 'registry.example.org/a:1', timeout: 1m}}"
 OVERRIDES = """

@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_windows.checks.clock_changes import at_or_before
-from krm_windows.gate import bits
-from krm_windows.gate.bits import DAY
-from krm_windows.gate.recurrence import Recurrence
 from krm_windows.plan import covering
 from krm_windows.plan.covering import Moments
-from krm_windows.schedule import cron
+from krm_windows.schedule import bits, cron
+from krm_windows.schedule.bits import DAY
+from krm_windows.schedule.recurrence import Recurrence
 
 MONDAY = Recurrence(frozenset({0}), frozenset({8}), weekdays=frozenset({1}))
 PATCH_TUESDAY = Recurrence(frozenset({0}), frozenset({22}), weekdays=frozenset({2}), nth=2)

@@ -9,8 +9,6 @@ from calls import POLICY
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.inventory import Inventory
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy
@@ -19,7 +17,9 @@ from krm_windows.plan.triggers import Given, Trigger, Wording
 from krm_windows.policy.load import load
 from krm_windows.rules import KUBECTL_DEADLINE, KUBECTL_RESUMES_ALL, KUBECTL_UNION, TARGET_UNSEEN
 from krm_windows.schedule import controller
+from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timeline import timeline
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 FIRST = datetime(2027, 1, 3, tzinfo=UTC)  # a Sunday
 LAST = FIRST + timedelta(days=28)

@@ -5,9 +5,9 @@ from datetime import date, datetime, time, timedelta
 import pytest
 import zoned
 
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Kind, Rule
 from krm_windows.plan import minutes, triggers, union
+from krm_windows.schedule.recurrence import Recurrence
+from krm_windows.schedule.timetable import Kind, Rule
 
 ONCE = datetime(2027, 1, 1, 8)
 DAILY = Recurrence(frozenset({0}), frozenset({8}))

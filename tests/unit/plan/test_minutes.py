@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from work import steps
 
-from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
-from krm_windows.gate.timetable import Kind, Rule
 from krm_windows.plan import minutes
 from krm_windows.plan.edges import edges
 from krm_windows.plan.triggers import Wording
+from krm_windows.schedule.recurrence import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
 from krm_windows.schedule.timeline import timeline
+from krm_windows.schedule.timetable import Kind, Rule
 
 SPAN = minutes.Span(date(2025, 1, 1), date(2026, 4, 1))
 FIRST, LAST = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)

@@ -8,7 +8,11 @@ from datetime import timedelta
 import pytest
 from calls import APPS, call, spec, wire
 
+from krm_windows.inventory import take
+from krm_windows.krm import KubeObject
+from krm_windows.plan import compile_policy, kinds
 from krm_windows.plan.timeouts import go_duration
+from krm_windows.policy.load import load
 
 SOURCE = (
     "apiVersion: source.toolkit.fluxcd.io/v1\nkind: {}\n"
@@ -45,16 +49,16 @@ def test_go_duration(text: str, want: timedelta | None) -> None:
 
 
 def early(kind: str, name: str, *items: str) -> str:
-    """Return what `auto` comes to for one target, as the timetable says it."""
-    answer = call(
-        wire(
-            *items, config=spec(targets=f"[{{kind: {kind}, names: [{name}]}}]", closesEarly="auto")
-        )
-    )
+    """Return what `auto` comes to for one target, in seconds."""
+    config = spec(targets=f"[{{kind: {kind}, names: [{name}]}}]", closesEarly="auto")
+    answer = call(wire(*items, config=config))
     if answer.code:
         return ", ".join(answer.rules)
-    timetable = answer.of("ConfigMap")[0]["data"]["timetable.json"]
-    return timetable.partition('"closesEarly": "')[2].partition('"')[0]
+    policy = load(KubeObject.parse(config.encode()).node).policy
+    assert policy
+    seen = take([KubeObject.parse(item.encode()) for item in items], kinds(policy))
+    plan, _ = compile_policy(policy, None, seen)
+    return f"PT{plan.timetable.closes_early // timedelta(seconds=1)}S"
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from krm_windows.checks.clock_changes import at_or_before
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Kind, Rule, Timetable
-from krm_windows.plan.triggers import Given, Trigger, Wording, triggers
+from krm_windows.plan.triggers import Edge, Given, Trigger, Wording, triggers
 from krm_windows.schedule import cron, zones
+from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timeline import timeline
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 START, END = datetime(2027, 1, 1, tzinfo=UTC), datetime(2028, 1, 1, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -202,36 +202,39 @@ def test_a_schedule_stays_as_its_author_wrote_it() -> None:
     assert (early["open-w"].schedule, early["close-w"].schedule) == ("0 8 * * MON", "45 16 * * 4")
 
 
-def test_thirty_holidays_are_one_cron_job() -> None:
-    """Dates share the CronJob of their time of day, one for winter's and one for summer's."""
+ALWAYS = Rule(Kind.WINDOW, "always", Recurrence(frozenset({0}), frozenset({0})), DAY)
+
+
+def test_thirty_holidays_are_two_cron_jobs() -> None:
+    """One for winter's midnight and one for summer's."""
     days = [datetime(2027, 1, 1) + n * 10 * DAY for n in range(30)]
     found = triggers_of(
-        freezes=tuple(Rule(Kind.FREEZE, f"f{n}", day, day + DAY, "r") for n, day in enumerate(days))
+        windows=(ALWAYS,),
+        freezes=tuple(
+            Rule(Kind.FREEZE, f"f{n}", day, day + DAY, "r") for n, day in enumerate(days)
+        ),
     )
-    assert set(found) == {"edge-2200z", "edge-2300z", "resync"}
-    assert found["edge-2200z"].schedule == "0 22 * * *"
-    assert found["edge-2200z"].time_zone == "Etc/UTC"
-
-
-def test_an_instant_is_looked_at_in_utc() -> None:
-    """It has no wall clock of its own, so its CronJob has none that could change."""
-    begins = datetime(2027, 7, 1, 8, 30, tzinfo=UTC)
-    found = triggers_of(freezes=(Rule(Kind.FREEZE, "f", begins, 2 * HOUR, "r"),))
-    assert {
-        (trigger.slug, trigger.schedule, trigger.time_zone)
-        for trigger in found.values()
-        if trigger.slug != "resync"
-    } == {
-        ("edge-0830z", "30 8 * * *", "Etc/UTC"),
-        ("edge-1030z", "30 10 * * *", "Etc/UTC"),
+    edges = {slug: each for slug, each in found.items() if each.edge is Edge.EITHER}
+    assert {slug: each.schedule for slug, each in edges.items()} == {
+        "edge-utc-22": "0 22,23 * * *",
     }
+    assert edges["edge-utc-22"].time_zone == "Etc/UTC"
+
+
+def test_an_instant_is_met_on_its_weekday() -> None:
+    """It has no wall clock of its own, so its CronJob has none that could change."""
+    begins = datetime(2027, 7, 1, 8, 30, tzinfo=UTC)  # a Thursday
+    freeze = Rule(Kind.FREEZE, "f", begins, 2 * HOUR, "r")
+    found = triggers_of(windows=(ALWAYS,), freezes=(freeze,))
+    edges = [each.schedule for each in found.values() if each.edge is Edge.EITHER]
+    assert edges == ["30 8,10 * * 4"]
 
 
 def test_equal_schedules_are_one_cron_job() -> None:
     """The first name stands for all, and its words name all."""
     windows = tuple(Rule(Kind.WINDOW, name, MONDAY, THURSDAY) for name in ("b", "a"))
     found = triggers_of(windows=windows)
-    assert set(found) == {"open-a", "close-a", "edge-utc-00", "resync"}
+    assert set(found) == {"open-a", "close-a", "edge-utc-06", "edge-utc-15", "resync"}
     assert found["open-a"].words == "opens a; opens b"
 
 
@@ -258,59 +261,31 @@ def test_edges_are_met_in_utc() -> None:
     Whatever the controller knows of the zone.
     """
     found = triggers_of(windows=(Rule(Kind.WINDOW, "w", MONDAY, THURSDAY),))
-    assert found["edge-utc-00"].schedule == "0 6,7,15,16 * * 1,4"
-    assert found["edge-utc-00"].time_zone == "Etc/UTC"
-    night = Recurrence(frozenset({30}), frozenset({0}), weekdays=frozenset({1}))
-    assert (
-        triggers_of(windows=(Rule(Kind.WINDOW, "w", night, HOUR),))["edge-utc-30"].schedule
-        == "30 0,22,23 * * 0,1"
-    )
+    assert found["edge-utc-06"].schedule == "0 6,7 * * 1"
+    assert found["edge-utc-15"].schedule == "0 15,16 * * 4"
+    assert found["edge-utc-15"].time_zone == "Etc/UTC"
 
 
 def test_what_the_clock_skips_is_met_when_it_does() -> None:
-    """Half past two on the Sunday in March is three; a Saturday is never skipped."""
+    """Half past two on the Sunday in March is three."""
     saturday = Recurrence(frozenset({0}), frozenset({20}), weekdays=frozenset({6}))
-    found = triggers_of(
-        windows=(Rule(Kind.WINDOW, "w", saturday, time(2, 30)),), interval=timedelta(days=1)
-    )
-    assert found["edge-0100z"].schedule == "0 1 * * *"
-    assert found["edge-0100z"].words == "edges of windows.w"
-    early = triggers_of(
-        windows=(Rule(Kind.WINDOW, "w", saturday, time(2, 30)),), closes_early=QUARTER
-    )
-    assert "edge-0045z" in early
-    assert set(triggers_of(windows=(Rule(Kind.WINDOW, "w", saturday, time(23, 30)),))) >= {
-        "edge-utc-00",
-        "edge-utc-30",
-    }
-    assert not any(
-        slug.endswith("z")
-        for slug in triggers_of(windows=(Rule(Kind.WINDOW, "w", saturday, time(23, 30)),))
-    )
+    window = (Rule(Kind.WINDOW, "w", saturday, time(2, 30)),)
+    found = triggers_of(windows=window, interval=timedelta(days=1))
+    edges = " ".join(each.schedule for each in found.values() if each.edge is Edge.EITHER)
+    assert "0 1 * * 0" in edges
+    early = triggers_of(windows=window, closes_early=QUARTER)
+    edges = " ".join(each.schedule for each in early.values() if each.edge is Edge.EITHER)
+    assert "15,45 0,1 * * 0" in edges
 
 
-def test_what_would_be_too_many_shares_a_schedule() -> None:
-    """Four for what recurs and four for what comes once.
-
-    The last one fires at every minute and hour of its share.
-    """
+def test_there_is_one_for_each_hour_at_most() -> None:
+    """However many edges there are, and at whatever minutes."""
     dates = [datetime(2027, 1, 1) + n * (DAY + timedelta(minutes=7)) for n in range(90)]
     freezes = tuple(
         Rule(Kind.FREEZE, f"f{n}", day, day + 2 * HOUR, "r") for n, day in enumerate(dates)
     )
-    windows = tuple(
-        Rule(
-            Kind.WINDOW,
-            f"w{n}",
-            Recurrence(frozenset({n}), frozenset({n % 24})),
-            timedelta(minutes=n + 1),
-        )
-        for n in range(60)
-    )
-    found = triggers_of(freezes=freezes, windows=windows)
-    assert sum(slug.startswith("edge-utc-") for slug in found) <= 4
-    assert sum(slug.startswith("edge-") for slug in found) <= 8
-    assert max(len(trigger.words) for trigger in found.values()) < 1000
+    found = triggers_of(freezes=freezes, windows=(ALWAYS,))
+    assert sum(slug.startswith("edge-utc-") for slug in found) <= 24
 
 
 def test_a_look_every_minute_needs_no_other() -> None:

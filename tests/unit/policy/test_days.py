@@ -2,8 +2,8 @@
 
 import pytest
 
-from krm_windows.gate.recurrence import Recurrence
 from krm_windows.policy import days
+from krm_windows.schedule.recurrence import Recurrence
 
 MONTH, WEEK = frozenset(range(1, 32)), frozenset(range(7))
 

@@ -6,10 +6,10 @@ from datetime import date, timedelta
 
 import pytest
 
-from krm_windows.gate.recurrence import Recurrence
 from krm_windows.policy import moments
 from krm_windows.policy.findings import Finding, RefusedError
 from krm_windows.policy.moments import Role
+from krm_windows.schedule.recurrence import Recurrence
 
 DAYS = tuple(date(2027, 1, 1) + timedelta(days=number) for number in range(2 * 365))
 Says = Callable[[date], bool]

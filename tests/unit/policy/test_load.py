@@ -5,12 +5,12 @@ from datetime import datetime, time, timedelta
 import pytest
 
 from krm_windows import gateable
-from krm_windows.gate.recurrence import Recurrence
 from krm_windows.krm import KubeObject
 from krm_windows.policy.images import DEFAULTS, Image
 from krm_windows.policy.load import Loaded, load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import File, Result
+from krm_windows.schedule.recurrence import Recurrence
 
 HEAD = """
 apiVersion: krm-windows.dev/v1alpha1

@@ -7,11 +7,11 @@ from typing import get_type_hints
 import pytest
 
 from krm_windows import rules
-from krm_windows.gate.recurrence import Recurrence
 from krm_windows.policy import fields, moments, moments_page, occurrences, phrases, schedules
 from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.model import Freeze, Override, Spec, Window
 from krm_windows.policy.moments import Role, Shape
+from krm_windows.schedule.recurrence import Recurrence
 
 
 def weekly(*days: int, at: str, nth: int | None = None, shift: int = 0) -> Recurrence:

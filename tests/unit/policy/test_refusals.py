@@ -3,8 +3,8 @@
 import pytest
 from calls import call, spec, wire
 
-from krm_windows.gate.recurrence import Recurrence
 from krm_windows.policy import schedules
+from krm_windows.schedule.recurrence import Recurrence
 
 HOOKS = "{namespace: h, beforeOpen: {image: 'a:1', timeout: 1m, env: [%s]}}"
 CHECK = "{namespace: h, afterApply: {image: 'a:1', %s}}"

@@ -5,12 +5,11 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 import zoned
 
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Kind, Rule, Timetable
-from krm_windows.plan import zone_rules
 from krm_windows.preview import records
 from krm_windows.preview.calendar import Calendar, Period, alike, calendars
+from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timeline import Segment
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 
 def at(hour: int, *weekdays: int) -> Recurrence:
@@ -152,11 +151,3 @@ def test_calendars_that_open_alike_are_one_group() -> None:
         ["a", "b", "c"],
         ["d"],
     ]
-
-
-def test_an_offset_with_seconds_is_written_in_utc() -> None:
-    """RFC 3339 knows offsets of whole minutes only; Liberia had another until 1972."""
-    liberia = zoned.timetable()._replace(
-        zone_rules=zone_rules.make("UTC")._replace(before="-00:44:30 MMT", rule="MMT0:44:30"),
-    )
-    assert records.calendar(of(liberia, date(1970, 1, 1), 1))["from"] == "1970-01-01T00:44:30+00:00"

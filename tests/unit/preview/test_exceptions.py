@@ -6,9 +6,10 @@ import pytest
 import work
 import zoned
 
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Kind, Rule, Target, Timetable
+from krm_windows.gate.timetable import Target
 from krm_windows.preview import exceptions
+from krm_windows.schedule.recurrence import Recurrence
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 BEGINS = datetime(2026, 12, 21, tzinfo=UTC)
 WEEK = timedelta(days=7)
@@ -43,27 +44,6 @@ def test_policies_with_the_same_freeze_find_it_once(freeze: Rule) -> None:
     other = policy(1, freeze)
     assert work.calls(lambda: whole(other)) < 30
     assert whole(other) == wanted
-
-
-def test_a_dated_freeze_costs_the_same_however_long_it_lasts() -> None:
-    """It is one interval: no day of it is looked at."""
-
-    def asked(days: int) -> int:
-        freeze = YEAR_END._replace(ends=datetime(2026, 12, 20) + timedelta(days=days))
-        table = policy(days, freeze)
-        return work.calls(lambda: whole(table))
-
-    asked(2)
-    assert asked(300) < asked(3) + 50
-
-
-def test_a_freeze_that_recurs_is_looked_for_near_what_is_asked() -> None:
-    """And not on each day of more than two years."""
-    # What is made once for all is made before: the years, and the zone.
-    whole(policy(0, RECURRING))
-    table = policy(0, RECURRING._replace(ends=timedelta(hours=5)))
-    assert work.calls(lambda: whole(table)) < 500
-    assert [span.begins for span in whole(table)] == [datetime(2026, 12, 25, 7, tzinfo=UTC)]
 
 
 def test_what_lasts_for_years_ends_a_year_beyond() -> None:

@@ -6,10 +6,11 @@ import icalendar
 import pytest
 import zoned
 
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Kind, Rule, Target, Timetable
+from krm_windows.gate.timetable import Target
 from krm_windows.preview import ics, records
 from krm_windows.preview.calendar import Period, calendars
+from krm_windows.schedule.recurrence import Recurrence
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 MONDAY = Recurrence(minutes=frozenset({0}), hours=frozenset({8}), weekdays=frozenset({1}))
 THURSDAY = Recurrence(minutes=frozenset({0}), hours=frozenset({17}), weekdays=frozenset({4}))

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
 from krm_windows.schedule import cron, zones
+from krm_windows.schedule.recurrence import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
 
 Vector = dict[str, Any]
 

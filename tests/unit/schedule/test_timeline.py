@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import zoned
 
-from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.schedule import timeline
+from krm_windows.schedule.recurrence import Recurrence
+from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 FIRST = datetime(2027, 1, 1, tzinfo=UTC)
@@ -82,20 +82,6 @@ def test_rules_are_those_of_the_span() -> None:
     assert [each.rules for each in both] == [("windows.eight", "windows.nine")]
     late = timeline.timeline(policy, FIRST + 10 * HOUR, FIRST + 12 * HOUR)
     assert [each.rules for each in late] == [("windows.nine",), ()]
-
-
-@pytest.mark.parametrize(
-    ("minute", "want"),
-    [
-        (0, FIRST),
-        (1439, FIRST + DAY - MINUTE),
-        (1440, FIRST + DAY),
-        (1501, FIRST + DAY + 61 * MINUTE),
-    ],
-)
-def test_the_instant_of_a_minute(minute: int, want: datetime) -> None:
-    """The end of a day is the midnight of the next one."""
-    assert timeline.instant(FIRST.toordinal(), minute) == want
 
 
 def test_segments_that_say_the_same_of_other_times_belong_together() -> None:

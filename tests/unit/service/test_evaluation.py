@@ -1,6 +1,5 @@
 """What is kept of what was asked has a bound, and what is not asked is not read."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -85,51 +84,3 @@ def test_what_is_written_without_plain_entries_is_read_as_a_whole(
         "east": False,
     }
 
-
-def test_clusters_with_the_same_patch_are_worked_out_once(
-    serve: Serve, repository: Path, git: Git
-) -> None:
-    """Each with its own name, in whatever style that is written."""
-    fleet(repository, git)
-    path = repository / "clusters/week.yaml"
-    text = path.read_text().replace("    c0: {}\n", '    "c0": {}\n    "a:b": {}\n')
-    path.write_text(text.replace("    c1: {}\n", "    c1: {windows: {week: {opens: Tue 9:00}}}\n"))
-    git("commit", "--quiet", "--all", "--message=names")
-    client = serve()
-    [stored] = client.windows.snapshot.every()
-    evaluator = client.windows.evaluator
-    versions = {name: evaluator.version(stored, name) for name in ("c0", "c1", "c2", "c3")}
-    assert {name: each.timetable.cluster for name, each in versions.items()} == {
-        name: name for name in versions
-    }
-    assert versions["c2"].decider is versions["c3"].decider
-    assert versions["c1"].decider is not versions["c2"].decider
-    at = datetime(2026, 12, 15, 7, 30, tzinfo=UTC)
-    found = {name: evaluator.decide(stored, name, at).open for name in versions}
-    assert found == {"c0": True, "c1": False, "c2": True, "c3": True}
-
-
-def test_policies_with_the_same_hours_decide_once(serve: Serve, repository: Path, git: Git) -> None:
-    """Whatever they gate; each is still named as itself, and another hour is another answer."""
-    path = repository / "clusters/week.yaml"
-    text = path.read_text()
-    other = text.replace("name: week", "name: second").replace("[apps]", "[web, apps]")
-    assert other.count("second") + other.count("web") == 2
-    later = text.replace("name: week", "name: later").replace("Mon 08:00", "Mon 09:00")
-    assert later.count("Mon 09:00") == 1
-    path.with_name("other.yaml").write_text(other)
-    path.with_name("later.yaml").write_text(later)
-    git("add", ".")
-    git("commit", "--quiet", "--message=more")
-    client = serve()
-    found = {}
-    for name in ("week", "second", "later"):
-        stored = client.windows.find("flux-system", name)
-        found[name] = client.windows.evaluator.version(stored, "north")
-        at = "2026-12-14T07:30:00Z"
-        target = f"/policies/flux-system/{name}/state?cluster=north&at={at}"
-        answer = client.ask("GET", target).json()
-        assert answer["policy"] == f"flux-system/{name}"
-        assert answer["open"] is (name != "later")
-    assert found["week"].decider is found["second"].decider
-    assert found["week"].decider is not found["later"].decider

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from krm_windows.gate import bits
+from krm_windows.schedule import bits
 
 SEEDS = range(60)
 

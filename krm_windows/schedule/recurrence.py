@@ -5,7 +5,7 @@ from datetime import date, datetime
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from krm_windows.gate import bits
+from krm_windows.schedule import bits
 
 EVERY_MINUTE = frozenset(range(60))
 EVERY_HOUR = frozenset(range(24))
@@ -69,6 +69,16 @@ class Recurrence(NamedTuple):
         if not later or day > bits.LAST_DAY:
             return None
         return bits.moment(day, bits.first(self.times))
+
+    def named(self, days: range) -> list[int]:
+        """Return those of some days that are named."""
+        # A day of the year before may be moved into these.
+        first_year = max(date.fromordinal(max(days.start, bits.FIRST_DAY)).year - 1, date.min.year)
+        last_year = date.fromordinal(min(days.stop, bits.LAST_DAY)).year
+        years = calendar(first_year, last_year)
+        named = f"{self.days_of(years):b}"[::-1]  # quicker than a shift of a long number a day
+        shown = ((years.first + number, bit) for number, bit in enumerate(named))
+        return [day for day, bit in shown if bit == "1" and day in days]
 
     def days_of(self, years: "Calendar") -> int:
         """Return the days of some years that are named, as bits.

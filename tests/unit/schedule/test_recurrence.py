@@ -5,8 +5,8 @@ from datetime import date, datetime, timedelta
 import pytest
 
 from krm_windows.checks.clock_changes import at_or_before
-from krm_windows.gate import bits
-from krm_windows.gate.recurrence import EVERY_DAY, Recurrence, calendar
+from krm_windows.schedule import bits
+from krm_windows.schedule.recurrence import EVERY_DAY, Recurrence, calendar
 
 MONDAY_8 = Recurrence(minutes=frozenset({0}), hours=frozenset({8}), weekdays=frozenset({1}))
 PATCH_TUESDAY = Recurrence(

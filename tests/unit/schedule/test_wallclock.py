@@ -6,13 +6,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 import pytest
 import zoned
 
-from krm_windows.gate import coverage
-from krm_windows.gate.bits import DAY
-from krm_windows.gate.timetable import Kind, Rule
-from krm_windows.gate.wallclock import instant, pieces, steady, wall
-from krm_windows.gate.zones import ZoneRules
-from krm_windows.gate.zones import zone as zone_of
 from krm_windows.schedule import zones
+from krm_windows.schedule.wallclock import instant, wall
 from krm_windows.schedule.zones import zone
 
 MINUTE = timedelta(minutes=1)
@@ -163,94 +158,10 @@ def test_unknown_zones(name: str) -> None:
         zone(name)
 
 
-@pytest.mark.parametrize("zone", [zones.zone, zoned.zone])
-def test_an_hour_that_is_no_repetition(zone: Callable[[str], tzinfo]) -> None:
+def test_an_hour_that_is_no_repetition() -> None:
     """Nuuk made its summer time the standard one, and zoneinfo marks that hour as a second one."""
     tz = zone("America/Nuuk")
     end = datetime(2023, 10, 29, 1, tzinfo=UTC)
     for minutes in range(-120, 120):
         at = end + MINUTE * minutes
         assert wall(at, tz) == at.astimezone(tz).replace(tzinfo=None, fold=0)
-
-
-# Changes that no zone has had of late: a day and more that stands still, over New Year too, changes
-# on days that follow each other, offsets with seconds.
-HOSTILE = {
-    "a day again": ZoneRules(
-        "",
-        "+12:00 A",
-        ("2026-03-10T11:00Z -12:00 B", "2026-11-02T05:30Z +13:00 C", "2026-11-03T05:30Z +01:00 D"),
-        "<D>-1",
-    ),
-    "over New Year": ZoneRules(
-        "", "+14:00 A", ("2025-12-31T23:30Z -10:00 B", "2026-12-31T22:59Z +01:30 C"), "<C>-1:30"
-    ),
-    "seconds": ZoneRules("", "+00:53:28 A", ("2026-06-01T00:00Z -00:44:30 B",), "<B>0:44:30"),
-}
-
-
-@pytest.mark.parametrize("name", [*HOSTILE, "Europe/Berlin", "Pacific/Apia", "UTC"])
-def test_pieces_are_what_the_wall_clock_shows(name: str) -> None:
-    """Of each day of a year, every some minutes; and moments on that clock are found in UTC."""
-    tz = zone_of(name, HOSTILE[name]) if name in HOSTILE else zoned.zone(name)
-    for day in range(datetime(2025, 12, 29).toordinal(), datetime(2027, 1, 3).toordinal()):
-        midnight = datetime.fromordinal(day)
-        for piece in pieces(day, tz):
-            for minute in {*range(0, piece.minutes, 97), piece.minutes - 1}:
-                at = midnight.replace(tzinfo=UTC) + (piece.begins + minute) * MINUTE
-                passed = minute if piece.runs else 0
-                assert coverage.minute(wall(at, tz)) == piece.shown + passed
-        assert sum(piece.minutes for piece in pieces(day, tz)) == DAY
-        for moment in (midnight, midnight + 7 * MINUTE, midnight + (DAY - 1) * MINUTE):
-            once = Rule(Kind.WINDOW, "once", moment, moment + 90 * MINUTE)
-            want = (moment, moment + 90 * MINUTE)
-            assert coverage.interval(once, tz) == tuple(
-                coverage.minute(instant(each, tz)) for each in want
-            )
-
-
-def test_a_steady_clock_is_read_once() -> None:
-    """Between two changes days are one stretch, without the days on which it may stand still."""
-    tz = zoned.zone("Europe/Berlin")
-    change = datetime(2026, 10, 25).toordinal()
-    summer = steady(change - 1, tz)
-    winter = steady(change + 3, tz)
-    assert summer is not None
-    assert winter is not None
-    assert (summer.ahead, winter.ahead) == (120 * MINUTE, 60 * MINUTE)
-    assert summer.days == range(datetime(2026, 4, 1).toordinal(), change)
-    assert winter.days == range(change + 3, datetime(2027, 1, 1).toordinal())
-    assert [steady(day, tz) for day in range(change, change + 3)] == [None] * 3
-
-
-@pytest.mark.parametrize(
-    "rule",
-    [
-        "EST5EDT4,0/0,J365/23",  # winter for two hours of each year
-        "AAA-3BBB,J180/10,J180/22",  # forward and back
-        "AAA-3BBB,J180/22,J180/10",  # back and forward
-        "AAA-3BBB,J180/13,J180/14",  # both at once
-        "AAA-3BBB-5,J180/14,J180/15",  # forward while it stands still
-        "AAA3BBB2:01,J180/22,J180/10",
-        "AAA0BBB-1,J180/10:00:30,J180/15:30:30",
-        "AAA0BBB-1,J180/0,J181/1",  # at one midnight, and at the next
-        "AAA0BBB-1,J181/0,J180/1",
-    ],
-)
-def test_two_changes_within_a_day(rule: str) -> None:
-    """Of a UTC day that is as long as any other, each minute is what the clock shows in it."""
-    tz = zone_of("Test/Zone", ZoneRules("", "+00:00 A", (), rule))
-    for begins in (datetime(2026, 12, 30, tzinfo=UTC), datetime(2027, 6, 27, tzinfo=UTC)):
-        highest = coverage.minute(wall(begins, tz))
-        for day in range(begins.toordinal(), begins.toordinal() + 5):
-            midnight = datetime.fromordinal(day).replace(tzinfo=UTC)
-            shown = []
-            for minute in range(DAY):
-                at = (midnight + minute * MINUTE).astimezone(tz)
-                highest = max(highest, coverage.minute(at.replace(tzinfo=None)))
-                shown.append(highest)
-            read = []
-            for piece in pieces(day, tz):
-                steps = range(piece.minutes) if piece.runs else [0] * piece.minutes
-                read += [piece.shown + step for step in steps]
-            assert read == shown

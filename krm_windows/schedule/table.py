@@ -1,0 +1,411 @@
+"""When a policy is open, worked out: a table of UTC days.
+
+The one place that knows moments, zones and ranks. Whatever asks whether a policy is open, by which
+rules and until when reads a table. Days are counted as `date.toordinal` does, minutes from a day's
+midnight on; a set of minutes is the bits of a number, the first minute the lowest.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from enum import IntEnum
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
+
+from krm_windows.gate.table import DATED, DAY, Pattern, Span, Table
+from krm_windows.schedule import bits, wallclock
+from krm_windows.schedule.recurrence import Recurrence
+from krm_windows.schedule.timetable import End, Rule, Timetable
+from krm_windows.schedule.wallclock import Stretch, WallClock
+
+FULL = bits.FULL
+_MINUTE = timedelta(minutes=1)
+# What began on a 29 February may last until the next one, eight years later.
+_LONGEST = 9 * 366
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWYZabcdefghijklmnopqrstuvwyz"
+_ALWAYS = datetime.min.replace(tzinfo=UTC)
+NEVER = (date.max.toordinal() + 2) * DAY
+"""Later than any minute that has a date."""
+_YEARS = range(date.min.year + 1, date.max.year)
+Minutes: TypeAlias = int
+"""Minutes of a day, as bits."""
+
+
+class Made(NamedTuple):
+    """The table of some days; and `usual`, what it would be without what comes once."""
+
+    table: Table
+    usual: Table
+
+
+def rules_of(timetable: Timetable) -> Timetable:
+    """Return of a timetable what says when it is open: it is equal where that is the same."""
+    return Timetable(
+        policy="",
+        time_zone=timetable.time_zone,
+        outside_windows=timetable.outside_windows,
+        state=timetable.state,
+        closes_early=timetable.closes_early,
+        windows=timetable.windows,
+        freezes=timetable.freezes,
+        overrides=timetable.overrides,
+    )
+
+
+class Rank(IntEnum):
+    """The strongest first: where a rule of one rank is in force, those below have no say."""
+
+    CLOSING_OVERRIDE = 0
+    OPENING_OVERRIDE = 1
+    FREEZE = 2
+    WINDOW = 3
+
+    @property
+    def opens(self) -> bool:
+        """Whether its rules open what they cover; else they close it."""
+        return self in (Rank.OPENING_OVERRIDE, Rank.WINDOW)
+
+
+class Covered(NamedTuple):
+    """What a rule covers of a day."""
+
+    rank: Rank
+    rule: str
+    minutes: Minutes
+
+
+def make(timetable: Timetable, tz: tzinfo, days: range) -> Made:
+    """Work out some days of a timetable, all but its `state`."""
+    early = -(-timetable.closes_early // _MINUTE)
+    # What is open late on the last day is decided by the days after it.
+    further = range(days.start, days.stop + early // DAY + 1)
+    clock = WallClock(tz, further)
+    recurring = _recurring(timetable, clock, further)
+    dated = _dated(timetable, tz, further)
+    usual = _patterns(timetable, recurring, early)[: len(days)]
+    every = usual
+    if dated:
+        both = (
+            (*dated.get(day, ()), *found) for day, found in zip(further, recurring, strict=True)
+        )
+        every = _patterns(timetable, [tuple(sorted(found)) for found in both], early)[: len(days)]
+    return Made(Table(days.start, every), Table(days.start, usual))
+
+
+def _ranked(timetable: Timetable) -> Iterator[tuple[Rank, Rule]]:
+    for rule in timetable.overrides:
+        # Two overrides that contradict each other close, as doubt always does here.
+        is_open = rule.state == "Open"
+        yield Rank.OPENING_OVERRIDE if is_open else Rank.CLOSING_OVERRIDE, rule
+    for rule in timetable.freezes:
+        yield Rank.FREEZE, rule
+    for rule in timetable.windows:
+        yield Rank.WINDOW, rule
+
+
+def _recurring(timetable: Timetable, clock: WallClock, days: range) -> list[tuple[Covered, ...]]:
+    """Return what rules that recur cover of each UTC day."""
+    shown = range(days.start - 2, days.stop + 2)
+    on_days: dict[int, list[Covered]] = {day: [] for day in shown}
+    for rank, rule in _ranked(timetable):
+        if isinstance(rule.begins, Recurrence):
+            for day, minutes in _on_wall_days(rule, shown).items():
+                on_days[day].append(Covered(rank, rule.name, minutes))
+    # Few days differ, so few are worked out.
+    same: dict[tuple[Covered, ...], tuple[Covered, ...]] = {}
+    moved: dict[tuple[object, ...], tuple[Covered, ...]] = {}
+    known = {day: same.setdefault(tuple(found), tuple(found)) for day, found in on_days.items()}
+    found = []
+    for day in days:
+        parts = list(clock.parts(day))
+        seen = [(known[at // DAY], known[at // DAY + 1]) for _, (_, at, _) in parts]
+        key = tuple(
+            (length, begins, at % DAY, runs, id(today), id(tomorrow))
+            for (length, (begins, at, runs)), (today, tomorrow) in zip(parts, seen, strict=True)
+        )
+        if key not in moved:
+            moved[key] = _in_utc(parts, seen)
+        found.append(moved[key])
+    return found
+
+
+def _in_utc(
+    parts: list[tuple[int, Stretch]],
+    seen: list[tuple[tuple[Covered, ...], tuple[Covered, ...]]],
+) -> tuple[Covered, ...]:
+    """Turn what is covered of wall-clock days into what is covered of a UTC day."""
+    minutes: dict[tuple[Rank, str], Minutes] = {}
+    for (length, (begins, at, runs)), (today, tomorrow) in zip(parts, seen, strict=True):
+        of_part = bits.below(length)
+        for later, covered in ((0, today), (DAY, tomorrow)):
+            for rank, rule, on_day in covered:
+                shown = on_day << later >> at % DAY
+                if not runs:
+                    # What holds at the minute that is shown holds for as long as it is shown.
+                    shown = of_part if shown & 1 else 0
+                key = rank, rule
+                minutes[key] = minutes.get(key, 0) | (shown & of_part) << begins
+    return tuple(sorted(Covered(*key, found) for key, found in minutes.items() if found))
+
+
+def _dated(timetable: Timetable, tz: tzinfo, days: range) -> dict[int, list[Covered]]:
+    """Return what rules that come once cover of UTC days."""
+    found: dict[int, list[Covered]] = {}
+    for rank, rule in _ranked(timetable):
+        if isinstance(rule.begins, Recurrence):
+            continue
+        begins, ends = interval(rule, tz)
+        first, last = max(begins, days.start * DAY), min(ends, days.stop * DAY)
+        for day in range(first // DAY, -(-last // DAY) if first < last else 0):
+            minutes = bits.below(min(last - day * DAY, DAY)) & ~bits.below(first - day * DAY)
+            found.setdefault(day, []).append(Covered(rank, rule.name, minutes))
+    return found
+
+
+def interval(rule: Rule, tz: tzinfo) -> tuple[int, int]:
+    """Return the UTC minutes from and until which a rule holds that comes once.
+
+    Of one since always, the first is that of `datetime.min`; without an end, the last is `NEVER`.
+    """
+    begins = rule.begins
+    if isinstance(begins, Recurrence):
+        raise TypeError(f"{rule.name} recurs")
+    if begins is None:
+        begins = _ALWAYS
+    end = _end(rule.ends, begins, tz)
+    return _utc(begins, tz), NEVER if end is None else _utc(end, tz)
+
+
+def _end(ends: End, begins: datetime, tz: tzinfo) -> datetime | None:
+    """Find the end of what begins at a moment; None where none has a date."""
+    if isinstance(ends, datetime):
+        return ends
+    if isinstance(ends, timedelta):
+        last = datetime.max.replace(tzinfo=begins.tzinfo)
+        return begins + ends if last - begins > ends else None
+    shown = wallclock.wall(begins, tz) if begins.tzinfo else begins
+    if isinstance(ends, Recurrence):
+        return ends.after(shown)
+    same_day = datetime.combine(shown, ends)
+    return same_day if same_day > shown else same_day + timedelta(days=1)
+
+
+def _utc(moment: datetime, tz: tzinfo) -> int:
+    # No clock is asked beyond the calendar's ends.
+    if _YEARS.start <= moment.year < _YEARS.stop:
+        moment = wallclock.utc(moment, tz)
+    return wallclock.minute_of(moment)
+
+
+def intervals(rules: Iterable[Rule], tz: tzinfo, days: range) -> list[tuple[int, int]]:
+    """Return the UTC minutes of some days in which any of some rules holds, whatever others say.
+
+    Each interval is half open; those that touch are one.
+    """
+    alone = Timetable("", "", windows=tuple(rules))
+    recurring = _recurring(alone, WallClock(tz, days), days)
+    dated = _dated(alone, tz, days)
+    found: list[tuple[int, int]] = []
+    for day, covered in zip(days, recurring, strict=True):
+        minutes = 0
+        for each in (*covered, *dated.get(day, ())):
+            minutes |= each.minutes
+        for begins, ends in stretches(minutes):
+            if found and found[-1][1] == day * DAY + begins:
+                found[-1] = found[-1][0], day * DAY + ends
+            else:
+                found.append((day * DAY + begins, day * DAY + ends))
+    return found
+
+
+@lru_cache(maxsize=1024)
+def opened(pattern: Pattern) -> Minutes:
+    """Return the minutes of a day at which it is open."""
+    minutes = 0
+    for span in pattern:
+        if span.open:
+            minutes |= bits.below(span.ends) & ~bits.below(span.begins)
+    return minutes
+
+
+@lru_cache(maxsize=1024)
+def stretches(minutes: Minutes) -> tuple[tuple[int, int], ...]:
+    """Return beginning and end of each run of minutes of a day."""
+    edges = list(_changes(minutes))
+    return tuple(zip(edges[::2], edges[1::2], strict=True))
+
+
+def _changes(minutes: Minutes) -> Iterator[int]:
+    """Yield the minutes at which a set begins and ends, in order."""
+    changes = minutes ^ minutes << 1
+    while changes:
+        yield bits.first(changes)
+        changes &= changes - 1
+
+
+def _on_wall_days(rule: Rule, days: range) -> dict[int, Minutes]:
+    """Return the minutes that a rule that recurs covers of wall-clock days."""
+    begins, ends = rule.begins, rule.ends
+    if not isinstance(begins, Recurrence) or isinstance(ends, datetime):
+        raise TypeError(f"{rule.name} does not recur")
+    if not begins.times:
+        return {}
+    if isinstance(ends, Recurrence):
+        return _until_next(begins, ends, days)
+    latest = bits.last(begins.times)
+    if isinstance(ends, timedelta):
+        length = ends // _MINUTE
+        own = bits.lasting(begins.times, min(length, DAY)) & FULL
+        reach = latest + length
+    else:
+        end = ends.hour * 60 + ends.minute
+        own = bits.filled(begins.times, FULL & ~(1 << end))
+        reach = end if latest < end else DAY + end
+    found: dict[int, Minutes] = {}
+    longest = max(reach - 1, 0) // DAY
+    for day in begins.named(range(days.start - longest, days.stop)):
+        found[day] = found.get(day, 0) | own
+        for later in range(1, longest + 1):
+            rest = bits.below(min(reach - later * DAY, DAY))
+            found[day + later] = found.get(day + later, 0) | rest
+    return {day: minutes for day, minutes in found.items() if day in days}
+
+
+def _until_next(begins: Recurrence, ends: Recurrence, days: range) -> dict[int, Minutes]:
+    """Cover what lasts from each beginning until the first end after it."""
+    searched = range(days.start - _LONGEST, days.stop)
+    begun, ended = set(begins.named(searched)), set(ends.named(searched))
+    found: dict[int, Minutes] = {}
+    goes_on = False
+    for day in searched:
+        if not (goes_on or day in begun):
+            continue
+        minutes = _of_day(
+            begins.times if day in begun else 0,
+            ends.times if day in ended else 0,
+            goes_on=goes_on,
+        )
+        goes_on = minutes >> (DAY - 1) == 1
+        found[day] = minutes
+    return {day: minutes for day, minutes in found.items() if day in days}
+
+
+@lru_cache(maxsize=64)
+def _of_day(begins: Minutes, ends: Minutes, *, goes_on: bool) -> Minutes:
+    # The minute before midnight is bit 0 here: what goes on has begun in it.
+    filled = bits.filled(begins << 1 | goes_on, (FULL & ~ends) << 1)
+    return filled >> 1
+
+
+class _Judged(NamedTuple):
+    """What rules make of a UTC day, before anything closes early."""
+
+    opened: Minutes
+    overridden: Minutes
+    deciding: tuple[tuple[Minutes, bool, str], ...]
+
+
+def _patterns(
+    timetable: Timetable, covered: list[tuple[Covered, ...]], early: int
+) -> tuple[Pattern, ...]:
+    open_outside = timetable.outside_windows == "Open"
+    judged: dict[tuple[Covered, ...], _Judged] = {}
+    patterns: dict[tuple[int, int], Pattern] = {}
+    found = []
+    # From the last day on, as when it closes early depends on what comes.
+    open_after = early  # for how many minutes it is open from the end of the day on
+    for of_day in reversed(covered):
+        if of_day not in judged:
+            judged[of_day] = _judge(of_day, open_outside=open_outside)
+        day = judged[of_day]
+        key = id(day), open_after
+        if key not in patterns:
+            patterns[key] = _pattern(day, early, open_after)
+        found.append(patterns[key])
+        open_after = min(early, bits.first(~day.opened) + (day.opened == FULL) * open_after)
+    return tuple(reversed(found))
+
+
+def _judge(covered: tuple[Covered, ...], *, open_outside: bool) -> _Judged:
+    left = FULL  # each minute is that of the first rank that is in force in it
+    opened = overridden = 0
+    deciding = []
+    for rank in Rank:
+        of_rank = 0
+        for each in covered:
+            if each.rank is rank and each.minutes & left:
+                of_rank |= each.minutes & left
+                deciding.append((each.minutes & left, rank.opens, each.rule))
+        left &= ~of_rank
+        if rank.opens:
+            opened |= of_rank
+        if rank is Rank.OPENING_OVERRIDE:
+            overridden = of_rank
+    if open_outside and left:
+        opened |= left
+        deciding.append((left, True, "outsideWindows"))
+    return _Judged(opened, overridden, tuple(deciding))
+
+
+def _pattern(day: _Judged, early: int, open_after: int) -> Pattern:
+    """Close early, and name what decides in each span."""
+    opened = day.opened
+    if early:
+        # Open is what stays so for all of the margin, and a minute more; an override says itself
+        # until when.
+        closing = bits.leading(FULL & ~opened, early + 1)
+        opened &= bits.below(DAY + open_after - early) & ~closing
+        opened |= day.overridden
+    shortened = day.opened & ~opened
+    deciding = [(minutes & ~shortened, is_open, rule) for minutes, is_open, rule in day.deciding]
+    deciding.append((shortened, False, "closesEarly"))
+    edges = {0, DAY}
+    for minutes, _, _ in deciding:
+        edges.update(_changes(minutes))
+    spans = []
+    for begins, ends in pairwise(sorted(edges)):
+        found = [(is_open, rule) for minutes, is_open, rule in deciding if minutes >> begins & 1]
+        if found:
+            spans.append(Span(begins, ends, found[0][0], tuple(sorted(rule for _, rule in found))))
+    return tuple(spans)
+
+
+def rows(made: Made) -> dict[str, object]:
+    """Write a table as `gate.table` reads it: a line a month, a letter a day.
+
+    The names of patterns depend on what recurs alone, so that a date changes its own days only.
+    """
+    names: dict[Pattern, str] = {(): "."}
+    for pattern in made.usual.days:
+        if pattern not in names:
+            names[pattern] = str(len(names))
+    if len(names) <= len(_LETTERS):
+        names = dict(zip(names, (".", *_LETTERS), strict=False))
+    months: dict[str, list[str]] = {}
+    dates: dict[int, Pattern] = {}
+    pairs = zip(made.table.days, made.usual.days, strict=True)
+    for day, (pattern, usual) in enumerate(pairs, made.table.first):
+        name = names[usual]
+        if pattern != usual:
+            dates[day], name = pattern, DATED
+        months.setdefault(date.fromordinal(day).isoformat()[:7], []).append(name)
+    between = "" if len(names) <= len(_LETTERS) else " "
+    return {
+        "patterns": {name: list(map(str, spans)) for spans, name in names.items()},
+        "days": {month: between.join(row) for month, row in months.items()},
+        "dates": dict(_joined(dates)),
+    }
+
+
+def _joined(dates: dict[int, Pattern]) -> Iterator[tuple[str, list[str]]]:
+    """Yield days that are alike and follow each other as one: `2026-12-20/2027-01-03`."""
+    while dates:
+        first = last = min(dates)
+        pattern = dates.pop(first)
+        while dates.get(last + 1) == pattern:
+            del dates[last + 1]
+            last += 1
+        text = date.fromordinal(first).isoformat()
+        if last > first:
+            text += f"/{date.fromordinal(last).isoformat()}"
+        yield text, [str(span) for span in pattern]

@@ -1,0 +1,184 @@
+"""The wall clock that never runs backwards.
+
+In a repeated hour it stands still until it reaches new ground
+(docs/decisions/0003-the-wall-clock-never-runs-backwards.md).
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import NamedTuple
+
+from krm_windows.schedule import bits
+from krm_windows.schedule.bits import DAY
+
+_MINUTE = timedelta(minutes=1)
+_MARGIN = 3  # days: offsets are less than one, and so is what a clock is put back
+
+
+def wall(instant: datetime, tz: tzinfo) -> datetime:
+    """Read the latest naive minute that clocks in `tz` have shown up to the aware `instant`."""
+    local = instant.astimezone(UTC).astimezone(tz)
+    if local.fold:
+        # It is 02:30 for the second time, one hour after the first.
+        first_time = local.replace(fold=0).astimezone(UTC)
+        # Not so where zoneinfo sets `fold` for an hour in Nuuk that was never repeated, or where a
+        # summer ends as it begins.
+        if first_time < instant and first_time.astimezone(tz) == local:
+            local = _latest_before_repeating(first_time, instant, tz)
+    return local.replace(tzinfo=None, fold=0, second=0, microsecond=0)
+
+
+def _latest_before_repeating(first_time: datetime, second_time: datetime, tz: tzinfo) -> datetime:
+    """Find the last minute before clocks were turned back, between two readings of one time."""
+
+    def is_second(minute: datetime) -> bool:
+        return minute.astimezone(tz).fold == 1
+
+    turned_back = _first_minute(first_time, second_time, is_second)
+    return (turned_back - _MINUTE).astimezone(tz)
+
+
+def instant(wall_clock: datetime, tz: tzinfo) -> datetime:
+    """Find the first UTC instant at which the wall clock of `tz` shows `wall_clock` or later.
+
+    `wall_clock` is naive; the clock is the one that never runs backwards.
+    """
+
+    def shown(minute: datetime) -> datetime:
+        return minute.astimezone(tz).replace(tzinfo=None)
+
+    def is_reached(minute: datetime) -> bool:
+        return shown(minute) >= wall_clock
+
+    local = wall_clock.replace(tzinfo=tz, fold=0)
+    found = local.astimezone(UTC)
+    if shown(found) == wall_clock:
+        return found
+    # It is in an hour that was left out, around which the two folds are (PEP 495).
+    before = local.replace(fold=1).astimezone(UTC)
+    return _first_minute(before, found, is_reached)
+
+
+def utc(moment: datetime, tz: tzinfo) -> datetime:
+    """Turn a naive moment on the wall clock of `tz` into an instant; leave an aware one."""
+    if moment.tzinfo:
+        return moment
+    return instant(moment, tz)
+
+
+class Stretch(NamedTuple):
+    """From the UTC minute `begins` on the clock runs from the minute `shown` on, or stands there.
+
+    It lasts until the next stretch begins.
+    """
+
+    begins: int
+    shown: int
+    runs: bool
+
+
+class WallClock:
+    """What the clock of a zone shows on some UTC days."""
+
+    def __init__(self, tz: tzinfo, days: range) -> None:
+        """Find its changes from the first of `days` to the last."""
+        self.stretches = _stretches(tz, range(days.start - _MARGIN, days.stop + _MARGIN))
+        self._begins = [stretch.begins for stretch in self.stretches]
+        # A clock that stands still shows nothing new.
+        self._running = [stretch for stretch in self.stretches if stretch.runs]
+        self._shown = [stretch.shown for stretch in self._running]
+
+    def utc(self, shown: int) -> int:
+        """Return the first UTC minute at which the clock shows a minute, or a later one."""
+        number = max(bisect_right(self._shown, shown) - 1, 0)
+        begins, first, _ = self._running[number]
+        found = begins + shown - first
+        if number + 1 < len(self._running):
+            # What the clock skips comes when it has skipped it.
+            return min(found, self._running[number + 1].begins)
+        return found
+
+    def at(self, utc: int) -> int:
+        """Return the minute that the clock shows at a UTC minute."""
+        begins, shown, runs = self.stretches[max(bisect_right(self._begins, utc) - 1, 0)]
+        return shown + (utc - begins) * runs
+
+    def parts(self, day: int) -> Iterator[tuple[int, Stretch]]:
+        """Cut a UTC day: yield how many minutes each part has, and what the clock shows in it."""
+        now = day * DAY
+        number = max(bisect_right(self._begins, now) - 1, 0)
+        while now < (day + 1) * DAY:
+            begins, shown, runs = self.stretches[number]
+            number += 1
+            ends = (day + 1) * DAY
+            if number < len(self.stretches):
+                ends = min(ends, self.stretches[number].begins)
+            yield ends - now, Stretch(now - day * DAY, shown + (now - begins) * runs, runs)
+            now = ends
+
+
+def _stretches(tz: tzinfo, days: range) -> list[Stretch]:
+    begins = days.start * DAY
+    found = [Stretch(begins, begins + _ahead(tz, begins), runs=True)]
+    for change in changes(tz, days):
+        last = found[-1]
+        if change <= last.begins:
+            # Changed again before it ran on: it still stands.
+            found.pop()
+        # The first minute that it has not shown yet, and what it would show now.
+        new = last.shown + max(change - last.begins, 0)
+        shown = change + _ahead(tz, change)
+        if shown < new:
+            found.append(Stretch(change, new - 1, runs=False))
+            found.append(Stretch(change + new - shown, new, runs=True))
+        else:
+            found.append(Stretch(change, shown, runs=True))
+    return found
+
+
+def changes(tz: tzinfo, days: range) -> Iterator[int]:
+    """Yield the UTC minutes of some days from which on clocks are ahead by another span."""
+    for day in days[1:]:
+        before, after = (day - 1) * DAY, day * DAY
+        while _ahead(tz, before) != _ahead(tz, after):
+            low, high = before, after
+            while high - low > 1:
+                middle = (low + high) // 2
+                if _ahead(tz, middle) == _ahead(tz, before):
+                    low = middle
+                else:
+                    high = middle
+            yield high
+            before = high
+
+
+def _ahead(tz: tzinfo, minute: int) -> int:
+    return (at(minute).astimezone(tz).utcoffset() or timedelta()) // _MINUTE
+
+
+def at(minute: int) -> datetime:
+    """Return the instant of a UTC minute."""
+    return bits.moment(*divmod(minute, DAY)).replace(tzinfo=UTC)
+
+
+def minute_of(moment: datetime) -> int:
+    """Return the UTC minute of an instant, or that which a naive moment shows."""
+    moment = (moment - (moment.utcoffset() or timedelta())).replace(tzinfo=None)
+    return moment.toordinal() * DAY + moment.hour * 60 + moment.minute
+
+
+def _first_minute(
+    low: datetime,
+    high: datetime,
+    holds: Callable[[datetime], bool],
+) -> datetime:
+    """Find the whole minute from `low` to `high` from which on `holds`."""
+    start = low.replace(second=0, microsecond=0)
+    minutes = range((high - start) // _MINUTE)
+
+    def holds_after(count: int) -> bool:
+        return holds(start + count * _MINUTE)
+
+    first = bisect_left(minutes, True, key=holds_after)  # noqa: FBT003 - what is searched for
+    return start + first * _MINUTE
