@@ -123,7 +123,7 @@ class _Whole:
         """Return when it is open on a day, had nothing else been dated."""
         if day not in self._days:
             # Of the cycle at once: most days that are asked for are in it.
-            days = _CYCLE_DAYS if day in _CYCLE_DAYS else range(day, min(day + 366, _KNOWN.stop))
+            days = _CYCLE_DAYS if day in _CYCLE_DAYS else range(day, day + 366)
             self._days.update(_opened(self._timetable, UTC, days))
         return self._days[day]
 

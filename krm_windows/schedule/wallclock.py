@@ -83,7 +83,9 @@ class WallClock:
 
     def __init__(self, tz: tzinfo, days: range) -> None:
         """Find its changes from the first of `days` to the last."""
-        self.stretches = _stretches(tz, range(days.start - _MARGIN, days.stop + _MARGIN))
+        # No clock is asked beyond the calendar's ends; whatever it shows there, it runs on.
+        first = max(days.start - _MARGIN, bits.FIRST_DAY + 1)
+        self.stretches = _stretches(tz, range(first, min(days.stop + _MARGIN, bits.LAST_DAY)))
         self._begins = [stretch.begins for stretch in self.stretches]
         # A clock that stands still shows nothing new.
         self._running = [stretch for stretch in self.stretches if stretch.runs]

@@ -110,7 +110,7 @@ def test_C03_moments_in_every_spelling(spelling: str) -> None:
     got, want = (call(wire(APPS, config=spelt(text))) for text in (spelling, "quoted"))
     assert (got.code, got.err) == (0, "")
     assert got.items == want.items
-    assert "edge-0300z" in str(got.items)
+    assert "00:00-03:00 closed freezes.holiday" in str(got.items)
 
 
 def test_C03_a_time_that_kustomize_made_utc() -> None:

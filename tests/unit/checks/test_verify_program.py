@@ -20,6 +20,6 @@ def test_an_edited_program_is_stale() -> None:
     """As is one of another release, which may not read this timetable."""
     [line] = verified("def decide(", "def decided(")
     assert (
-        "contains the gate of another release (gate.table.py differ): run the function again"
+        "contains the gate of another release (gate.timetable.py differ): run the function again"
     ) in line
     assert line.endswith("(stale)")
