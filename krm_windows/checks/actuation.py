@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from krm_windows import rules
 from krm_windows.checks import findings
-from krm_windows.checks.clock_changes import ClockChange, at_or_before, clock_changes
+from krm_windows.checks.clock_changes import ClockChange, clock_changes
 from krm_windows.plan.model import Plan
 from krm_windows.plan.triggers import Trigger
 from krm_windows.results import Result
@@ -140,7 +140,7 @@ def _meant(
 
 def _moments(recurrence: Recurrence, early: datetime) -> Iterator[datetime]:
     # From the last one before, so that the first is well away from the change.
-    moment = at_or_before(recurrence, early) or recurrence.after(early)
+    moment = recurrence.at_or_before(early) or recurrence.after(early)
     while moment:
         yield moment
         moment = recurrence.after(moment)

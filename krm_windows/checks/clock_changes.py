@@ -1,18 +1,15 @@
 """The clock changes of a time zone.
 
-Hours of the wall clock that are skipped, and those that come twice; and the moment of a recurrence
-from which a search around them begins.
+Hours of the wall clock that are skipped, and those that come twice.
 """
 
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from typing import NamedTuple
 
-from krm_windows.schedule import bits, wallclock
-from krm_windows.schedule.recurrence import Recurrence, calendar
+from krm_windows.schedule import wallclock
 
 _MINUTE = timedelta(minutes=1)
-_SEARCHED_YEARS = 9  # 29 February can be eight years away
 
 
 class ClockChange(NamedTuple):
@@ -51,21 +48,3 @@ def clock_changes(zone: tzinfo, begins: datetime, ends: datetime) -> Iterator[Cl
 
 def _offset(at: datetime, zone: tzinfo) -> timedelta:
     return at.astimezone(zone).utcoffset() or timedelta()
-
-
-def at_or_before(recurrence: Recurrence, wall: datetime) -> datetime | None:
-    """Find the last moment of a recurrence that is not after the naive `wall`.
-
-    Some nine years back; None if there is none.
-    """
-    if not recurrence.times:
-        return None
-    today = wall.toordinal()
-    times = recurrence.times & bits.below(wall.hour * 60 + wall.minute + 1)
-    if times and recurrence.on(today):
-        return bits.moment(today, bits.last(times))
-    years = calendar(max(wall.year - _SEARCHED_YEARS, date.min.year), wall.year)
-    earlier = recurrence.days_of(years) & bits.below(today - years.first)
-    if not earlier:
-        return None
-    return bits.moment(years.first + bits.last(earlier), bits.last(recurrence.times))

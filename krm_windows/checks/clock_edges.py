@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from krm_windows import rules
 from krm_windows.checks import findings
-from krm_windows.checks.clock_changes import ClockChange, at_or_before
+from krm_windows.checks.clock_changes import ClockChange
 from krm_windows.checks.facts import DAY, Facts
 from krm_windows.results import Result
 from krm_windows.schedule.recurrence import Recurrence
@@ -142,7 +142,7 @@ def _is_end(rule: Rule, recurrence: Recurrence, end: datetime) -> bool:
     """Whether anything is open for this end to close."""
     if not isinstance(rule.begins, Recurrence):
         return False
-    begin = at_or_before(rule.begins, end - _MINUTE)
+    begin = rule.begins.at_or_before(end - _MINUTE)
     # Another end in between would have closed it before.
     return begin is not None and recurrence.after(begin) == end
 

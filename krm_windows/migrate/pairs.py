@@ -18,7 +18,6 @@ from krm_windows import rules
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.trees import Location
 from krm_windows.plan import AUDITED
-from krm_windows.plan.union import WEEK, by_weekday, minutes
 from krm_windows.policy import schedules
 from krm_windows.policy.findings import RefusedError
 from krm_windows.results import Result
@@ -201,13 +200,9 @@ def _runs(edge: Edge, kind: _Kind, until: datetime) -> Iterator[_Event]:
 @lru_cache(maxsize=256)
 def _moments(schedule: str, until: datetime) -> tuple[datetime, ...]:
     """Return the runs of a schedule, on a wall clock that is written as UTC."""
-    recurrence = cron.parse(schedule).recurrence
-    # Minutes since Sunday, of two weeks: what opens on a Saturday may close on a Sunday.
-    if until == _FORTNIGHT and recurrence:
-        week = sorted(minutes(recurrence))
-        fortnight = week + [minute + WEEK for minute in week]
-        return tuple(_SUNDAY + timedelta(minutes=minute) for minute in fortnight)
-    found = controller.runs(schedule, "", AUDITED[0] - _UNTIL_FIRST)
+    # Of two weeks: what opens on a Saturday may close on a Sunday.
+    begins = _SUNDAY if until == _FORTNIGHT else AUDITED[0]
+    found = controller.runs(schedule, "", begins - _UNTIL_FIRST)
     return tuple(takewhile(lambda run: run < until, found))
 
 
@@ -220,7 +215,7 @@ def _horizon(edges: Iterable[Edge]) -> datetime:
 
 def _is_weekly(edge: Edge) -> bool:
     found = cron.parse(edge.schedule).recurrence
-    return found is not None and by_weekday(found)
+    return found is not None and found.is_weekly
 
 
 def _meeting(

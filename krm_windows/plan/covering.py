@@ -6,23 +6,14 @@ fires more often is right; of two that cover, the one with fewer runs is taken.
 """
 
 from calendar import monthrange
-from collections.abc import Iterable, Mapping
-from datetime import time, timedelta
+from datetime import date, time, timedelta
 from functools import lru_cache, reduce
 from operator import or_
 from typing import NamedTuple
 
-from krm_windows.plan.union import by_weekday
 from krm_windows.policy.occurrences import CYCLE
 from krm_windows.schedule import bits, cron
-from krm_windows.schedule.recurrence import (
-    EVERY_DAY,
-    EVERY_MONTH,
-    EVERY_WEEKDAY,
-    Calendar,
-    Recurrence,
-    calendar,
-)
+from krm_windows.schedule.recurrence import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
 
 HOUR = 60
 _MINUTE = timedelta(minutes=1)
@@ -137,62 +128,21 @@ def cover_days(recurrence: Recurrence, shifts: frozenset[int]) -> DayFields:
         recurrence = recurrence._replace(days=EVERY_DAY, weekdays=EVERY_WEEKDAY, either=False)
     # Fridays moved by a day are Saturdays in any month, so no cycle has to be searched. On all days
     # of the month "either of the day fields" was replaced above, so weekdays alone say it.
-    if by_weekday(recurrence):
-        return DayFields(EVERY_DAY, EVERY_MONTH, _moved(recurrence.weekdays, shifts))
+    if recurrence.is_weekly:
+        moved = (day + shift for shift in shifts for day in recurrence.weekdays)
+        return DayFields(EVERY_DAY, EVERY_MONTH, frozenset(day % 7 for day in moved))
     # An nth day of a month has no cron field, and a shifted day may be in the next month.
     if shifts == {0} and recurrence.nth is None and recurrence.shift == 0:
         return DayFields(recurrence.days, recurrence.months, recurrence.weekdays)
-    cycle = calendar(*CYCLE)
-    named = recurrence.days_of(cycle)
-    wanted = 0
-    for shift in shifts:
-        # A day that is moved beyond the end of the cycle is as one at its beginning.
-        moved = named << shift % cycle.length
-        wanted |= _in_cycle(moved, cycle)
-    return _smallest(wanted, cycle)
-
-
-def _moved(weekdays: frozenset[int], shifts: frozenset[int]) -> frozenset[int]:
-    """Return weekdays moved by each of some numbers of days."""
-    found: set[int] = set()
-    for shift in shifts:
-        found.update((day + shift) % 7 for day in weekdays)
-    return frozenset(found)
-
-
-def _in_cycle(days: int, cycle: Calendar) -> int:
-    """Return days of the cycle for those that are beyond its end."""
-    within = bits.below(cycle.length)
-    while days >> cycle.length:
-        beyond = days >> cycle.length
-        days = days & within | beyond
-    return days
-
-
-def _smallest(wanted: int, cycle: Calendar) -> DayFields:
-    """Return the rarer of the day fields that match days of a cycle.
-
-    Those are weekdays alone, or days of the month.
-    """
-    months = _values(wanted, cycle.months, EVERY_MONTH)
-    weekdays = _values(wanted, cycle.weekdays, EVERY_WEEKDAY)
-    days = _values(wanted, cycle.days, EVERY_DAY)
+    named = recurrence.named(CYCLE)
+    # A day that is moved beyond the end of the cycle is as one at its beginning.
+    places = {(day - CYCLE.start + shift) % len(CYCLE) for shift in shifts for day in named}
+    days = [date.fromordinal(CYCLE[place]) for place in places]
+    months = frozenset(day.month for day in days)
     # Both cover; a schedule with both day fields would fire on either of them.
-    of_weekdays = DayFields(EVERY_DAY, months, weekdays)
-    of_days = DayFields(days, months, EVERY_WEEKDAY)
+    of_weekdays = DayFields(EVERY_DAY, months, frozenset(day.isoweekday() % 7 for day in days))
+    of_days = DayFields(frozenset(day.day for day in days), months, EVERY_WEEKDAY)
     return min(of_weekdays, of_days, key=_firing_days)
-
-
-def _values(
-    wanted: int,
-    matching: Mapping[frozenset[int], int],
-    values: Iterable[int],
-) -> frozenset[int]:
-    """Return the values of a field that some of the wanted days have.
-
-    `matching` are the days that match a set of values; like `wanted`, a bit for each day.
-    """
-    return frozenset(value for value in values if wanted & matching[frozenset({value})])
 
 
 def _firing_days(days: DayFields) -> int:

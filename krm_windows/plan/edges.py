@@ -6,17 +6,18 @@ otherwise the windows' own edges have to be those of the union already. What no 
 keeps is refused, with the advice to use `Gate`.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, date, datetime, time, timedelta
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, time, timedelta
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from krm_windows import rules
-from krm_windows.plan import covering, minutes
-from krm_windows.plan import union as weekly
+from krm_windows.gate.table import Table
+from krm_windows.plan import covering
+from krm_windows.plan.grouping import grouped
 from krm_windows.plan.triggers import Edge, Given, Trigger, Wording
 from krm_windows.results import Result
-from krm_windows.schedule import bits, cron
+from krm_windows.schedule import bits, cron, table
 from krm_windows.schedule.bits import DAY
 from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timetable import Rule, Timetable
@@ -28,12 +29,10 @@ AUDITED = (datetime(2026, 1, 1, tzinfo=UTC), datetime(2036, 1, 1, tzinfo=UTC))
 MOST_PATIENCE = timedelta(minutes=5)
 LEAST_PATIENCE = timedelta(minutes=1)
 _MINUTE = timedelta(minutes=1)
-# A gap of so many minutes or more leaves a Job all its patience.
-_LONG_GAP = (2 * MOST_PATIENCE + LEAST_PATIENCE) // _MINUTE
-# From well before the audited years on: a window that is open at their beginning opened within
-# these.
-# In nine years every date has been, 29 February too.
-_SPAN = minutes.Span(date(AUDITED[0].year - 9, 1, 1), AUDITED[1].date())
+# The day before is that from which the first edge is seen.
+_AUDITED_DAYS = range(AUDITED[0].toordinal() - 1, AUDITED[1].toordinal())
+_SUNDAY = 14  # an ordinal; any one, for weekly windows on a clock that never changes
+_WEEK = range(_SUNDAY, _SUNDAY + 7)
 GATE = "the actuator Gate keeps it"
 
 
@@ -96,7 +95,7 @@ def _of_windows(timetable: Timetable, wording: Wording) -> Edges:
     if refused:
         return Edges(results=tuple(refused))
     # Over a week the union is exact, and its edges can be given any schedules that are needed.
-    if all(map(weekly.is_weekly, timetable.windows)):
+    if all(window.is_weekly for window in timetable.windows):
         return _weekly(timetable, wording)
     return _as_they_are(timetable, wording)
 
@@ -120,19 +119,47 @@ def _refused(window: Rule) -> Iterator[Result]:
 
 def _weekly(timetable: Timetable, wording: Wording) -> Edges:
     """Return the edges of the union of weekly windows."""
-    found = weekly.union(timetable.windows)
-    if not found.opens:
+    opens, closes = _of_week(timetable.windows)
+    if not opens:
         message = "together are never closed, so there is no edge to act at"
         return Edges(results=(_error("windows", message),))
-    opening = _Writer(OPENS, timetable, wording, _begins)
-    closing = _Writer(CLOSES, timetable, wording, _ends)
-    both = chain(opening.write(found.opens), closing.write(found.closes))
+    own = {window.name: _of_week([window]) for window in timetable.windows}
+    opening = {name: begins for name, (begins, _) in own.items()}
+    closing = {name: ends for name, (_, ends) in own.items()}
+    both = chain(
+        _Writer(OPENS, timetable, wording, opening).write(opens),
+        _Writer(CLOSES, timetable, wording, closing).write(closes),
+    )
     triggers, results = _parted(both)
     # Window `a` with several CronJobs has an `open-a-2200`, and a window `a-2200` has one, too.
     if len({each.slug for each in triggers}) < len(triggers):
         message = "would have CronJobs with the same name: rename one"
         results.append(_error("windows", message))
-    return _patient(triggers, found.shortest, results)
+    week = sorted(opens | closes)
+    # After the last edge of a week comes the first of the next.
+    return _patient(triggers, _shortest([*week, week[0] + len(_WEEK) * DAY]), results)
+
+
+def _of_week(windows: Iterable[Rule]) -> tuple[frozenset[int], frozenset[int]]:
+    """Return when the union of weekly windows opens and closes, in minutes from a Sunday on."""
+    days = range(_WEEK.start - 1, _WEEK.stop)
+    opens: set[int] = set()
+    closes: set[int] = set()
+    for day, begins, ends in table.edges(_union(windows, days)):
+        opens.update((day - _SUNDAY) * DAY + minute for minute in bits.numbers(begins))
+        closes.update((day - _SUNDAY) * DAY + minute for minute in bits.numbers(ends))
+    return frozenset(opens), frozenset(closes)
+
+
+def _union(windows: Iterable[Rule], days: range) -> Table:
+    """Return when windows are open, on a wall clock that never changes."""
+    return table.make(Timetable("", "", windows=tuple(windows)), UTC, days).table
+
+
+def _shortest(edges: Iterable[int]) -> timedelta:
+    """Return the shortest time between two of some minutes in order."""
+    gaps = (later - edge for edge, later in pairwise(edges))
+    return timedelta(minutes=min(gaps, default=DAY))
 
 
 def _parted(parts: Iterable[Trigger | Result]) -> tuple[tuple[Trigger, ...], list[Result]]:
@@ -148,34 +175,23 @@ def _parted(parts: Iterable[Trigger | Result]) -> tuple[tuple[Trigger, ...], lis
     return tuple(triggers), results
 
 
-def _begins(window: Rule) -> frozenset[int]:
-    """Return the minutes of the week at which a weekly window opens."""
-    return frozenset(begin for begin, _ in weekly.occurrences(window))
-
-
-def _ends(window: Rule) -> frozenset[int]:
-    """Return the minutes of the week at which a weekly window closes."""
-    # What ends after Saturday is closed at that minute of the week it began in, as weeks repeat.
-    return frozenset(end % weekly.WEEK for _, end in weekly.occurrences(window))
-
-
 class _Writer(NamedTuple):
     """Gives each edge of a weekly union to the window that it belongs to.
 
-    One that several share goes to the first by name. `own` returns all edges of a window, in
-    minutes of the week.
+    One that several share goes to the first by name. `own` are all edges of each window, in minutes
+    of the week.
     """
 
     edge: _WindowEdge
     timetable: Timetable
     wording: Wording
-    own: Callable[[Rule], frozenset[int]]
+    own: Mapping[str, frozenset[int]]
 
     def write(self, wanted: frozenset[int]) -> Iterator[Trigger | Result]:
         # Each edge of the union is somebody's; what is taken is not given to a later window.
         left = wanted
         for window in self.timetable.windows:
-            mine = self.own(window) & left
+            mine = self.own[window.name] & left
             left -= mine
             yield from self._of(window, mine)
 
@@ -220,15 +236,46 @@ class _Writer(NamedTuple):
         """
         written = self.wording.schedules.get((window.name, self.edge.field))
         value = self.edge.value(window)
-        if written and isinstance(value, Recurrence) and weekly.minutes(value) == mine:
+        if written and isinstance(value, Recurrence) and _minutes_of_week(value) == mine:
             return [(0, written)]
-        return sorted(weekly.schedules(mine))
+        return sorted(_schedules(mine))
 
     def _words(self, mine: frozenset[int]) -> str:
         # Two windows that open together share the CronJob: the annotation names both.
-        shared = [window.name for window in self.timetable.windows if self.own(window) & mine]
+        shared = [name for name, own in self.own.items() if own & mine]
         described = [self.wording.words.get(name, name) for name in shared]
         return f"{self.edge.field} {'; '.join(described)}"
+
+
+def _minutes_of_week(recurrence: Recurrence) -> frozenset[int]:
+    """Return when a weekly recurrence is, in minutes from a Sunday on."""
+    times = list(bits.numbers(recurrence.times))
+    days = recurrence.named(_WEEK)
+    return frozenset((day - _SUNDAY) * DAY + minute for day in days for minute in times)
+
+
+def _schedules(wanted: Iterable[int]) -> Iterator[tuple[int, str]]:
+    """Yield the fewest schedules that fire at exactly these minutes of the week.
+
+    Each has its first time of day.
+    """
+    # The weekdays of each time of day, then the minutes of each hour with the same weekdays, then
+    # the hours with the same minutes and weekdays: what is left are schedules whose fields are
+    # products of sets.
+    weekdays_at = grouped((minute % DAY, minute // DAY) for minute in wanted)
+    minutes_of = grouped(
+        ((weekdays, clock // 60), clock % 60) for clock, weekdays in weekdays_at.items()
+    )
+    hours_of = grouped(
+        ((weekdays, minutes_of_hour), hour)
+        for (weekdays, hour), minutes_of_hour in minutes_of.items()
+    )
+    for (weekdays, minutes_of_hour), hours in hours_of.items():
+        first = min(hours) * 60 + min(minutes_of_hour)
+        minute_field = cron.field(minutes_of_hour, range(60))
+        hour_field = cron.field(hours, range(24))
+        weekday_field = cron.field(weekdays, range(7))
+        yield first, f"{minute_field} {hour_field} * * {weekday_field}"
 
 
 def _as_they_are(timetable: Timetable, wording: Wording) -> Edges:
@@ -244,46 +291,37 @@ def _as_they_are(timetable: Timetable, wording: Wording) -> Edges:
 
 def _proven(timetable: Timetable, triggers: tuple[Trigger, ...]) -> Edges:
     """Hold the schedules against the union of the windows, by the minute of audited years."""
-    whole = 0
-    for window in timetable.windows:
-        whole |= _SPAN.open(window)
-    # The minute before each: open now and not then is an opening, the other way round a closing.
-    before = whole << 1
-    audited = _SPAN.minute(AUDITED[0].date())
-    seen = bits.below(_SPAN.days * DAY) & ~bits.below(audited)
-    opened = whole & ~before & seen
-    closed = before & ~whole & seen
-    edges_of = {OPENS: opened, CLOSES: closed}
-    for edge, wanted in edges_of.items():
+    fired = {suspends: _fired(triggers, suspends=suspends) for suspends in (False, True)}
+    found: list[int] = []
+    for day, opens, closes in table.edges(_union(timetable.windows, _AUDITED_DAYS)):
         # A bit that only one side has: an edge that no CronJob meets, or a run at no edge.
-        fired = _fired(triggers, suspends=edge.suspends) & seen
-        odd = wanted ^ fired
+        odd = opens ^ fired[False].get(day, 0) | closes ^ fired[True].get(day, 0)
         if odd:
-            at = _SPAN.at(bits.first(odd))
+            at = bits.moment(day, bits.first(odd))
             message = (
                 f"overlap or leave no time between them, as on {at:%Y-%m-%d} at {at:%H:%M} "
                 f"{timetable.time_zone}: {GATE}"
             )
             return Edges(results=(_error("windows", message),))
-    gap = minutes.shortest(opened | closed, _LONG_GAP)
-    return _patient(triggers, timedelta(minutes=gap), [])
+        found += [day * DAY + minute for minute in bits.numbers(opens | closes)]
+    return _patient(triggers, _shortest(found), [])
 
 
-def _fired(triggers: tuple[Trigger, ...], *, suspends: bool) -> int:
-    """Return the minutes of `_SPAN` at which schedules fire, as bits.
+def _fired(triggers: Iterable[Trigger], *, suspends: bool) -> dict[int, int]:
+    """Return the minutes of audited days at which schedules fire, as bits.
 
     On a wall clock that never changes, a schedule fires exactly when its fields say.
     """
-    fired = 0
+    found: dict[int, int] = {}
     for trigger in triggers:
-        if trigger.suspends is not suspends:
-            continue
         recurrence = cron.parse(trigger.schedule).recurrence
         # Only `@every` is none, which no policy may have.
         if recurrence is None:
             raise TypeError(trigger.schedule)
-        fired |= _SPAN.fires(recurrence)
-    return fired
+        if trigger.suspends is suspends:
+            for day in recurrence.named(_AUDITED_DAYS):
+                found[day] = found.get(day, 0) | recurrence.times
+    return found
 
 
 def _own(

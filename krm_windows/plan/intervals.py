@@ -16,7 +16,6 @@ from itertools import chain, pairwise
 from typing import NamedTuple, TypeAlias
 
 from krm_windows.plan.grouping import grouped
-from krm_windows.plan.union import is_weekly
 from krm_windows.policy.occurrences import CYCLE
 from krm_windows.schedule import bits, cron, table
 from krm_windows.schedule.bits import DAY, FULL
@@ -40,7 +39,6 @@ FIRST_YEAR = 1970
 LAST_YEAR = 9999
 _WEEK = range(date(2001, 1, 7).toordinal(), date(2001, 1, 14).toordinal())
 """Any week, from a Sunday on."""
-_CYCLE_DAYS = range(date(CYCLE[0], 1, 1).toordinal() - 1, date(CYCLE[1], 12, 31).toordinal() + 1)
 # Of days farther away nothing is dated.
 _KNOWN = range(date(2, 1, 1).toordinal(), date(9998, 12, 31).toordinal())
 _FEBRUARY = 2
@@ -123,7 +121,7 @@ class _Whole:
         """Return when it is open on a day, had nothing else been dated."""
         if day not in self._days:
             # Of the cycle at once: most days that are asked for are in it.
-            days = _CYCLE_DAYS if day in _CYCLE_DAYS else range(day, day + 366)
+            days = CYCLE if day in CYCLE else range(day, day + 366)
             self._days.update(_opened(self._timetable, UTC, days))
         return self._days[day]
 
@@ -139,7 +137,7 @@ class _Whole:
 
     @cached_property
     def _found(self) -> _Cells:
-        if all(map(is_weekly, _rules(self._recurring))):
+        if all(rule.is_weekly for rule in _rules(self._recurring)):
             # Seven days say it all, and most policies are such.
             week = [self.on(day) for day in _WEEK]
             of_week = {
@@ -157,10 +155,7 @@ class _Whole:
         """Compare the years; days of February are counted from its end from a day on."""
         found: dict[_Cell, _Minutes] = {}
         is_exact = True
-        first_year, last_year = CYCLE
-        first = date(first_year, 1, 1).toordinal()
-        last = date(last_year, 12, 31).toordinal()
-        for number in range(first, last + 1):
+        for number in CYCLE:
             cell = _cell(date.fromordinal(number), from_end)
             minutes = self.on(number)
             before = found.setdefault(cell, minutes)
@@ -224,7 +219,7 @@ def _lost(timetable: Timetable, eras: Iterable[_Era]) -> tuple[str, ...]:
     """Name the rules that the grammar cannot say; of several that only together it cannot, all."""
     if all(era.whole.is_exact for era in eras):
         return ()
-    doubtful = [rule for rule in _rules(timetable) if _recurs(rule) and not is_weekly(rule)]
+    doubtful = [rule for rule in _rules(timetable) if _recurs(rule) and not rule.is_weekly]
     found = []
     for rule in doubtful:
         # As a window of its own: what is around it cannot excuse it.

@@ -7,9 +7,9 @@ change of the clock. `Etc/UTC` it reads right.
 from collections.abc import Iterator
 from itertools import chain
 
-from krm_windows.gate.table import DAY, Table
+from krm_windows.gate.table import Table
 from krm_windows.plan.grouping import grouped
-from krm_windows.schedule import cron, table
+from krm_windows.schedule import bits, cron, table
 
 _HOUR = 60
 
@@ -20,8 +20,9 @@ def schedules(days: Table) -> Iterator[tuple[int, str]]:
     They may fire at other minutes, too: a run too many finds nothing to do.
     """
     weekdays_at = grouped(
-        (minute % DAY, minute // DAY % 7)  # of an ordinal, 0 is Sunday, as in cron
-        for minute in _edges(days)
+        (minute, day % 7)  # of an ordinal, 0 is Sunday, as in cron
+        for day, opens, closes in table.edges(days)
+        for minute in bits.numbers(opens | closes)
     )
     hours_of = grouped(
         ((minute % _HOUR, weekdays), minute // _HOUR) for minute, weekdays in weekdays_at.items()
@@ -40,17 +41,3 @@ def schedules(days: Table) -> Iterator[tuple[int, str]]:
         )
         times = f"{cron.field(minutes, range(60))} {cron.field(hours, range(24))}"
         yield hour, f"{times} * * {cron.field(weekdays, range(7))}"
-
-
-def _edges(days: Table) -> Iterator[int]:
-    """Yield the UTC minutes from which on it is open, or closed."""
-    was_open = None
-    for day, pattern in enumerate(days.days, days.first):
-        opened = table.opened(pattern)
-        is_open = opened & 1
-        if was_open not in (None, is_open):
-            yield day * DAY
-        for minute in chain.from_iterable(table.stretches(opened)):
-            if 0 < minute < DAY:
-                yield day * DAY + minute
-        was_open = opened >> (DAY - 1)

@@ -6,14 +6,14 @@ from datetime import date, datetime, time
 from krm_windows import rules
 from krm_windows.policy.findings import Finding
 from krm_windows.policy.moments import Moment, Value
-from krm_windows.schedule import bits, zones
-from krm_windows.schedule.recurrence import Recurrence, calendar
+from krm_windows.schedule import zones
+from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.wallclock import utc
 
-CYCLE = (2001, 2028)
-"""Years that hold every pairing of date, weekday and leap year, and are then the same again.
+CYCLE = range(date(2001, 1, 1).toordinal(), date(2029, 1, 1).toordinal())
+"""Days of years that hold every pairing of date, weekday and leap year, and then come again.
 
-Twenty-eight of them, without the turn of a century.
+Twenty-eight years, without the turn of a century.
 """
 
 
@@ -68,15 +68,7 @@ def meeting(one: Recurrence, other: Recurrence) -> date | None:
     # Never at the same time of day.
     if not (one.minutes & other.minutes and one.hours & other.hours):
         return None
-    first_year, last_year = CYCLE
-    # A day of the year before may be moved into the first one.
-    years = calendar(first_year - 1, last_year)
-    both = one.days_of(years) & other.days_of(years)
-    passed = date(first_year, 1, 1).toordinal() - years.first
-    shared = both & bits.below(years.length) & ~bits.below(passed)
-    if not shared:
-        return None
-    return date.fromordinal(years.first + bits.first(shared))
+    return next((date.fromordinal(day) for day in one.named(CYCLE) if other.on(day)), None)
 
 
 def _ordered(

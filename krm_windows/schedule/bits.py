@@ -4,7 +4,7 @@ One operation on such a set costs as little as on a number, whatever is in it. B
 minute, or 1 January. Days are counted as `date.toordinal` does, minutes of a day from midnight on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date, datetime, time
 
 DAY = 1440  # minutes
@@ -23,6 +23,13 @@ def moment(day: int, minute: int) -> datetime:
 def of(numbers: Iterable[int]) -> int:
     """Return the set of these numbers, each given once."""
     return sum([1 << number for number in numbers])  # quicker than a generator
+
+
+def numbers(bits: int) -> Iterator[int]:
+    """Yield the numbers of a set, in order."""
+    while bits:
+        yield first(bits)
+        bits &= bits - 1
 
 
 def below(count: int) -> int:

@@ -228,19 +228,20 @@ def opened(pattern: Pattern) -> Minutes:
     return minutes
 
 
+def edges(days: Table) -> Iterator[tuple[int, Minutes, Minutes]]:
+    """Yield each day but the first, the minutes at which it opens in it, and at which it closes."""
+    for number, (before, pattern) in enumerate(pairwise(days.days), days.first + 1):
+        now = opened(pattern)
+        # In the minute before each.
+        was = now << 1 & FULL | opened(before) >> DAY - 1
+        yield number, now & ~was, was & ~now
+
+
 @lru_cache(maxsize=1024)
 def stretches(minutes: Minutes) -> tuple[tuple[int, int], ...]:
     """Return beginning and end of each run of minutes of a day."""
-    edges = list(_changes(minutes))
+    edges = list(bits.numbers(minutes ^ minutes << 1))
     return tuple(zip(edges[::2], edges[1::2], strict=True))
-
-
-def _changes(minutes: Minutes) -> Iterator[int]:
-    """Yield the minutes at which a set begins and ends, in order."""
-    changes = minutes ^ minutes << 1
-    while changes:
-        yield bits.first(changes)
-        changes &= changes - 1
 
 
 def _on_wall_days(rule: Rule, days: range) -> dict[int, Minutes]:
@@ -361,7 +362,7 @@ def _pattern(day: _Judged, early: int, open_after: int) -> Pattern:
     deciding.append((shortened, False, "closesEarly"))
     edges = {0, DAY}
     for minutes, _, _ in deciding:
-        edges.update(_changes(minutes))
+        edges.update(bits.numbers(minutes ^ minutes << 1))
     spans = []
     for begins, ends in pairwise(sorted(edges)):
         found = [(is_open, rule) for minutes, is_open, rule in deciding if minutes >> begins & 1]

@@ -42,6 +42,14 @@ class Rule(NamedTuple):
         """Its path in the spec, such as `windows.working-week`."""
         return f"{self.kind}.{self.key}"
 
+    @property
+    def is_weekly(self) -> bool:
+        """Whether it is the same every week, clock changes aside."""
+        if not isinstance(self.begins, Recurrence) or not self.begins.is_weekly:
+            return False
+        # An end by duration or time of day follows its beginning, so it is as weekly as that.
+        return not isinstance(self.ends, Recurrence) or self.ends.is_weekly
+
 
 class Timetable(NamedTuple):
     """One policy, compiled for one cluster; `policy` and `former_names` are `namespace/name`."""

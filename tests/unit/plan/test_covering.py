@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_windows.checks.clock_changes import at_or_before
 from krm_windows.plan import covering
 from krm_windows.plan.covering import Moments
 from krm_windows.schedule import bits, cron
@@ -115,7 +114,7 @@ def test_covers(recurrence: Recurrence, shift: int, start: datetime) -> None:
     moment = recurrence.after(start)
     if moment is not None:
         moved = moment + timedelta(minutes=shift)
-        assert at_or_before(schedule, moved) == moved
+        assert schedule.at_or_before(moved) == moved
 
 
 def test_a_schedule_has_the_last_minute_of_the_last_hour() -> None:

@@ -12,7 +12,6 @@ from effort import examples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from krm_windows.checks.clock_changes import at_or_before
 from krm_windows.plan.triggers import Edge, Given, Trigger, Wording, triggers
 from krm_windows.schedule import cron, zones
 from krm_windows.schedule.recurrence import Recurrence
@@ -95,7 +94,7 @@ def fires(trigger: Trigger, at: datetime) -> bool:
     schedule = cron.parse(trigger.schedule).recurrence
     assert schedule
     wall = at.astimezone(zones.zone(trigger.time_zone)).replace(tzinfo=None)
-    return at_or_before(schedule, wall) == wall
+    return schedule.at_or_before(wall) == wall
 
 
 def steady(zone: ZoneInfo, at: datetime) -> bool:

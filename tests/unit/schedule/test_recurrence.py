@@ -4,9 +4,7 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from krm_windows.checks.clock_changes import at_or_before
-from krm_windows.schedule import bits
-from krm_windows.schedule.recurrence import EVERY_DAY, Recurrence, calendar
+from krm_windows.schedule.recurrence import EVERY_DAY, Recurrence
 
 MONDAY_8 = Recurrence(minutes=frozenset({0}), hours=frozenset({8}), weekdays=frozenset({1}))
 PATCH_TUESDAY = Recurrence(
@@ -106,13 +104,13 @@ def test_neighbours_of_a_moment(
     recurrence: Recurrence, wall: datetime, before: datetime, after: datetime
 ) -> None:
     """The neighbour before may be the moment itself, the one after never is."""
-    assert (at_or_before(recurrence, wall), recurrence.after(wall)) == (before, after)
+    assert (recurrence.at_or_before(wall), recurrence.after(wall)) == (before, after)
 
 
 def test_what_never_recurs_has_no_neighbours() -> None:
     """The search ends."""
     never = Recurrence(days=frozenset({31}), months=frozenset({2}))
-    assert at_or_before(never, datetime(2026, 1, 1)) is None
+    assert never.at_or_before(datetime(2026, 1, 1)) is None
     assert never.after(datetime(2026, 1, 1)) is None
 
 
@@ -122,7 +120,7 @@ def test_neighbours_agree_with_a_walk_over_all_minutes() -> None:
     minutes = [datetime(2026, 3, 1) + timedelta(minutes=count) for count in range(2 * 1440)]
     moments = [minute for minute in minutes if minute.hour in {5, 6, 7} and minute.minute % 20 == 0]
     for minute in minutes[1440 : -1440 + 240]:
-        assert at_or_before(recurrence, minute) == max(
+        assert recurrence.at_or_before(minute) == max(
             moment for moment in moments if moment <= minute
         )
         assert recurrence.after(minute) == min(moment for moment in moments if moment > minute)
@@ -132,15 +130,15 @@ def test_neighbours_agree_with_a_walk_over_all_minutes() -> None:
 def test_what_has_no_times_or_days_has_no_neighbours(field: str) -> None:
     """A field that allows nothing."""
     never = Recurrence(**{field: frozenset()})
-    assert at_or_before(never, datetime(2026, 1, 1)) is None
+    assert never.at_or_before(datetime(2026, 1, 1)) is None
     assert never.after(datetime(2026, 1, 1)) is None
 
 
 def test_the_ends_of_the_calendar() -> None:
     """The first and the last day that have a date have no neighbours beyond."""
     late = Recurrence(hours=frozenset({12}), minutes=frozenset({0}))
-    assert at_or_before(late, datetime(1, 1, 1, 11)) is None
-    assert at_or_before(late, datetime(1, 1, 2, 11)) == datetime(1, 1, 1, 12)
+    assert late.at_or_before(datetime(1, 1, 1, 11)) is None
+    assert late.at_or_before(datetime(1, 1, 2, 11)) == datetime(1, 1, 1, 12)
     assert late.after(datetime(9999, 12, 31, 12)) is None
     assert late.after(datetime(9999, 12, 30, 12)) == datetime(9999, 12, 31, 12)
 
@@ -152,30 +150,11 @@ def test_days_that_are_moved_from_before_the_calendar() -> None:
     assert moved.after(datetime(1, 1, 1)) == datetime(1, 1, 4)
 
 
-def test_each_day_is_of_its_month_and_weekday_and_of_no_other() -> None:
-    """Two years, one of them a leap year, beside what the standard library says of each day."""
-    years = calendar(2027, 2028)
-    assert years.length == 365 + 366
-    for number in range(years.length):
-        day = date.fromordinal(years.first + number)
-        assert _which(years.days, range(1, 32), number) == [day.day]
-        assert _which(years.months, range(1, 13), number) == [day.month]
-        assert _which(years.weekdays, range(7), number) == [day.isoweekday() % 7]
-
-
-def _which(sets: dict[frozenset[int], int], numbers: range, day: int) -> list[int]:
-    """The numbers of a field that a day of the calendar has."""
-    return [each for each in numbers if sets[frozenset({each})] >> day & 1]
-
-
 def test_the_nth_of_the_named_days_of_each_month() -> None:
     """In 24 months the first, the last, and none where there are fewer; no month has another's."""
-    years = calendar(2026, 2027)
-    every = bits.below(years.length)
-    days = [date.fromordinal(years.first + number) for number in range(years.length)]
+    days = range(date(2026, 1, 1).toordinal(), date(2028, 1, 1).toordinal())
     for nth, last_ones in ((1, {1}), (29, {29}), (-1, {28, 30, 31}), (-31, {1})):
-        found = years.nth_of_months(every, nth)
-        named = [day.day for number, day in enumerate(days) if found >> number & 1]
+        named = [date.fromordinal(day).day for day in Recurrence(nth=nth).named(days)]
         assert set(named) == last_ones
         assert len(named) == {29: 22, -31: 14}.get(nth, 24)
-    assert years.nth_of_months(0, 1) == years.nth_of_months(0, -1) == 0
+    assert not Recurrence(days=frozenset(), nth=1).named(days)

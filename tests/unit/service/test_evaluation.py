@@ -83,4 +83,3 @@ def test_what_is_written_without_plain_entries_is_read_as_a_whole(
         "north": False,
         "east": False,
     }
-
