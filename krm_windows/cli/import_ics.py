@@ -16,11 +16,16 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", help="a calendar (RFC 5545), or - for standard input"
     )
+    parser.add_argument(
+        "--windows",
+        action="store_true",
+        help="make windows of the events, for a calendar of when changes may happen",
+    )
     years.options(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
-    """Print the field `freezes`, or `windows` of a calendar that lists when changes may happen."""
+    """Print the field `freezes`, or `windows` where the events say when changes may happen."""
     try:
         from krm_windows.edit import icalendar_events  # noqa: PLC0415 - the packages are an extra
     except ModuleNotFoundError as error:
@@ -28,7 +33,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     content = inputs.content(arguments.file)
     try:
         # icalendar raises ValueError for whatever it cannot read.
-        found = icalendar_events.render(content, years.requested(arguments))
+        found = icalendar_events.render(
+            content, years.requested(arguments), windows=arguments.windows
+        )
+    except InputError as error:
+        raise error.in_file(arguments.file) from error
     except ValueError as error:
         raise InputError(f"{arguments.file}: is not a calendar: {error}") from error
     if not found:

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 import icalendar
 import recurring_ical_events  # type: ignore[import-untyped]
 
-from krm_windows.edit import budget, entries, recurrences
+from krm_windows.edit import budget, entries, event_zones, recurrences
 from krm_windows.edit.entries import Entry, Field
 
 # Far more than a company's closures take, and still read at once.
@@ -16,33 +16,41 @@ _DAY = timedelta(days=1)
 # AWS Systems Manager Change Calendar: what holds outside of the events. A calendar that does not
 # say is open there.
 _TYPE = "X-CALENDAR-TYPE"
-_TYPES = {
-    "": Field.FREEZES,
-    "DEFAULT_OPEN": Field.FREEZES,
-    "DEFAULT_CLOSED": Field.WINDOWS,
+_OPEN, _CLOSED = "DEFAULT_OPEN", "DEFAULT_CLOSED"
+_FREEZES = "# Each event became a freeze, during which nothing changes"
+_COMMENTS = {
+    Field.FREEZES: f"{_FREEZES}.\n",
+    Field.WINDOWS: "# Each event became a window, outside of which nothing changes.\n",
 }
+# Of a list of slots, freezes are the opposite.
+_UNSAID = f"{_FREEZES}; if changes may happen only during the events, use `--windows`.\n"
 
 
-def render(content: bytes, years: Sequence[int]) -> str:
-    """Write a calendar's events as the field of a policy's spec that they mean.
+def render(content: bytes, years: Sequence[int], *, windows: bool = False) -> str:
+    """Write a calendar's events as `freezes`, or as `windows`, with a comment that says which.
 
-    `freezes`, or else `windows`. Raises ValueError for what is no calendar, or more than a
-    policy can be read with.
+    `windows` is for a calendar that does not say it itself. Raises InputError for a time zone that
+    is unknown, and ValueError for what is no calendar, or more than a policy can be read with.
     """
     calendar = _parsed(content)
     with _as_value_errors():
         said = _text(calendar, _TYPE).upper()
-    if said not in _TYPES:
-        known = " and ".join(name for name in _TYPES if name)
-        raise ValueError(f"{_TYPE} is {said[:80]!r}; supported: {known}")
-    field = _TYPES[said]
-    return entries.render(_events(calendar, years, field), field)
+    if said not in ("", _OPEN, _CLOSED):
+        raise ValueError(f"{_TYPE} is {said[:80]!r}; supported: {_OPEN} and {_CLOSED}")
+    if said == _OPEN and windows:
+        raise ValueError(f"{_TYPE} is {_OPEN}, so nothing may change during its events")
+    field = Field.WINDOWS if windows or said == _CLOSED else Field.FREEZES
+    found = entries.render(_events(calendar, years, field), field)
+    if not found:
+        return ""
+    comment = _COMMENTS[field] if windows or said else _UNSAID
+    return comment + found
 
 
 def read(content: bytes, years: Sequence[int]) -> Iterator[Entry]:
     """Yield the events that touch some years, each repetition with its beginning and end.
 
-    Raises ValueError for what is no calendar.
+    Raises InputError for a time zone that is unknown, and ValueError for what is no calendar.
     """
     yield from _events(_parsed(content), years, Field.FREEZES)
 
@@ -50,6 +58,7 @@ def read(content: bytes, years: Sequence[int]) -> Iterator[Entry]:
 def _parsed(content: bytes) -> icalendar.Calendar:
     if len(content) > LARGEST:
         raise ValueError(f"it has {len(content)} bytes; at most {LARGEST} are allowed")
+    event_zones.check(content)
     with _as_value_errors():
         calendars = icalendar.Calendar.from_ical(content, multiple=True)
     if len(calendars) != 1:

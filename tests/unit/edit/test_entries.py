@@ -97,10 +97,12 @@ def test_a_companys_calendar_becomes_freezes(
     }
 
 
-def printed(calendar: bytes, years: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+def printed(
+    calendar: bytes, years: str, folder: Path, capsys: pytest.CaptureFixture[str], *options: str
+) -> str:
     """Import a calendar for some years, and return what was printed."""
     (folder / "company.ics").write_bytes(calendar)
-    assert main(["import-ics", str(folder / "company.ics"), "--years", years]) == 0
+    assert main(["import-ics", str(folder / "company.ics"), "--years", years, *options]) == 0
     return capsys.readouterr().out
 
 
@@ -211,6 +213,139 @@ def test_a_window_is_never_longer_than_its_event(
             f"2027-01-01T{opens}",
             f"2027-01-01T{closes}",
         )
+
+
+OWN = """\
+BEGIN:VTIMEZONE
+TZID:(UTC+09:00) Tokyo, Own
+BEGIN:STANDARD
+DTSTART:19700101T000000
+TZOFFSETFROM:+0900
+TZOFFSETTO:+0900
+END:STANDARD
+END:VTIMEZONE
+"""
+BERLIN = "DTSTART;TZID=Europe/Berlin:20271220T100000\nDTEND;TZID=Europe/Berlin:20271220T110000\n"
+
+
+def zoned(times: str, before: str = "", after: str = "") -> bytes:
+    """Write a calendar of one event, whose first time is in line 6 where nothing is before it."""
+    event = f"BEGIN:VEVENT\nUID:1\nSUMMARY:x\n{times}END:VEVENT\n"
+    return f"BEGIN:VCALENDAR\nVERSION:2.0\n{before}{event}{after}END:VCALENDAR\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("calendar", "line", "why"),
+    [
+        (zoned(BERLIN.replace("Europe/Berlin", "Customized Time Zone")), 6, '"Customized Time'),
+        (zoned(BERLIN.replace("DTEND;TZID=Europe/Berlin", "DTEND;TZID=Tokio")), 7, '"Tokio"'),
+        (zoned(f"{BERLIN}RDATE;TZID=Tokio:20271224T100000\n"), 8, '"Tokio"'),
+        (zoned(f"{BERLIN}RDATE;VALUE=PERIOD;TZID=a:20271224T100000/PT1H\n"), 8, '"a"'),
+        (zoned(f"{BERLIN}RRULE:FREQ=DAILY;COUNT=2\nEXDATE;TZID=a:20271221T100000\n"), 9, '"a"'),
+        (zoned(f"{BERLIN}RECURRENCE-ID;TZID=a:20271220T100000\n"), 8, '"a"'),
+        (zoned("DTSTART;\n TZID=To\n kio:20271220T100000\nDURATION:PT1H\n"), 6, '"Tokio"'),
+        (zoned("dtstart;tzid=Tokio:20271220T100000\nDURATION:PT1H\n"), 6, '"Tokio"'),
+        (zoned(BERLIN.replace("Europe/Berlin", '"(UTC+09:00) Tokyo, Own"')), 6, "Tokyo, Own"),
+        (zoned(BERLIN.replace("Europe/Berlin", "(UTC+09:00) Tokyo"), OWN), 14, "(UTC+09"),
+        (zoned(BERLIN.replace("Europe/Berlin", "")), 6, '""'),
+        # Files of a host that are no zones of IANA.
+        (zoned(BERLIN.replace("Europe/Berlin", "localtime")), 6, '"localtime"'),
+        (zoned(BERLIN.replace("Europe/Berlin", "right/Europe/Berlin")), 6, '"right/'),
+        (zoned(BERLIN, "X-WR-TIMEZONE:Tokio Standard Time\n"), 3, '"Tokio Standard Time"'),
+        # A VTIMEZONE without a rule, and those that lack a part of it.
+        (zoned(BERLIN, "BEGIN:VTIMEZONE\nTZID:a\nEND:VTIMEZONE\n"), 3, "cannot be used"),
+        (zoned(BERLIN, OWN.replace("TZOFFSETTO:+0900\n", "")), 3, "cannot be used"),
+        (zoned(BERLIN, OWN.replace("TZOFFSETTO:+0900", "TZOFFSETTO:nine")), 3, "cannot be used"),
+        (zoned(BERLIN, OWN.replace("DTSTART:19700101T000000\n", "")), 3, "cannot be used"),
+        # One without a name.
+        (
+            zoned(BERLIN.replace("Europe/Berlin", "a"), "BEGIN:VTIMEZONE\nEND:VTIMEZONE\n"),
+            3,
+            "cannot be used",
+        ),
+        # It ends as a zone does, which need not be that zone.
+        (zoned(BERLIN.replace("Europe/Berlin", "/mozilla.org/2005/Asia/Tokyo")), 6, "/mozilla.org"),
+    ],
+)
+def test_a_time_zone_that_nothing_says_is_refused_at_its_line(
+    calendar: bytes, line: int, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Never read in the policy's zone, in that of X-WR-TIMEZONE, or in that of another file."""
+    own = BERLIN.replace("Europe/Berlin", '"(UTC+09:00) Tokyo, Own"')
+    printed(zoned(own, OWN), "2027", tmp_path, capsys)
+    (tmp_path / "x.ics").write_bytes(calendar)
+    assert main(["import-ics", str(tmp_path / "x.ics"), "--years", "2027"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"x.ics:{line}:" in said.err
+    assert why in said.err
+
+
+@pytest.mark.parametrize(
+    ("calendar", "starts"),
+    [
+        (zoned(BERLIN.replace("Europe/Berlin", "Tokyo Standard Time")), "+09:00"),
+        (zoned(BERLIN.replace("Europe/Berlin", "/Asia/Tokyo")), "+09:00"),
+        (
+            zoned(
+                BERLIN.replace("Europe/Berlin", "/mozilla.org/2005/Asia/Tokyo"),
+                OWN.replace("(UTC+09:00) Tokyo, Own", "/mozilla.org/2005/Asia/Tokyo"),
+            ),
+            "+09:00",
+        ),
+        (zoned(BERLIN.replace("Europe/Berlin", '"(UTC+09:00) Tokyo, Own"'), OWN), "+09:00"),
+        (zoned(BERLIN.replace("Europe/Berlin", '"(UTC+09:00) Tokyo, Own"'), "", OWN), "+09:00"),
+        (zoned(BERLIN.replace(";TZID=Europe/Berlin", "")), ""),
+        (zoned(BERLIN.replace(";TZID=Europe/Berlin", ""), "X-WR-TIMEZONE:Asia/Tokyo\n"), "+09:00"),
+        (zoned(BERLIN, "X-WR-TIMEZONE:Asia/Tokyo\n"), "+01:00"),
+    ],
+)
+def test_a_time_zone_that_is_said_is_used(
+    calendar: bytes, starts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One of IANA or Windows, a VTIMEZONE wherever it stands; without one, the policy's."""
+    (found,) = freezes(printed(calendar, "2027", tmp_path, capsys)).values()
+    assert found["starts"] == f"2027-12-20T10:00{starts}"
+
+
+SLOTS = zoned(
+    "DTSTART;TZID=Europe/Berlin:20270105T180000\nDTEND;TZID=Europe/Berlin:20270105T200000\n"
+    "RRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=TU;COUNT=5\n"
+)
+
+
+def test_events_become_windows_where_that_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of slots a freeze would be the opposite, so the output says what they became."""
+    text = printed(SLOTS, "2027", tmp_path, capsys, "--windows")
+    windows = yaml.safe_load(text)["windows"]
+    assert load(KubeObject.parse(spec(windows=yaml.safe_dump(windows)).encode()).node).results == ()
+    assert [(each["opens"], each["closes"]) for each in windows.values()] == [
+        (f"2027-{day}T18:00+01:00", f"2027-{day}T20:00+01:00")
+        for day in ("01-05", "01-19", "02-02", "02-16", "03-02")
+    ]
+    assert text.startswith("# Each event became a window")
+    text = printed(SLOTS, "2027", tmp_path, capsys)
+    assert len(freezes(text)) == 5
+    assert text.startswith("# Each event became a freeze")
+    assert "`--windows`" in text.splitlines()[0]
+
+
+def test_a_change_calendar_says_itself_what_its_events_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Then the option that says the opposite is refused, and is not proposed."""
+    (tmp_path / "x.ics").write_bytes(
+        SLOTS.replace(b"VERSION", b"X-CALENDAR-TYPE:DEFAULT_OPEN\nVERSION")
+    )
+    file = str(tmp_path / "x.ics")
+    assert main(["import-ics", file, "--years", "2027", "--windows"]) == 1
+    assert "X-CALENDAR-TYPE is DEFAULT_OPEN" in capsys.readouterr().err
+    assert main(["import-ics", file, "--years", "2027"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("# Each event became a freeze")
+    assert "--windows" not in text
 
 
 def test_two_calendars_in_one_file_are_refused(

@@ -3,6 +3,7 @@
 A fault of ours is not taken for one.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,8 @@ def test_an_odd_event_is_read_or_refused(fields: str, tmp_path: Path) -> None:
     path.write_text(CALENDAR.format(fields).replace("\n", "\r\n"))
     code, out, err = run(["import-ics", str(path), "--years", "2026"])
     assert code in (ExitCode.FINE, ExitCode.ERROR), err
-    assert code == ExitCode.FINE or (out == b"" and "is not a calendar: " in err)
+    why = "is not a calendar: |:7:1: .error. the time zone|:10:1: .error. this VTIMEZONE"
+    assert code == ExitCode.FINE or (out == b"" and re.search(why, err))
 
 
 @pytest.mark.parametrize(
