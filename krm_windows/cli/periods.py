@@ -122,8 +122,8 @@ def moment(text: str) -> date | datetime:
 def period(beginning: Beginning, end: date | None, zone: tzinfo) -> tuple[datetime, datetime]:
     """Return the half-open UTC interval that is asked for; a date begins at midnight in a zone.
 
-    Raises InputError where nothing is in the interval, or where it begins before there are zone
-    rules.
+    Raises InputError where nothing is in the interval, or where it begins before what can be asked
+    for.
     """
     # The one place that reads the clock: all else is given instants.
     ends = times.now()
@@ -135,10 +135,7 @@ def period(beginning: Beginning, end: date | None, zone: tzinfo) -> tuple[dateti
         else:
             begins = at(beginning, zone)
     except (AskedError, ValueError, OverflowError):
-        raise InputError(
-            f"{_BEGINNING} must be in {parameters.YEARS[0]} or later, "
-            "where the time zone rules begin"
-        ) from None
+        raise InputError(f"{_BEGINNING} must be in {parameters.YEARS[0]} or later") from None
     # Nothing can be in between, and a table of zeros would look like an answer.
     if begins >= ends:
         raise InputError(

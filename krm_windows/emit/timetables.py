@@ -28,7 +28,7 @@ def read(manifest: KubeObject) -> Timetable | None:
     for load in (timetable.load, _earlier):
         try:
             found = load(text)
-        except UNREADABLE:
+        except (*UNREADABLE, AttributeError):
             # Of another release, or edited by hand.
             continue
         # Whoever may write the object chose what is in it: names that are no texts are no names.

@@ -50,7 +50,13 @@ def _waiting(plan: Plan, manifest: Manifest) -> Manifest:
                 "spec": {**_without(spec, "timeZone"), **_NEVER},
             }
         case "ConfigMap":
-            return {**manifest, "data": _without(manifest.get("data", {}), *_TABLES)}
+            # Of the table, which is each cluster's own.
+            annotations = _without(metadata["annotations"], configmap.ZONE_DATA)
+            return {
+                **manifest,
+                "metadata": {**metadata, "annotations": annotations},
+                "data": _without(manifest.get("data", {}), *_TABLES),
+            }
         case "Job":
             name = names.apply_job(plan, PLACEHOLDER)
             return {

@@ -31,8 +31,8 @@ _LAST_ROW = 10**8
 # Characters of a reason, which becomes the first line of a commit, and of a key.
 _LINE = 500
 _TEXT: Schema = {"type": "string"}
-# From 2024 to 2999: see `asked.YEARS`.
-_YEAR = r"^(202[4-9]|20[3-9]\d|2[1-9]\d{2})"
+# From 1970 to 2999: see `parameters.YEARS`.
+_YEAR = r"^(19[7-9]\d|2\d{3})"
 # A text of one line (no control character, nor what Unicode ends a line with) that is not blank.
 _SIGN = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]"
 _VISIBLE = r"[^\x00-\x20\x7f-\xa0\u2028\u2029]"
@@ -85,7 +85,6 @@ CLUSTER = Parameter("cluster", "A cluster of the policy.", _TEXT)
 AT = Parameter(
     "at",
     "The instant to decide for (default: now).",
-    # Zone rules go no further back than 2024.
     {
         "type": "string",
         "format": "date-time",

@@ -36,7 +36,7 @@ class Ended:
     err: str
 
 
-RENDERED = Ended(0, "", f"krm-windows: 14 files written, zone rules {zones.release()}\n")
+RENDERED = Ended(0, "", f"krm-windows: 15 files written, zone rules {zones.release()}\n")
 UNCHANGED = Ended(0, "", f"krm-windows: no file changed, zone rules {zones.release()}\n")
 FRESH = Ended(0, "", f"krm-windows: all files up to date, zone rules {zones.release()}\n")
 Run = Callable[..., Ended]
@@ -464,7 +464,8 @@ def test_render(run: Run) -> None:
     assert names() == [
         "configmap_week-gate.yaml",
         "cronjob_week-close-office.yaml",
-        "cronjob_week-edge-utc-00.yaml",
+        "cronjob_week-edge-utc-06.yaml",
+        "cronjob_week-edge-utc-15.yaml",
         "cronjob_week-open-office.yaml",
         "cronjob_week-resync.yaml",
         "job_week",

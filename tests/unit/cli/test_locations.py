@@ -172,11 +172,11 @@ def test_a_file_that_a_stream_names_is_not_opened(
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        ("render good.yaml --output-dir out", "1 warning, 14 files written, zone rules"),
+        ("render good.yaml --output-dir out", "1 warning, 15 files written, zone rules"),
         ("render policy.yaml --output-dir out", "1 error, nothing written"),
         (
             "render good.yaml --output-dir out --all-clusters --clusters clusters",
-            "1 cluster, 15 files written, zone rules",
+            "1 cluster, 16 files written, zone rules",
         ),
         ("verify resources --policy policy.yaml", "1 error"),
     ],
@@ -510,4 +510,4 @@ def test_quiet_says_only_what_fails(
     assert printed.out == ""
     assert len(printed.err.splitlines()) == lines
     main(["render", "good.yaml", "--output-dir", "other"])
-    assert "14 files written" in capsys.readouterr().err
+    assert "15 files written" in capsys.readouterr().err

@@ -126,12 +126,16 @@ def test_of_files_that_move_no_hours_that_is_said(run: Run) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ('"formatVersion": 1', '"formatVersion": 99'),
-        ('"windows": [', '"windows": [3, '),
-        ('"begins": {', '"begins": {"nth": {"a": []}, '),
-        ('"transitions": [', '"transitions": [["x"], '),
-        ('"rule": "', '"rule": "/'),
-        ('"name": "windows.', '"name": "'),
+        ('"formatVersion": 2', '"formatVersion": 99'),
+        # The format of rules, which an earlier release has rendered.
+        ('"formatVersion": 2', '"formatVersion": 1'),
+        ('"patterns": {', '"patterns": [], "of rules": {'),
+        ('".": [', '".": [3'),
+        ("00-24:00 windows.", "00-25:00 windows."),
+        ('"days": {', '"days": {"1000-01": "ABC", '),
+        ('"days": {', '"dates": {"": []}, "days": {'),
+        ('"clocks": [', '"clocks": [["x"], '),
+        ('"policy": "flux-system/week"', '"policy": {"a": []}'),
     ],
 )
 def test_what_is_there_may_be_anything(run: Run, old: str, new: str) -> None:
