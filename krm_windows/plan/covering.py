@@ -8,6 +8,7 @@ fires more often is right; of two that cover, the one with fewer runs is taken.
 from calendar import monthrange
 from datetime import date, time, timedelta
 from functools import lru_cache, reduce
+from itertools import product
 from operator import or_
 from typing import NamedTuple
 
@@ -129,14 +130,15 @@ def cover_days(recurrence: Recurrence, shifts: frozenset[int]) -> DayFields:
     # Fridays moved by a day are Saturdays in any month, so no cycle has to be searched. On all days
     # of the month "either of the day fields" was replaced above, so weekdays alone say it.
     if recurrence.is_weekly:
-        moved = (day + shift for shift in shifts for day in recurrence.weekdays)
-        return DayFields(EVERY_DAY, EVERY_MONTH, frozenset(day % 7 for day in moved))
+        moved = product(recurrence.weekdays, shifts)
+        weekdays = frozenset((day + shift) % 7 for day, shift in moved)
+        return DayFields(EVERY_DAY, EVERY_MONTH, weekdays)
     # An nth day of a month has no cron field, and a shifted day may be in the next month.
     if shifts == {0} and recurrence.nth is None and recurrence.shift == 0:
         return DayFields(recurrence.days, recurrence.months, recurrence.weekdays)
-    named = recurrence.named(CYCLE)
+    named = product(recurrence.named(CYCLE), shifts)
     # A day that is moved beyond the end of the cycle is as one at its beginning.
-    places = {(day - CYCLE.start + shift) % len(CYCLE) for shift in shifts for day in named}
+    places = {(day - CYCLE.start + shift) % len(CYCLE) for day, shift in named}
     days = [date.fromordinal(CYCLE[place]) for place in places]
     months = frozenset(day.month for day in days)
     # Both cover; a schedule with both day fields would fire on either of them.

@@ -8,7 +8,7 @@ keeps is refused, with the advice to use `Gate`.
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, time, timedelta
-from itertools import chain, pairwise
+from itertools import chain, pairwise, product
 from typing import NamedTuple
 
 from krm_windows import rules
@@ -249,9 +249,8 @@ class _Writer(NamedTuple):
 
 def _minutes_of_week(recurrence: Recurrence) -> frozenset[int]:
     """Return when a weekly recurrence is, in minutes from a Sunday on."""
-    times = list(bits.numbers(recurrence.times))
-    days = recurrence.named(_WEEK)
-    return frozenset((day - _SUNDAY) * DAY + minute for day in days for minute in times)
+    times = product(recurrence.named(_WEEK), bits.numbers(recurrence.times))
+    return frozenset((day - _SUNDAY) * DAY + minute for day, minute in times)
 
 
 def _schedules(wanted: Iterable[int]) -> Iterator[tuple[int, str]]:

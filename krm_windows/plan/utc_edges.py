@@ -19,11 +19,14 @@ def schedules(days: Table) -> Iterator[tuple[int, str]]:
 
     They may fire at other minutes, too: a run too many finds nothing to do.
     """
-    weekdays_at = grouped(
-        (minute, day % 7)  # of an ordinal, 0 is Sunday, as in cron
-        for day, opens, closes in table.edges(days)
-        for minute in bits.numbers(opens | closes)
-    )
+    days_at: dict[int, int] = {}
+    for day, opens, closes in table.edges(days):
+        weekday = day % 7  # of an ordinal, 0 is Sunday, as in cron
+        days_at[weekday] = days_at.get(weekday, 0) | opens | closes
+    edges: list[tuple[int, int]] = []
+    for weekday, found in days_at.items():
+        edges += [(minute, weekday) for minute in bits.numbers(found)]
+    weekdays_at = grouped(edges)
     hours_of = grouped(
         ((minute % _HOUR, weekdays), minute // _HOUR) for minute, weekdays in weekdays_at.items()
     )

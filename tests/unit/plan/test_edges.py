@@ -223,6 +223,7 @@ def test_an_edge_at_two_times_of_day_is_two_cron_jobs() -> None:
             "must not be set",
         ),
         ("{a: {opens: daily 08:00, closes: '08:02'}}", "windows", "are within 2 minutes"),
+        ("{a: {opens: '*/2 * 1-9 * *', duration: 1m}}", "windows", "are within 1 minutes"),
     ],
 )
 def test_refusals(windows: str, path: str, words: str) -> None:
