@@ -13,7 +13,6 @@ from itertools import groupby
 from operator import attrgetter
 from zoneinfo import ZoneInfo
 
-from krm_windows.checks.clock_changes import at_or_before
 from krm_windows.gate.timetable import Decision
 from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timeline import Segment
@@ -126,13 +125,13 @@ def _occurrences(
         begin = rule.begins or _ALWAYS
         yield utc(begin, tz), utc(_end(rule, begin, tz), tz), rank, rule.name
         return
-    moment = at_or_before(rule.begins, wall(start, tz)) or rule.begins.after(wall(start, tz))
+    moment = rule.begins.at_or_before(wall(start, tz)) or rule.begins.after(wall(start, tz))
     while moment is not None:
         end = _end(rule, moment, tz)
         yield utc(moment, tz), utc(end, tz), rank, rule.name
         if end == _NEVER:  # it covers whatever begins later
             return
-        last = at_or_before(rule.begins, end)
+        last = rule.begins.at_or_before(end)
         moment = last if last and last > moment else rule.begins.after(moment)
 
 

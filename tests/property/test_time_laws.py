@@ -9,7 +9,6 @@ from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from krm_windows.checks.clock_changes import at_or_before
 from krm_windows.schedule.recurrence import EVERY_DAY, EVERY_MONTH, Recurrence
 from krm_windows.schedule.timeline import decide, timeline
 from krm_windows.schedule.timetable import Kind, Rule, Timetable
@@ -220,10 +219,10 @@ def test_moments_and_instants_are_adjoint(
 @given(RECURRENCES, st.datetimes(datetime(2026, 1, 1), datetime(2027, 1, 1)))
 def test_neighbours_of_a_moment(recurrence: Recurrence, moment: datetime) -> None:
     """Nothing recurs between a moment and its neighbours, and each neighbour is the other's."""
-    before, after = at_or_before(recurrence, moment), recurrence.after(moment)
+    before, after = recurrence.at_or_before(moment), recurrence.after(moment)
     assume(before is not None)
     assert before is not None
     assert after is not None
     assert before <= moment < after
     assert recurrence.after(before) == after
-    assert at_or_before(recurrence, after - MINUTE) == before
+    assert recurrence.at_or_before(after - MINUTE) == before
