@@ -18,7 +18,7 @@ export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-orchestrators test-all coverage mutants fuzz laws-full e2e cluster-up cluster-down check \
-	format generate bench bench-cluster image image-server dist requirements renew-images audit site clean
+	format weight generate bench bench-cluster image image-server dist requirements renew-images audit site clean
 
 help:
 	@echo 'make demo      show the coming week of examples/no-deploy-friday, and build it'
@@ -32,8 +32,9 @@ help:
 	@echo 'make e2e       run tests/cluster on a real control plane (as root, after .ci/setup cluster)'
 	@echo 'make check     lint, types, layers, generated files, rules of the repository'
 	@echo 'make format    format the sources'
+	@echo 'make weight    lower the rows of pyproject.toml to what each room weighs, and print that'
 	@echo 'make generate  write schema, definition, field reference and expected results again'
-	@echo 'make bench     time, memory and start-up, beside a Go function (BENCH=function: only that)'
+	@echo 'make bench     time and memory, beside a Go function (BENCH=function: only that)'
 	@echo 'make bench-cluster  edge to patched, and what a run of the gate costs, as in make e2e'
 	@echo 'make image     the container image, with podman or docker'
 	@echo 'make image-server  the image of krm-windows serve: that one, with Git in it'
@@ -139,6 +140,9 @@ format: $(READY)
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --quiet --fix .
 
+weight: $(READY)
+	@$(BIN)/python .ci/checks/weight.py
+
 generate: $(READY)
 	@echo 'generated files, expected results, and what the pages show: some two minutes on two cores'
 	@$(BIN)/python tests/repositories.py
@@ -148,6 +152,7 @@ generate: $(READY)
 	@$(BIN)/python tests/shown.py
 	@$(BIN)/python tests/commands_page.py --write
 	@$(SUPPLY).licences
+	@$(BIN)/python .ci/checks/weight.py
 
 bench: $(READY)
 	@$(BIN)/python bench/bench.py $(BENCH)

@@ -13,6 +13,7 @@ from checks import (
     requirements,
     security,
     simplicity,
+    weight,
     widths,
     words,
 )
@@ -46,6 +47,7 @@ MENDED_BY = {"lint": "make format mends some of it", "format": "make format writ
 RULES: dict[str, Callable[[], Iterator[str]]] = {
     "what must hold": ids.problems,
     "nested comprehensions": simplicity.problems,
+    "weight of rooms": weight.problems,
     "words": words.problems,
     "widths of pages": widths.problems,
     "pins": pins.problems,

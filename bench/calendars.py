@@ -4,7 +4,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from measure import IMPORTS, OURS, Command, compare, startup
+from measure import IMPORTS, OURS, Command, compare
 
 CLUSTERS = 1_000
 FORMATS = ("json", "text", "ics", "svg", "html")
@@ -53,7 +53,6 @@ def run() -> None:
             f"a year of one policy: {ours.seconds:.3f} s; "
             f"import yaml, BaseModel: {imports.seconds:.3f} s"
         )
-        startup("a year of calendar", year, 2.0)
         for days in (28, 365):
             commands = [[*_calendar(many, days), "--all-clusters", "-o", form] for form in FORMATS]
             figures = zip(FORMATS, compare(commands, 1), strict=True)

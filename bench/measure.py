@@ -1,14 +1,11 @@
 """Programs measured side by side in one run: wall time, peak memory, and ratios with an aim.
 
 Wall time is the median of several runs that take turns; memory is the peak of resident memory
-(`ru_maxrss`). Only the ratios mean anything beyond the machine that measured them. Start-up is
-measured in instructions, by valgrind's callgrind: they are the same on a busy machine. A missed aim
-is said, and fails nothing.
+(`ru_maxrss`). Only the ratios mean anything beyond the machine that measured them. A missed aim is
+said, and fails nothing.
 """
 
 import os
-import re
-import shutil
 import statistics
 import subprocess
 import sys
@@ -55,7 +52,6 @@ class Aim:
 
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 """With the bytecode that an installed package has."""
-COUNT: Command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
 
 
 def write_tree(root: Path, files: Mapping[str, str]) -> None:
@@ -79,41 +75,6 @@ def measure(command: Command, stdin: Path = Path(os.devnull)) -> Run:
     if child.returncode != 0:
         sys.exit(f"{command[0]} exited {child.returncode}")
     return Run(seconds, usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime)
-
-
-def instructions(command: Command, stdin: Path = Path(os.devnull)) -> int:
-    """Return how many instructions a Python program takes in user space.
-
-    Exits where there is no valgrind.
-    """
-    if shutil.which("valgrind") is None:
-        sys.exit("bench: valgrind is not installed")
-    measure(command, stdin)  # once for Python's bytecode
-    # The order of sets is that of their hashes.
-    environment = {**ENVIRONMENT, "PYTHONHASHSEED": "0"}
-    # A script is run by its interpreter, which is what is counted.
-    counted = [*COUNT, *([sys.executable] if command[0] == OURS else []), *command]
-    with stdin.open("rb") as source:
-        done = subprocess.run(
-            counted,
-            stdin=source,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env=environment,
-            check=True,
-            text=True,
-        )
-    found = re.search(r"Collected : (\d+)", done.stderr)
-    if found is None:
-        sys.exit("bench: valgrind has counted nothing")
-    return int(found[1])
-
-
-def startup(what: str, command: Command, aim: float, stdin: Path = Path(os.devnull)) -> None:
-    """Print the instructions of a call beside those of its imports, and whether that is the aim."""
-    ours, imports = instructions(command, stdin), instructions(IMPORTS)
-    print(f"{what}: {ours / 1e6:,.0f} million instructions; imports alone: {imports / 1e6:,.0f}")
-    Aim(f"{what}: instructions / import yaml, BaseModel", aim).judge(ours / imports)
 
 
 def compare(programs: Sequence[Command], times: int, stdin: Path = Path(os.devnull)) -> list[Run]:
