@@ -50,9 +50,9 @@ SECTIONS = (
     ),
     Section(
         "Extras",
-        "Needed only for `holidays`, `import-ics`, `merge-gate` or `serve`; not in the image, and "
+        "Needed only for `holidays`, `import-ics`, `merge-gate`, `migrate` or `serve`; not in the image, and "
         "not changed by us.",
-        ("krm-windows[forge,holidays,ics,server]",),
+        ("krm-windows[forge,holidays,ics,migrate,server]",),
         packages.PERMISSIVE | {"LGPL-3.0-or-later"},
     ),
     Section(

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
+from krm_windows import patterns
 from krm_windows.classes import generated
 from krm_windows.classes.model import ClassRule
 from krm_windows.inventory import Resource
-from krm_windows.patterns import glob
 
 
 def selectors(rule: ClassRule) -> bool:
@@ -61,9 +61,9 @@ def is_at(address: str, resource: Resource) -> bool:
     namespace, _, name = path.rpartition("/")
     if not _is_kind(kind, resource):
         return False
-    if not glob.matches(namespace, resource.namespace):
+    if not patterns.matches(namespace, resource.namespace):
         return False
-    return glob.matches(name, generated.base_name(resource))
+    return patterns.matches(name, generated.base_name(resource))
 
 
 def _is_kind(name: str, resource: Resource) -> bool:
@@ -78,7 +78,7 @@ def _any_like(globs: Iterable[str] | None, text: str) -> bool:
     # No selector demands nothing.
     if globs is None:
         return True
-    return any(glob.matches(pattern, text) for pattern in globs)
+    return any(patterns.matches(pattern, text) for pattern in globs)
 
 
 def _covers_kinds(earlier: tuple[str, ...] | None, later: tuple[str, ...] | None) -> bool:

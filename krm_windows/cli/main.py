@@ -64,8 +64,10 @@ for _commands in HEADINGS.values():
 
 # The extra of this package that brings a module (pyproject.toml, `optional-dependencies`).
 _FORGE = "`forge`, as in `pip install '.[forge]'` from a clone"
+_MIGRATE = "`migrate`, as in `pip install '.[migrate]'` from a clone"
 _SERVER = "`server`, as in `pip install '.[server]'` from a clone"
 _EXTRAS = {
+    "re2": _MIGRATE,
     "urllib3": _FORGE,
     "starlette": _SERVER,
     "uvicorn": _SERVER,

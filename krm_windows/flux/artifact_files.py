@@ -12,10 +12,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from krm_windows import patterns
 from krm_windows.flux.closure import joined
 from krm_windows.flux.model import Layer, Object
 from krm_windows.flux.sources import below
-from krm_windows.patterns import filename
 from krm_windows.system import walk
 from krm_windows.system.checkout import Checkout
 
@@ -197,4 +197,4 @@ def _leads_to(steps: Sequence[str], names: Sequence[str], *, is_directory: bool)
 
 def _is_named(pattern: str, name: str) -> bool:
     # Go writes a class that excludes as `[^a]`, and has `\*` for a star (path/filepath, Match).
-    return filename.matches(_ESCAPED.sub(r"[\1]", pattern).replace("[^", "[!"), name)
+    return patterns.is_named(_ESCAPED.sub(r"[\1]", pattern).replace("[^", "[!"), name)

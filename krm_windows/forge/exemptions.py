@@ -4,9 +4,9 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from krm_windows import patterns
 from krm_windows.forge.errors import ForgeError
 from krm_windows.forge.model import Forge, PullRequest
-from krm_windows.patterns import glob
 
 LABEL = "window:exempt"
 # A line of its own, as the trailers of Git are.
@@ -87,7 +87,7 @@ class Owners:
     def of(self, path: str) -> frozenset[str]:
         """Return who owns a path: by the last pattern that matches, as in CODEOWNERS."""
         for pattern, names in reversed(self.lines):
-            if glob.matches(pattern, path):
+            if patterns.matches(pattern, path):
                 return names
         return frozenset()
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from krm_windows import patterns
 from krm_windows.forge.model import Files
-from krm_windows.patterns import glob
 from krm_windows.pending.effect import Effect, Key
 
 
@@ -43,7 +43,7 @@ class Reach:
 
     def has(self, path: str) -> bool:
         """Whether a path is among them."""
-        return any(glob.matches(each, path) for each in self.globs)
+        return any(patterns.matches(each, path) for each in self.globs)
 
     def why(self, change: Change) -> str | None:
         """Gate what touches any of the paths, and what may."""

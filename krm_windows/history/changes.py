@@ -6,11 +6,11 @@ Manifests count as the commit has them, and not as kustomize would build them.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from krm_windows import patterns
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import divide
 from krm_windows.history.simulation import CommittedChange, instant
 from krm_windows.krm import InputError, KubeObject, documents, heading
-from krm_windows.patterns import glob
 from krm_windows.system.git_history import Changed, Commit, History
 from krm_windows.system.reading import SUFFIXES
 
@@ -91,9 +91,9 @@ def _matches(path: str, globs: Sequence[str]) -> bool:
     for pattern in globs:
         # `apps` and `apps/` are a directory, too, as they are for `git log -- apps`.
         plain = pattern.rstrip("/")
-        if glob.matches(plain, path):
+        if patterns.matches(plain, path):
             return True
-        if glob.matches(f"{plain}/*", path):
+        if patterns.matches(f"{plain}/*", path):
             return True
     return False
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from krm_windows import rules
+from krm_windows.flux import selectors
 from krm_windows.flux.model import Identity
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import InputError, documents
@@ -20,7 +21,6 @@ from krm_windows.migrate.clusters import AppliedDirectory
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.gating import Gating
 from krm_windows.migrate.repository import Repository, resolve
-from krm_windows.migrate.selectors import PatternError
 from krm_windows.migrate.trees import Document, Leaf, Location, Map, Tree, leaf, text
 from krm_windows.results import Result
 
@@ -308,11 +308,9 @@ class Cutover:
         pattern = text(target, "name")
         if text(target, "kind") != "CronJob" or not pattern:
             return False
-        selectors = self.repository.selectors
         try:
             return any(selectors.matches(pattern, name) for name in sorted(self._names))
-        # kustomize and Go refuse what Python might take, so their own rules are used.
-        except PatternError:
+        except selectors.PatternError:
             return False
 
     def _inline_goes(self, written: Leaf) -> bool:

@@ -8,7 +8,6 @@ from functools import cached_property
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import InputError
 from krm_windows.migrate import heuristics, trees
-from krm_windows.migrate.selectors import Selectors
 from krm_windows.migrate.trees import Document, Location
 from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
 
@@ -18,9 +17,6 @@ class Repository:
     """The files of a directory, by path relative to it."""
 
     contents: Mapping[str, bytes]
-
-    selectors: Selectors = field(default_factory=Selectors)
-    """What the selectors of its patches match."""
 
     _read: dict[str, tuple[Document, ...] | InputError] = field(default_factory=dict)
 

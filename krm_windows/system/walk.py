@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from krm_windows.patterns import filename
+from krm_windows import patterns
 from krm_windows.system.errors import WorkspaceError
 
 # A large monorepo has that many files; a tree made to wear a program down has more.
@@ -117,9 +117,7 @@ def _step(
 
 
 def _is_named(step: str, name: str) -> bool:
-    if not filename.is_pattern(step):
-        return step == name
-    return name.startswith(".") == step.startswith(".") and filename.matches(step, name)
+    return name.startswith(".") == step.startswith(".") and patterns.is_named(step, name)
 
 
 class _Counter:

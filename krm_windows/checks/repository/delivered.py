@@ -14,15 +14,12 @@ from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.checks.repository.unapplied import names
 from krm_windows.emit import timetables
 from krm_windows.emit.labels import POLICY
-from krm_windows.flux import Gate, Kustomization, Object, Survey
+from krm_windows.flux import Gate, Kustomization, Object, Survey, selectors
 from krm_windows.flux.layers import ABSTAINS
 from krm_windows.flux.model import Alteration, ObjectIdentity, Outcome
 from krm_windows.gate.timetable import Target
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import Value
-from krm_windows.patterns import go_regexp
-from krm_windows.patterns.go_regexp import Budget
-from krm_windows.patterns.go_syntax import PatternError
 
 _OBEYED = "metadata.annotations"
 # So many changed fields are named.
@@ -301,14 +298,13 @@ def _selects(selector: Value, item: Object) -> bool:
         "namespace": item.namespace,
         "name": item.name,
     }
-    budget = Budget()
+    # Names first: the extra that patterns need is asked for only where they decide.
+    fields = sorted(selector.items(), key=lambda field: not selectors.is_name(str(field[1])))
     try:
         return all(
-            key in own and go_regexp.compile(f"^(?:{text})$").search(own[key], budget)
-            for key, text in selector.items()
-            if text
+            key in own and selectors.matches(str(text), own[key]) for key, text in fields if text
         )
-    except PatternError:
+    except selectors.PatternError:
         return False
 
 
