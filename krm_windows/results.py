@@ -6,6 +6,8 @@ from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
+from krm_windows.plurals import counted
+
 
 class Severity(StrEnum):
     """How much a result weighs: an error fails the build, a warning under `--strict`."""
@@ -196,9 +198,6 @@ def fails(results: Iterable[Result], *, strict: bool = False) -> bool:
 
 def tally(results: Iterable[Result]) -> str:
     """Count results by their severity, the worst first: `1 error, 2 warnings`, `no findings`."""
-    # Only what is said at the end of a command needs it.
-    from krm_windows.plurals import counted  # noqa: PLC0415
-
     severities = [result.severity for result in results]
     counts = {each: severities.count(each) for each in Severity}
     found = [counted(count, each) for each, count in counts.items() if count]

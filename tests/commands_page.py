@@ -17,8 +17,8 @@ import shown
 
 from krm_windows import exit_codes
 from krm_windows.cli import arguments
+from krm_windows.cli.commands import COMMANDS, HEADINGS
 from krm_windows.cli.examples import EXAMPLES
-from krm_windows.cli.main import COMMANDS, HEADINGS
 from krm_windows.exit_codes import ExitCode
 
 PAGE = shown.ROOT / "docs/reference/commands.md"

@@ -19,7 +19,7 @@ from calls import call, wire
 
 from krm_windows import inventory
 from krm_windows.cli import arguments
-from krm_windows.cli.main import COMMANDS
+from krm_windows.cli.commands import COMMANDS
 from krm_windows.emit import labels
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import catalogue, dispatch

@@ -50,8 +50,8 @@ SECTIONS = (
     ),
     Section(
         "Extras",
-        "Needed only for `holidays`, `import-ics`, `merge-gate`, `migrate` or `serve`; not in the image, and "
-        "not changed by us.",
+        "Needed only for `holidays`, `import-ics`, `merge-gate`, `migrate` or `serve`; not in the "
+        "image, and not changed by us.",
         ("krm-windows[forge,holidays,ics,migrate,server]",),
         packages.PERMISSIVE | {"LGPL-3.0-or-later"},
     ),

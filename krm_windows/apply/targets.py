@@ -10,6 +10,7 @@ from krm_windows.emit.labels import GOVERNED_BY
 from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Inventory, Resource
 from krm_windows.krm import KubeObject, mentioning
+from krm_windows.plan.given import Given
 from krm_windows.plan.model import Plan
 from krm_windows.policy.model import KIND
 from krm_windows.results import Result
@@ -98,8 +99,6 @@ def _gated_by_another(
     policy = resource.item.annotations.get(GOVERNED_BY)
     if policy in (None, *plan.own_names):
         return
-    # Most streams have no such note, and a build without one does not load it.
-    from krm_windows.plan.given import Given  # noqa: PLC0415
 
     given = [Given.of(item) for item in mentioning(items, KIND) if item.kind == KIND]
     held = [

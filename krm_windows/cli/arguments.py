@@ -9,14 +9,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn
 
 from krm_windows import __version__
-from krm_windows.cli import output
-from krm_windows.cli.main import COMMANDS, HEADINGS
+from krm_windows.cli import folding, output
+from krm_windows.cli.commands import COMMANDS, HEADINGS
+from krm_windows.cli.examples import EXAMPLES
+from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
+from krm_windows.policy.findings import closest
+from krm_windows.schedule import zones
+from krm_windows.system.git_branch import Person
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
-
-    from krm_windows.system.git_branch import Person
 
 DESCRIPTION = """\
 A KRM function: without a command it reads a ResourceList on standard input and writes it back.
@@ -68,8 +71,6 @@ class Formatter(argparse.HelpFormatter):
         columns = shutil.get_terminal_size().columns
         if _fits(text, columns):
             return text
-        from krm_windows.cli import folding  # noqa: PLC0415 - a narrow terminal alone needs it
-
         return folding.text(text, columns)
 
     # As typeshed has it.
@@ -85,8 +86,6 @@ class Formatter(argparse.HelpFormatter):
         width = shutil.get_terminal_size().columns
         if _fits(usage, width):
             return usage
-        from krm_windows.cli import folding  # noqa: PLC0415 - likewise
-
         return f"{folding.usage(' '.join(usage.split()), width)}\n\n"
 
 
@@ -151,9 +150,6 @@ class Parser(argparse.ArgumentParser):
         """Refuse a value that is none of the choices, and say which was meant."""
         if action.choices is None or value in action.choices:
             return
-        # Needed for a mistake only, and slow to import.
-        from krm_windows.policy.findings import closest  # noqa: PLC0415
-
         choices = [str(choice) for choice in action.choices]
         meant = closest(str(value), choices)
         advice = f"; did you mean {meant}?" if meant else ""
@@ -190,8 +186,6 @@ def _unknown(argument: str, options: Sequence[str]) -> str:
 
 def _meant(name: str, options: Sequence[str]) -> str | None:
     """Return the option that was most likely meant, of those with as many dashes."""
-    from krm_windows.policy.findings import closest  # noqa: PLC0415 - as above
-
     # All of them are alike in their dashes, which so say nothing.
     is_long = name.startswith("--")
     bare = {each.lstrip("-"): each for each in options if each.startswith("--") is is_long}
@@ -270,9 +264,6 @@ def _commands() -> str:
 
 
 def _examples(command: str) -> str:
-    # Only help shows them.
-    from krm_windows.cli.examples import EXAMPLES  # noqa: PLC0415
-
     lines = [f"  {line}" for line in EXAMPLES[command]]
     return "\n".join(["examples:", *lines])
 
@@ -298,9 +289,6 @@ def check_cluster(arguments: argparse.Namespace, *others: str) -> None:
     """Refuse `--cluster` beside any option that names more than one; raises InputError."""
     if arguments.cluster is None:
         return
-    # With it comes YAML, which `--help` does not need.
-    from krm_windows.cli.inputs import UsageError  # noqa: PLC0415
-
     for option in ("--all-clusters", *others):
         # As argparse names it in the namespace: `--all-clusters` is `all_clusters`.
         if getattr(arguments, option.removeprefix("--").replace("-", "_")):
@@ -312,11 +300,8 @@ def _version(arguments: Sequence[str]) -> str:
 
     The release of this program, and that of the zone data in use.
     """
-    # The zone data are looked up in files, which only this option needs.
     if not {"-v", "--version"}.intersection(arguments):
         return ""
-    from krm_windows.schedule import zones  # noqa: PLC0415 - no other command says it
-
     return f"krm-windows {__version__}, zone data {zones.release()}"
 
 
@@ -344,14 +329,12 @@ def _debug(parser: argparse.ArgumentParser, *, default: object) -> None:
     )
 
 
-def person(text: str) -> "Person":
+def person(text: str) -> Person:
     """Read `Ada Lovelace <ada@example.com>`; raises ArgumentTypeError.
 
     Git itself takes any other text for a pattern, and names the last author whom it fits
     (git-commit(1), `--author`).
     """
-    from krm_windows.system.git_branch import Person  # noqa: PLC0415 - `--help` needs none
-
     found = Person.read(text)
     if found is None:
         raise argparse.ArgumentTypeError(f"must be 'NAME <EMAIL>', got {text!r}")

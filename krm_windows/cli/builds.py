@@ -2,21 +2,17 @@
 
 import argparse
 import os
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from krm_windows.cli import times
 from krm_windows.cli.inputs import UsageError
+from krm_windows.flux import Given, Hints, cluster_directories
 from krm_windows.krm import InputError
-from krm_windows.system import tops
+from krm_windows.system import processes, remotes, tops
 from krm_windows.system.cache import Cache
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from krm_windows.flux import Given, Hints
-    from krm_windows.system.checkout import Checkout
+from krm_windows.system.checkout import Checkout
 
 # As Flux's own example repository has it (fluxcd/flux2-kustomize-helm-example).
 CLUSTERS = "clusters/*"
@@ -74,26 +70,20 @@ def add_source_option(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def source(text: str) -> "Given":
+def source(text: str) -> Given:
     """Read what `--source` says; raises ArgumentTypeError."""
-    # With it comes the reader of repositories, which `--help` does not need.
-    from krm_windows.flux import Given  # noqa: PLC0415
-
     try:
         return Given.parse(text)
     except InputError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def directories(tree: "Checkout", pattern: str | None) -> "Sequence[str]":
+def directories(tree: Checkout, pattern: str | None) -> Sequence[str]:
     """Return the directories that clusters start from: by a pattern, or by what is usual.
 
     Without a pattern, `clusters/*`, or what is synced below that; where it matches none, what an
     object of Flux says is synced to a cluster, or a directory of a usual name that has a policy.
     """
-    # As for `source`.
-    from krm_windows.flux import cluster_directories  # noqa: PLC0415
-
     if pattern is not None:
         return tree.directories(pattern)
     usual = tree.directories(CLUSTERS)
@@ -110,21 +100,17 @@ def directories(tree: "Checkout", pattern: str | None) -> "Sequence[str]":
     return entered or usual
 
 
-def hints(tree: "Checkout", given: "Sequence[Given]", directory: Path) -> "Hints":
+def hints(tree: Checkout, given: Sequence[Given], directory: Path) -> Hints:
     """Return which sources are the repository of a directory, by `--source` and its remotes.
 
     Raises InputError where `--source` cannot mean what it says.
     """
-    # As for `source`: with them comes the reader of repositories.
-    from krm_windows.flux import Hints  # noqa: PLC0415
-    from krm_windows.system import remotes  # noqa: PLC0415 - likewise
-
     check_sources(tree, given)
     # By its address a GitRepository is known to be the repository at hand.
     return Hints.of(given, remotes.addresses(directory))
 
 
-def check_sources(tree: "Checkout", given: "Iterable[Given]") -> None:
+def check_sources(tree: Checkout, given: Iterable[Given]) -> None:
     """Refuse what `--source` cannot mean; raises InputError.
 
     A directory that is not there, or a second one of the same source.
@@ -143,9 +129,6 @@ def check_sources(tree: "Checkout", given: "Iterable[Given]") -> None:
 
 
 def _builds(text: str) -> int:
-    # With it comes what starts processes, which only builds need.
-    from krm_windows.system import processes  # noqa: PLC0415
-
     return times.count(text, "builds", processes.MOST)
 
 

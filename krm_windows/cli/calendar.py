@@ -8,9 +8,10 @@ from krm_windows.cli import output, previews, times
 from krm_windows.cli.arguments import check_cluster, output_format
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
-from krm_windows.preview import records
+from krm_windows.preview import color, html, ics, records, svg, text
 from krm_windows.preview.calendar import Calendar, calendars, described
 from krm_windows.preview.versions import Choice
+from krm_windows.preview.wrapping import wrapped
 
 # Pixels of a picture; the first is the writer's own, which is not loaded for a text.
 _WIDTH = 960
@@ -65,33 +66,21 @@ def _json(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
 
 
 def _ics(every: Sequence[Calendar], _: argparse.Namespace) -> None:
-    from krm_windows.preview import ics  # noqa: PLC0415 - only who asks for it needs it
-
     output.show(ics.render(every))
 
 
 def _svg(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
-    from krm_windows.preview import svg  # noqa: PLC0415 - takes longer than the calendar
-
     output.show(svg.render(every, _marked(arguments), arguments.width or _WIDTH))
 
 
 def _html(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
-    from krm_windows.preview import html  # noqa: PLC0415 - likewise
-
     output.show(html.render(every, _marked(arguments)))
 
 
 def _text(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
-    from krm_windows.preview import text  # noqa: PLC0415 - likewise
-
     width = output.width() or text.WIDTH
     page = text.render(every, width, _marked(arguments))
     if output.is_terminal():
-        # Takes long to import, and only a terminal needs it.
-        from krm_windows.preview import color  # noqa: PLC0415
-        from krm_windows.preview.wrapping import wrapped  # noqa: PLC0415
-
         output.show_painted(wrapped(page, width), color.paint)
     else:
         output.show(page)

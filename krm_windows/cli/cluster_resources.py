@@ -6,7 +6,7 @@ A kustomization as it is built, else files as they are.
 from collections.abc import Callable
 from pathlib import Path
 
-from krm_windows.cli import inputs
+from krm_windows.cli import inputs, overlays
 from krm_windows.krm import KubeObject
 from krm_windows.system.reading import is_kustomization
 
@@ -29,8 +29,6 @@ def read(path: str | None, without: Callable[[Path], bool] | None = None) -> lis
     files = inputs.resources(path, without=without or _nothing)
     if path == inputs.STDIN or not is_kustomization(Path(path)):
         return files
-    # Most calls need no reader of repositories.
-    from krm_windows.cli import overlays  # noqa: PLC0415
 
     return overlays.built(Path(path), files, rendered=without is None)
 

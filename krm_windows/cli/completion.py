@@ -13,7 +13,7 @@ from typing import NamedTuple
 from krm_windows.cli import output
 from krm_windows.cli.arguments import parser as parser_of
 from krm_windows.cli.arguments import subparsers
-from krm_windows.cli.main import COMMANDS
+from krm_windows.cli.commands import COMMANDS
 from krm_windows.exit_codes import ExitCode
 
 # What a metavar of our commands stands for; any other is text that nobody can complete.

@@ -4,7 +4,7 @@ import argparse
 
 from krm_windows.cli import output
 from krm_windows.cli.arguments import help_of
-from krm_windows.cli.main import COMMANDS
+from krm_windows.cli.commands import COMMANDS
 from krm_windows.exit_codes import ExitCode
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from krm_windows.cli import output, periods, progress, times
+from krm_windows.cli import inputs, output, periods, progress, times
 from krm_windows.cli.arguments import check_cluster, output_format
 from krm_windows.exit_codes import ExitCode
-from krm_windows.history import account_records, account_text
+from krm_windows.history import account_page, account_records, account_text
 from krm_windows.history.account import Account, account
 from krm_windows.history.revisions import Revision, Versions
 from krm_windows.krm import InputError
@@ -45,8 +45,6 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the account."""
     check_cluster(arguments)
-    # With it comes YAML, which `--help` does not need.
-    from krm_windows.cli import inputs  # noqa: PLC0415
 
     inputs.check_directory(arguments.repo)
     directory = Path(arguments.repo)
@@ -195,9 +193,6 @@ def _show(every: Sequence[Account], arguments: argparse.Namespace) -> None:
         else:
             output.show_json(account_records.statement(every[0]))
     elif arguments.output == "html":
-        # Takes longer to import than text needs.
-        from krm_windows.history import account_page  # noqa: PLC0415
-
         output.show(account_page.render(every))
     else:
         width = periods.width()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from krm_windows.inventory import INDEX, PATH
 from krm_windows.krm import InputError, KubeObject, Node, layout, opened
+from krm_windows.policy.findings import closest
 from krm_windows.policy.model import KIND
 from krm_windows.results import named
 from krm_windows.system import bounded
@@ -69,7 +70,6 @@ def _not_one(kind: str, every: list[KubeObject], found: list[KubeObject]) -> Inp
     kinds = {item.kind: item for item in every if item.kind}
     if not kinds:
         return _at(first, f"{must}, but has no `kind`: add `kind: {kind}`")
-    from krm_windows.policy.findings import closest  # noqa: PLC0415 - slow, and only for a mistake
 
     for one, item in sorted(kinds.items()):
         if closest(one, [kind]) == kind:

@@ -1,66 +1,21 @@
 """The entry point: which command was asked for, and what its exceptions mean."""
 
-import gc
-import importlib
-import os.path
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import FrameType, ModuleType
+from pathlib import Path
+from types import FrameType
 
-from krm_windows.cli import output
+from krm_windows.cli import function, output, progress
+from krm_windows.cli.arguments import parse, parser
+from krm_windows.cli.commands import COMMANDS
+from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
-
-# The headings of `krm-windows --help`, and below each its commands with what they do.
-HEADINGS: dict[str, dict[str, str]] = {
-    "Start": {
-        "init": "write a first policy for a cluster of a Flux repository",
-        "migrate": "convert CronJobs that suspend and resume Flux objects into policies",
-    },
-    "Write": {
-        "set": "change a policy's file with a patch, unless the result is invalid",
-        "override": ("open or close a policy for a while; list, end and prune overrides"),
-        "hold": "keep a target of a cluster closed, whatever its policy says, or release it",
-        "holidays": "print a country's public holidays as freezes",
-        "import-ics": "print the events of an iCalendar file as freezes or windows",
-    },
-    "Check": {
-        "check": "check a policy over the coming years, or a whole repository",
-        "diff": "show which hours a change to a policy opens and closes",
-        "verify": "verify that a build's output contains the windows, RBAC and targets of a policy",
-    },
-    "Inspect": {
-        "calendar": "show when policies will be open",
-        "explain": "explain a policy in plain words",
-        "state": "show whether a policy is open, by which rule, since when and until when",
-        "status": "show the state of a policy's targets in a cluster, and what it should be",
-        "pending": "show what waits for a policy to open: revisions, commits, objects, images",
-        "simulate": (
-            "show which commits of a repository would have waited for a policy, and how long"
-        ),
-        "history": "show when a policy was open, from its versions in Git",
-    },
-    "Deliver": {
-        "render": "write the windows of a policy as plain files",
-        "split": "write a base as one directory of plain files per change class",
-        "install": "install the legacy exec plugin of kustomize",
-        "wait": "wait until a policy is open, or closed",
-        "merge-gate": "set a status on open pull requests: whether a policy allows merging now",
-        "serve": "serve the policies of a Git repository over HTTP, for reading and changing",
-    },
-    "About krm-windows": {
-        "help": "show the options and examples of a command",
-        "version": "print the version, its commit, and the time zone data release",
-        "completion": "print a completion script for bash, zsh or fish",
-        "schema": "print the JSON Schema, the KRMFunctionDefinition or the field reference",
-    },
-}
-COMMANDS: dict[str, str] = {}
-for _commands in HEADINGS.values():
-    COMMANDS.update(_commands)
-
+from krm_windows.krm import EditError, InputError
+from krm_windows.system import temporary
+from krm_windows.system.errors import WorkspaceError
 
 # The extra of this package that brings a module (pyproject.toml, `optional-dependencies`).
 _FORGE = "`forge`, as in `pip install '.[forge]'` from a clone"
@@ -85,32 +40,17 @@ _OF_THE_FUNCTION = frozenset({"--debug", "--strict"})
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    # Modules that are loaded make no garbage, and neither does one call of the function: to look
-    # for it again and again took a tenth of the time.
-    gc.disable()
-    try:
-        return _guarded(arguments)
-    finally:
-        gc.enable()
-        # What is left at the end of the process need not be collected piece by piece.
-        if argv is None:
-            gc.freeze()
-
-
-def _guarded(arguments: Sequence[str]) -> int:
     with output.streams():
-        temporary = _temporary()
-        before = temporary.made() if temporary else frozenset()
+        before = temporary.made()
         try:
             with _ended_by_signals():
-                code = _function(arguments) if _is_function(arguments) else _command(arguments)
+                called = function.run if _is_function(arguments) else _command
+                code = called(arguments)
             # Here and not at the end of Python, where an OSError could no longer become an exit
             # code.
             output.flush()
         except _Ended as ended:
-            temporary = _temporary()
-            if temporary:
-                temporary.remove_since(before)
+            temporary.remove_since(before)
             return ended.exit_code
         # A shell reports SIGINT as 128 + 2 = 130, and so do we.
         except KeyboardInterrupt:
@@ -119,11 +59,6 @@ def _guarded(arguments: Sequence[str]) -> int:
             output.cannot_be_written(error)
             return ExitCode.ERROR
         return code
-
-
-def _temporary() -> ModuleType | None:
-    """Return what makes temporary directories; none was made where it was not loaded."""
-    return sys.modules.get("krm_windows.system.temporary")
 
 
 class _Ended(KeyboardInterrupt):
@@ -176,33 +111,21 @@ def _is_function(arguments: Sequence[str]) -> bool:
         return not sys.stdin.isatty()
     # kustomize starts an exec plugin with the path of a temporary file that holds its
     # configuration: `/tmp/kust-plugin-config-1234`.
-    return words[0] not in COMMANDS and len(words) == 1 and os.path.isfile(words[0])
-
-
-def _function(arguments: Sequence[str]) -> int:
-    module = importlib.import_module("krm_windows.cli.function")
-    return int(module.run(arguments))
+    return words[0] not in COMMANDS and len(words) == 1 and Path(words[0]).is_file()
 
 
 def _command(arguments: Sequence[str]) -> int:
-    # The function takes none.
-    from krm_windows.cli.arguments import parse  # noqa: PLC0415
-    from krm_windows.cli.arguments import parser as parser_of  # noqa: PLC0415
-
-    parser = parser_of(COMMANDS, arguments)
+    made = parser(COMMANDS, arguments)
     try:
-        parsed = parse(parser, arguments)
+        parsed = parse(made, arguments)
     except SystemExit as end:
         # argparse, too, has 2 for a wrong call.
         return int(end.code or 0)
     # `krm-windows` alone, or with options only: no subparser has set `run`.
     if "run" not in parsed:
-        output.log_help(parser.format_help())
+        output.log_help(made.format_help())
         return ExitCode.USAGE
     output.keep_quiet(quiet=getattr(parsed, "quiet", False))
-    # What is loaded stays until the end, so it is not looked at again.
-    gc.freeze()
-    gc.enable()
     try:
         with _in_progress(next(each for each in arguments if each in COMMANDS)):
             return int(parsed.run(parsed))
@@ -219,19 +142,12 @@ def _in_progress(command: str) -> Iterator[None]:
     if not output.logs_to_terminal():
         yield
         return
-    from krm_windows.cli import progress  # noqa: PLC0415 - a pipe needs none
-
     with progress.waiting(command, until_said=True):
         yield
 
 
 def _failed(error: Exception, *, debug: bool) -> ExitCode:
     """Say in one line why a command failed: the user's input, or our own fault."""
-    # `--help` and `--version` need none of it.
-    from krm_windows.cli.inputs import UsageError  # noqa: PLC0415
-    from krm_windows.krm import EditError, InputError  # noqa: PLC0415
-    from krm_windows.system.errors import WorkspaceError  # noqa: PLC0415 - likewise
-
     if debug:
         output.log_traceback(error)
     # Example: `policy.yaml: Permission denied`.

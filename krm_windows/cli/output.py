@@ -6,19 +6,25 @@ output, a ResourceList, does not pass here.
 """
 
 import os
+import shutil
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, TextIO, cast
+from pathlib import Path
+from typing import TextIO, cast
+
+from rich.console import Console
+from rich.text import Text
 
 from krm_windows import escape
-
-if TYPE_CHECKING:
-    from rich.text import Text
-
-    from krm_windows.results import Result
-
+from krm_windows.checks import color
+from krm_windows.krm import InputError
+from krm_windows.plurals import counted
+from krm_windows.preview.wrapping import wrapped
+from krm_windows.results import Result, again
+from krm_windows.rules import INPUT_UNREADABLE as RULE
 
 # For one call of `main`, as the streams are: tests make many in one process.
 _quiet = ContextVar("quiet", default=False)
@@ -74,8 +80,6 @@ def show_words(text: str) -> None:
 
 def _for_terminal(text: str) -> str:
     """Return a page whose lines are broken between words where a terminal is narrower."""
-    from krm_windows.preview.wrapping import wrapped  # noqa: PLC0415 - no build needs it
-
     # What is escaped takes more columns than what it stands for.
     return wrapped(escape.page(text), _columns())
 
@@ -90,12 +94,11 @@ def show_findings(text: str) -> None:
     if not is_terminal():
         show(text)
         return
-    from krm_windows.checks import color  # noqa: PLC0415 - takes long, and a pipe needs none
 
     show_painted(_for_terminal(text), color.paint)
 
 
-def show_painted(text: str, paint: Callable[[str], "Text"]) -> None:
+def show_painted(text: str, paint: Callable[[str], Text]) -> None:
     """Print a page in colour on a terminal.
 
     `paint` gets what is harmless, and its codes are the only ones.
@@ -108,8 +111,6 @@ def ask(question: str) -> str:
 
     Raises InputError where there is none (Ctrl+D).
     """
-    from krm_windows.krm import InputError  # noqa: PLC0415 - only `init` asks
-
     sys.stdout.write(question)
     sys.stdout.flush()
     answer = sys.stdin.readline()
@@ -138,9 +139,6 @@ def width() -> int:
 
 def _columns() -> int:
     """Return how wide the terminal is, 0 where that is not known."""
-    # `COLUMNS` wins over what the terminal says, as everywhere.
-    import shutil  # noqa: PLC0415 - it loads three compressions, which no build needs
-
     return shutil.get_terminal_size((0, 0)).columns
 
 
@@ -155,13 +153,10 @@ def log_record(record: Mapping[str, object]) -> None:
     sys.stderr.flush()
 
 
-def log_results(results: Sequence["Result"]) -> None:
+def log_results(results: Sequence[Result]) -> None:
     """Say on standard error what was found, a line for each; in colour on a terminal."""
     if not results:
         return
-    # What is never called needs no import: a call of the function says nothing here.
-    from krm_windows.plurals import counted  # noqa: PLC0415
-    from krm_windows.results import again  # noqa: PLC0415
 
     lines = [escape.line(str(result)) for result in results]
     repeated = again(results)
@@ -173,8 +168,6 @@ def log_results(results: Sequence["Result"]) -> None:
 
 def log_unreadable(location: str, message: str) -> None:
     """Say on standard error why a file cannot be read, in one line, as findings do."""
-    from krm_windows.rules import INPUT_UNREADABLE as RULE  # noqa: PLC0415 - of mistakes alone
-
     _log_findings(f"{escape.line(f'{location}: [error] {message} ({RULE.id})')}\n")
 
 
@@ -182,7 +175,6 @@ def _log_findings(page: str) -> None:
     if not logs_to_terminal():
         sys.stderr.write(page)
         return
-    from krm_windows.checks import color  # noqa: PLC0415 - takes long, and a pipe needs none
 
     _painted(sys.stderr, color.paint(_for_terminal(page)))
 
@@ -192,8 +184,6 @@ def log_traceback(error: BaseException) -> None:
 
     Its words may be anybody's.
     """
-    import traceback  # noqa: PLC0415 - only `--debug` shows where an exception comes from
-
     # Each line apart: an exception's text with a line end in it stays behind the rim, too.
     for line in "".join(traceback.format_exception(error)).rstrip("\n").split("\n"):
         _say(f"| {escape.page(line)}")
@@ -256,7 +246,7 @@ def streams() -> Iterator[None]:
     for name, mode in {"stdin": "r", "stdout": "w", "stderr": "w"}.items():
         if getattr(sys, name) is None:
             # Open until the end of the process.
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
     keep_quiet(quiet=False)
     guarded = (cast("TextIO", Guarded(stream)) for stream in (sys.stdout, sys.stderr))
     with redirect_stdout(next(guarded)), redirect_stderr(next(guarded)):
@@ -286,11 +276,8 @@ class Guarded:
         return getattr(self.behind, name)
 
 
-def _painted(stream: TextIO, text: "Text") -> None:
+def _painted(stream: TextIO, text: Text) -> None:
     """Write a text with its colours to a terminal; NO_COLOR leaves them out (no-color.org)."""
-    # Takes long to import, and only a terminal needs it.
-    from rich.console import Console  # noqa: PLC0415
-
     stream.flush()
     _make_room()
     # `soft_wrap` leaves lines as long as they are, so a terminal shows what a file would hold.

@@ -3,19 +3,16 @@
 import argparse
 from contextlib import ExitStack
 from datetime import datetime
-from typing import TYPE_CHECKING
 
-from krm_windows.cli import builds, cluster, output, previews, report, written
+from krm_windows.cli import builds, cluster, output, pending_revisions, previews, report, written
 from krm_windows.cli.arguments import output_format
 from krm_windows.cli.cluster import Asked
 from krm_windows.cli.inputs import UsageError
+from krm_windows.cli.pending_revisions import Lookup
 from krm_windows.exit_codes import ExitCode
 from krm_windows.pending import markdown, records, text
 from krm_windows.pending.report import Lookups, Pending
 from krm_windows.pending.report import report as pending_of
-
-if TYPE_CHECKING:
-    from krm_windows.cli.pending_revisions import Lookup
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -52,9 +49,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     with ExitStack() as stack:
         looking = None
         if arguments.repo is not None:
-            # With it comes the reader of repositories, which nothing else here needs.
-            from krm_windows.cli import pending_revisions  # noqa: PLC0415
-
             looking = pending_revisions.Lookup.begun(arguments, stack)
         if looking is not None and arguments.base is not None:
             found, at, code = pending_revisions.of_refs(looking, arguments)
@@ -84,7 +78,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _of_cluster(
-    looking: "Lookup | None", arguments: argparse.Namespace
+    looking: Lookup | None, arguments: argparse.Namespace
 ) -> tuple[Pending | None, datetime, ExitCode]:
     """Say what waits by the objects of a cluster."""
     asked = Asked.of(arguments)

@@ -6,7 +6,7 @@ Which versions of it, and how the answer is printed.
 import argparse
 from collections.abc import Iterator, Sequence
 
-from krm_windows.cli import cluster_resources, inputs, output, report
+from krm_windows.cli import cluster_resources, inputs, output, progress, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import KubeObject
 from krm_windows.plurals import counted
@@ -41,7 +41,6 @@ def load(
     # Nothing is drawn, and nothing loaded for it, where nobody looks.
     if output.progress_stream() is None:
         return _load(paths, choice, arguments)
-    from krm_windows.cli import progress  # noqa: PLC0415
 
     with progress.waiting("reading policies"):
         return _load(paths, choice, arguments)

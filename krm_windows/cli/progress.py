@@ -12,6 +12,9 @@ from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import TextIO, TypeAlias, TypeVar
 
+from rich import progress as bars
+from rich.console import Console
+
 from krm_windows.cli import output
 
 Step = TypeVar("Step")
@@ -160,12 +163,10 @@ def _begin(stack: ExitStack, what: str, stream: TextIO) -> Progress:
         # The first that was put on a stack is the last to be done: behind the bar.
         _line.stop()
         stack.callback(_line.start)
-    from rich.console import Console  # noqa: PLC0415 - most runs need no bar
-    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415 - likewise
 
-    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
+    columns = (*bars.Progress.get_default_columns(), bars.MofNCompleteColumn())
     progress = stack.enter_context(
-        Progress(*columns, console=Console(file=stream), transient=True, auto_refresh=False)
+        bars.Progress(*columns, console=Console(file=stream), transient=True, auto_refresh=False)
     )
     # How many steps there are is known with the first report only.
     task = progress.add_task(what, total=None)

@@ -5,15 +5,14 @@ Results on standard error, stale files as a diff, and the exit code they mean.
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from krm_windows.cli import output
+from krm_windows.cli import locations, output
 from krm_windows.exit_codes import ExitCode
+from krm_windows.krm import KubeObject
+from krm_windows.plurals import counted
 from krm_windows.results import Result, fails, sort, tally
-
-if TYPE_CHECKING:
-    from krm_windows.krm import KubeObject
-    from krm_windows.system.files import Folder
+from krm_windows.schedule import zones
+from krm_windows.system.files import Folder
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -32,15 +31,13 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def located(
     results: Iterable[Result],
-    policies: Mapping[str, "KubeObject"],
+    policies: Mapping[str, KubeObject],
     resources: str | None = None,
 ) -> list[Result]:
     """Return results with their place, as `locations.located` does."""
     every = list(results)
     if not every:
         return []
-    # Mostly nothing is found, and then nothing is looked for.
-    from krm_windows.cli import locations  # noqa: PLC0415
 
     return locations.located(every, policies, resources)
 
@@ -71,15 +68,11 @@ def summarize(results: Sequence[Result], *done: str) -> None:
 
 def zone_rules() -> str:
     """Return by which release of the zone data something is built."""
-    from krm_windows.schedule import zones  # noqa: PLC0415 - few commands say it
-
     return f"zone rules {zones.release()}"
 
 
 def changes(written: int, removed: int = 0) -> Iterator[str]:
     """Yield what became of files."""
-    from krm_windows.plurals import counted  # noqa: PLC0415 - few commands count
-
     if written:
         yield f"{counted(written, 'file')} written"
     if removed:
@@ -90,8 +83,6 @@ def changes(written: int, removed: int = 0) -> Iterator[str]:
 
 def stale(files: int, more: str = "") -> Iterator[str]:
     """Yield how many files are not what would be written, and what to do, `more` beside that."""
-    from krm_windows.plurals import counted  # noqa: PLC0415 - few commands count
-
     if files:
         it = "it" if files == 1 else "them"
         todo = f"the same command without --check writes {it}{more}"
@@ -100,7 +91,7 @@ def stale(files: int, more: str = "") -> Iterator[str]:
         yield "all files up to date"
 
 
-def compare(folder: "Folder", files: Mapping[str, bytes]) -> ExitCode:
+def compare(folder: Folder, files: Mapping[str, bytes]) -> ExitCode:
     """Print how the files of a directory differ from those that it should have."""
     # As `diff` and `git diff --exit-code` do it: output and exit 1 where there is a difference.
     diffs = folder.stale(files)

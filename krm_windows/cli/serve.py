@@ -14,7 +14,7 @@ from krm_windows.cli.arguments import person
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
-from krm_windows.system import addresses
+from krm_windows.system import addresses, bounded, programs
 from krm_windows.system.reading import SUFFIXES
 
 if TYPE_CHECKING:
@@ -434,7 +434,6 @@ def _source(text: str) -> str:
 
 def _pull_requests(arguments: argparse.Namespace) -> "PullRequests | None":
     from krm_windows.service import proposals  # noqa: PLC0415 - the extra `server`
-    from krm_windows.system import bounded, programs  # noqa: PLC0415 - likewise
 
     if arguments.propose:
         forge = proposals.forge(arguments.propose, arguments.propose_token)

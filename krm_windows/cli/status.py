@@ -4,7 +4,6 @@ import argparse
 from dataclasses import dataclass
 from functools import partial
 from time import sleep
-from typing import TYPE_CHECKING
 
 from krm_windows.cli import cluster, output, previews, report, sleeping, times, written
 from krm_windows.cli.arguments import output_format
@@ -13,15 +12,16 @@ from krm_windows.cli.inputs import UsageError
 from krm_windows.cli.sleeping import Clock
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
+from krm_windows.pending import records as pending_records
+from krm_windows.pending import report as pending_report
+from krm_windows.pending import text as pending_text
+from krm_windows.pending.report import Pending
 from krm_windows.preview import stages
 from krm_windows.results import fails
-from krm_windows.status import records, text
+from krm_windows.status import color, records, text
 from krm_windows.status.report import Report
 from krm_windows.status.text import Where
 from krm_windows.system.errors import WorkspaceError
-
-if TYPE_CHECKING:
-    from krm_windows.pending.report import Pending
 
 _PAUSE = 5  # seconds between two times that the cluster is asked
 
@@ -125,10 +125,9 @@ def _found(asked: Asked, answer: ClusterState) -> _Shown | None:
         return None
     if not asked.arguments.pending:
         return _Shown(answer.report, None)
-    from krm_windows.pending import report as waiting  # noqa: PLC0415 - only `--pending` needs it
 
-    lookups = waiting.Lookups(asked.more)
-    return _Shown(answer.report, waiting.report(answer.report, answer.objects, lookups))
+    lookups = pending_report.Lookups(asked.more)
+    return _Shown(answer.report, pending_report.report(answer.report, answer.objects, lookups))
 
 
 def _watch(asked: Asked, shown: _Shown) -> None:
@@ -162,9 +161,6 @@ def _show(
             records.status(found.report, at, answer.asked) | _pending_record(found.pending)
         )
     elif output.is_terminal():
-        # Takes long to import, and only a terminal needs it.
-        from krm_windows.status import color  # noqa: PLC0415
-
         width = output.width()
         alarming = [each for _, each in text.lines(found.report, at, where, width)]
         page = text.render(found.report, at, where, width)
@@ -182,19 +178,17 @@ def _where(found: Report, answer: ClusterState, arguments: argparse.Namespace) -
     return Where(written.stage(arguments.policy), cluster)
 
 
-def _pending_text(pending: "Pending | None") -> str:
+def _pending_text(pending: Pending | None) -> str:
     """Return what waits, nothing unless it is asked for."""
     if pending is None:
         return ""
-    from krm_windows.pending import text as waiting  # noqa: PLC0415 - only `--pending` needs it
 
-    return waiting.entries(pending)
+    return pending_text.entries(pending)
 
 
-def _pending_record(pending: "Pending | None") -> dict[str, object]:
+def _pending_record(pending: Pending | None) -> dict[str, object]:
     """Return what waits for JSON, nothing unless it is asked for."""
     if pending is None:
         return {}
-    from krm_windows.pending import records as waiting  # noqa: PLC0415 - likewise
 
-    return {"pending": waiting.targets(pending)}
+    return {"pending": pending_records.targets(pending)}

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from krm_windows.cli import inputs, output
+from krm_windows.cli import rendered as outputs
 from krm_windows.krm import InputError
 from krm_windows.preview import stages
 from krm_windows.preview.stages import RenderedDirectory
@@ -29,8 +30,6 @@ def rendered(file: str) -> list[RenderedDirectory] | None:
     """Return what was rendered from the policy of a file; None where nobody can look for it."""
     if file == inputs.STDIN:
         return None
-    # With it come the rooms that render, which no other command that shows a policy needs.
-    from krm_windows.cli import rendered as outputs  # noqa: PLC0415
 
     try:
         return outputs.directories(Path(file), inputs.policy(file))

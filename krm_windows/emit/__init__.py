@@ -1,6 +1,6 @@
 """Plan to objects: one literal for each kind, so that the source looks like the manifest."""
 
-from krm_windows.emit import admission, apply_job
+from krm_windows.emit import admission, alerts, apply_job, network, state_metrics, time_intervals
 from krm_windows.emit.configmap import config_map
 from krm_windows.emit.cronjob import cron_job
 from krm_windows.emit.manifest import Identity, Manifest, identity
@@ -51,7 +51,6 @@ def extras(plan: Plan) -> list[Manifest]:
     # Few policies ask for any.
     if not plan.extras:
         return []
-    from krm_windows.emit import alerts, network, state_metrics, time_intervals  # noqa: PLC0415
 
     emitters = {
         "AlertmanagerTimeIntervals": time_intervals.objects,

@@ -1,8 +1,8 @@
 """The ConfigMap: the gate program, verbatim, and the timetable it follows."""
 
 import json
-import os
 from functools import cache
+from pathlib import Path
 
 from krm_windows import escape, gate
 from krm_windows.emit import hooks, names
@@ -26,7 +26,7 @@ _FOLDERS = {
     "gate": "krm_windows/gate",
 }
 
-_SOURCES = gate.__path__[0]
+_SOURCES = Path(gate.__path__[0])
 
 # An empty package, not a namespace: a namespace would lose to any installed krm_windows, as in an
 # image of our own.
@@ -89,11 +89,9 @@ def program(parts: frozenset[str] = frozenset()) -> dict[str, str]:
         left_out.difference_update(_PARTS[part])  # two parts may need the same module
     found = {ENTRY: _entry(parts), **_EMPTY}
     # Sorted: the order of a directory is the file system's.
-    for name in sorted(os.listdir(_SOURCES)):
-        module, suffix = os.path.splitext(name)
-        if suffix == ".py" and module not in left_out:
-            with open(os.path.join(_SOURCES, name), encoding="utf-8") as file:
-                found[f"gate.{name}"] = file.read()
+    for path in sorted(_SOURCES.glob("*.py")):
+        if path.stem not in left_out:
+            found[f"gate.{path.name}"] = path.read_text(encoding="utf-8")
     return found
 
 

@@ -1,17 +1,21 @@
 """Which function is meant: chosen by `apiVersion` and `kind` of the functionConfig."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from krm_windows.function import change_classes, window_policy
 from krm_windows.krm import ConfigurationError, KubeObject, ResourceList
 
 Function: TypeAlias = Callable[[ResourceList, KubeObject], None]
 
-# Written out here, so that a wrong functionConfig is refused before any model is loaded.
 API_VERSION = "krm-windows.dev/v1alpha1"
 MODE = "krm-windows.dev/mode"
 VALIDATE = "Validate"
-KINDS = ("WindowPolicy", "ChangeClasses")
+# How each kind is run, and how under `Validate`.
+KINDS: Mapping[str, tuple[Function, Function]] = {
+    "WindowPolicy": (window_policy.transform, window_policy.validate),
+    "ChangeClasses": (change_classes.transform, change_classes.validate),
+}
 EXPECTED = f"expected a {API_VERSION} {' or '.join(KINDS)}"
 
 
@@ -27,24 +31,9 @@ def process(resources: ResourceList) -> None:
     if config.api_version != API_VERSION or config.kind not in KINDS:
         found = f"{config.api_version or '(no apiVersion)'} {config.kind or '(no kind)'}"
         raise ConfigurationError(f"functionConfig is {found}: {EXPECTED}")
-    run, validate = _functions(config.kind)
+    run, validate = KINDS[config.kind]
     # kustomize calls a function of `validators:` like one of `transformers:`, so the policy has to
     # say.
     if config.annotations.get(MODE) == VALIDATE:
         run = validate
     run(resources, config)
-
-
-def _functions(kind: str) -> tuple[Function, Function]:
-    """Return how a kind is run, and how under `Validate`.
-
-    Each is imported where it is asked for.
-    """
-    if kind == "ChangeClasses":
-        # Most runs are of the other kind.
-        from krm_windows.function import change_classes  # noqa: PLC0415
-
-        return change_classes.transform, change_classes.validate
-    from krm_windows.function import window_policy  # noqa: PLC0415 - likewise
-
-    return window_policy.transform, window_policy.validate

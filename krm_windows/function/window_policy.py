@@ -5,7 +5,14 @@ from typing import NamedTuple
 
 from krm_windows import inventory
 from krm_windows.apply import Application
-from krm_windows.checks import capacity, zone_changes, zone_release
+from krm_windows.checks import (
+    actuation,
+    capacity,
+    stream,
+    time_intervals,
+    zone_changes,
+    zone_release,
+)
 from krm_windows.function import configuration
 from krm_windows.inventory import Resource, about, file_of
 from krm_windows.krm import KubeObject, ResourceList
@@ -95,7 +102,6 @@ def _missed(plan: Plan) -> list[Result]:
     # The gate works out what should hold, whenever it runs, and most policies have it.
     if plan.runs_gate:
         return []
-    from krm_windows.checks import actuation  # noqa: PLC0415
 
     return list(actuation.check(plan, *AUDITED))
 
@@ -104,8 +110,6 @@ def _lost(plan: Plan) -> list[Result]:
     """Return what an extra of the policy leaves out."""
     if "AlertmanagerTimeIntervals" not in plan.extras:
         return []
-    # Few policies ask for it, and a build without it does not load it.
-    from krm_windows.checks import time_intervals  # noqa: PLC0415
 
     return list(time_intervals.check(plan))
 
@@ -116,9 +120,6 @@ def verify(
     cluster: str | None = None,
 ) -> list[Result]:
     """Return what is wrong with a final stream that should hold the windows of a policy."""
-    # A build writes a stream, and proves none.
-    from krm_windows.checks import stream  # noqa: PLC0415
-
     # Compiled as a build would do it now, so that both agree on what should be there.
     policy, name, found = load_policy(config, cluster)
     if policy is None:

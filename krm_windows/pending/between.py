@@ -5,10 +5,8 @@ Plain values, which whoever only shows them needs no reader of repositories for.
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from krm_windows.system.git_history import Commit
+from krm_windows.system.git_history import Commit
 
 
 class Kind(Enum):
@@ -41,8 +39,8 @@ class Between:
     for. `images` are new, in order. `gaps` say what is not known.
     """
 
-    commits: tuple["Commit", ...] | None = ()
-    reverted: tuple["Commit", ...] = ()
+    commits: tuple[Commit, ...] | None = ()
+    reverted: tuple[Commit, ...] = ()
     objects: tuple[ObjectChange, ...] | None = None
     images: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from krm_windows import rules
 from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Inventory
-from krm_windows.plan import sources, targets, timeouts
+from krm_windows.plan import revisions, sources, targets, timeouts
 from krm_windows.plan.edges import Edges, edges
 from krm_windows.plan.model import Plan, Rights, Runtime
 from krm_windows.plan.rights import rights
@@ -72,8 +72,6 @@ def _rights(spec: Spec, timetable: Timetable, inventory: Inventory) -> tuple[Rig
     if spec.hooks is None or spec.hooks.only_if != "Pending":
         gate = spec.actuator.type == "Gate"
         return rights(turned, spec.hooks, events=spec.events, gate=gate)
-    # Few policies ask for what waits, and a build without them does not load it.
-    from krm_windows.plan import revisions  # noqa: PLC0415
 
     read = revisions.read(timetable.targets, inventory)
     return rights(turned, spec.hooks, events=spec.events, sources=read)
@@ -161,7 +159,6 @@ def _revisions(
     waits = hooks.only_if == "Pending"
     if not waits and not hooks.after_apply:
         return
-    from krm_windows.plan import revisions  # noqa: PLC0415 - few policies ask for them
 
     if waits:
         yield from revisions.check(selection, inventory)

@@ -6,16 +6,13 @@ and Events need there: with `onlyIf: Pending` hooks need `get` on the sources of
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
 
 from krm_windows import gateable
+from krm_windows.gate.revisions import RESOURCES, SOURCE, Source
 from krm_windows.gate.timetable import Target
 from krm_windows.plan.grouping import grouped
 from krm_windows.plan.model import Grant, Rights
 from krm_windows.policy.hooks import Hooks
-
-if TYPE_CHECKING:
-    from krm_windows.gate.revisions import Source
 
 # A Job's name has its occurrence in it, and an Event's what it says, so neither can be named
 # beforehand.
@@ -33,7 +30,7 @@ def rights(
     *,
     events: bool = False,
     gate: bool = True,
-    sources: "Collection[Source]" = (),
+    sources: Collection[Source] = (),
 ) -> tuple[Rights, ...]:
     """Return the rights that turning these targets takes, a set for each namespace, all sorted.
 
@@ -55,11 +52,8 @@ def rights(
     return tuple(Rights(name, tuple(found)) for name, found in sorted(grants.items()))
 
 
-def _read(sources: "Collection[Source]", namespace: str) -> Iterator[Grant]:
+def _read(sources: Collection[Source], namespace: str) -> Iterator[Grant]:
     """Yield a grant for each kind of source in a namespace."""
-    # Most policies read none.
-    from krm_windows.gate.revisions import RESOURCES, SOURCE  # noqa: PLC0415
-
     names_of = grouped(
         (RESOURCES[source.kind], source.name) for source in sources if source.namespace == namespace
     )

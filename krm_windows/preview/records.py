@@ -8,6 +8,7 @@ from krm_windows.gate.timetable import Decision
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.clock import stamp, stamp_or_none
 from krm_windows.preview.difference import ChangedPeriod, Difference
+from krm_windows.preview.exceptions import whole
 from krm_windows.schedule import zones
 from krm_windows.schedule.timetable import Timetable
 
@@ -95,9 +96,6 @@ def state(decision: Decision, zone: tzinfo) -> Record:
 
 
 def _exceptions(of: Calendar) -> list[Record]:
-    # A state needs none of it, and is read more often.
-    from krm_windows.preview.exceptions import whole  # noqa: PLC0415
-
     return [_exception(each, of.zone) for each in whole(of.timetable, of.begins, of.ends)]
 
 

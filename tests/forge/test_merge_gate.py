@@ -13,7 +13,7 @@ from gitea import Repository, until
 
 from krm_windows.cli import merge_gate
 from krm_windows.cli.arguments import parser
-from krm_windows.cli.main import COMMANDS
+from krm_windows.cli.commands import COMMANDS
 from krm_windows.cli.sleeping import Clock
 from krm_windows.forge import Method, PullRequest
 from krm_windows.forge.gitea import Gitea

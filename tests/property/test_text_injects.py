@@ -22,7 +22,7 @@ from effort import mostly_slow
 from hostile import ALL, BUNDLES, READERS, TEXTS, raw, read_text
 
 from krm_windows.cli import main
-from krm_windows.cli.main import COMMANDS
+from krm_windows.cli.commands import COMMANDS
 from krm_windows.exit_codes import ExitCode
 
 DAYS = ("--from", "2026-12-14", "--days", "7")

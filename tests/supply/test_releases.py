@@ -16,7 +16,7 @@ from calls import POLICY, wire
 from releases import EPOCH, ROOT, Release, build
 
 from krm_windows import __version__
-from krm_windows.cli.main import COMMANDS
+from krm_windows.cli.commands import COMMANDS
 
 pytestmark = pytest.mark.slow  # builds releases
 

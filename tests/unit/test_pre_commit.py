@@ -14,7 +14,7 @@ from calls import POLICY
 from hostile_checkout import listening, trap
 from runners import git
 
-from krm_windows.cli.main import COMMANDS
+from krm_windows.cli.commands import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/how-to/check-before-a-commit.md").read_text()

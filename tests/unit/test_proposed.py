@@ -11,7 +11,7 @@ import commands_page
 import proposed
 import pytest
 
-from krm_windows.cli.main import COMMANDS
+from krm_windows.cli.commands import COMMANDS
 
 STORIES = Path(__file__).resolve().parents[1] / "cluster"
 HOW_TO = "docs/how-to"

@@ -16,8 +16,9 @@ from hostile import READERS
 from krm_windows import gateable
 from krm_windows.checks import formats
 from krm_windows.cli import calendar
+from krm_windows.cli.commands import COMMANDS
 from krm_windows.cli.examples import EXAMPLES
-from krm_windows.cli.main import COMMANDS, main
+from krm_windows.cli.main import main
 from krm_windows.emit.admission import KINDS
 from krm_windows.policy import moments, spellings
 from krm_windows.rules import RULES

@@ -20,8 +20,8 @@ from repositories import pair
 from krm_windows import __version__
 from krm_windows.cli import folding, main
 from krm_windows.cli.calendar import FORMATS
+from krm_windows.cli.commands import COMMANDS, HEADINGS
 from krm_windows.cli.examples import EXAMPLES
-from krm_windows.cli.main import COMMANDS, HEADINGS
 from krm_windows.schedule import zones
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -13,8 +13,8 @@ from time import monotonic
 import pytest
 
 from krm_windows.cli import completion, main
+from krm_windows.cli.commands import COMMANDS
 from krm_windows.cli.completion import SHELLS, Argument, Value, commands
-from krm_windows.cli.main import COMMANDS
 
 # Prints the words that it is called with, so that a line that was completed shows itself.
 ECHO = "krm-windows() { printf '<%s>' \"$@\"; echo; }"

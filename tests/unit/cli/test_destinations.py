@@ -20,7 +20,8 @@ from repositories import pair
 
 from krm_windows.cli import destinations
 from krm_windows.cli.arguments import parser as parser_of
-from krm_windows.cli.main import COMMANDS, main
+from krm_windows.cli.commands import COMMANDS
+from krm_windows.cli.main import main
 
 CLASSES = """\
 apiVersion: krm-windows.dev/v1alpha1

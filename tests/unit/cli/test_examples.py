@@ -18,8 +18,8 @@ from served import kustomization
 from served import serving as cluster
 
 from krm_windows.cli import main
+from krm_windows.cli.commands import COMMANDS
 from krm_windows.cli.examples import EXAMPLES
-from krm_windows.cli.main import COMMANDS
 
 # Open whenever the test runs, so that nobody waits.
 OPEN = """\

@@ -12,7 +12,7 @@ from forges import KINDS, TOKEN, Pull, serving
 
 from krm_windows.cli import merge_gate
 from krm_windows.cli.arguments import parser
-from krm_windows.cli.main import COMMANDS
+from krm_windows.cli.commands import COMMANDS
 from krm_windows.cli.sleeping import Clock
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError

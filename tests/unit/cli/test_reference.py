@@ -6,7 +6,7 @@ import re
 import commands_page
 import pytest
 
-from krm_windows.cli.main import COMMANDS
+from krm_windows.cli.commands import COMMANDS
 from krm_windows.exit_codes import ExitCode
 
 PAGE = commands_page.PAGE.read_text()

@@ -20,7 +20,7 @@ from calls import POLICY
 from krm_windows.cli import main, output
 from krm_windows.cli import status as cli
 from krm_windows.cli.arguments import parser
-from krm_windows.cli.main import COMMANDS
+from krm_windows.cli.commands import COMMANDS
 from krm_windows.cli.sleeping import Clock
 from krm_windows.emit import names
 from krm_windows.emit.configmap import config_map
