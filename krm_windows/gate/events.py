@@ -1,6 +1,7 @@
 """Kubernetes Events on the targets: what a run did to them, or why not; which hook failed."""
 
 import json
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from krm_windows.gate.annotations import annotation, digest, read
 from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.run import Gate, Report, words_of
 from krm_windows.gate.target import Action, Observed, observe
-from krm_windows.gate.timetable import Decision, Target
+from krm_windows.gate.timetable import Target
 
 
 class EventType(NamedTuple):
@@ -41,47 +42,15 @@ _HOOK_FAILED = EventType("WindowHookFailed", "Warning")
 
 @dataclass(frozen=True)
 class Record:
-    """What an Event says of a target, as it was `observed` (None: it is yet to be read).
+    """What happened to a target `at` an instant, as it was `observed` (None: it is yet to be read).
 
-    `decision` is what held `at` that instant.
+    It becomes an Event when all targets are up to date.
     """
 
     observed: Observed | None
     event_type: EventType
     words: str
     at: datetime
-    decision: Decision
-
-
-class Recorder:
-    """The Events to write about each target of a gate, in order."""
-
-    def __init__(self, gate: Gate) -> None:
-        self._gate = gate
-        self.records: dict[Target, list[Record]] = {target: [] for target in gate.all_targets}
-
-    def about_all(self, event_type: EventType, words: str) -> None:
-        """Record what concerns every target."""
-        now = self._gate.now()
-        record = Record(None, event_type, words, now, self._gate.decides(now))
-        for records in self.records.values():
-            records.append(record)
-
-    def warns(self, words: str) -> None:
-        """Record that a hook has failed."""
-        self._gate.warns(words)
-        self.about_all(_HOOK_FAILED, words)
-
-    def reports(self, report: Report) -> None:
-        """Record what was done to a target, or why it was left."""
-        self._gate.reports(report)
-        event_type = _EVENT_TYPES.get(report.change.action)
-        if event_type is None:
-            return
-        decision = self._gate.decides(report.at)
-        words = report.change.words
-        record = Record(report.observed, event_type, words, report.at, decision)
-        self.records[report.target].append(record)
 
 
 def run(
@@ -92,58 +61,63 @@ def run(
     around: Callable[..., bool] = Gate.run,
 ) -> bool:
     """Run as `around` does, and write Events of what it does; that one fails is no failure."""
-    recorder = Recorder(gate)
-    recording = replace(gate, reports=recorder.reports, warns=recorder.warns)
+    records: dict[Target, list[Record]] = defaultdict(list)
+
+    def reports(report: Report) -> None:
+        event_type = _EVENT_TYPES.get(report.change.action)
+        if event_type:
+            record = Record(report.observed, event_type, report.change.words, report.at)
+            records[report.target].append(record)
+
+    def warns(words: str) -> None:
+        for target in gate.all_targets:
+            records[target].append(Record(None, _HOOK_FAILED, words, gate.now()))
+
+    recording = replace(gate, reports=reports, warns=warns)
     well = around(recording, cluster, allow_missing=allow_missing)
+
+    def write(mine: Cluster, target: Target) -> list[str]:
+        return list(filter(None, (_write(gate, mine, target, each) for each in records[target])))
+
     # Only now, so that whatever becomes of Events, targets are up to date.
-    records = {target: found for target, found in recorder.records.items() if found}
     cluster.renew(len(records))
-
-    def write(mine: Cluster, target: Target) -> list[dict[str, str]]:
-        return _write_all(gate, mine, target, records[target])
-
-    for target, failed in cluster.each(list(records), write):
-        for fields in failed:
-            gate.log(target=str(target), **fields)
+    for target, errors in cluster.each(list(records), write):
+        for error in errors:
+            gate.log(target=str(target), error=error)
     return well
 
 
-def _write_all(
-    gate: Gate,
-    cluster: Cluster,
-    target: Target,
-    records: list[Record],
-) -> list[dict[str, str]]:
-    """Write the Events of a target, unless they are there; give what to log of those that fail."""
-    failed = []
-    for record in records:
-        try:
-            _write(gate, cluster, target, record)
-        except Exception as error:  # noqa: BLE001 - an Event is not worth a failure
-            if not _is_there(error):
-                failed.append({"event": record.words, "error": words_of(error)})
-    return failed
+def _write(gate: Gate, cluster: Cluster, target: Target, record: Record) -> str:
+    """Write an Event, unless it is there; say what it cannot be written for."""
+    path = f"/api/v1/namespaces/{target.namespace}/events"
+    try:
+        observed = record.observed or cluster.get(target, observe)
+        cluster.ask("POST", path, _event(gate, target, observed, record))
+    except Exception as error:  # noqa: BLE001 - an Event is not worth a failure
+        # AlreadyExists: an earlier run has written it under this name.
+        is_there = isinstance(error, ApiError) and error.status == HTTPStatus.CONFLICT
+        return "" if is_there else f"no Event of {record.words!r}: {words_of(error)}"
+    return ""
 
 
-def _is_there(error: Exception) -> bool:
-    # AlreadyExists: an earlier run has written it under this name.
-    return isinstance(error, ApiError) and error.status == HTTPStatus.CONFLICT
-
-
-def _write(
-    gate: Gate,
-    cluster: Cluster,
-    target: Target,
-    record: Record,
-) -> None:
-    observed = record.observed or cluster.get(target, observe)
+def _event(gate: Gate, target: Target, observed: Observed, record: Record) -> dict[str, object]:
+    policy, decision = gate.timetable.policy, gate.decides(record.at)
+    # A name for each message: the API server refuses a second Event of it.
+    occasion = observed.version if record.event_type.each_time else str(decision.since)
+    digits = digest(json.dumps([policy, observed.uid, record.words, occasion]))
+    until = ""
+    if decision.until:
+        until = f" until {gate.timetable.shown(decision.until):%a %Y-%m-%d %H:%M %Z}"
+    # What hooks keep closed although the window is open says why in its annotation.
+    said = read(observed.annotations.get(annotation(policy), ""))
+    reason = said.reason if said and record.event_type is _CLOSED else decision.reason
     time = record.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    event: dict[str, object] = {
+    return {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {
             # As client-go has it: the target's name and digits, 253 characters at most.
-            "name": f"{target.name[:200]}.{_digits(gate, observed, record)}",
+            "name": f"{target.name[:200]}.{digits}",
             "namespace": target.namespace,
         },
         "involvedObject": {
@@ -156,37 +130,11 @@ def _write(
         },
         "type": record.event_type.type,
         "reason": record.event_type.reason,
-        "message": _message(gate, observed, record)[:1024],  # as long as events.k8s.io/v1 takes
+        # By which policy, until when and why; as long as events.k8s.io/v1 takes.
+        "message": f"{record.words}, by {policy}{until}: {reason}"[:1024],
         # Of core v1, which kubectl describe shows beside those of Flux.
         "source": {"component": "krm-windows"},
         "firstTimestamp": time,
         "lastTimestamp": time,
         "count": 1,
     }
-    cluster.ask("POST", f"/api/v1/namespaces/{target.namespace}/events", event)
-
-
-def _digits(gate: Gate, observed: Observed, record: Record) -> str:
-    """Give the same digits for the same message: the API server refuses a second Event of it."""
-    occasion = str(record.decision.since)  # once in each window
-    if record.event_type.each_time:
-        occasion = observed.version
-    return digest(json.dumps([gate.timetable.policy, observed.uid, record.words, occasion]))
-
-
-def _message(gate: Gate, observed: Observed, record: Record) -> str:
-    """Say what happened, by which policy, until when and why then."""
-    message = f"{record.words}, by {gate.timetable.policy}"
-    if record.decision.until:
-        until = gate.timetable.shown(record.decision.until)
-        message += f" until {until:%a %Y-%m-%d %H:%M %Z}"
-    return f"{message}: {_reason(gate, observed, record)}"
-
-
-def _reason(gate: Gate, observed: Observed, record: Record) -> str:
-    """Say why; what hooks keep closed although the window is open says why in its annotation."""
-    if record.event_type is _CLOSED and record.decision.open:
-        said = read(observed.annotations.get(annotation(gate.timetable.policy), ""))
-        if said:
-            return said.reason
-    return record.decision.reason

@@ -37,71 +37,63 @@ class JobEnd(Enum):
     BROKEN_OFF = auto()  # nobody waits for it any more, as its window has closed
 
 
-@dataclass
-class Job:
-    """A Job of a hook; `begins`: it is yet to be created."""
+@dataclass(frozen=True)
+class Jobs:
+    """The Jobs of a namespace in a cluster.
+
+    `pause` is in seconds, between two questions; `grace` is how many the Job controller has to end
+    what is late.
+    """
 
     cluster: Cluster
     namespace: str
-    name: str
-    hook: Hook
-    begins: bool
+    pause: float
+    grace: float
 
-    def wait(self, lasts: Callable[[], bool], *, pause: float, grace: float) -> str | None:
-        """Wait for its end while it `lasts`, with `pause` seconds between two questions.
+    def run(
+        self, name: str, hook: Hook, lasts: Callable[[], bool], *, begins: bool
+    ) -> tuple[JobEnd, str]:
+        """Create a Job if it `begins`, and wait for its end while it `lasts`.
 
-        The Job controller has `grace` seconds to end what is late. Says what went wrong, nothing if
-        all was well; None if the wait was broken off.
-        """
-        over = monotonic() + self.hook.seconds + grace
-        while lasts():
-            self.cluster.renew(0)  # a hook may take longer than a run has
-            failure = self._ask()
-            if failure is not None:
-                return failure
-            sleep(pause)
-            if monotonic() > over:
-                return f"not finished within {self.hook.seconds} s"
-        return None
-
-    def _ask(self) -> str | None:
-        """Create it if it is yet to be, and ask for its end.
-
-        Says what went wrong, nothing if all was well; None where it has not ended, or another
-        question may say more.
+        Gives how it ended, and what went wrong.
         """
         path = f"/apis/batch/v1/namespaces/{self.namespace}/jobs"
-        try:
-            if self.begins:
-                self.cluster.ask("POST", path, self._manifest())
-                self.begins = False
-            return _end_of(self.cluster.ask("GET", f"{path}/{self.name}"), self.name)
-        except ApiError as error:
-            if error.status == HTTPStatus.CONFLICT:  # AlreadyExists: another run has created it
-                self.begins = False
-            final = _FINAL if self.begins else {HTTPStatus.NOT_FOUND}
-            if error.status in final:
-                return str(error)
-            return None
-
-    def _manifest(self) -> dict[str, object]:
-        return {
+        job: dict[str, object] = {
             "apiVersion": "batch/v1",
             "kind": "Job",
-            "metadata": {**self.hook.metadata, "name": self.name},
-            "spec": self.hook.spec,
+            "metadata": {**hook.metadata, "name": name},
+            "spec": hook.spec,
         }
+        over = monotonic() + hook.seconds + self.grace
+        while lasts():
+            self.cluster.renew(0)  # a hook may take longer than a run has
+            try:
+                if begins:
+                    self.cluster.ask("POST", path, job)
+                    begins = False
+                ended = _end_of(self.cluster.ask("GET", f"{path}/{name}"), name)
+                if ended:
+                    return ended
+            except ApiError as error:
+                if begins and error.status in _FINAL:
+                    return JobEnd.NEVER_BEGAN, str(error)
+                if not begins and error.status == HTTPStatus.NOT_FOUND:
+                    return JobEnd.BAD, str(error)
+                # AlreadyExists: another run has created it.
+                begins = begins and error.status != HTTPStatus.CONFLICT
+            sleep(self.pause)
+            if monotonic() > over:
+                end = JobEnd.NEVER_BEGAN if begins else JobEnd.BAD
+                return end, f"not finished within {hook.seconds} s"
+        return JobEnd.BROKEN_OFF, ""
 
 
-def _end_of(job: object, name: str) -> str | None:
-    """Say what went wrong with a Job, nothing if all was well; None if it has not ended."""
+def _end_of(job: object, name: str) -> tuple[JobEnd, str] | None:
+    """Say how a Job ended, and what went wrong with it; None if it has not ended."""
     # A proxy may mix up answers, and a Job that ended well would open.
     if dig(job, "metadata", "name") not in (None, name):
         raise ApiError(REFUSED, f"another Job than {name}")
-    conditions = true_of(job)
-    if "Failed" in conditions:
-        failed = conditions["Failed"]
-        return f"{dig(failed, 'reason')}: {dig(failed, 'message')}"
-    if "Complete" in conditions:
-        return ""
-    return None
+    ends = true_of(job)
+    if "Failed" in ends:
+        return JobEnd.BAD, f"{dig(ends['Failed'], 'reason')}: {dig(ends['Failed'], 'message')}"
+    return (JobEnd.WELL, "") if "Complete" in ends else None

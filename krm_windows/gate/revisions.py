@@ -56,9 +56,7 @@ class Source(NamedTuple):
 def text(value: object, *path: str) -> str:
     """Return a text at a path, empty where there is none."""
     found = dig(value, *path)
-    if isinstance(found, str):
-        return found
-    return ""
+    return found if isinstance(found, str) else ""
 
 
 def is_same(applied: str, offered: str) -> bool:
@@ -75,10 +73,7 @@ def is_same(applied: str, offered: str) -> bool:
 
 def _digest(revision: str) -> str:
     """Return the digest of `6.6.2@sha256:...`, empty where there is none."""
-    _, at, digest = revision.rpartition("@")
-    if at:
-        return digest
-    return ""
+    return revision.rpartition("@")[2] if "@" in revision else ""
 
 
 def source(live: object, namespace: str, *path: str) -> Source:
@@ -94,19 +89,20 @@ def chart(live: object, namespace: str) -> Source | None:
         return source(live, namespace, "spec", "chartRef")
     # `namespace/name` of the HelmChart that helm-controller made.
     home, slash, name = text(live, "status", "helmChart").partition("/")
-    if not slash:
-        return None
-    return Source("HelmChart", home, name)
+    return Source("HelmChart", home, name) if slash else None
+
+
+def _history(live: object) -> list[object]:
+    """Return the releases of a HelmRelease, the newest first."""
+    history = dig(live, "status", "history")
+    return history if isinstance(history, list) else []
 
 
 def deployed(live: object) -> tuple[str, str]:
     """Return the version of the chart that a HelmRelease has installed, and its digest from OCI."""
-    history = dig(live, "status", "history")
-    if not isinstance(history, list):
-        return "", ""
-    # The newest first; an upgrade that failed stands before the release that is still installed.
+    # An upgrade that failed stands before the release that is still installed.
     # Its own statuses are those of Helm: deployed, superseded, failed, uninstalled.
-    for snapshot in history:
+    for snapshot in _history(live):
         if text(snapshot, "status") == "deployed":
             return text(snapshot, "chartVersion"), text(snapshot, "ociDigest")
     return "", ""
@@ -119,11 +115,10 @@ def reconciled(live: object) -> str:
     rolled back.
     """
     applied = text(live, "status", "lastAppliedRevision")
-    history = dig(live, "status", "history")
-    if applied or not isinstance(history, list) or not history:
+    history = _history(live)
+    if applied or not history:
         return applied
-    said = [str(dig(history[0], key)) for key in _OF_A_RELEASE]
-    return " ".join(said)
+    return " ".join(str(dig(history[0], key)) for key in _OF_A_RELEASE)
 
 
 def is_installed(version: str, digest: str, offered: str) -> bool:
@@ -146,9 +141,8 @@ def by_closing(live: object) -> int | None:
     was reconciled (fluxcd/pkg, runtime/patch).
     """
     generation = dig(live, "metadata", "generation")
-    if isinstance(generation, int) and dig(live, "status", "observedGeneration") == generation:
-        return generation + 1
-    return None
+    is_reconciled = dig(live, "status", "observedGeneration") == generation
+    return generation + 1 if isinstance(generation, int) and is_reconciled else None
 
 
 def noted(closed_by: str) -> int | None:
@@ -157,9 +151,7 @@ def noted(closed_by: str) -> int | None:
         found = dig(parse(closed_by), GENERATION)
     except UNREADABLE:
         return None
-    if isinstance(found, int):
-        return found
-    return None
+    return found if isinstance(found, int) else None
 
 
 def taken_from_elsewhere(live: object) -> Iterator[str]:

@@ -2,32 +2,28 @@
 
 It is due once all targets have reconciled, and any of them has another revision than the one that
 was found well before. Each run asks for that while it is open, and the one that closes does once
-more: a window may be shorter than the interval.
+more: a window may be shorter than the interval. The Job is named by those revisions, so any run
+that finds them finds it, too.
 """
 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from functools import partial
 from http import HTTPStatus
-from typing import ClassVar
 
 from krm_windows.gate import revisions
 from krm_windows.gate.annotations import digest
-from krm_windows.gate.hooks import KEPT, Hooks, LogAction, May, Permission, occurrence
+from krm_windows.gate.hooks import Hooks, LogAction, May, Permission, occurrence
 from krm_windows.gate.jobs import JobEnd
 from krm_windows.gate.kubernetes import REFUSED, ApiError, Cluster
-from krm_windows.gate.notes import ENDING, HookName, Note, Stage, Transition, When
+from krm_windows.gate.notes import HookName, Note, Stage
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import words_of
 from krm_windows.gate.target import true_of
 from krm_windows.gate.timetable import Decision, Target
 
 _HOOK = HookName.AFTER_APPLY
-_OPEN = (Stage.OPEN, Stage.MAY_OPEN)
-_CHECK = Transition(Stage.CHECKING, When.OVER)
-CHECKED_ENDING = ENDING | dict.fromkeys(_OPEN, _CHECK)
-_TICK = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
@@ -46,107 +42,65 @@ class _Applied:
 class VerifiedHooks(Hooks):
     """Hooks, of which one checks what was applied."""
 
-    ending: ClassVar[dict[Stage, Transition]] = CHECKED_ENDING
-
-    def _begun(self, note: Note, last: Note) -> Note:
-        """Note what is applied before anything is opened, unless there is more to be checked."""
-        if last.applied and last.stage in _OPEN:  # targets stay open
-            return replace(note, applied=last.applied, changed=last.changed, check=last.check)
+    def _applied_before(self, last: Note, decision: Decision) -> str:
+        """Give what is applied before anything is opened, unless there is more to be checked."""
         # What has failed is checked again by a hook that was mended since.
-        if last.applied and last.stage is Stage.FAILED and last.occurrence == note.occurrence:
-            return replace(note, applied=last.applied)
-        return replace(note, applied=_digest(self._all_applied()))
+        is_mended = last.stage is Stage.FAILED and last.occurrence == occurrence(decision)
+        if last.applied and (last.stage is Stage.MAY_OPEN or is_mended):  # targets stay open
+            return last.applied
+        return _digest(self._all_applied())
 
     def _checked(self, began: Decision, permission: Permission) -> JobEnd:
-        """Check what was applied since; `JobEnd.BAD`: it was noted that all is to be closed.
+        """Check what was applied since; `JobEnd.BAD`: there is more to do, maybe to close all.
 
         A fault on the way leaves it to the next run.
         """
         if permission.may is May.CLOSE:
             return JobEnd.WELL
         try:
-            note = self.notes.latest(self._find())
-            if note.stage not in _OPEN or note.occurrence != occurrence(began):
+            found, note = self._find()
+            if note.stage is not Stage.MAY_OPEN or note.occurrence != occurrence(began):
                 return JobEnd.WELL
-            return self._check(note, lambda: self._lasts(began))
+            end, later = self._check(note, partial(self._lasts, began))
+            if later != note and not self._write(found, note, later):
+                return JobEnd.BAD  # another run was faster
         except Exception as error:  # noqa: BLE001 - whatever it is
-            self._log(
-                LogAction.LEFT_TO_NEXT_RUN,
-                f"hooks.{_HOOK} could not go on: {words_of(error)}",
-            )
+            message = f"hooks.{_HOOK} could not go on: {words_of(error)}"
+            self.gate.log(action=LogAction.LEFT_TO_NEXT_RUN, message=message)
             return JobEnd.NEVER_BEGAN
-
-    def _check(self, note: Note, lasts: Callable[[], bool]) -> JobEnd:
-        due = self._due_check(note)
-        if due is None:
-            return JobEnd.WELL
-        end = self._run_check(due, lasts)
-        if end is JobEnd.WELL:
-            self.notes.write(self._well(due), due)
-        elif end is JobEnd.BAD:
-            # Another run may have found a newer revision: then that is what counts.
-            if not self.notes.write(
-                self._at_now(replace(due, stage=Stage.CLOSING_AFTER_FAILURE)), due
-            ):
-                return JobEnd.WELL
-        elif end is JobEnd.NEVER_BEGAN:
-            self.notes.write(self._at_now(due), due)  # so that it is never too old to begin
         return end
 
-    def _follow(self, note: Note, transition: Transition) -> Note:
+    def _follow(self, name: HookName, later: Note, note: Note) -> Note | None:
         """Check once more when all is closed, before anything else runs then."""
-        if transition.hook is not _HOOK:
-            return super()._follow(note, transition)
-        due = self._due_check(note)
-        if due is None:
-            return super()._follow(note, replace(transition, hook=None))
-        end = self._run_check(due, lambda: True)
+        if note.stage is not Stage.CLOSING:
+            return super()._follow(name, later, note)
+        end, checked = self._check(note, lambda: True)
         if end is JobEnd.NEVER_BEGAN:  # the next run tries again, and nothing else runs before
             raise ApiError(REFUSED, f"hooks.{_HOOK} could not be started")
-        later = replace(self._well(due), stage=transition.to)
-        if end is JobEnd.BAD and transition.failed is not None:
-            later = self._at_now(replace(due, stage=transition.failed))
-        if self.notes.write(later, due):
-            return later
-        return note
+        if end is not JobEnd.WELL:
+            return checked
+        return super()._follow(name, replace(checked, stage=later.stage), note)
 
-    def _due_check(self, note: Note) -> Note | None:
-        """Note which check is due, under which name its Job can be found; None if none is."""
+    def _check(self, note: Note, lasts: Callable[[], bool]) -> tuple[JobEnd, Note]:
+        """Run the Job of a check if one is due; say how it ended, and what is to be noted."""
         found = self._all_applied()
         applied = _digest(found)
-        if not note.applied:  # the hook is new: what was applied before it came is not checked
-            self.notes.write(self._at_now(replace(note, applied=applied)), note)
-            return None
-        if applied == note.applied:
-            return None
+        well = replace(note, applied=applied)
+        if not note.applied or applied in (note.applied, note.changed):
+            return JobEnd.WELL, well  # what was applied before the hook came is not checked
         waits = _waits(found)
         if waits:
-            self._log(LogAction.WAITING, f"hooks.{_HOOK} waits: {waits}")
-            return None
+            self.gate.log(action=LogAction.WAITING, message=f"hooks.{_HOOK} waits: {waits}")
+            return JobEnd.WELL, note
         due = replace(note, changed=applied)
-        due = replace(due, check=self._job_name(_HOOK, due))
-        if due == note:
-            return note  # another run has begun it
-        due = self._at_now(due)
-        if self.notes.write(due, note):
-            return due
-        return None
-
-    def _run_check(self, due: Note, lasts: Callable[[], bool]) -> JobEnd:
-        """Run the Job of a check, and say how it ended; a failure that is passed over is well."""
-        age = self.gate.now() - datetime.fromisoformat(due.at)
-        end = self._run(_HOOK, due.check, lasts, begins=age < KEPT)
-        if end is JobEnd.BAD and not self.hooks[_HOOK].aborts:
-            return JobEnd.WELL
-        return end
-
-    def _well(self, due: Note) -> Note:
-        return self._at_now(replace(due, applied=due.changed, changed="", check=""))
-
-    def _at_now(self, note: Note) -> Note:
-        """Date a note, later than it was: notes of one stage are told apart by that."""
-        now = max(self.gate.now(), datetime.fromisoformat(note.at) + _TICK)
-        return replace(note, at=now.isoformat())
+        due = replace(due, job=self._job_name(_HOOK, due))
+        end = self._run(_HOOK, due.job, lasts)
+        if end is JobEnd.WELL or (end is JobEnd.BAD and not self.hooks[_HOOK].aborts):
+            return JobEnd.WELL, well
+        if end is JobEnd.BAD and _digest(self._all_applied()) == applied:
+            return end, replace(due, stage=Stage.CLOSING_AFTER_FAILURE)
+        # Where a newer revision has been applied meanwhile, that is what counts.
+        return JobEnd.BROKEN_OFF if end is JobEnd.BAD else end, note
 
     def _all_applied(self) -> list[_Applied]:
         """Read what each target has applied; raise what one of them cannot be read for."""
@@ -156,8 +110,7 @@ class VerifiedHooks(Hooks):
             if (target.group, target.kind) in revisions.KINDS
         ]
         self.cluster.renew(len(targets))
-        every = self.cluster.each(targets, _read)
-        return [applied for _, applied in every if applied is not None]
+        return [applied for _, applied in self.cluster.each(targets, _read) if applied]
 
 
 def _read(cluster: Cluster, target: Target) -> _Applied | None:
@@ -171,22 +124,18 @@ def _read(cluster: Cluster, target: Target) -> _Applied | None:
 
 
 def _applied(target: Target, live: object) -> _Applied:
-    source = None
-    if target.kind == "Kustomization" and dig(live, "spec", "suspend") is not True:
-        source = revisions.source(live, target.namespace, "spec", "sourceRef")
-    return _Applied(target, revisions.reconciled(live), source, _waits_for(live))
-
-
-def _waits_for(live: object) -> str:
-    """Say what a target waits for, in no words if it has reconciled."""
-    # A person keeps it closed, or the window does: nobody is at work on it.
+    """Read what a target has applied. Nobody is at work on one that is suspended."""
     if dig(live, "spec", "suspend") is True:
-        return ""
+        return _Applied(target, revisions.reconciled(live), None, "")
+    source = None
+    if target.kind == "Kustomization":
+        source = revisions.source(live, target.namespace, "spec", "sourceRef")
+    waits = ""
     if "Ready" not in true_of(live):
-        return "is not ready"
-    if dig(live, "status", "observedGeneration") != dig(live, "metadata", "generation"):
-        return "has changed since it was reconciled"
-    return ""
+        waits = "is not ready"
+    elif dig(live, "status", "observedGeneration") != dig(live, "metadata", "generation"):
+        waits = "has changed since it was reconciled"
+    return _Applied(target, revisions.reconciled(live), source, waits)
 
 
 def _waits(found: list[_Applied]) -> str:
@@ -206,5 +155,4 @@ def _waits(found: list[_Applied]) -> str:
 
 def _digest(found: list[_Applied]) -> str:
     """Return what stands for all revisions in a note."""
-    said = [[str(each.target), each.revision] for each in found]
-    return digest(json.dumps(said))
+    return digest(json.dumps([[str(each.target), each.revision] for each in found]))

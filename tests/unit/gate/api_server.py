@@ -52,6 +52,8 @@ class Api:
 
     gone: set[str] = field(default_factory=set)
     """The policies whose accounts may patch nothing any more, by the names of these accounts."""
+    writer: str | None = None
+    """Who is recorded as the writer of what is added, if nobody is named."""
     lock: RLock = field(default_factory=RLock)
     """Held for a write, as etcd compares and writes in one step."""
 
@@ -70,6 +72,7 @@ class Api:
         """
         metadata: Json = {"name": name, "namespace": "flux-system", "uid": f"uid-of-{name}"}
         metadata["creationTimestamp"] = "2020-01-01T00:00:00Z"
+        by = by or self.writer
         if by is not None:
             metadata["managedFields"] = [
                 managed(by, {"metadata": {"annotations": annotations or {}}, "spec": spec})

@@ -101,6 +101,7 @@ class Lab:
 
     def __init__(self, api: Api, port: int, account: Path) -> None:
         self.api, self.clock = api, Clock(NOON - HOUR)
+        api.writer = "krm-windows"
         self.cluster = partial(Cluster, "127.0.0.1", str(port), account, 5)
         self.log: list[dict[str, object]] = []
 

@@ -1,4 +1,4 @@
-"""The notes on the targets: which of several runs at the same time goes on."""
+"""The note of a policy's hooks: which of several runs at the same time goes on, and by which."""
 
 import json
 from dataclasses import asdict, replace
@@ -9,59 +9,82 @@ import pytest
 from api_server import Api
 from hook_runs import BOTH, NOON, NOTE, Clock
 
+from krm_windows.gate import notes
 from krm_windows.gate.kubernetes import Cluster
-from krm_windows.gate.notes import ENDING, UNENDED, Note, Notes, Stage, Transition
+from krm_windows.gate.notes import ENDING, Note, Stage
 from krm_windows.gate.run import Gate
-from krm_windows.gate.verification import CHECKED_ENDING
 from krm_windows.plan.timetable import shipped
 from krm_windows.schedule.timeline import decide
 
 OURS = Note("2026-11-20T08:00:00+00:00", cycle=2, stage=Stage.OPENING, job="p-before-open-1")
-LATER = "2026-11-20T11:00:00+00:00"
+GATE = Gate(shipped(BOTH), partial(decide, BOTH), Clock(NOON), lambda **_: None)
+EARLIER = {
+    "occurrence": "2026-11-20T08:00:00+00:00",
+    "cycle": 7,
+    "job": "p-before-open-1",
+    "at": "2026-11-20T08:00:03+00:00",
+    "skipped": False,
+    "applied": "",
+    "changed": "",
+    "check": "",
+}
 
 
-@pytest.fixture
-def notes(port: int, account: Path) -> Notes:
-    """The notes of a policy with two targets."""
-    gate = Gate(shipped(BOTH), partial(decide, BOTH), Clock(NOON), lambda **_: None)
-    return Notes(gate, Cluster("127.0.0.1", str(port), account, 5), lambda _: True)
-
-
-@pytest.mark.parametrize("name", ["apps", "infra"])
 @pytest.mark.parametrize(
-    ("there", "is_ours"),
+    ("there", "goes_on"),
     [
-        (replace(OURS, cycle=1), True),
-        (OURS, True),
-        (replace(OURS, at=LATER), True),
-        (replace(OURS, at=LATER, job="p-before-open-2"), False),
-        (replace(OURS, stage=Stage.MAY_OPEN), False),
-        (replace(OURS, cycle=3), False),
+        (replace(OURS, number=1), True),
+        (replace(OURS, number=2), True),
+        (replace(OURS, number=3), True),  # the same, which another run has written
+        (replace(OURS, number=3, job="p-before-open-2"), False),
+        (replace(OURS, number=3, stage=Stage.MAY_OPEN), False),
+        (replace(OURS, number=3, cycle=3), False),
     ],
 )
 def test_a_note_that_is_there_already(
-    name: str,
     there: Note,
-    is_ours: bool,  # noqa: FBT001
+    goes_on: bool,  # noqa: FBT001
     api: Api,
-    notes: Notes,
+    port: int,
+    account: Path,
 ) -> None:
-    """Another run has the say, on whichever target, unless it wrote the same at another instant."""
-    api.add(name, {}, annotations={NOTE: json.dumps(asdict(there))}, by="krm-windows")
-    assert notes.write(OURS, after=replace(OURS, cycle=1)) is is_ours
+    """Another run has the say if it has written a later one, unless that is the same."""
+    api.add("apps", {}, annotations={NOTE: json.dumps(asdict(there))}, by="krm-windows")
+    cluster = Cluster("127.0.0.1", str(port), account, 5)
+    found = notes.find(GATE, cluster)
+    written = notes.write(GATE, cluster, found, OURS, replace(OURS, number=2))
+    assert (written is not None) is goes_on
+    assert notes.latest(GATE, notes.find(GATE, cluster)).number >= there.number
 
 
-@pytest.mark.parametrize("ending", [ENDING, CHECKED_ENDING])
-def test_any_stage_ends(ending: dict[Stage, Transition]) -> None:
-    """Each leads to a later one, as runs tell by that which of two notes counts."""
-    order = list(Stage)
-    assert set(ending) == set(Stage) - {Stage.CLOSED}
-    for stage, transition in ending.items():
-        for later in (transition.to, transition.failed or transition.to):
-            assert order.index(later) > order.index(stage)
+def test_the_latest_note_counts(api: Api, port: int, account: Path) -> None:
+    """Another target was the first before, and has one as well."""
+    for number, name in enumerate(("infra", "apps"), 5):
+        note = replace(OURS, number=number)
+        api.add(name, {}, annotations={NOTE: json.dumps(asdict(note))}, by="krm-windows")
+    cluster = Cluster("127.0.0.1", str(port), account, 5)
+    assert notes.latest(GATE, notes.find(GATE, cluster)).number == 6
 
 
-@pytest.mark.parametrize("ending", [ENDING, CHECKED_ENDING])
-def test_what_has_begun_something_is_ended(ending: dict[Stage, Transition]) -> None:
-    """Whatever has a hook on its way to the end has to come there before anything is opened."""
-    assert {stage for stage, transition in ending.items() if transition.hook} == UNENDED
+@pytest.mark.parametrize(
+    ("stage", "read_as"), [("Open", "MayOpen"), ("Checking", "Closing"), ("Aborted", "Aborted")]
+)
+def test_a_note_of_an_earlier_release(
+    stage: str, read_as: str, api: Api, port: int, account: Path
+) -> None:
+    """What it had begun is ended."""
+    annotations = {NOTE: json.dumps({**EARLIER, "stage": stage})}
+    api.add("apps", {}, annotations=annotations, by="krm-windows")
+    found = notes.find(GATE, Cluster("127.0.0.1", str(port), account, 5))
+    note = notes.latest(GATE, found)
+    assert (note.stage, note.cycle, note.number, note.job) == (read_as, 7, 7, "p-before-open-1")
+
+
+def test_any_stage_ends() -> None:
+    """From each a cycle comes to its end."""
+    assert set(ENDING) == set(Stage) - {Stage.CLOSED}
+    for stage in ENDING:
+        passed = [stage]
+        while passed[-1] is not Stage.CLOSED:
+            passed.append(ENDING[passed[-1]][0])
+            assert len(passed) <= len(Stage)
