@@ -10,7 +10,7 @@ from krm_windows.krm.kube_object import KubeObject, mentioning
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, Value, node_of, value
 from krm_windows.krm.protocols import Process, run
 from krm_windows.krm.resource_list import ResourceList
-from krm_windows.krm.stream import Entry, documents, heading, opened, parse
+from krm_windows.krm.stream import Entry, documents, opened, parse
 from krm_windows.krm.writer import render
 from krm_windows.results import Result, Severity
 
@@ -31,7 +31,6 @@ __all__ = [
     "Severity",
     "Value",
     "documents",
-    "heading",
     "mentioning",
     "node_of",
     "opened",

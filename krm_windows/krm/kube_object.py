@@ -9,8 +9,6 @@ from krm_windows.krm import layout, lines, writer
 from krm_windows.krm.errors import EditError, InputError
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, Value, value
 
-HEADING = frozenset({"apiVersion", "kind", "metadata"})
-"""The fields that say what an object is."""
 # What is in a header: versions, kinds and names hold no other characters.
 _WORD = r"[A-Za-z][A-Za-z0-9._/-]*"
 # A text that holds one of these may be in YAML in many ways.

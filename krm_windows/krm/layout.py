@@ -92,9 +92,6 @@ class Alias(Spot):
         self.target = target
 
 
-_NOTHING_BEGINS = "found character that cannot start any token"
-
-
 class Mark(Protocol):
     """A place in a text, all of it counted from 0."""
 
@@ -130,46 +127,29 @@ def events(text: str | bytes) -> Iterator[yaml.Event]:
             elif kind in ENDS:
                 depth -= 1
             yield event
-    except yaml.reader.ReaderError as error:
-        raise _not_a_character(error, text) from error
     except yaml.YAMLError as error:
         raise _unreadable(error, text) from error
 
 
-def _not_a_character(error: yaml.reader.ReaderError, text: str | bytes) -> InputError:
-    """Say which character YAML does not have, such as one of control, and where it is."""
-    encoded = text.encode() if isinstance(text, str) else text
-    # libyaml counts bytes, and has decoded them before.
-    above = encoded[: error.position]
-    start = above.rfind(b"\n") + 1
-    column = len(above[start:].decode(errors="replace")) + 1
-    message = f"the character U+{error.character:04X} is not allowed in YAML"
-    return InputError(message, above.count(b"\n") + 1, column)
-
-
 def _unreadable(error: yaml.YAMLError, text: str | bytes) -> InputError:
-    """Say in one line what libyaml says, with line and column where it knows them."""
+    """Say in one line what libyaml says, and where."""
     conflict = merge_conflict(text)
     if conflict is not None:
         return conflict
+    if isinstance(error, yaml.reader.ReaderError):
+        # A character that YAML does not have; libyaml counts bytes.
+        above = (text.encode() if isinstance(text, str) else text)[: error.position].split(b"\n")
+        message = f"the character U+{error.character:04X} is not allowed in YAML"
+        return InputError(message, len(above), len(above[-1].decode(errors="replace")) + 1)
     if not isinstance(error, yaml.MarkedYAMLError):
         return InputError(" ".join(str(error).split()))
-    # The problem is the shorter one; the context says what was being read.
-    message = error.problem or error.context or "not YAML"
     mark = cast("Mark | None", error.problem_mark)
-    if mark is None:
-        return InputError(message)
-    if message == _NOTHING_BEGINS:
-        message = _no_token(text, mark.index)
-    # Only for a mistake.
-    from krm_windows.krm import syntax_hints  # noqa: PLC0415
-
     began = cast("Mark | None", error.context_mark)
-    begun = None if began is None else syntax_hints.Spot(began.line, began.column)
-    message, (line, column) = syntax_hints.find(
-        _decoded(text), message, syntax_hints.Spot(mark.line, mark.column), begun
-    )
-    return InputError(message, line + 1, column + 1)
+    # What is open to the end of the text, such as a quote, is wrong where it begins.
+    if began and mark and mark.index >= len(text.rstrip()):
+        mark = began
+    message = " ".join(part for part in (error.problem, error.context) if part)
+    return InputError(message, *((mark.line + 1, mark.column + 1) if mark else ()))
 
 
 def merge_conflict(text: str | bytes) -> InputError | None:
@@ -181,20 +161,6 @@ def merge_conflict(text: str | bytes) -> InputError | None:
     line = encoded.count(b"\n", 0, found.start()) + 1
     said = "is an unresolved merge conflict: keep one of its two sides, and remove its markers"
     return InputError(f"{found[0].decode()} {said}", line, 1)
-
-
-def _decoded(text: str | bytes) -> str:
-    return text if isinstance(text, str) else text.decode("utf-8-sig", errors="replace")
-
-
-def _no_token(text: str | bytes, index: int) -> str:
-    """Say of which character libyaml says that nothing begins with it."""
-    found = _decoded(text)[index : index + 1]
-    # An editor shows it as blanks.
-    if found == "\t":
-        return "a tab cannot indent in YAML: use spaces"
-    # `@` and the backtick are reserved (YAML 1.2.2, 5.3), and `%` begins a directive.
-    return f"{found!r} cannot begin an unquoted string"
 
 
 def too_deep(event: yaml.Event) -> ExcessError:

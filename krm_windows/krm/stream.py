@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from krm_windows.krm import boundaries, endings, layout, writer
+from krm_windows.krm import endings, layout, writer
 from krm_windows.krm.endings import Chunk, Ending
 from krm_windows.krm.errors import InputError
-from krm_windows.krm.kube_object import HEADING, KubeObject
+from krm_windows.krm.kube_object import KubeObject
 from krm_windows.krm.listings import framed, newline
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, value
 from krm_windows.krm.resource_list import ResourceList, check_encoding
@@ -147,34 +147,6 @@ def _within(
     # called; one with another value of it is for kustomize to refuse.
     elif entries is None or not isinstance(entries, Scalar) or value(entries) is not None:
         yield item
-
-
-def heading(item: KubeObject) -> KubeObject:
-    """Give an object with nothing but what tells it from others: version, kind and metadata.
-
-    The rest is read by libyaml, but no node is built of it, which takes most of the time. Where
-    these fields cannot be taken out of the text, it is the object itself.
-    """
-    text = item.span
-    try:
-        shape = boundaries.read(text)
-    except InputError:
-        # The object itself says where it is wrong.
-        return item
-    if shape.kind != "mapping" or shape.flow or shape.column:
-        return item
-    # A key that occurs twice, and one that merges another mapping, are for a whole reading to see.
-    if len(set(shape.names)) < len(shape.names) or "<<" in shape.names:
-        return item
-    named = zip(shape.names, shape.spans, strict=True)
-    fields = [text[start:end] for name, (start, end) in named if name in HEADING]
-    head = KubeObject.parse(b"\n".join(fields))
-    try:
-        head.get()
-    except InputError:
-        # A reference to something in another field.
-        return item
-    return head
 
 
 def parse(text: str) -> Node:

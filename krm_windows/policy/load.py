@@ -5,7 +5,7 @@ Everything that is wrong is said in the user's words.
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from krm_windows import rules
 from krm_windows.krm.merge_patch import merge
@@ -19,10 +19,6 @@ from krm_windows.policy.parts import Context, Known
 from krm_windows.results import File, ResourceRef, Result, sort
 from krm_windows.schedule import zones
 from krm_windows.schedule.recurrence import Recurrence
-
-# Only a service reads excerpts; every build would load what reads them.
-if TYPE_CHECKING:
-    from krm_windows.krm.excerpt import Excerpt
 
 
 class Loaded(NamedTuple):
@@ -119,52 +115,6 @@ class Source(NamedTuple):
 def read(node: Node, *, file: File | None = None) -> Source:
     """Read a policy without its clusters; raises nothing, whatever the document holds."""
     return _source(document.read(node), tuple(document.doubled(node)), file)
-
-
-class _Patches(Mapping[str, Tree]):
-    """The patches of a policy's clusters, each read when it is asked for."""
-
-    def __init__(self, excerpt: "Excerpt") -> None:
-        self._excerpt = excerpt
-        self._numbers = excerpt.numbers
-
-    def __getitem__(self, name: str) -> Tree:
-        return document.read(self._excerpt.entry(self._numbers[name]))
-
-    # Else the patch would be read to find out.
-    def __contains__(self, name: object) -> bool:
-        return name in self._numbers
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._excerpt.names)
-
-    def __len__(self) -> int:
-        return len(self._excerpt.names)
-
-
-def read_excerpt(excerpt: "Excerpt") -> Source | None:
-    """Read a policy without its `clusters`, of which each patch is read when it is asked for.
-
-    None where it has to be read as a whole: its clusters may be too many. `patched` is not for it.
-    """
-    root = document.read(excerpt.rest())
-    # No map, and so no policy: reading the whole says what is wrong.
-    if not isinstance(root, dict):
-        return None
-    spec = root.get("spec")
-    if not isinstance(spec, dict | None):
-        return None
-    if sizes.may_be_too_many(spec, len(excerpt.names), excerpt.length):
-        return None
-    # Of the clusters the policy itself says no more than their names; a patch is some map.
-    clusters_named: Tree = {name: {} for name in excerpt.names}
-    named: dict[str, Tree] = {**(spec or {}), "clusters": clusters_named}
-    policy, findings, base = _read_base({**root, "spec": named})
-    if policy is not None:
-        # A thousand names for each policy: nobody asks the policy itself for them.
-        policy = policy.replaced(spec=policy.spec.replaced(clusters={}))
-    ref = document.ref(root, API_VERSION, KIND)
-    return Source(root, _Patches(excerpt), policy, frozenset(findings), (), ref, base, None)
 
 
 def _source(

@@ -53,16 +53,6 @@ def has_too_many_clusters(tree: Tree) -> bool:
     return any(_clusters(_entry(tree, "spec")))
 
 
-def may_be_too_many(spec: Tree, clusters: int, length: int) -> bool:
-    """Whether versions may be too many, by the characters that the patches have in all.
-
-    `spec` is without its clusters. No entry has less than two characters: `a,`.
-    """
-    # Too high rather than too low: then the policy is read as a whole, and counted.
-    total = clusters * _entries(spec) + length // 2
-    return clusters > MOST_CLUSTERS or total > MOST_VERSIONS
-
-
 def _clusters(spec: Tree) -> Iterator[Finding]:
     clusters = _entry(spec, "clusters")
     found = _length(clusters)

@@ -4,6 +4,7 @@ What is kept is bounded by number and by bytes, whatever callers ask for.
 """
 
 import hashlib
+import json
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
@@ -35,12 +36,11 @@ _MOST_VERSIONS = 128 << 20
 _MOST_CALENDARS = 64 << 20
 _MOST_DECIDERS = 64 << 20
 # Measured: what Python takes for an answer beside its body, and for a policy that was read, of each
-# of its characters and beside them; clusters that had to be read with it count as its own.
+# of its characters and beside them.
 _ANSWER = 600
 _VERSION = 10 << 10
 _GROWTH = 25
-_PER_CLUSTER = 64
-# What takes less than a thread needs to begin: so many characters of a policy without its clusters.
+# What takes less than a thread needs to begin: so many characters of a policy.
 _FEW = 8 << 10
 # An answer for now is kept until the next edge, and no longer than this: `since` and `until` are
 # only known within 400 days.
@@ -91,9 +91,6 @@ class Evaluator:
 
     def clusters(self, stored: Stored) -> tuple[str, ...]:
         """Return the clusters that a policy names."""
-        # Where they are known by their places, nothing is read.
-        if stored.fleet is not None:
-            return stored.fleet.names
         return tuple(self._source(stored).patches)
 
     def policy(self, stored: Stored, cluster: str | None) -> WindowPolicy:
@@ -113,14 +110,14 @@ class Evaluator:
         if cluster is not None and cluster not in source.patches:
             _refuse(stored, cluster, source)
         files = self._files(stored, name)
-        key = (stored.identity, _patch_of(stored, name), files.digest)
+        key = (stored.identity, _patch_of(source, name), files.digest)
         found = self._versions.get(key)
         if found is None:
             found = self._compiled(stored, source, name, files)
             # What is said of a policy that is wrong names the cluster.
             if found.timetable is None:
                 return found
-            self._versions.put(key, found, _VERSION + _GROWTH * _own_length(stored))
+            self._versions.put(key, found, _VERSION + _GROWTH * _own_length(source))
         return found.on(name)
 
     def decide(self, stored: Stored, cluster: str | None, at: datetime) -> Decision:
@@ -168,7 +165,7 @@ class Evaluator:
     def is_quick(self, stored: Stored) -> bool:
         """Say whether a question takes less than a thread does to begin, of any cluster."""
         # Resources are read by processes of Git.
-        if _own_length(stored) > _FEW or self._is_timed_by_targets(stored):
+        if _length(stored) > _FEW or self._is_timed_by_targets(stored):
             return False
         return self._sources.get(stored.identity) is not None
 
@@ -265,16 +262,12 @@ class Evaluator:
         found = self._sources.get(stored.identity)
         if found is None:
             found = _source_of(stored)
-            self._sources.put(stored.identity, found, _source_size(stored, found))
+            self._sources.put(stored.identity, found, _VERSION + _GROWTH * _length(stored))
         return found
 
 
 def _source_of(stored: Stored) -> load.Source:
     try:
-        if stored.fleet is not None:
-            found = load.read_excerpt(stored.fleet)
-            if found is not None:
-                return found
         # As it was read: the nodes, which take most of the memory, are not kept with the policy.
         return load.read(stored.config.as_read().node)
     except InputError as error:
@@ -348,26 +341,20 @@ def _size(answer: TaggedBody) -> int:
     return _ANSWER + len(answer.body)
 
 
-def _patch_of(stored: Stored, cluster: str | None) -> Hashable:
-    """Return what the hours of a cluster depend on: the text of its patch.
-
-    A fleet has few patches that differ.
-    """
-    if stored.fleet is None or cluster is None:
+def _patch_of(source: load.Source, cluster: str | None) -> str | None:
+    """Return what the hours of a cluster depend on: its patch, of which a fleet has few."""
+    if cluster is None or cluster not in source.patches:
         return cluster
-    number = stored.fleet.numbers.get(cluster)
-    if number is None:
-        return cluster
-    return stored.fleet.value_text(number) or cluster
+    return json.dumps(source.patches[cluster], sort_keys=True)
 
 
-def _own_length(stored: Stored) -> int:
-    """Return how many bytes a policy has without its clusters."""
-    length = stored.config.end - stored.config.start
-    if stored.fleet is not None:
-        length -= stored.fleet.length
-    return length
+def _length(stored: Stored) -> int:
+    """Return how many bytes a policy has."""
+    return stored.config.end - stored.config.start
 
 
-def _source_size(stored: Stored, source: load.Source) -> int:
-    return _VERSION + _GROWTH * _own_length(stored) + _PER_CLUSTER * len(source.patches)
+def _own_length(source: load.Source) -> int:
+    """Return about how many characters a policy has without its clusters."""
+    spec = source.root.get("spec")
+    clusters = spec.get("clusters") if isinstance(spec, dict) else None
+    return len(json.dumps(source.root)) - len(json.dumps(clusters))

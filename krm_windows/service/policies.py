@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from krm_windows.krm import InputError, KubeObject, documents, excerpt, heading
-from krm_windows.krm.excerpt import Excerpt
+from krm_windows.krm import InputError, KubeObject, documents
 from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Branch, Edit, File
@@ -26,8 +25,8 @@ class Stored:
     """A policy as a file of the repository has it.
 
     `file` is the path from the top of the repository, `blob` the object of its content: another
-    content is another object. `fleet` is where its clusters are in the text, None where it has to
-    be read as a whole. Where it `may_close_by_targets`, its hours depend on their timeouts, too.
+    content is another object. Where it `may_close_by_targets`, its hours depend on their timeouts,
+    too.
     """
 
     namespace: str
@@ -36,7 +35,6 @@ class Stored:
     mode: str
     blob: str
     config: KubeObject
-    fleet: Excerpt | None = None
     may_close_by_targets: bool = False
 
     @property
@@ -109,7 +107,6 @@ class Found(NamedTuple):
     namespace: str
     name: str
     config: KubeObject
-    fleet: Excerpt | None
     may_close_by_targets: bool
 
 
@@ -256,13 +253,11 @@ def _parsed(content: bytes) -> Parsed:
 
 def _policies(items: Iterable[KubeObject]) -> Iterator[Found]:
     for item in items:
-        # Of a fleet of a thousand clusters only the name is read here, and where the clusters are.
-        head, fleet = excerpt.read(item, "spec", "clusters")
-        if head is None:
-            head = heading(item)
+        # Read apart: the nodes take most of the memory, and are not kept.
+        head = item.as_read()
         if head.kind == KIND and head.api_version == API_VERSION:
             by_targets = may_close_by_targets(item)
-            yield Found(head.namespace, head.name, item, fleet, by_targets)
+            yield Found(head.namespace, head.name, item, by_targets)
 
 
 def _add(found: _Gathered, file: File, parsed: Parsed) -> None:
@@ -277,7 +272,6 @@ def _add(found: _Gathered, file: File, parsed: Parsed) -> None:
             file.mode,
             file.blob,
             each.config,
-            each.fleet,
             each.may_close_by_targets,
         )
         found.policies[key] = (*found.policies.get(key, ()), stored)

@@ -71,7 +71,7 @@ def test_a_wrong_policy_is_not_audited(policy: str, capsys: pytest.CaptureFixtur
 
 # What cannot be audited: what the file holds (None: there is none), where, and what is said.
 UNREAD = {
-    "not YAML": (b"a: [b\n", (1, 4), "is not closed"),
+    "not YAML": (b"a: [b\n", (1, 4), "did not find expected"),
     "empty": (b"", (1, 1), "is empty"),
     "no UTF-8": (b"a: b\n  \xe9: c\n", (2, 3), "not UTF-8"),
     "another kind": (b"kind: Secret\n", (1, 1), "found Secret"),

@@ -192,9 +192,9 @@ def test_the_last_line_says_what_was_done(
 
 
 BROKEN = {
-    "not YAML": ("{}x: [1\n", 19, "bracket that begins here is not closed"),
+    "not YAML": ("{}x: [1\n", 19, "did not find expected ',"),
     "a key twice": ("{}kind: WindowPolicy\n", 19, "duplicate key 'kind'"),
-    "a tab": ("a:\n\tb: c\n", 2, "a tab cannot indent in YAML: use spaces"),
+    "a tab": ("a:\n\tb: c\n", 2, "found character that cannot start any token"),
     "a template": ("a:\n  {{{{- if x }}}}\n", 2, "; it looks like an unrendered template"),
     "control": ('{}x: "\x01"\n', 19, "the character U+0001 is not allowed in YAML"),
     "no UTF-8": ("{}# \udce9\n", 19, "the input is not UTF-8: byte 0xe9"),

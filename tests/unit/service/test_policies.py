@@ -45,18 +45,16 @@ def test_a_mapping_that_is_no_object_loses_no_policy(
     assert len(found["policies"]) == len(others) + 1
 
 
-def test_a_policy_that_cannot_be_read_as_a_whole_is_a_conflict(
+def test_a_policy_that_cannot_be_read_as_a_whole_is_listed_as_a_file(
     serve: Serve, repository: Path, git: Git
 ) -> None:
-    """It has a name, so it is listed; whoever asks for its hours is told why there are none."""
+    """With what is wrong; the other policies are served."""
     commit(repository, git, "doubtful.yaml", DOUBTFUL)
-    client = serve()
-    listed = client.ask("GET", "/policies").json()["policies"]
-    assert [each["name"] for each in listed] == ["doubtful", "week"]
-    for what in ("state", "calendar"):
-        answer = client.ask("GET", f"/policies/flux-system/doubtful/{what}")
-        assert answer.status == 409
-        assert answer.json()["detail"].startswith("clusters/doubtful.yaml")
+    found = serve().ask("GET", "/policies").json()
+    assert [each["name"] for each in found["policies"]] == ["week"]
+    [unreadable] = found["unreadable"]
+    assert unreadable["file"] == "clusters/doubtful.yaml"
+    assert "*missing has no anchor" in unreadable["detail"]
 
 
 def test_what_others_commit_is_seen(serve: Serve, repository: Path, git: Git) -> None:

@@ -1,0 +1,96 @@
+"""What is no YAML is refused in the words of libyaml, with file, line and column."""
+
+from pathlib import Path
+
+import pytest
+from calls import POLICY
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krm_windows.cli import main
+from krm_windows.krm import InputError, documents
+
+LINES = POLICY.splitlines()
+
+
+def error_of(text: str) -> InputError | None:
+    """Why one of the documents of a text is refused, None where all of them can be read."""
+    try:
+        for item in documents(text.encode()):
+            _ = item.node
+    except InputError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ("a:\n\tb: c\n", 2, 1, "found character that cannot start any token"),
+        ("a: @b\n", 1, 4, "found character that cannot start any token"),
+        ("a:\n  b: c\n d: e\n", 3, 2, "did not find expected key while parsing a block mapping"),
+        ("a b\nc: d\n", 2, 2, "mapping values are not allowed in this context"),
+        ("a: b: c\n", 1, 5, "mapping values are not allowed in this context"),
+        ("a: 1\nb: [c\n", 2, 4, "did not find expected ',' or ']' while parsing a flow sequence"),
+        ("a: 1\nb: {c: d\n\n", 2, 4, "did not find expected ',' or '}'"),
+        ("a: 1\n\nb: 'c\n", 3, 4, "found unexpected end of stream while scanning a quoted scalar"),
+        ('a: 1\n\nb: "c\n\nd: e\n', 3, 4, "found unexpected end of stream"),
+        ('a: 1\nb: "\x01"\n', 2, 5, "the character U+0001 is not allowed in YAML"),
+    ],
+)
+def test_it_is_said_in_the_words_of_the_parser(
+    text: str, line: int, column: int, message: str
+) -> None:
+    """Where it could not go on, or where that begins which is open to the end of the text."""
+    error = error_of(text)
+    assert error is not None
+    assert error.message.startswith(message)
+    assert (error.line, error.column) == (line, column)
+
+
+@pytest.mark.parametrize("before", ["# a comment\n\n---\n", "kind: Secret\n---\n", "\ufeff"])
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
+def test_lines_are_counted_from_the_beginning_of_the_file(before: str, line_break: str) -> None:
+    """With documents above, in the line ends of Windows, and behind a mark of byte order."""
+    text = before + POLICY.replace("names: [apps]", "names: [apps]]")
+    number = text.splitlines().index("    names: [apps]]") + 1
+    error = error_of(text.replace("\n", line_break))
+    assert error is not None
+    assert (error.line, error.column) == (number, 18)
+
+
+@given(
+    at=st.integers(0, len(POLICY)),
+    length=st.integers(0, 3),
+    put=st.text(alphabet=":-\t\"' \n[]{}#\r&*|\x85a", max_size=3),
+)
+def test_any_change_is_read_or_refused_at_a_place_in_the_text(
+    at: int, length: int, put: str
+) -> None:
+    """And never ends with an error of ours."""
+    text = POLICY[:at] + put + POLICY[at + length :]
+    error = error_of(text)
+    if error is not None:
+        assert 0 <= error.line <= len(text.splitlines()) + 1
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r", "\x85", "\u2028", "\u2029"])
+def test_a_quote_left_open_is_found_after_any_line_break(ending: str) -> None:
+    """Lines are counted by what libyaml takes for their end."""
+    for quote in "\"'":
+        error = error_of(ending.join(["a: 1", "", f"b: {quote}c"]))
+        assert error is not None
+        assert (error.line, error.column) == (3, 4)
+
+
+def test_a_command_says_it_with_file_line_and_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As an editor opens it."""
+    monkeypatch.chdir(tmp_path)
+    Path("policy.yaml").write_text(POLICY.replace("  windows:", "   windows:"))
+    assert main(["check", "policy.yaml"]) == 1
+    assert capsys.readouterr().err == (
+        "policy.yaml:11:4: [error] did not find expected key while parsing a block mapping "
+        "(input-unreadable)\n"
+    )
