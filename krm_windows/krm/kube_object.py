@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as MappingOf
 from functools import lru_cache
 
-from krm_windows.krm import layout, lines, writer
+from krm_windows.krm import edits, layout, lines, writer
 from krm_windows.krm.errors import EditError, InputError
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, Value, value
 
@@ -13,7 +13,8 @@ from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, Value, value
 _WORD = r"[A-Za-z][A-Za-z0-9._/-]*"
 # A text that holds one of these may be in YAML in many ways.
 _NOT_LITERAL = re.compile(r"[\s'\"\\]")
-_AMPERSAND = b"&"
+# What begins an anchor behind a blank, up to what ends its name (YAML 1.2.2, 6.9.2).
+_ANCHOR = re.compile(rb"(?<=\s)&([^\s,\[\]{}]+)")
 _BACKSLASH = b"\\"
 
 
@@ -21,24 +22,19 @@ class KubeObject:
     """An object of the Kubernetes resource model, as it is in its document.
 
     `column` is that of the dash if the object is an entry of a list in block style, None if it is a
-    document of its own. `reaching` says that a quoted text may reach over a line, so that a glance
-    at single lines would not be safe. `json` says that it is JSON of which `json_outline` found the
-    places. `file` is the name of the file that it was read from, which errors say, empty where none
-    is known.
+    document of its own. `file` is the name of the file that it was read from, which errors say,
+    empty where none is known.
     """
 
-    __slots__ = ("_node", "_text", "column", "end", "file", "json", "reaching", "source", "start")
+    __slots__ = ("_node", "_text", "column", "end", "file", "source", "start")
 
-    # Where it is, and how it may be looked at.
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         source: bytes,
         start: int,
         end: int,
         *,
         column: int | None = None,
-        reaching: bool = True,
-        json: bool = False,
         file: str = "",
     ) -> None:
         self.file = file
@@ -46,8 +42,6 @@ class KubeObject:
         self.start = start
         self.end = end
         self.column = column
-        self.reaching = reaching
-        self.json = json
         self._text: str | None = None
         # Read when it is first asked for, and again after an edit.
         self._node: Mapping | None = None
@@ -82,15 +76,7 @@ class KubeObject:
 
     def as_read(self) -> "KubeObject":
         """Give the object as it was read, before any edit."""
-        return KubeObject(
-            self.source,
-            self.start,
-            self.end,
-            column=self.column,
-            reaching=self.reaching,
-            json=self.json,
-            file=self.file,
-        )
+        return KubeObject(self.source, self.start, self.end, column=self.column, file=self.file)
 
     @property
     def node(self) -> Mapping:
@@ -113,7 +99,7 @@ class KubeObject:
         return InputError(error.message, line, error.column, self.file)
 
     def _read(self) -> Mapping:
-        root = layout.node(layout.read(self._decoded()))
+        root = layout.read(self._decoded())
         # The text of an entry begins with its dash, and so is a list of one.
         if self.column is not None and isinstance(root, Sequence):
             root = root.items[0]
@@ -200,9 +186,6 @@ class KubeObject:
         Makes missing mappings; raises EditError where the path leads through something that is no
         mapping or list.
         """
-        # Most objects are only read.
-        from krm_windows.krm import edits  # noqa: PLC0415
-
         text = self._editable()
         try:
             edited = edits.set_value(text, self._path(path), content)
@@ -215,8 +198,6 @@ class KubeObject:
         """Remove the entry at `path`; say whether there was one."""
         if self.node_at(*path) is None:
             return False
-        from krm_windows.krm import edits  # noqa: PLC0415
-
         self._become(edits.remove(self._editable(), self._path(path)))
         return True
 
@@ -246,13 +227,15 @@ class KubeObject:
 
     def _editable(self) -> str:
         """Give the text, unless another object of the document refers to an anchor in it."""
-        if _AMPERSAND in self.source[self.start : self.end]:
-            # Most objects have none.
-            from krm_windows.krm import anchors  # noqa: PLC0415
-
-            name = anchors.shared(self.source, self.start, self.end)
-            if name is not None:
-                raise EditError(f"another object refers to the anchor &{name} in {self!r}")
+        if self.column is not None:
+            for anchor in _ANCHOR.finditer(self.source, self.start, self.end):
+                name = anchor.group(1)
+                # An alias means the nearest anchor above it (YAML 1.2.2, 3.2.2.2).
+                later = re.compile(rb"([&*])%b(?=[\s,\]}]|\Z)" % re.escape(name))
+                found = later.search(self.source, self.end)
+                if found and found.group(1) == b"*":
+                    shown = name.decode(errors="replace")
+                    raise EditError(f"another object refers to the anchor &{shown} in {self!r}")
         return self._decoded()
 
     def _become(self, text: str) -> None:
@@ -270,15 +253,8 @@ class KubeObject:
         return self._string(key)
 
     def _word(self, key: str) -> str | None:
-        """Read a field from its line, or as JSON; None where only the node has it."""
-        if self.json and self._node is None:
-            # Loaded when its places were found.
-            from krm_windows.krm import json_outline  # noqa: PLC0415
-
-            word = json_outline.word(self.source[self.start : self.end], key)
-            if word is not None:
-                return word
-        if self.reaching or self.column is None:
+        """Read a field from its line; None where only the node has it."""
+        if self.column is None:
             return None
         # From the line break before the object: its first line may be the field.
         begin = max(self.start - 1, 0)

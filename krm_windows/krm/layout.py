@@ -1,4 +1,4 @@
-"""The layout of a YAML text: each node with where it begins and ends, and aliases as they are.
+"""The layout of a YAML text: its nodes, each with where it begins and ends.
 
 Built from the events of libyaml, the parser that kustomize's own was translated from: what is a
 line break, where a scalar ends and what is refused are the same there and here. Offsets count
@@ -6,7 +6,7 @@ characters of the text.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple, Protocol, cast
 
 import yaml
@@ -24,72 +24,6 @@ _MERGE = "tag:yaml.org,2002:merge"
 # What Git puts before and behind the two sides of a conflict (git-merge(1), "How conflicts are
 # presented").
 _CONFLICT = re.compile(rb"^(?:<{7}|>{7})(?= )", re.MULTILINE)
-
-
-class Extent(NamedTuple):
-    """Where a node is: from its tag or anchor to the last character of its content.
-
-    `line` counts from 1, `column` from 0.
-    """
-
-    start: int
-    end: int
-    line: int
-    column: int
-    flow: bool = False
-    anchor: str | None = None
-
-
-# Each has the extent's fields for its own, as a large input has millions that are asked for them.
-class Spot:
-    """A node with its extent; it is never changed, and equal to no other."""
-
-    __slots__ = ("anchor", "column", "end", "flow", "line", "start")
-
-    def __init__(self, extent: Extent) -> None:
-        self.start, self.end, self.line, self.column, self.flow, self.anchor = extent
-
-
-class Leaf(Spot):
-    """A scalar; `style` is one of `"`, `'`, `|`, `>` or empty for a plain one."""
-
-    __slots__ = ("style", "tag", "text")
-
-    def __init__(self, extent: Extent, text: str, style: str, tag: str | None) -> None:
-        super().__init__(extent)
-        self.text = text
-        self.style = style
-        self.tag = tag
-
-
-class Pairs(Spot):
-    """A mapping; a merge key is still an entry like others."""
-
-    __slots__ = ("entries",)
-
-    def __init__(self, extent: Extent, entries: tuple[tuple[Spot, Spot], ...]) -> None:
-        super().__init__(extent)
-        self.entries = entries
-
-
-class Row(Spot):
-    """A sequence."""
-
-    __slots__ = ("items",)
-
-    def __init__(self, extent: Extent, items: tuple[Spot, ...]) -> None:
-        super().__init__(extent)
-        self.items = items
-
-
-class Alias(Spot):
-    """`*name`, and the node that it stands for."""
-
-    __slots__ = ("target",)
-
-    def __init__(self, extent: Extent, target: Spot) -> None:
-        super().__init__(extent)
-        self.target = target
 
 
 class Mark(Protocol):
@@ -168,8 +102,8 @@ def too_deep(event: yaml.Event) -> ExcessError:
     return _at(event, f"is nested more than {limits.DEPTH} levels deep")
 
 
-def read(text: str) -> Spot:
-    """Give the layout of the one document in `text`.
+def read(text: str) -> Node:
+    """Give the node of the one document in `text`: aliases followed, merge keys merged.
 
     Raises InputError unless there is exactly one.
     """
@@ -180,7 +114,7 @@ def read(text: str) -> Spot:
     next(stream)
     if not isinstance(next(stream), yaml.DocumentStartEvent):
         raise InputError("there is no document", 1, 1)
-    root = _Reader(text, stream).spot(next(stream))
+    root = _Reader(text, stream).node(next(stream))
     # The end of the document, which may be marked by `...`.
     next(stream)
     following = next(stream)
@@ -195,14 +129,14 @@ class _Anchored(NamedTuple):
     How many nodes and characters it has, and how deep it is.
     """
 
-    spot: Spot
+    node: Node
     nodes: int
     length: int
     height: int
 
 
 class _Reader:
-    """Builds spots from events; knows the anchors seen so far, of which an alias means the latest.
+    """Builds nodes from events; knows the anchors seen so far, of which an alias means the latest.
 
     `nodes` and `length` count what was read, and for an alias all that it stands for: the limits
     hold for the document as somebody sees it who follows every alias. An anchor is None while its
@@ -218,7 +152,7 @@ class _Reader:
         self.depth = 0
         self.deepest = 0
 
-    def spot(self, event: yaml.Event) -> Spot:
+    def node(self, event: yaml.Event) -> Node:
         """Read the node that `event` begins."""
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event)
@@ -226,39 +160,40 @@ class _Reader:
         if self.nodes > limits.NODES:
             raise _at(event, f"has more than {limits.NODES} nodes")
         anchor = cast("yaml.NodeEvent", event).anchor
-        if anchor:
-            return self._anchored(event, anchor)
-        return self._node(event)
-
-    def _anchored(self, event: yaml.Event, anchor: str) -> Spot:
-        """Read a node that has an anchor, and measure it."""
-        nodes = self.nodes
-        length = self.length
-        deepest = self.deepest
+        if not anchor:
+            return self._content(event)
+        nodes, length, deepest = self.nodes - 1, self.length, self.deepest
         self.anchors[anchor] = None
-        self.deepest = self.depth
-        spot = self._node(event)
         # How deep it is by itself, wherever it may be repeated.
+        self.deepest = self.depth
+        node = self._content(event)
         height = self.deepest - self.depth
         self.deepest = max(deepest, self.deepest)
-        # The node itself was counted before.
-        inside = self.nodes - nodes + 1
-        self.anchors[anchor] = _Anchored(spot, inside, self.length - length, height)
-        return spot
+        size = (self.nodes - nodes, self.length - length)
+        self.anchors[anchor] = _Anchored(node, *size, height)
+        return node
 
-    def _node(self, event: yaml.Event) -> Spot:
+    def _content(self, event: yaml.Event) -> Node:
         if isinstance(event, yaml.ScalarEvent):
-            return self._leaf(event)
+            return self._scalar(event)
         self.depth += 1
         self.deepest = max(self.deepest, self.depth)
-        if isinstance(event, yaml.MappingStartEvent):
-            spot = self._pairs(event)
-        else:
-            spot = self._row(cast("yaml.SequenceStartEvent", event))
+        nodes: list[Node] = []
+        while type(following := next(self.stream)) not in ENDS:
+            nodes.append(self.node(following))
         self.depth -= 1
-        return spot
+        begin = cast("yaml.CollectionStartEvent", event)
+        start = starts(event)
+        flow = bool(begin.flow_style)
+        # A block collection ends with its last entry: libyaml sees its end only further below.
+        end = nodes[-1].end if nodes and not flow else ends(following).index
+        place = (start.line + 1, start.column + 1, start.index, end, flow)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return Sequence(tuple(nodes), *place)
+        entries, inherited = _merged(list(zip(map(_key, nodes[::2]), nodes[1::2], strict=True)))
+        return Mapping(tuple(entries), *place, inherited)
 
-    def _alias(self, event: yaml.AliasEvent) -> Spot:
+    def _alias(self, event: yaml.AliasEvent) -> Node:
         """Read an alias, which counts for as much as what it stands for."""
         # It is not walked through again: its size was measured when it was read.
         target = self._target(event)
@@ -266,9 +201,8 @@ class _Reader:
         self.length += target.length
         self.deepest = max(self.deepest, self.depth + target.height)
         self._check_growth(event)
-        start = starts(event)
-        extent = Extent(start.index, ends(event).index, start.line + 1, start.column)
-        return Alias(extent, target.spot)
+        # Its place in the text is its own, and its line that of what it stands for.
+        return target.node._replace(start=starts(event).index, end=ends(event).index)
 
     def _target(self, event: yaml.AliasEvent) -> _Anchored:
         name = event.anchor or ""
@@ -293,19 +227,17 @@ class _Reader:
             times = f"more than {limits.GROWTH} times as long as it is"
             raise _at(event, f"is too large: aliases make it {times}")
 
-    def _leaf(self, event: yaml.ScalarEvent) -> Spot:
+    def _scalar(self, event: yaml.ScalarEvent) -> Scalar:
         start = starts(event)
         style = event.style or ""
         end = ends(event).index
         if style in _BLOCK_STYLES:
             end = self._block_end(start.index, end)
         # `!` says that a plain scalar is a string.
-        tag = event.tag
-        if tag == "!":
-            tag = _STR
+        tag = _STR if event.tag == "!" else event.tag
         self.length += len(event.value)
-        extent = Extent(start.index, end, start.line + 1, start.column, anchor=event.anchor)
-        return Leaf(extent, event.value, style, tag)
+        place = (start.line + 1, start.column + 1, start.index, end)
+        return Scalar(event.value, not style, tag, *place, style)
 
     def _block_end(self, start: int, end: int) -> int:
         """Leave out the blank lines behind a block scalar, but for one that keeps them (`|+`)."""
@@ -314,138 +246,46 @@ class _Reader:
         if not header.endswith("+") and "+ " not in header:
             return start + len(self.text[start:end].rstrip())
         # The last line break is the end of the line, and stays behind an edit.
-        if self.text[end - 1 : end] in {"\n", "\r"}:
-            return end - 1
-        return end
-
-    def _pairs(self, event: yaml.MappingStartEvent) -> Spot:
-        entries: list[tuple[Spot, Spot]] = []
-        last: Spot | None = None
-        following = next(self.stream)
-        while not isinstance(following, yaml.MappingEndEvent):
-            key = self.spot(following)
-            last = self.spot(next(self.stream))
-            entries.append((key, last))
-            following = next(self.stream)
-        # What follows the last entry is the end of the mapping.
-        return Pairs(_extent(event, following, last), tuple(entries))
-
-    def _row(self, event: yaml.SequenceStartEvent) -> Spot:
-        items: list[Spot] = []
-        last: Spot | None = None
-        following = next(self.stream)
-        while not isinstance(following, yaml.SequenceEndEvent):
-            last = self.spot(following)
-            items.append(last)
-            following = next(self.stream)
-        return Row(_extent(event, following, last), tuple(items))
+        return end - self.text[start:end].endswith("\n")
 
 
-def _extent(
-    begin: yaml.CollectionStartEvent,
-    end: yaml.Event,
-    last: Spot | None,
-) -> Extent:
-    """Return where a collection is, of which `last` is the last entry."""
-    start = starts(begin)
-    flow = bool(begin.flow_style)
-    until = ends(end).index
-    # A block collection ends with its last entry: libyaml sees its end only further below.
-    if last is not None and not flow:
-        until = last.end
-    return Extent(start.index, until, start.line + 1, start.column, flow, begin.anchor)
-
-
-def node(spot: Spot) -> Node:
-    """Give the node of a spot: aliases followed, merge keys merged.
-
-    Raises InputError if impossible.
-    """
-    return _Nodes().node(spot)
-
-
-def is_merge(key: Spot) -> bool:
-    """Say whether a key is the merge key of YAML 1.1, `<<`, which a quoted one is not."""
-    if not isinstance(key, Leaf):
-        return False
-    return _merges(Scalar(key.text, not key.style, key.tag))
-
-
-class _Nodes:
-    """Builds nodes from spots; what several aliases stand for is built once, and is one node."""
-
-    def __init__(self) -> None:
-        self.shared: dict[Spot, Node] = {}
-
-    def node(self, spot: Spot) -> Node:
-        if isinstance(spot, Alias):
-            return self._target(spot.target)
-        # A spot with an anchor may be asked for again, by an alias.
-        if spot.anchor:
-            return self._target(spot)
-        return self._built(spot)
-
-    def _target(self, spot: Spot) -> Node:
-        if spot not in self.shared:
-            self.shared[spot] = self._built(spot)
-        return self.shared[spot]
-
-    def _built(self, spot: Spot) -> Node:
-        place = (spot.line, spot.column + 1)
-        if isinstance(spot, Leaf):
-            return Scalar(spot.text, not spot.style, spot.tag, *place)
-        if isinstance(spot, Row):
-            return Sequence(tuple([self.node(item) for item in spot.items]), *place)
-        # The four kinds of spots are all there are.
-        assert isinstance(spot, Pairs)  # noqa: S101
-        entries = [(self._key(key), self.node(entry)) for key, entry in spot.entries]
-        # https://yaml.org/type/merge.html, which kustomize and kubectl follow too.
-        if any(_merges(key) for key, _ in entries):
-            entries = _merged(entries)
-        return Mapping(tuple(entries), *place)
-
-    def _key(self, spot: Spot) -> Scalar:
-        key = self.node(spot)
-        if isinstance(key, Scalar):
-            return key
-        raise InputError("a key of a mapping must be a scalar", spot.line, spot.column + 1)
+def _key(node: Node) -> Scalar:
+    if isinstance(node, Scalar):
+        return node
+    raise InputError("a key of a mapping must be a scalar", node.line, node.column)
 
 
 def _merges(key: Scalar) -> bool:
+    """Say whether a key is the merge key of YAML 1.1, `<<`, which a quoted one is not."""
     if key.text != "<<":
         return False
     # `"<<"` is a key like others, and so is `!!str <<`.
     return key.tag == _MERGE or (key.plain and key.tag is None)
 
 
-def _merged(entries: list[tuple[Scalar, Node]]) -> list[tuple[Scalar, Node]]:
-    """Put in the place of each merge key what it brings in.
+def _merged(entries: list[tuple[Scalar, Node]]) -> tuple[list[tuple[Scalar, Node]], int]:
+    """Put behind the entries of a mapping what its merge keys bring in, and count that.
 
-    What is there itself wins, then what came first.
+    What is there itself wins, then what came first (https://yaml.org/type/merge.html, which
+    kustomize and kubectl follow too).
     """
-    # A key of the mapping itself outranks, also where it is behind the merge.
-    seen = {key.text for key, _ in entries if not _merges(key)}
-    result: list[tuple[Scalar, Node]] = []
-    for key, entry in entries:
+    own = [entry for entry in entries if not _merges(entry[0])]
+    if len(own) == len(entries):
+        return entries, 0
+    seen = {key.text for key, _ in own}
+    found = own.copy()
+    for key, source in entries:
         if not _merges(key):
-            result.append((key, entry))
             continue
-        for name, inherited in _inherited(key, entry):
-            if name.text not in seen:
-                seen.add(name.text)
-                result.append((name, inherited))
-    return result
-
-
-def _inherited(key: Scalar, source: Node) -> Iterator[tuple[Scalar, Node]]:
-    # `<<: [*a, *b]` merges several, the first outranks.
-    sources: Iterable[Node] = (source,)
-    if isinstance(source, Sequence):
-        sources = source.items
-    for mapping in sources:
-        if not isinstance(mapping, Mapping):
-            raise InputError("only a mapping can be merged with <<", key.line, key.column)
-        yield from mapping.entries
+        # `<<: [*a, *b]` merges several, the first outranks.
+        for mapping in source.items if isinstance(source, Sequence) else (source,):
+            if not isinstance(mapping, Mapping):
+                raise InputError("only a mapping can be merged with <<", key.line, key.column)
+            for name, inherited in mapping.entries:
+                if name.text not in seen:
+                    seen.add(name.text)
+                    found.append((name, inherited))
+    return found, len(found) - len(own)
 
 
 def _at(event: yaml.Event, message: str) -> ExcessError:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from krm_windows.krm import nodes, writer
-from krm_windows.krm.endings import Chunk
-from krm_windows.krm.fields import Field, Listing, Outline
 from krm_windows.krm.kube_object import KubeObject
 from krm_windows.krm.lines import end_of
+from krm_windows.krm.outline import Field, Listing, Outline
 
+Chunk: TypeAlias = bytes | memoryview
 Change: TypeAlias = tuple[int, int, Iterable[Chunk]]
 
 # An empty list or null behind a colon.
@@ -31,18 +31,7 @@ _MARKERS = re.compile(
 
 def objects(data: bytes, listing: Listing) -> list[KubeObject]:
     """Give the entries of a list as objects."""
-    found = []
-    for index, (start, end) in enumerate(listing.spans):
-        item = KubeObject(
-            data,
-            start,
-            end,
-            column=listing.column,
-            reaching=index in listing.reaching,
-            json=listing.json,
-        )
-        found.append(item)
-    return found
+    return [KubeObject(data, *span, column=listing.column) for span in listing.spans]
 
 
 def chunks(

@@ -19,7 +19,9 @@ Value: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value] | 
 class Scalar(NamedTuple):
     """A leaf: its text, whether it is plain (not quoted, no block), its tag.
 
-    Line and column count from 1.
+    Line and column count from 1, `start` and `end` are places in the text, from its tag or anchor
+    to its last character; those of an alias are its own. `style` is one of `"`, `'`, `|`, `>` or
+    empty.
     """
 
     text: str
@@ -27,14 +29,24 @@ class Scalar(NamedTuple):
     tag: str | None = None
     line: int = 0
     column: int = 0
+    start: int = 0
+    end: int = 0
+    style: str = ""
 
 
 class Mapping(NamedTuple):
-    """Keys and values in their order; a key written twice is there twice, and `find` refuses it."""
+    """Keys and values in their order; a key written twice is there twice, and `find` refuses it.
+
+    The last of the entries are those that merge keys brought in: so many are `inherited`.
+    """
 
     entries: tuple[tuple[Scalar, "Node"], ...] = ()
     line: int = 0
     column: int = 0
+    start: int = 0
+    end: int = 0
+    flow: bool = False
+    inherited: int = 0
 
     def find(self, key: str) -> "Node | None":
         """Give the value under `key`; raises InputError if the key is there twice."""
@@ -52,6 +64,9 @@ class Sequence(NamedTuple):
     items: tuple["Node", ...] = ()
     line: int = 0
     column: int = 0
+    start: int = 0
+    end: int = 0
+    flow: bool = False
 
 
 Node: TypeAlias = Scalar | Mapping | Sequence

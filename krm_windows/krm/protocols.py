@@ -12,8 +12,8 @@ from typing import BinaryIO, NamedTuple, TextIO, TypeAlias
 from krm_windows import escape, rules
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import layout, limits, stream
-from krm_windows.krm.endings import Chunk
 from krm_windows.krm.errors import ConfigurationError, EditError, ExcessError, InputError
+from krm_windows.krm.listings import Chunk
 from krm_windows.krm.resource_list import ResourceList
 from krm_windows.results import Result, Severity, fails, sort
 

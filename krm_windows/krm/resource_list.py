@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple, Protocol
 
-from krm_windows.krm import endings, layout, listings
-from krm_windows.krm.endings import Chunk, Ending
+from krm_windows.krm import layout, listings
 from krm_windows.krm.errors import InputError
-from krm_windows.krm.fields import Field, Listing, Outline
 from krm_windows.krm.kube_object import KubeObject
+from krm_windows.krm.listings import Chunk
 from krm_windows.krm.nodes import Scalar
-from krm_windows.krm.outline import listing, trace
+from krm_windows.krm.outline import Field, Listing, Outline, listing, parse, trace
 from krm_windows.results import Result, sort
 
 API_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1")
@@ -41,7 +40,6 @@ class Envelope(NamedTuple):
 
     data: bytes
     outline: Outline
-    ending: Ending = endings.ORDINARY
 
     def chunks(
         self,
@@ -49,13 +47,6 @@ class Envelope(NamedTuple):
         results: list[Result],
     ) -> Iterator[Chunk]:
         """Give the document with these items, and with the results behind those that it had."""
-        return self.ending.restore(self._pieces(items, results))
-
-    def _pieces(
-        self,
-        items: list[KubeObject],
-        results: list[Result],
-    ) -> Iterator[Chunk]:
         view = memoryview(self.data)
         place = 0
         # `results` may be above `items`: the document is written from its top to its end.
@@ -136,13 +127,10 @@ class ResourceList:
         check_encoding(data)
         if not data or data.isspace():
             raise InputError("the input is empty; expected a ResourceList")
-        ending = endings.of(data)
-        data = ending.close(data)
-        # So that more can follow the last line, whatever block scalar it ends.
         found = trace(data)
         _check_kind(data, found)
         items = listings.objects(data, found.items)
-        return cls(items, _config(data, found), frame=Envelope(data, found, ending))
+        return cls(items, _config(data, found), frame=Envelope(data, found))
 
     def chunks(self) -> list[Chunk]:
         """Give the output as pieces; what nobody edited is what was read, byte for byte."""
@@ -186,6 +174,8 @@ def _check_kind(data: bytes, found: Outline) -> None:
     version = _word(data, found.find("apiVersion"))
     if kind == "ResourceList" and version in API_VERSIONS:
         return
+    # What is no YAML is said first.
+    parse(data)
     what = f"{version or 'no apiVersion'}, {kind or 'no kind'}"
     raise InputError(f"the input is {what}; expected {API_VERSIONS[0]}, ResourceList")
 
@@ -197,7 +187,7 @@ def _word(data: bytes, place: Field | None) -> str:
     text = data[place.start : place.end]
     if plain := _WORD.match(text):
         return plain.group(1).decode()
-    node = layout.node(layout.read(text.decode()))
+    node = layout.read(text.decode())
     if isinstance(node, Scalar):
         return node.text
     return ""

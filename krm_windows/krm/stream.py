@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from krm_windows.krm import endings, layout, writer
-from krm_windows.krm.endings import Chunk, Ending
+from krm_windows.krm import layout, writer
 from krm_windows.krm.errors import InputError
 from krm_windows.krm.kube_object import KubeObject
-from krm_windows.krm.listings import framed, newline
+from krm_windows.krm.listings import Chunk, framed, newline
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, value
 from krm_windows.krm.resource_list import ResourceList, check_encoding
 from krm_windows.results import Result
@@ -35,7 +34,6 @@ class Documents(NamedTuple):
     """Objects as documents of one stream; results have no place in it."""
 
     line_break: bytes = b"\n"
-    ending: Ending = endings.ORDINARY
 
     # Results have no place in a stream.
     def chunks(
@@ -44,9 +42,6 @@ class Documents(NamedTuple):
         results: list[Result],  # noqa: ARG002
     ) -> Iterator[Chunk]:
         """Give the documents with a marker between them."""
-        return self.ending.restore(self._pieces(items))
-
-    def _pieces(self, items: list[KubeObject]) -> Iterator[Chunk]:
         ended = True
         for index, item in enumerate(items):
             text = item.span
@@ -154,13 +149,11 @@ def parse(text: str) -> Node:
 
     Raises InputError unless there is exactly one.
     """
-    return layout.node(layout.read(text))
+    return layout.read(text)
 
 
 def read(config: bytes, data: bytes) -> ResourceList:
     """Take a configuration and a stream as the ResourceList that they are to a function."""
     check_encoding(config)
     check_encoding(data)
-    ending = endings.of(data)
-    frame = Documents(newline(data), ending)
-    return ResourceList(documents(ending.close(data)), KubeObject.parse(config), frame=frame)
+    return ResourceList(documents(data), KubeObject.parse(config), frame=Documents(newline(data)))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from yaml_strategies import LOOKALIKES, objects, values
 
 from krm_windows import krm
-from krm_windows.krm.patches import canonical
+from krm_windows.krm.edits import canonical
 
 contents = st.sampled_from(LOOKALIKES) | values
 

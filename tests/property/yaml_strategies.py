@@ -125,8 +125,7 @@ PLAIN = [
     "0x1F",
     "a{b",
 ]
-# Lines at column 0 that a quoted scalar or a flow collection may carry over a break, and that look
-# like structure.
+# Lines that a quoted scalar may carry over a break, and that look like structure.
 MISLEADING = [
     "- a",
     "- kind: X",
@@ -138,6 +137,8 @@ MISLEADING = [
     "  - b",
     "results:",
 ]
+# What goes on over lines is indented deeper than what is around it (YAML 1.2.2, 6.1 and 7.3).
+PAD = " " * 30
 COMMENTS = ["#", "# plain", "# it's \"open", "# - a: [", "# {", "# key: 'x"]
 
 
@@ -181,7 +182,7 @@ class Page:
         return f"&{self.anchors[-1]} "
 
     def scalar(self) -> list[str]:
-        """Draw a scalar on the line of its key, or on more lines, the first without indentation."""
+        """Draw a scalar on the line of its key, or on more lines."""
         kind = self.draw(st.integers(0, 9))
         if kind < 4:
             return [self.properties() + self.pick(PLAIN) + self.comment()]
@@ -195,14 +196,14 @@ class Page:
             middle = self.draw(st.lists(st.sampled_from(MISLEADING), min_size=1, max_size=3))
             return [
                 f"{quote}open",
-                *middle,
-                f"{self.pick(['', '  ', '    '])}end{quote}" + self.comment(),
+                *(PAD + line for line in middle),
+                f"{PAD}end{quote}" + self.comment(),
             ]
         return [self.flow()]
 
     def flow(self) -> str:
         """Draw a flow collection, on one line or over several."""
-        brk = "\n" if self.chance(4) else " "
+        brk = f"\n{PAD}" if self.chance(4) else " "
         form = self.pick(
             [
                 "[]",
@@ -319,7 +320,7 @@ def resource_lists(draw: st.DrawFn) -> bytes:
                 [
                     [],
                     ["functionConfig:\n  kind: C\n"],
-                    ["unknown: 'x\n\n- y'\n"],
+                    ["unknown: 'x\n\n  - y'\n"],
                     ["results:\n- message: m\n"],
                 ]
             )

@@ -123,7 +123,7 @@ def test_P05_marks_and_line_breaks_stay(prefix: str, suffix: str, line_break: st
         ("- a\n", "is not a mapping"),
         ("kind: List\nitems: []\n", "ResourceList"),
         ("apiVersion: v2\nkind: ResourceList\n", "ResourceList"),
-        (HEAD + "items: 3\n", "is not a list"),
+        (HEAD + "items: 3\n", "must be a list"),
         (HEAD + "items: []\nitems: []\n", "duplicate field"),
         (HEAD + ITEMS + "---\n" + HEAD, "second document"),
         (b"kind: \xff\n", "line 1, column 7"),

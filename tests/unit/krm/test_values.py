@@ -11,7 +11,7 @@ from krm_windows.krm.errors import InputError
 
 def meaning(text: str) -> object:
     """Read a text with its layout, and return what it means."""
-    return nodes.value(layout.node(layout.read(text)))
+    return nodes.value(layout.read(text))
 
 
 @pytest.mark.parametrize(
