@@ -287,51 +287,5 @@ def _line_of(key: str, column: int) -> re.Pattern[bytes]:
 
 
 def mentioning(items: Iterable[KubeObject], *texts: str) -> Iterator[KubeObject]:
-    """Give the objects that may mention one of some texts, as each would say itself.
-
-    An input is searched once, from the first of its objects to the last: most texts are in none of
-    them, and to ask each takes many times as long.
-    """
-    bare = _Bare(b"", texts)
-    for item in items:
-        if item.edited:
-            # Its text is not the one that is searched.
-            if any(map(item.mentions, texts)):
-                yield item
-            continue
-        if item.source is not bare.source:
-            bare = _Bare(item.source, texts)
-        if bare.begin <= item.start and item.end <= bare.end:
-            continue
-        if any(map(item.mentions, texts)):
-            yield item
-        else:
-            bare.move(item.end)
-
-
-class _Bare:
-    """A region of an input, from `begin` to `end`, that mentions none of some texts."""
-
-    def __init__(self, source: bytes, texts: Iterable[str]) -> None:
-        self.source = source
-        self.begin = 0
-        # None has been found yet, not even for an object without any text.
-        self.end = -1
-        # What makes `mentions` look closer, each with the next place where it is.
-        needles = [text.encode() for text in texts]
-        self.places = dict.fromkeys([*needles, _BACKSLASH], -1)
-
-    def move(self, begin: int) -> None:
-        """Begin anew at a place; a region that was moved on and on is searched once."""
-        # One that is moved back would be searched again and again: so such objects, in a list
-        # that somebody has put in another order, are asked each.
-        if begin < self.begin:
-            return
-        for text, place in self.places.items():
-            if place < begin:
-                found = self.source.find(text, begin)
-                if found < 0:
-                    found = len(self.source)
-                self.places[text] = found
-        self.begin = begin
-        self.end = min(self.places.values())
+    """Give the objects that may mention one of some texts: most are in none of them."""
+    return (item for item in items if any(map(item.mentions, texts)))

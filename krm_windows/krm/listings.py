@@ -15,15 +15,9 @@ from krm_windows.krm.outline import Field, Listing, Outline
 Chunk: TypeAlias = bytes | memoryview
 Change: TypeAlias = tuple[int, int, Iterable[Chunk]]
 
-# An empty list or null behind a colon.
-# The blank before a comment is a part of it: `items:# why` is a text to YAML.
-_EMPTY = re.compile(rb"\A[ \t]*(?:\[[ \t]*\]|null|~|(?=[\r\n]|\Z))")
-# What is between the last entry of a flow sequence and its end.
-_BRACKET = re.compile(rb"[ \t\r\n,]*+(?:#[^\n]*+\n[ \t\r\n,]*+)*+\]")
 # Comments and blank lines above an entry.
 _HEADING = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n)*")
 # A byte order mark, markers of documents on a line of their own, and one before a node (`--- {}`).
-_MARKS = (b"---", b"...", b"\xef\xbb\xbf")
 _MARKERS = re.compile(
     rb"(?m)\A\xef\xbb\xbf|^(?:---|\.\.\.)[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)|^---[ \t]+"
 )
@@ -44,17 +38,42 @@ def chunks(
 ) -> Iterator[Chunk]:
     """Give the bytes behind a field's colon with these items in place of the ones that are there.
 
-    `flow` is the style of a list that is made anew.
+    `flow` is the style of the document.
     """
-    if not items:
-        return iter([_emptied(data, field, listing)])
-    if listing.spans:
-        if listing.column is None:
-            return _in_flow(data, field, listing, items)
-        return _in_block(data, field, listing, listing.column, items)
-    if flow:
-        return iter([b" " + _flow_list(items)])
-    return _filled(data, field, items)
+    view = memoryview(data)
+    if listing.spans and listing.column is not None and items:
+        # What is above the first entry and below the last one stays.
+        yield view[field.start : listing.spans[0][0]]
+        yield from _lines(_pieces(data, items, listing.column), newline(data))
+        yield view[listing.spans[-1][1] : field.end]
+    elif _are_untouched(data, listing, items):
+        yield view[field.start : field.end]
+    elif flow:
+        yield b" " + _flow_list(items)
+    elif not items:
+        # As the field may be the last, its line has to end.
+        yield b" []" + newline(data)
+    else:
+        yield newline(data)
+        yield from _lines(_pieces(data, items, 0), newline(data))
+        # Another field follows.
+        yield newline(data) if not items[-1].span.endswith(b"\n") else b""
+
+
+def _pieces(data: bytes, items: list[KubeObject], column: int) -> Iterator[Chunk]:
+    """Give items as entries at a column; what nobody edited is a piece of the input."""
+    view = memoryview(data)
+    for item in items:
+        if item.source is data and not item.edited and item.column == column:
+            yield view[item.start : item.end]
+        else:
+            yield framed(item, column, newline(data))
+
+
+def _are_untouched(data: bytes, listing: Listing, items: list[KubeObject]) -> bool:
+    """Say whether items are those of a list, as they came."""
+    places = [(item.start, item.end) for item in items if item.source is data and not item.edited]
+    return places == list(listing.spans) and len(places) == len(items)
 
 
 def fields(
@@ -95,69 +114,16 @@ def framed(
     # It has the frame of this list already.
     if item.column == column and item.column is not None:
         return item.span
-    text = _document(item)
+    if item.column is None:
+        text = _MARKERS.sub(b"", item.span)
+    else:
+        text = _undashed(item.span, item.column + 2)
     if column is not None:
         text = _dashed(text, column)
     # Mixed line breaks are somebody's own, and stay.
     if line_break == b"\n" or b"\r\n" in text:
         return text
     return text.replace(b"\n", line_break)
-
-
-def _document(item: KubeObject) -> bytes:
-    """Give an object's text as a document of its own, without a marker."""
-    if item.column is None:
-        return _unmarked(item.span)
-    return _undashed(item.span, item.column + 2)
-
-
-def _unmarked(text: bytes) -> bytes:
-    """Give a document without a byte order mark and without markers."""
-    # Hardly any has one, and to look for a text takes no time.
-    if text.startswith(_MARKS) or any(b"\n" + mark in text for mark in _MARKS):
-        return _MARKERS.sub(b"", text)
-    return text
-
-
-def _in_block(
-    data: bytes,
-    field: Field,
-    listing: Listing,
-    column: int,
-    items: list[KubeObject],
-) -> Iterator[Chunk]:
-    """Give a block sequence; what is above its first entry and below its last one stays."""
-    view = memoryview(data)
-    yield view[field.start : listing.spans[0][0]]
-    yield from _lines(_runs(data, items, column), newline(data))
-    yield view[listing.spans[-1][1] : field.end]
-
-
-def _runs(
-    data: bytes,
-    items: list[KubeObject],
-    column: int,
-) -> Iterator[Chunk]:
-    """Give the items in order, neighbours of the input in one piece."""
-    view = memoryview(data)
-    start = end = 0
-    for item in items:
-        # What nobody edited is a piece of the input, together with its neighbours.
-        if item.source is data and not item.edited:
-            # Right behind the one before: one longer piece.
-            if item.start == end:
-                end = item.end
-                continue
-            if end > start:
-                yield view[start:end]
-            start, end = item.start, item.end
-            continue
-        if end > start:
-            yield view[start:end]
-        start = end = 0
-        yield framed(item, column, newline(data))
-    if end > start:
-        yield view[start:end]
 
 
 def _lines(pieces: Iterable[Chunk], line_break: bytes) -> Iterator[Chunk]:
@@ -168,67 +134,6 @@ def _lines(pieces: Iterable[Chunk], line_break: bytes) -> Iterator[Chunk]:
             yield line_break
         yield piece
         ended = piece[-1:] == b"\n"
-
-
-def _in_flow(
-    data: bytes,
-    field: Field,
-    listing: Listing,
-    items: list[KubeObject],
-) -> Iterator[Chunk]:
-    """Give a flow sequence; what was between two neighbours stays there."""
-    # Which entry of the input an item is, if it is one.
-    numbers = {span: index for index, span in enumerate(listing.spans)}
-    yield data[field.start : listing.spans[0][0]]
-    previous: int | None = None
-    for position, item in enumerate(items):
-        # Only of this very input: of another one a place says nothing.
-        number = None
-        if item.source is data:
-            number = numbers.get((item.start, item.end))
-        if previous is not None and number == previous + 1:
-            yield data[listing.spans[previous][1] : item.start]
-        elif position:
-            yield b", "
-        yield _inline(item)
-        previous = number
-    yield data[listing.spans[-1][1] : field.end]
-
-
-def _filled(
-    data: bytes,
-    field: Field,
-    items: list[KubeObject],
-) -> Iterator[Chunk]:
-    """Give items where there was an empty list or null; a comment behind it stays."""
-    line_break = newline(data)
-    # Behind `items: []  # comment` only the comment is left.
-    text = _EMPTY.sub(b"", data[field.start : field.end], count=1)
-    # What was on the line of the key stays there, the rest goes below the items.
-    line, _, rest = text.partition(b"\n")
-    yield line.rstrip(b"\r") + line_break
-    yield from _lines((framed(item, 0, line_break) for item in items), line_break)
-    yield rest
-
-
-def _emptied(data: bytes, field: Field, listing: Listing) -> bytes:
-    """Give an empty list; one that is there already stays as it is."""
-    if not listing.spans:
-        text = data[field.start : field.end]
-        # A bracket in a comment is none.
-        has_brackets = b"[" in text.split(b"#")[0]
-        if has_brackets:
-            return text
-        return b" []" + _EMPTY.sub(b"", text, count=1)
-    rest = data[listing.spans[-1][1] : field.end]
-    if listing.column is None:
-        bracket = _BRACKET.match(rest)
-        if bracket:
-            rest = rest[bracket.end() :]
-        return b" []" + rest
-    # A comment behind `items:` stays on its line.
-    line, _, _ = data[field.start : listing.spans[0][0]].partition(b"\n")
-    return b" []" + line.rstrip(b"\r") + newline(data) + rest
 
 
 def _flow_list(items: list[KubeObject]) -> bytes:

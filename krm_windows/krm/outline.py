@@ -7,9 +7,9 @@ out like this (JSON, tags, complex keys) is read by libyaml as a whole.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
-from itertools import chain, islice, pairwise
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from krm_windows.krm import layout
@@ -235,72 +235,19 @@ def _scanned_list(data: bytes, field: Field) -> Listing | None:
     # Entries begin at the column of the first dash; deeper ones are inside of them.
     found = _dash(column).finditer(data, first.start() - 1, field.end)
     # Behind the line break that each match begins with.
-    begins = [match.start() + 1 for match in found]
-    return Listing(tuple(_spans(data, field, begins, column)), column)
-
-
-def _spans(data: bytes, field: Field, begins: list[int], column: int) -> Iterator[Span]:
-    """Give the span of each entry, from the comments above its dash to those above the next one.
-
-    `begins` are the starts of the lines with a dash, which is at `column`.
-    """
-    first = _head(data, begins[0], field.start, column)
+    begins = [_head(data, match.start() + 1, column) for match in found]
     # Behind the last entry follows a field, at column 0.
-    last = _head(data, field.end, begins[-1] + column, 0)
-    # Without comments there is nothing to climb over.
-    heads: Iterable[int] = islice(begins, 1, None)
-    if _has_comments(data, begins, column):
-        heads = (_head(data, begin, above + column, column) for above, begin in pairwise(begins))
-    return pairwise(chain([first], heads, [last]))
+    return Listing(tuple(pairwise([*begins, _head(data, field.end, 0)])), column)
 
 
-def _has_comments(data: bytes, begins: list[int], column: int) -> bool:
-    """Say whether there may be a comment above an entry but the first, so far to the left."""
-    begin = begins[0]
-    end = begins[-1]
-    # Most inputs have no such sign at all.
-    if data.find(b"#", begin, end) < 0:
-        return False
-    return _comment(column).search(data, begin, end) is not None
+def _head(data: bytes, line: int, column: int) -> int:
+    """Climb from the start of a line over the comments above it that belong to it."""
+    sign = b" " * column + b"#"
+    while line and data.startswith(sign, above := data.rfind(b"\n", 0, line - 1) + 1):
+        line = above
+    return line
 
 
 @cache
 def _dash(column: int) -> re.Pattern[bytes]:
     return re.compile(rb"\n {%d}-(?=[ \t\r\n]|\Z)" % column)
-
-
-@cache
-def _comment(column: int) -> re.Pattern[bytes]:
-    return re.compile(rb"\n[ \t\r\f\v]{0,%d}#" % column)
-
-
-def _head(
-    data: bytes,
-    start: int,
-    floor: int,
-    column: int,
-) -> int:
-    """Climb from the line at `start` over comments that belong to it, not beyond `floor`.
-
-    A comment deeper than `column` belongs to what is above. So do comments right below the entry
-    above that a blank line parts from this one.
-    """
-    # `head` is the best place so far, `line` the start of the line that was looked at last.
-    head = start
-    line = start
-    blank: int | None = None
-    while (above := data.rfind(b"\n", floor, max(line - 1, floor)) + 1) > floor:
-        text = data[above:line].lstrip()
-        if not text:
-            blank = head
-        # The first line from below that is no comment of this column ends the climb.
-        elif text[:1] != b"#" or line - above - len(text) > column:
-            break
-        else:
-            head = above
-        line = above
-    # All comments up to the floor are of the entry above, where a blank line parts them from this
-    # one.
-    if blank is not None and head == line:
-        return blank
-    return head

@@ -5,6 +5,7 @@ first the output, then what is wrong. stdout is parsed before the exit code is r
 nothing else is ever written there; and whatever fails, it holds every item of the input.
 """
 
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from typing import BinaryIO, NamedTuple, TextIO, TypeAlias
@@ -18,11 +19,6 @@ from krm_windows.krm.resource_list import ResourceList
 from krm_windows.results import Result, Severity, fails, sort
 
 Process: TypeAlias = Callable[[ResourceList], None]
-
-# How much is passed on at once.
-_PIECE = 1024 * 1024
-# What is too long to be read is passed on, at most so many times as long as what may be read.
-_PASSED_ON = 8
 
 
 class Call(NamedTuple):
@@ -116,32 +112,13 @@ def _configuration(paths: Sequence[str], read_file: Callable[[str], bytes]) -> b
         raise InputError(f"{paths[0]}: {error.strerror}") from error
 
 
-def _pass_on(
-    data: bytes,
-    stdin: BinaryIO,
-    stdout: BinaryIO,
-    stderr: TextIO,
-    most: int,
-) -> int:
-    """Give back an input that is too long to be read, piece by piece.
-
-    One without an end is cut off.
-    """
+def _pass_on(data: bytes, stdin: BinaryIO, stdout: BinaryIO, stderr: TextIO, most: int) -> int:
+    """Give back an input that is too long to be read, piece by piece."""
     message = f"the input has more than {most} bytes"
     _say([rules.INPUT_UNREADABLE.result(message)], stderr, loud=True)
     stdout.write(data)
-    left = _PASSED_ON * most
-    while left > 0:
-        piece = stdin.read(min(_PIECE, left))
-        if not piece:
-            break
-        stdout.write(piece)
-        left -= len(piece)
+    shutil.copyfileobj(stdin, stdout)
     stdout.flush()
-    # Where it was cut off, the reader has no complete input, and must know.
-    if left <= 0 and stdin.read(1):
-        message = f"the input was cut off after {_PASSED_ON} times the limit"
-        _say([rules.INPUT_UNREADABLE.result(message)], stderr, loud=True)
     return int(ExitCode.ERROR)
 
 
