@@ -10,7 +10,7 @@ from krm_windows import patterns
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import divide
 from krm_windows.history.simulation import CommittedChange, instant
-from krm_windows.krm import InputError, KubeObject, documents, heading
+from krm_windows.krm import InputError, KubeObject, documents
 from krm_windows.system.git_history import Changed, Commit, History
 from krm_windows.system.reading import SUFFIXES
 
@@ -158,9 +158,7 @@ class Classes:
 
 
 def _items(text: bytes) -> list[KubeObject]:
-    # What says the class is in the metadata; the rest is most of the text.
-    heads = map(heading, documents(text))
-    return [head for head in heads if head.kind]
+    return [item for item in documents(text) if item.kind]
 
 
 def _texts(blob: str | None, contents: Mapping[str, bytes]) -> set[bytes]:
