@@ -46,7 +46,7 @@ def chunks(
         yield view[field.start : listing.spans[0][0]]
         yield from _lines(_pieces(data, items, listing.column), newline(data))
         yield view[listing.spans[-1][1] : field.end]
-    elif _are_untouched(data, listing, items):
+    elif _are_untouched(data, listing, items) and not field.is_null(data):
         yield view[field.start : field.end]
     elif flow:
         yield b" " + _flow_list(items)

@@ -44,26 +44,6 @@ def test_a_longer_input_is_given_back(length: int) -> None:
     assert stdin.longest < 2_000_000
 
 
-class Endless(io.RawIOBase):
-    """A stream that does not end."""
-
-    def read(self, size: int = -1) -> bytes:
-        """Give as much as is asked for."""
-        assert 0 <= size <= max(MOST + 1, 1 << 20)
-        return b"#" * size
-
-
-def test_an_input_without_an_end_is_cut_off() -> None:
-    """It is given back up to a bound, and both is said."""
-    stdin, stdout, stderr = Endless(), io.BytesIO(), io.StringIO()
-    code = krm.run(
-        lambda _: None, argv=[], stdin=stdin, stdout=stdout, stderr=stderr, environ={}, most=MOST
-    )
-    assert code == ExitCode.ERROR
-    assert len(stdout.getvalue()) == 9 * MOST + 1
-    assert "cut off after 8 times the limit" in stderr.getvalue()
-
-
 def test_an_input_of_just_the_limit_is_read() -> None:
     """The limit itself is fine."""
     data = wire(APPS).encode().rstrip(b"\n").ljust(MOST - 1, b" ") + b"\n"
