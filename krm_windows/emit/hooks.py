@@ -1,4 +1,9 @@
-"""The hooks as the gate reads them: the Jobs that it creates, whole but for their names."""
+"""The hooks as the gate reads them: the Jobs that it creates, whole but for their names.
+
+What the API server would fill in is written out (k8s.io/kubernetes, pkg/apis/batch/v1 and core/v1,
+defaults.go), so that `admission.hooks` can compare what is created as a whole; except for
+`podReplacementPolicy`, which Kubernetes has from 1.28 on.
+"""
 
 from math import ceil
 
@@ -36,12 +41,12 @@ def dump(plan: Plan, hooks: Hooks) -> dict[str, object]:
     return {"namespace": hooks.namespace, "hooks": found}
 
 
-def jobs(plan: Plan, hooks: Hooks) -> dict[str, dict[str, object]]:
-    """Return the metadata and spec of each hook's Jobs, by what their names begin with."""
-    found: dict[str, dict[str, object]] = {}
-    for path, hook in hooks.each():
-        found[names.hook(plan, _SLUGS[path])] = _template(plan, hook)
-    return found
+def jobs(plan: Plan, hooks: Hooks) -> list[dict[str, object]]:
+    """Return for each hook what the names of its Jobs begin with, their spec, and their Pod's."""
+    return [
+        {"name": f"{names.hook(plan, _SLUGS[path])}-", "spec": _job(hook), "pod": _pod(hook)}
+        for path, hook in hooks.each()
+    ]
 
 
 def longest_seconds(hooks: Hooks, targets: int) -> int:
@@ -66,13 +71,13 @@ def _hook(plan: Plan, path: str, hook: Hook) -> dict[str, object]:
         "name": names.hook(plan, _SLUGS[path]),
         "seconds": _seconds(hook),
         "aborts": _aborts(hook),
-        **_template(plan, hook),
+        # The gate gives the Job its name.
+        "metadata": {"labels": job_labels(plan)},
+        "spec": {
+            **_job(hook),
+            "template": {"metadata": {"labels": job_labels(plan)}, "spec": _pod(hook)},
+        },
     }
-
-
-def _template(plan: Plan, hook: Hook) -> dict[str, object]:
-    """Return metadata and spec of a hook's Job; the gate gives it its name."""
-    return {"metadata": {"labels": _labels(plan)}, "spec": _job(plan, hook)}
 
 
 def _aborts(hook: Hook) -> bool:
@@ -82,39 +87,43 @@ def _aborts(hook: Hook) -> bool:
     return isinstance(hook, AfterApply) and hook.on_failure == "Close"
 
 
-def _labels(plan: Plan) -> dict[str, str]:
+def job_labels(plan: Plan) -> dict[str, str]:
+    """Return the labels of a hook's Job and of its Pods."""
     return {**labels(plan), COMPONENT: HOOK}
 
 
-def _job(plan: Plan, hook: Hook) -> dict[str, object]:
+def _job(hook: Hook) -> dict[str, object]:
     """Return a Job's spec: one try (a drained node is none), and gone after a day."""
     return {
         "activeDeadlineSeconds": _seconds(hook),
         "backoffLimit": 0,
+        "completionMode": "NonIndexed",
+        "completions": 1,
+        "manualSelector": False,
+        "parallelism": 1,
         "podFailurePolicy": FAILURE_POLICY,
+        "suspend": False,
         "ttlSecondsAfterFinished": _KEPT_SECONDS,
-        "template": {"metadata": {"labels": _labels(plan)}, "spec": _pod(hook)},
     }
 
 
 def _pod(hook: Hook) -> dict[str, object]:
     account = hook.service_account_name
-    spec: dict[str, object] = {}
-    # Without an account of its own a hook has no rights, and no token, either.
-    if account:
-        spec["serviceAccountName"] = account
-    spec.update(
-        {
-            "automountServiceAccountToken": account is not None,
-            "enableServiceLinks": False,
-            "restartPolicy": "Never",
-            "terminationGracePeriodSeconds": 10,
-            "securityContext": RESTRICTED,
-            "containers": [_container(hook)],
-            "volumes": [{"name": "tmp", "emptyDir": {"sizeLimit": _SCRATCH}}],
-        }
-    )
-    return spec
+    # Without an account of its own a hook has no rights, and no token, either. The field's old name
+    # is filled in by the API server.
+    accounts = {"serviceAccountName": account, "serviceAccount": account} if account else {}
+    return {
+        **accounts,
+        "automountServiceAccountToken": account is not None,
+        "dnsPolicy": "ClusterFirst",
+        "enableServiceLinks": False,
+        "restartPolicy": "Never",
+        "schedulerName": "default-scheduler",
+        "terminationGracePeriodSeconds": 10,
+        "securityContext": RESTRICTED,
+        "containers": [_container(hook)],
+        "volumes": [{"name": "tmp", "emptyDir": {"sizeLimit": _SCRATCH}}],
+    }
 
 
 def _container(hook: Hook) -> dict[str, object]:
@@ -131,6 +140,8 @@ def _container(hook: Hook) -> dict[str, object]:
         **{key: value for key, value in said.items() if value},
         "resources": resources.written(hook.resources, _REQUESTS, _LIMITS),
         "securityContext": UNPRIVILEGED,
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "File",
         # The one place that it may write to.
         "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108
     }

@@ -5,8 +5,6 @@ The gate works, its account can do nothing else, and nobody forges.
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from copy import deepcopy
 
 import pytest
 from environment import (
@@ -24,12 +22,10 @@ from lab.api import Api, ApiError, Object, path
 from krm_windows.gate.annotations import HOOKS, annotation
 
 FIELD = "may change only spec.suspend and its own annotations here"
-OWNERS = "may not change who owns the fields here"
 CLOSED_BY = "may write its annotations"
 KUSTOMIZE = "kustomize.toolkit.fluxcd.io/v1"
 GATE = "krm-windows"
 Deed = Callable[[Api, str], object]
-Change = Callable[[list[Object]], object]
 
 
 @pytest.fixture
@@ -58,7 +54,7 @@ def refused(api: Api, env: Environment, deed: Deed) -> str:
     try:
         deed(api, env.name)
     except ApiError as error:
-        said = [words for words in (FIELD, OWNERS, CLOSED_BY) if words in str(error)]
+        said = [words for words in (FIELD, CLOSED_BY) if words in str(error)]
         return said[0] if error.status == 403 and said else f"otherwise: {error}"
     return ""
 
@@ -106,95 +102,6 @@ def apply(manager: str, **spec: object) -> Deed:
     return deed
 
 
-def rewrite(change: Change, **spec: object) -> Deed:
-    """Return the deed of writing `managedFields` as they are, but for a change."""
-
-    def deed(api: Api, namespace: str) -> object:
-        entries = deepcopy(api.get("kustomizations", namespace, APPS)["metadata"]["managedFields"])
-        answer = change(entries)
-        written = entries if answer is None else answer
-        body: Object = {"metadata": {"managedFields": written}}
-        return api.patch(
-            "kustomizations",
-            namespace,
-            APPS,
-            {**body, **({"spec": spec} if spec else {})},
-            manager=GATE,
-        )
-
-    return deed
-
-
-def edit(manager: str, operation: str, change: Object, subresource: str = "") -> Change:
-    """Return the change of one entry."""
-    return lambda entries: entry(entries, manager, operation, subresource).update(change)
-
-
-def entry(entries: list[Object], manager: str, operation: str, subresource: str = "") -> Object:
-    """Return an entry of `managedFields`."""
-    [found] = [
-        each
-        for each in entries
-        if (each["manager"], each["operation"], each.get("subresource", ""))
-        == (manager, operation, subresource)
-    ]
-    return found
-
-
-def made(manager: str, operation: str, **more: object) -> Object:
-    """Return an entry that owns a field which Flux applied."""
-    fields = {
-        "f:metadata": {"f:annotations": {"f:krm-windows.dev/hold": {}}},
-        "f:spec": {"f:timeout": {}},
-    }
-    whose = {"manager": manager, "operation": operation, "apiVersion": KUSTOMIZE}
-    return {
-        **whose,
-        "fieldsType": "FieldsV1",
-        "fieldsV1": fields,
-        "time": "2026-01-01T00:00:00Z",
-        **more,
-    }
-
-
-def own_more(entries: list[Object]) -> None:
-    """Have the gate's own entry own a field of Flux's."""
-    entry(entries, GATE, "Update")["fieldsV1"]["f:spec"]["f:timeout"] = {}
-
-
-def own_a_label(entries: list[Object]) -> None:
-    """Have the gate's own entry own all labels."""
-    entry(entries, GATE, "Update")["fieldsV1"]["f:metadata"]["f:labels"] = {}
-
-
-def own_below_its_field(entries: list[Object]) -> None:
-    """Have the gate's own entry own something below its field."""
-    entry(entries, GATE, "Update")["fieldsV1"]["f:spec"]["f:suspend"] = {"f:path": {}}
-
-
-def lose_a_field(entries: list[Object]) -> None:
-    """Take a field from Flux's entry."""
-    del entry(entries, "kustomize-controller", "Apply")["fieldsV1"]["f:spec"]["f:timeout"]
-
-
-def drop(manager: str, operation: str) -> Change:
-    """Return the change that removes entries."""
-    return lambda entries: [
-        each for each in entries if (each["manager"], each["operation"]) != (manager, operation)
-    ]
-
-
-def join(entries: list[Object]) -> list[Object]:
-    """Join two entries as the API server does where there are too many, which there are not."""
-    updates = [
-        each for each in entries if each["operation"] == "Update" and each["manager"] != GATE
-    ]
-    joined = {**made("ancient-changes", "Update", time=updates[-1]["time"]), "fieldsV1": {}}
-    for each in updates[-2:]:
-        joined["fieldsV1"].update(each["fieldsV1"])
-    return [*(each for each in entries if each not in updates[-2:]), joined]
-
-
 REFUSED: dict[str, Deed] = {
     "change the path": patch(spec={"path": "./elsewhere"}),
     "change the path beside what it may": patch(spec={"path": "./elsewhere", "suspend": False}),
@@ -214,59 +121,6 @@ REFUSED: dict[str, Deed] = {
     ),
     "apply another path": apply(GATE, path="./elsewhere"),
 }
-OWNED: dict[str, Deed] = {
-    "claim that Flux applied more": rewrite(lambda entries: entries.append(made("flux", "Apply"))),
-    "claim that kubectl wrote more, which Flux takes over": rewrite(
-        lambda entries: entries.append(made("kubectl-edit", "Update"))
-    ),
-    "own more itself": rewrite(own_more),
-    "own labels itself": rewrite(own_a_label),
-    "own what is below its field": rewrite(own_below_its_field),
-    "own more by another operation": rewrite(lambda entries: entries.append(made(GATE, "Apply"))),
-    "own more by a subresource": rewrite(
-        lambda entries: entries.append(made(GATE, "Update", subresource="status"))
-    ),
-    "own more in another version": rewrite(
-        lambda entries: entries.append(
-            made(GATE, "Update", apiVersion="kustomize.toolkit.fluxcd.io/v1beta2")
-        )
-    ),
-    "own more while it does what it may": rewrite(own_more, suspend=False),
-    "empty the list": rewrite(lambda _: [{}]),
-    "empty the list, and own what it writes": rewrite(lambda _: [{}], suspend=False),
-    "drop Flux's entry": rewrite(drop("kustomize-controller", "Apply")),
-    "drop the entry of a person": rewrite(drop("anna", "Update")),
-    "keep its own entry only": rewrite(lambda entries: [entry(entries, GATE, "Update")]),
-    "take a field from Flux": rewrite(lose_a_field),
-    "rename Flux": rewrite(edit("kustomize-controller", "Apply", {"manager": "flux"})),
-    "turn an apply into an update": rewrite(
-        edit("kustomize-controller", "Apply", {"operation": "Update"})
-    ),
-    "turn an update into an apply": rewrite(edit("anna", "Update", {"operation": "Apply"})),
-    "put Flux into a subresource": rewrite(
-        edit("kustomize-controller", "Apply", {"subresource": "status"})
-    ),
-    "take the status out of its subresource": rewrite(
-        edit("gotk-kustomize-controller", "Update", {"subresource": ""}, "status")
-    ),
-    "put Flux into another version": rewrite(
-        edit("kustomize-controller", "Apply", {"apiVersion": "kustomize.toolkit.fluxcd.io/v1beta2"})
-    ),
-    "put Flux into no version": rewrite(
-        edit("kustomize-controller", "Apply", {"apiVersion": "example.com/v1"})
-    ),
-    "make a person older": rewrite(edit("anna", "Update", {"time": "2020-01-01T00:00:00Z"})),
-    "join two entries": rewrite(join),
-    "apply the same values": apply(GATE),
-    "apply the same values as Flux": apply("kustomize-controller"),
-    "apply the same values as kubectl": apply("kubectl"),
-    "apply its field": apply(GATE, suspend=True),
-    "turn its field as Flux": patch("kustomize-controller", spec={"suspend": False}),
-    "turn its field as kubectl": patch("kubectl-patch", spec={"suspend": False}),
-    "turn its field as what the API server joins": patch(
-        "ancient-changes", spec={"suspend": False}
-    ),
-}
 
 
 def test_everything_but_its_field_is_refused(env: Environment, account: Api) -> None:
@@ -277,53 +131,6 @@ def test_everything_but_its_field_is_refused(env: Environment, account: Api) -> 
         assert refused(account, env, deed), words
     target = env.target()
     assert (target["spec"]["path"], target["spec"]["suspend"]) == ("./apps", True)
-
-
-def test_who_owns_a_field_is_not_its_to_say(env: Environment, account: Api) -> None:
-    """Each of thirty ways to rewrite `managedFields` is refused; the others' entries stay."""
-    env.api.patch("kustomizations", env.name, APPS, {"spec": {"wait": True}}, manager="anna")
-    before = owners(env)
-    for words, deed in OWNED.items():
-        assert refused(account, env, deed) in (OWNERS, FIELD), words
-    for nothing in (
-        rewrite(lambda _: [{"manager": "no entry"}]),
-        lambda api, space: api.patch(
-            "kustomizations", space, APPS, {"metadata": {"managedFields": None}}
-        ),
-        lambda api, space: api.json_patch(
-            "kustomizations", space, APPS, {"op": "remove", "path": "/metadata/managedFields"}
-        ),
-    ):
-        with suppress(ApiError):
-            nothing(account, env.name)
-    assert owners(env) == before
-
-
-def owners(env: Environment) -> list[Object]:
-    """Return the target's entries of `managedFields`, but for the status.
-
-    Flux goes on writing that.
-    """
-    entries = env.target()["metadata"]["managedFields"]
-    return [each for each in entries if each.get("subresource") != "status"]
-
-
-@pytest.mark.long
-def test_a_field_that_git_removes_goes(env: Environment, account: Api) -> None:
-    """What is gone from Git is gone from the cluster, while it is closed.
-
-    This holds whatever the account has tried.
-    """
-    env.api.patch("kustomizations", env.name, APPS, {"spec": {"wait": True}}, manager="anna")
-    tried = [refused(account, env, deed) for deed in OWNED.values()]
-    assert set(tried) <= {OWNERS, FIELD}
-    patch(spec={"suspend": False})(account, env.name)
-    patch(spec={"suspend": True})(account, env.name)
-    assert env.target()["spec"]["timeout"] == "90s"
-    env.write("cluster/apps.yaml", env.kustomization(APPS, "./apps"))
-    env.commit("No time-out")
-    env.eventually_delivered()
-    assert "timeout" not in env.target()["spec"]
 
 
 def test_rights_that_are_too_wide_are_held_too(env: Environment, account: Api) -> None:
@@ -338,13 +145,6 @@ def test_rights_that_are_too_wide_are_held_too(env: Environment, account: Api) -
     another = env.kustomization("another", "./elsewhere")
     assert refused(
         account, env, lambda api, namespace: api.create("kustomizations", namespace, another)
-    )
-    whole = env.target()
-    whole["metadata"]["managedFields"] = [{}]
-    where = f"apis/{KUSTOMIZE}/namespaces/{env.name}/kustomizations/{APPS}"
-    assert (
-        refused(account, env, lambda api, _: api.ask("PUT", f"{where}?fieldManager={GATE}", whole))
-        == OWNERS
     )
     status: Object = {"status": {"lastAppliedRevision": "main@sha1:0"}}
     assert refused(
@@ -387,106 +187,8 @@ def test_it_turns_its_field_and_nobody_else_is_held(env: Environment, account: A
         patch(spec={"suspend": suspend}, metadata={"annotations": annotations})(account, env.name)
         assert env.suspended() is suspend
     patch("env", metadata={"labels": {"tried": "yes"}})(env.api, env.name)
-    assert all(each["manager"] != "anna" for each in owners(env))
-
-
-def test_many_field_managers_do_not_keep_it_from_its_field(env: Environment, account: Api) -> None:
-    """It may join the oldest entry where there are more than the API server remembers.
-
-    That alone passes.
-    """
-    many_hands(env, account)
-    for words, deed in JOINED.items():
-        assert refused(account, env, deed) == OWNERS, words
-    own = annotation(f"{env.name}/windows")
-    for suspend in (False, True):
-        patch(spec={"suspend": suspend}, metadata={"annotations": {own: "{}"}})(account, env.name)
-        assert env.suspended() is suspend
-    managers = [entry["manager"] for entry in env.target()["metadata"]["managedFields"]]
-    assert "ancient-changes" in managers
-    assert GATE in managers
-
-
-def many_hands(env: Environment, account: Api) -> None:
-    """Have ten managers update the target, none of them the gate.
-
-    The next one makes the API server join two.
-    """
-    patch(
-        spec={"suspend": True},
-        metadata={"annotations": {annotation(f"{env.name}/windows"): None}},
-    )(account, env.name)
-    for number in range(12):
-        here: Object = {
-            "spec": {"suspend": number % 2 == 0},
-            "metadata": {"annotations": {f"hand-{number}": "here"}},
-        }
-        patch(f"hand-{number}", **here)(env.api, env.name)
-        time.sleep(1.1)  # entries are as old as their second
-    updates = [
-        each for each in env.target()["metadata"]["managedFields"] if each["operation"] == "Update"
-    ]
-    assert len(updates) == 10
-    assert all(each["manager"] != GATE for each in updates)
-
-
-def joined(change: Callable[[Object, list[Object]], None]) -> Deed:
-    """Return the deed of joining the oldest two entries, but not as the API server would."""
-
-    def deed(entries: list[Object]) -> list[Object]:
-        updates = sorted(
-            (each for each in entries if each["operation"] == "Update"),
-            key=lambda each: each["time"],
-        )
-        pair = updates[:2]
-        made_of = {**made("ancient-changes", "Update"), "time": pair[1]["time"], "fieldsV1": {}}
-        for each in pair:
-            merge(made_of["fieldsV1"], each["fieldsV1"])
-        kept = [each for each in entries if each not in pair]
-        change(made_of, kept)
-        return [*kept, made_of]
-
-    return rewrite(deed, suspend=True)
-
-
-def merge(into: Object, fields: Object) -> None:
-    """Add what one entry owns to another."""
-    for key, below in fields.items():
-        merge(into.setdefault(key, {}), below)
-
-
-JOINED: dict[str, Deed] = {
-    "own a field besides": joined(
-        lambda made_of, _: merge(made_of["fieldsV1"], {"f:spec": {"f:timeout": {}}})
-    ),
-    "own nothing at all": joined(
-        lambda made_of, _: made_of.update(fieldsV1={"f:spec": {"f:suspend": {}}})
-    ),
-    "be an apply": joined(lambda made_of, _: made_of.update(operation="Apply")),
-    "have another name": joined(lambda made_of, _: made_of.update(manager="kubectl")),
-    "have another version": joined(
-        lambda made_of, _: made_of.update(apiVersion="kustomize.toolkit.fluxcd.io/v1beta2")
-    ),
-    "be of another time": joined(lambda made_of, _: made_of.update(time="2026-01-01T00:00:00Z")),
-    "join a third": joined(
-        lambda made_of, kept: merge(made_of["fieldsV1"], take(kept)["fieldsV1"])
-    ),
-    "drop a third": joined(lambda _, kept: drop_one(kept)),
-}
-
-
-def take(kept: list[Object]) -> Object:
-    """Remove the newest update, and return it."""
-    newest = max(
-        (each for each in kept if each["operation"] == "Update"), key=lambda each: each["time"]
-    )
-    kept.remove(newest)
-    return newest
-
-
-def drop_one(kept: list[Object]) -> None:
-    """Remove the newest update."""
-    take(kept)
+    entries = env.target()["metadata"]["managedFields"]
+    assert all(each["manager"] != "anna" for each in entries)
 
 
 def test_nobody_else_writes_the_annotations(env: Environment, account: Api) -> None:
@@ -649,10 +351,6 @@ def test_kubectl_works_under_it(env: Environment) -> None:
     eventually("the policy is in force", lambda: refused(as_account, env, annotate) == FIELD)
     own = annotation(f"{env.name}/windows")
     assert refused(as_account, env, patch(metadata={"annotations": {own: "{}"}})) == FIELD
-    assert (
-        refused(as_account, env, rewrite(lambda entries: entries.append(made(GATE, "Apply"))))
-        == OWNERS
-    )
     patch(spec={"suspend": True})(as_account, env.name)
     as_account.close()
     sleep_until(opening.opens)

@@ -10,10 +10,8 @@ Three of them, each with its binding, and objects of the whole cluster:
 They are part of what is emitted unless the policy says `admissionPolicy: Disabled`.
 """
 
-from collections.abc import Iterator
-
 from krm_windows.emit.admission import annotations, hooks, target
-from krm_windows.emit.admission.manifests import BINDING, KINDS, POLICY
+from krm_windows.emit.admission.restraint import BINDING, KINDS, POLICY
 from krm_windows.emit.manifest import Manifest
 from krm_windows.plan.model import Plan
 
@@ -22,13 +20,13 @@ __all__ = ["BINDING", "KINDS", "POLICY", "objects"]
 
 def objects(plan: Plan) -> list[Manifest]:
     """Return the policies that hold a plan's account, each followed by its binding."""
-    return list(_objects(plan))
-
-
-def _objects(plan: Plan) -> Iterator[Manifest]:
-    yield from target.objects(plan)
+    restraints = [*target.restraints(plan)]
     # The actuator `Kubectl` writes no annotations, so there is nothing to forge.
     if plan.runs_gate:
-        yield from annotations.objects(plan)
+        restraints.append(annotations.restraint(plan))
     if plan.hooks:
-        yield from hooks.objects(plan, plan.hooks)
+        restraints.append(hooks.restraint(plan, plan.hooks))
+    found: list[Manifest] = []
+    for restraint in restraints:
+        found += restraint.objects(plan)
+    return found

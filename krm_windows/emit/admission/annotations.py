@@ -5,11 +5,16 @@ Removing one is left to all who may change the object: then a suspension is take
 stays, Flux puts objects back as they are in Git, and a person has an aborted hook tried again.
 """
 
-from collections.abc import Iterator
-
-from krm_windows.emit.admission import cel, manifests
-from krm_windows.emit.admission.manifests import ANNOTATIONS, METADATA, Resource
-from krm_windows.emit.manifest import Manifest
+from krm_windows.emit.admission import cel
+from krm_windows.emit.admission.restraint import (
+    ANNOTATIONS,
+    Restraint,
+    by_others,
+    changes,
+    name,
+    rule,
+    variable,
+)
 from krm_windows.gate.annotations import CLOSED_BY, HOOKS, annotation
 from krm_windows.plan.model import Plan
 
@@ -24,44 +29,25 @@ def own(plan: Plan) -> list[str]:
     return written
 
 
-def believed(plan: Plan) -> list[str]:
-    """Return the annotations that it reads as its own, under its names of today and before."""
-    closed_by = [annotation(name, CLOSED_BY) for name in plan.own_names]
-    notes = [annotation(name, HOOKS) for name in plan.own_names]
-    return closed_by + notes
+def notes(plan: Plan) -> list[str]:
+    """Return the notes of hooks of a plan, under its names of today and before."""
+    return [annotation(name, HOOKS) for name in plan.own_names]
 
 
-def removable(plan: Plan, before: str = "") -> list[str]:
-    """Return the conditions under which the gate may remove an annotation; CEL has it as `key`.
-
-    `before` is put before the names. It may remove closed-by annotations of any policy, as those on
-    a target that no policy keeps closed are stale, but only its own notes of hooks.
-    """
-    if not plan.runs_gate:
-        return []
-    notes = [before + annotation(name, HOOKS) for name in plan.own_names]
-    is_closed_by = f"key.startsWith({cel.text(before + CLOSED_BY)})"
-    return [is_closed_by, f"key in {cel.texts(notes)}"]
-
-
-def objects(plan: Plan) -> Iterator[Manifest]:
-    """Yield the policy and the binding that let nobody but the gate write its annotations."""
+def restraint(plan: Plan) -> Restraint:
+    """Let nobody but the gate write the annotations that it reads as its own."""
     targets = (*plan.timetable.targets, *plan.timetable.released)
-    resources: set[Resource] = {(target.group, target.resource) for target in targets}
-    before = manifests.part("before", ANNOTATIONS)
-    after = manifests.part("after", ANNOTATIONS)
-    # As before, or gone: an object may be changed by anybody who leaves them alone.
-    unchanged = f"key in {before} && {before}[key] == {after}[key]"
-    expression = f"{cel.texts(believed(plan))}.all(key, !(key in {after}) || ({unchanged}))"
-    message = (
-        f"only the gate of {plan.policy} may write its annotations (closed-by, hooks); others "
-        "may only remove them"
+    resources = sorted({(target.group, target.resource) for target in targets})
+    believed = cel.texts([*(annotation(each, CLOSED_BY) for each in plan.own_names), *notes(plan)])
+    changed, after = variable("changed", ANNOTATIONS), variable("after", ANNOTATIONS)
+    return Restraint(
+        name=name(plan, "annotations"),
+        rules=[rule(resource, ("CREATE", "UPDATE")) for resource in resources],
+        condition=by_others(plan),
+        variables=list(changes(ANNOTATIONS)),
+        validations=[f"{changed}.all(key, !(key in {believed} && key in {after}))"],
+        message=(
+            f"only the gate of {plan.policy} may write its annotations (closed-by, hooks); others "
+            "may only remove them"
+        ),
     )
-    restraint = manifests.Restraint(
-        name=manifests.name(plan, "annotations"),
-        rules=[manifests.rule(resource, ("CREATE", "UPDATE")) for resource in sorted(resources)],
-        condition=manifests.by_others(plan),
-        variables=[*manifests.wholes(), *manifests.parts(METADATA), *manifests.parts(ANNOTATIONS)],
-        validations=[(expression, message)],
-    )
-    return manifests.pair(plan, restraint)

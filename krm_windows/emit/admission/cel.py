@@ -1,36 +1,33 @@
-"""CEL, the language of admission policies: literals, and maps whose keys may be missing.
-
-An object is a plain map to CEL at run time (k8s.io/apiserver, plugin/policy/validating), so keys
-are asked for with `in` and read with `[]`, whatever its kind.
-"""
+"""CEL, the language of admission policies: data as literals."""
 
 import json
 from collections.abc import Iterable
-
-# What stands for a value that is missing, so that every expression has one.
-NOTHING = "''"
-NO_MAP = "dyn({})"
-NO_LIST = "dyn([])"
 
 
 def literal(value: object) -> str:
     """Return JSON-like data as CEL.
 
-    Every element is `dyn`: the API server refuses a list or a map whose elements are of different
-    types (`HomogeneousAggregateLiterals`). The escapes of JSON's strings are CEL's too, but for
-    surrogates, so no text is turned into ASCII.
+    What is not of one type is `dyn`: the API server refuses a list or a map whose elements are of
+    different types (`HomogeneousAggregateLiterals`). The escapes of JSON's strings are CEL's too,
+    but for surrogates, so no text is turned into ASCII.
     """
     if isinstance(value, dict):
-        entries = []
-        for key, entry in value.items():
-            entries.append(f"{text(str(key))}: dyn({literal(entry)})")
+        values = _elements(value.values())
+        entries = (f"{text(str(key))}: {each}" for key, each in zip(value, values, strict=True))
         return f"{{{', '.join(entries)}}}"
     if isinstance(value, list | tuple):
-        elements = [f"dyn({literal(entry)})" for entry in value]
-        return f"[{', '.join(elements)}]"
+        return f"[{', '.join(_elements(value))}]"
     if isinstance(value, str):
         return text(value)
     return json.dumps(value)
+
+
+def _elements(values: Iterable[object]) -> list[str]:
+    found = list(values)
+    kinds = {type(each) for each in found}
+    if len(kinds) == 1 and kinds <= {str, int, bool}:
+        return list(map(literal, found))
+    return [f"dyn({literal(each)})" for each in found]
 
 
 def text(value: str) -> str:
@@ -43,24 +40,5 @@ def text(value: str) -> str:
 
 
 def texts(values: Iterable[str]) -> str:
-    """Return a list of texts, all of one type."""
+    """Return a list of texts."""
     return f"[{', '.join(map(text, values))}]"
-
-
-def get(holder: str, key: str, absent: str = NO_MAP) -> str:
-    """Return what a map holds under a key that may be missing."""
-    name = text(key)
-    return f"({name} in {holder} ? {holder}[{name}] : {absent})"
-
-
-def every(*conditions: str) -> str:
-    """Return that all conditions hold."""
-    return " && ".join(conditions)
-
-
-def bound(value: str, name: str, holds: str) -> str:
-    """Return what holds of a value under a name.
-
-    CEL has no `let`, but a list of one element does.
-    """
-    return f"[{value}].all({name}, {holds})"
