@@ -9,7 +9,6 @@ too.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, lru_cache
 from typing import TypeAlias, TypeGuard
 
 from krm_windows.escape.characters import ALWAYS as HIDDEN
@@ -46,9 +45,8 @@ _WORDS = frozenset(
 # What YAML forbids, and what nobody would see in a file; beyond U+FFFF no code means the same to
 # YAML and to JSON.
 _UNPRINTABLE = f"\t{HIDDEN}"
-_ESCAPED = f'["\\\\\n{_UNPRINTABLE}]'
-# The same of ASCII, which most texts are.
-_ESCAPED_ASCII = re.compile('["\\\\\x00-\x1f\x7f]')
+_ESCAPED = re.compile(f'["\\\\\n{_UNPRINTABLE}]')
+_UNLITERAL = re.compile(f"[{_UNPRINTABLE}]")
 # In a literal block a line of blanks alone would lose them.
 _BLANK_LINE = re.compile("(?:^|\n) +(?:\n|$)")
 _SHORT = {
@@ -181,21 +179,7 @@ def is_plain(text: str) -> bool:
 
 def quote(text: str) -> str:
     """Write a text between double quotes."""
-    escaped = _ESCAPED_ASCII
-    if not text.isascii():
-        escaped = _escaped()
-    return f'"{escaped.sub(_escape, text)}"'
-
-
-# Both are made when a text first asks for them: of wide ranges `re` makes tables, which takes long.
-@cache
-def _escaped() -> re.Pattern[str]:
-    return re.compile(_ESCAPED)
-
-
-@cache
-def _unliteral() -> re.Pattern[str]:
-    return re.compile(f"[{_UNPRINTABLE}]")
+    return f'"{_ESCAPED.sub(_escape, text)}"'
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -204,7 +188,6 @@ def _escape(match: re.Match[str]) -> str:
     return _SHORT.get(character) or f"\\u{ord(character):04x}"
 
 
-@lru_cache(maxsize=1024)
 def _key(key: str) -> str:
     text = inline(key)
     if len(text) > _KEY_LENGTH:
@@ -221,14 +204,7 @@ def _is_literal(text: str) -> bool:
     # A reader detects the indentation from the first line.
     if text[0] in " \n":
         return False
-    # The program of the gate is such a text, and long: a pattern takes many times as long for it.
-    is_seen = text.isascii() and text.replace("\n", "").isprintable()
-    if not is_seen and _unliteral().search(text):
-        return False
-    # Such a line ends in a blank, and hardly any other does.
-    if " \n" in text or text.endswith(" "):
-        return not _BLANK_LINE.search(text)
-    return True
+    return not _UNLITERAL.search(text) and not _BLANK_LINE.search(text)
 
 
 def _indented(block: Iterable[str], pad: str) -> Iterator[str]:

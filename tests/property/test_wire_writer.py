@@ -17,7 +17,7 @@ from krm_windows.krm import layout, writer
 
 def own(text: str) -> krm.Value:
     """Read a text as YAML 1.2."""
-    return krm.value(layout.node(layout.read(text)))
+    return krm.value(layout.read(text))
 
 
 def old(text: str) -> Any:  # noqa: ANN401 - PyYAML's answer may be anything

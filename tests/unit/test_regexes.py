@@ -17,7 +17,6 @@ import pytest
 from regexes import fault
 
 import krm_windows
-from krm_windows.krm import outline
 from krm_windows.policy import moments
 from krm_windows.policy.parts import Leaf
 
@@ -26,23 +25,12 @@ CALLS = frozenset({"match", "fullmatch", "search", "sub", "subn", "split", "find
 ANCHORED = frozenset({"match", "fullmatch"})
 # Patterns that are linear for a reason that their structure does not show.
 ARGUED = {
-    ("krm.lines", "_TRIVIA"): "nothing follows the loop, so it never goes back",
-    (
-        "krm.lines",
-        "_PROPERTIES",
-    ): "nothing follows the outer loop, and what the inner one tries again is one word",
-    (
-        "krm.outline",
-        "_open",
-    ): "each look ahead stops at the next quote, which is where the search goes on",
 }
 # Functions that compile: a number or an escaped name put into a pattern, the types of a policy when
 # imported, constants that are large and seldom needed, and what `fnmatch` makes of a glob.
 ESCAPED = {
     "krm.outline",
     "krm.kube_object",
-    "krm.difference",
-    "krm.writer",
     "policy.fields",
     "policy.moments",
     "escape.characters",
@@ -50,9 +38,7 @@ ESCAPED = {
 }
 # What they compile, by an argument; the names of those that take none are enough.
 MADE: dict[str, dict[str, Iterable[object]]] = {
-    "krm.outline": {"_open": outline._OPEN, "_comment": range(3), "_dash": range(3)},
-    "krm.difference": {"_simple": ()},
-    "krm.writer": {"_escaped": (), "_unliteral": ()},
+    "krm.outline": {"_dash": range(3)},
     "policy.moments": {
         "_compiled": [pattern for shape in moments.SHAPES for pattern in shape.patterns]
     },
