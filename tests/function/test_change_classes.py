@@ -59,7 +59,7 @@ def test_without_keep_all_are_annotated() -> None:
         "-  metadata: {name: web, namespace: shop}",
         (
             "+  metadata: {name: web, namespace: shop, "
-            'annotations: {krm-windows.dev/change-class: live}}'
+            "annotations: {krm-windows.dev/change-class: live}}"
         ),
         "+    annotations:",
         "+      krm-windows.dev/change-class: live",
