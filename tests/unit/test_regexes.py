@@ -23,9 +23,6 @@ from krm_windows.policy.parts import Leaf
 ROOT = Path(krm_windows.__file__).parent
 CALLS = frozenset({"match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"})
 ANCHORED = frozenset({"match", "fullmatch"})
-# Patterns that are linear for a reason that their structure does not show.
-ARGUED = {
-}
 # Functions that compile: a number or an escaped name put into a pattern, the types of a policy when
 # imported, constants that are large and seldom needed, and what `fnmatch` makes of a glob.
 ESCAPED = {
@@ -210,9 +207,8 @@ def test_patterns_are_found() -> None:
     [pytest.param(*each, id=f"{each[0]}.{each[1]}") for each in compiled()],
 )
 def test_a_pattern_is_linear(module: str, name: str, pattern: re.Pattern[str]) -> None:
-    """As its structure shows, in the way in which it is used; or for a reason that is given."""
-    wrong = fault(pattern, searches=searches(module, name))
-    assert (wrong is not None) == ((module, name) in ARGUED), wrong
+    """As its structure shows, in the way in which it is used."""
+    assert fault(pattern, searches=searches(module, name)) is None
 
 
 def test_patterns_are_constant() -> None:
