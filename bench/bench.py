@@ -13,7 +13,7 @@ from pathlib import Path
 MEASUREMENTS = (
     "function",
     "calendars",
-    "decisions",
+    "tables",
     "fleet",
     "gate",
     "missed_runs",

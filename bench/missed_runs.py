@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 
-from krm_windows.plan import zone_rules
 from krm_windows.plan.triggers import Trigger, Wording, triggers
 from krm_windows.schedule.controller import runs
 from krm_windows.schedule.recurrence import Recurrence
@@ -53,10 +52,7 @@ def run() -> None:
 
 def _late(zone: str, interval: timedelta, rng: random.Random, *, same: bool) -> Iterator[timedelta]:
     """Yield how late each edge is seen."""
-    rules = zone_rules.make(zone)
-    timetable = Timetable(
-        policy="flux-system/p", time_zone=zone, zone_rules=rules, windows=(NIGHT, NOON)
-    )
+    timetable = Timetable(policy="flux-system/p", time_zone=zone, windows=(NIGHT, NOON))
     edges = [part.begins for part in timeline(timetable, START, UNTIL)][1:]
     fired = sorted(_firings(timetable, interval, same=same))
     for _ in range(ROUNDS):
