@@ -2,9 +2,9 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from http import HTTPStatus
 from typing import NamedTuple
 
@@ -107,7 +107,7 @@ def _event(gate: Gate, target: Target, observed: Observed, record: Record) -> di
     digits = digest(json.dumps([policy, observed.uid, record.words, occasion]))
     until = ""
     if decision.until:
-        until = f" until {gate.timetable.shown(decision.until):%a %Y-%m-%d %H:%M %Z}"
+        until = f" until {_shown(gate.timetable.clocks, decision.until):%a %Y-%m-%d %H:%M %Z}"
     # What hooks keep closed although the window is open says why in its annotation.
     said = read(observed.annotations.get(annotation(policy), ""))
     reason = said.reason if said and record.event_type is _CLOSED else decision.reason
@@ -138,3 +138,13 @@ def _event(gate: Gate, target: Target, observed: Observed, record: Record) -> di
         "lastTimestamp": time,
         "count": 1,
     }
+
+
+def _shown(clocks: Sequence[str], at: datetime) -> datetime:
+    """Give an instant as clocks in the policy's time zone show it."""
+    zone: tzinfo = UTC
+    for text in clocks:
+        since, offset, name = text.split()
+        if datetime.fromisoformat(since) <= at:
+            zone = timezone(datetime.strptime(offset, "%z").utcoffset() or timedelta(), name)
+    return at.astimezone(zone)

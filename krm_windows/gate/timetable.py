@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from krm_windows.gate.annotations import Cause
+from krm_windows.gate.annotations import UNREADABLE, Cause
 from krm_windows.gate.table import Table
 
 NO_DAYS = Table(0, ())
@@ -20,8 +20,6 @@ _ATTRIBUTES = {
     "formerNames": "former_names",
 }
 _SALVAGED = {"group", "resource", "kind", "objects", "version", "field"}
-# What fields of the policy may hold, as they are written there.
-Openness: TypeAlias = Literal["Open", "Closed"]
 State: TypeAlias = Literal["Scheduled", "Open", "Closed"]
 FirstApply: TypeAlias = Literal["Allow", "Wait", ""]  # none where only targets were salvaged
 
@@ -48,10 +46,9 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True)
 class Decision:
-    """What holds at an instant, and by which rules.
+    """What holds at an instant, by which rules, or what else than the calendar keeps closed.
 
-    `since` and `until` are UTC, None if they are 400 days away or more. `cause`: what else than the
-    calendar keeps closed, None if nothing does.
+    `since` and `until` are UTC, None if they are 400 days away or more.
     """
 
     open: bool
@@ -66,8 +63,8 @@ class Decision:
 class Timetable:
     """One policy for one cluster; `policy` and `former_names` are `namespace/name`.
 
-    `reasons`: what the policy says of freezes and overrides, by their paths in the spec. `clocks`:
-    since when what is shown in its time zone, such as `2027-03-28T01:00Z +02:00 CEST`.
+    `reasons` are those of freezes and overrides, by their paths in the spec. `clocks`: since when
+    what is shown in its time zone, such as `2027-03-28T01:00Z +02:00 CEST`; for words alone.
     """
 
     policy: str
@@ -92,32 +89,20 @@ class Timetable:
         """Say whether it is open at an aware instant; raise `LookupError` outside its table."""
         if self.state != "Scheduled":
             return Decision(self.state == "Open", ("state",), "state", since=None, until=None)
-        found = self.table.at(at)
-        named = [": ".join(filter(None, (rule, self.reasons.get(rule)))) for rule in found.rules]
+        span, since, until = self.table.at(at)
+        named = [": ".join(filter(None, (rule, self.reasons.get(rule)))) for rule in span.rules]
         reason = "; ".join(named) or "no window is open"
-        return Decision(found.open, found.rules, reason, found.since, found.until)
-
-    def shown(self, at: datetime) -> datetime:
-        """Give an instant as clocks in the policy's time zone show it: for messages alone."""
-        zone: tzinfo = UTC
-        for text in self.clocks:
-            since, offset, name = text.split()
-            if datetime.fromisoformat(since) <= at:
-                zone = timezone(datetime.strptime(offset, "%z").utcoffset() or timedelta(), name)
-        return at.astimezone(zone)
+        return Decision(span.open, span.rules, reason, since, until)
 
 
 def run_seconds(targets: int, timeout: float = TIMEOUT) -> float:
-    """Say for how long a run over so many targets may ask the API server.
-
-    As long as twelve requests that hang, or an eightieth of one for each target.
-    """
+    """Say for how long a run may ask the API server: for an eightieth of a request a target."""
     return timeout * max(12, targets / 80)
 
 
 def load(text: str) -> Timetable:
-    """Read the JSON form; raise `ValueError`, `TypeError` or `LookupError` for any other text."""
-    data = _object(json.loads(text))
+    """Read the JSON form; raise one of `annotations.UNREADABLE` for any other text."""
+    data: dict[str, Any] = dict(json.loads(text))
     version = data.pop("formatVersion")
     if version != FORMAT_VERSION:
         raise ValueError(f"has formatVersion {version!r}, expected {FORMAT_VERSION}")
@@ -131,9 +116,8 @@ def salvage(text: str) -> Timetable:
     data = json.loads(text)
     targets: list[Target] = []
     for kind in data["targets"]:
-        with suppress(LookupError, TypeError, ValueError):
-            known = {key: value for key, value in _object(kind).items() if key in _SALVAGED}
-            targets += _targets([known])
+        with suppress(*UNREADABLE):
+            targets += _targets([{key: kind[key] for key in kind if key in _SALVAGED}])
     # Neither value of `firstApply`: what was never applied is closed, too.
     return Timetable(str(data.get("policy")), first_apply="", targets=tuple(targets))
 
@@ -149,16 +133,10 @@ def _read(key: str, value: Any) -> Any:  # noqa: ANN401 - as JSON has it
 def _targets(kinds: list[dict[str, Any]]) -> Iterator[Target]:
     """Yield the targets of each kind: `objects` are lists of a namespace and the names in it."""
     for kind in kinds:
-        shared = {key: _read(key, value) for key, value in _object(kind).items()}
+        shared = {key: _read(key, value) for key, value in kind.items()}
         for objects in shared.pop("objects"):
             if not isinstance(objects, list):
                 raise TypeError(f"{objects!r} is no list of a namespace and names")
             namespace, *names = objects
             for name in names:  # ["flux-system", "apps", "infra"] are two targets
                 yield Target(**shared, namespace=namespace, name=name)
-
-
-def _object(value: Any) -> dict[str, Any]:  # noqa: ANN401
-    if not isinstance(value, dict):
-        raise TypeError(f"{value!r} is no JSON object")
-    return value

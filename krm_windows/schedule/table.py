@@ -392,7 +392,7 @@ def rows(made: Made) -> dict[str, object]:
         months.setdefault(date.fromordinal(day).isoformat()[:7], []).append(name)
     between = "" if len(names) <= len(_LETTERS) else " "
     return {
-        "patterns": {name: list(map(str, spans)) for spans, name in names.items()},
+        "patterns": {name: list(map(_written, spans)) for spans, name in names.items()},
         "days": {month: between.join(row) for month, row in months.items()},
         "dates": dict(_joined(dates)),
     }
@@ -409,4 +409,14 @@ def _joined(dates: dict[int, Pattern]) -> Iterator[tuple[str, list[str]]]:
         text = date.fromordinal(first).isoformat()
         if last > first:
             text += f"/{date.fromordinal(last).isoformat()}"
-        yield text, [str(span) for span in pattern]
+        yield text, list(map(_written, pattern))
+
+
+def _written(span: Span) -> str:
+    """Write a span as `Span.parse` reads it: `07:00-24:00 windows.week`."""
+    closed = () if span.open else ("closed",)
+    return " ".join((f"{_clock(span.begins)}-{_clock(span.ends)}", *closed, *span.rules))
+
+
+def _clock(minute: int) -> str:
+    return f"{minute // 60:02}:{minute % 60:02}"

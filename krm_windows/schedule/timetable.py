@@ -2,13 +2,14 @@
 
 from datetime import datetime, time, timedelta
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 from zoneinfo import ZoneInfo
 
-from krm_windows.gate.timetable import FirstApply, Openness, State, Target
+from krm_windows.gate.timetable import FirstApply, State, Target
 from krm_windows.schedule import zones
 from krm_windows.schedule.recurrence import Recurrence
 
+Openness: TypeAlias = Literal["Open", "Closed"]  # as the policy has it
 # A naive datetime is the policy's wall clock, an aware one an instant.
 Begin: TypeAlias = Recurrence | datetime | None  # None: since always
 # A `time` is the next such time after the beginning; a `timedelta` is wall-clock time, after an

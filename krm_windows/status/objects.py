@@ -107,7 +107,7 @@ def is_of_gate(live: LiveObject, label: str) -> bool:
     The Jobs of hooks carry it too, and say nothing of the policy's targets.
     """
     labels = dig(live, "metadata", "labels")
-    return dig(labels, POLICY) == label and dig(labels, COMPONENT) != HOOK
+    return bool(dig(labels, POLICY) == label and dig(labels, COMPONENT) != HOOK)
 
 
 def entries(live: LiveObject, *path: str) -> list[object]:

@@ -40,11 +40,9 @@ CORE = {
     "names",
     "objects",
     "annotations",
-    "answers",
     "run",
     "table",
     "target",
-    "threads",
     "timetable",
 }
 

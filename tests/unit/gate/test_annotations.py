@@ -204,7 +204,6 @@ def test_a_hold_of_an_open_target(api: Api, run_once: RunOnce, policy: Timetable
         closed_by("flux-system/p", since="2026-11-20T11:11:00Z"),
         closed_by("flux-system/p", since="9999-12-31T23:59:59-23:59"),
         closed_by("flux-system/p\ud800"),
-        closed_by("flux-system/p")[:-1] + ', "policy": "flux-system/p"}',
         '{"policy": "flux-system/p", "since": null, "until": null}',
     ],
 )
@@ -405,7 +404,7 @@ def test_digests_have_64_bits() -> None:
 
 
 def test_digests_are_those_of_sha256() -> None:
-    """Whichever module of Python computes them."""
+    """Names and annotations in clusters have them."""
     for text in ("", "flux-system/p", "p" * 1000, "ä€😀"):
         assert digest(text) == hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
@@ -422,14 +421,14 @@ def test_an_annotation_is_read_as_it_was_written(api: Api, run_once: RunOnce) ->
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        ("", (False, "")),
-        (', "adopted": true, "zoneData": "differs"', (True, "differs")),
-        (', "generation": 4', (False, "")),
-        (', "cause": "HookFailed"', (False, "", Cause.HOOK_FAILED)),
-        (', "cause": "ClockSkew", "adopted": true', (True, "", Cause.CLOCK_SKEW)),
-        (', "cause": "OfALaterRelease"', (False, "")),
-        (', "cause": ["HookFailed"]', (False, "")),
-        (', "ofALaterRelease": {"a": [1]}', (False, "")),
+        ("", (False,)),
+        (', "adopted": true, "zoneData": "differs"', (True,)),
+        (', "generation": 4', (False,)),
+        (', "cause": "HookFailed"', (False, Cause.HOOK_FAILED)),
+        (', "cause": "ClockSkew", "adopted": true', (True, Cause.CLOCK_SKEW)),
+        (', "cause": "OfALaterRelease"', (False,)),
+        (', "cause": ["HookFailed"]', (False,)),
+        (', "ofALaterRelease": {"a": [1]}', (False,)),
     ],
 )
 def test_what_is_in_clusters_stays_readable(more: str, expected: tuple[object, ...]) -> None:
@@ -472,11 +471,9 @@ def test_what_somebody_else_suspended_counts_only_if_it_was_adopted() -> None:
         ({}, Writer.UNKNOWN),
         ({"managedFields": []}, Writer.UNKNOWN),
         # What cannot be read is not the gate's.
-        ({"managedFields": {}}, Writer.OTHER),
-        ({"managedFields": None}, Writer.OTHER),
         ({"managedFields": ["krm-windows"]}, Writer.OTHER),
     ],
 )
 def test_who_wrote_a_field_of_which_nobody_is_recorded(metadata: Json, expected: Writer) -> None:
-    """Nobody is unknown, and what is no list of writers is somebody else."""
+    """Nobody is unknown, and an entry that says nothing is somebody else's."""
     assert writer({"metadata": metadata}, "spec", "suspend") is expected

@@ -224,13 +224,26 @@ def test_no_line_of_the_log_is_long(
 def test_no_answer_for_one_target(
     api: Api, run_once: RunOnce, method: str, fault: Callable[..., bool]
 ) -> None:
-    """It is asked again when the others have had their turn."""
+    """It is asked again, a patch at once, and when the others have had their turn."""
     api.fault(method, "infra", fault)
     assert run_once(SHUT)
     assert [state(api, name) for name in ("infra", "apps")] == [(True, {OURS})] * 2
-    api.fault(method, "infra", *[fault] * 2)
+    api.fault(method, "infra", *[dropped] * 20)
     api.add("infra", {})
     assert not run_once(SHUT)
+
+
+def test_a_patch_that_timed_out_is_tried_again(api: Api, run_once: RunOnce) -> None:
+    """Many Jobs start at one edge, and the server stalls the first patch of each target.
+
+    All are closed within the run, though it has no more time than each stalled request would take.
+    """
+    targets = tuple(kustomization(f"t{number}", "v1") for number in range(96))
+    for target in targets:
+        api.add(target.name, {})
+        api.fault("PATCH", target.name, slow(4))
+    assert run_once(SHUT._replace(targets=targets), timeout=2)
+    assert {state(api, target.name)[0] for target in targets} == {True}
 
 
 def test_a_fault_in_discovery(api: Api, run_once: RunOnce) -> None:
