@@ -146,7 +146,7 @@ weight: $(READY)
 generate: $(READY)
 	@echo 'generated files, expected results, and what the pages show: some two minutes on two cores'
 	@$(BIN)/python tests/repositories.py
-	@$(BIN)/python -m krm_windows.function.catalogue --write
+	@PYTHONPATH=.ci $(BIN)/python -m catalogue
 	@$(BIN)/python tests/function/cases.py
 	@$(BIN)/python tests/golden.py
 	@$(BIN)/python tests/shown.py

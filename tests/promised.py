@@ -22,7 +22,7 @@ from krm_windows.cli import arguments
 from krm_windows.cli.commands import COMMANDS
 from krm_windows.emit import labels
 from krm_windows.exit_codes import ExitCode
-from krm_windows.function import catalogue, dispatch
+from krm_windows.function import dispatch, kinds
 from krm_windows.gate import annotations, events
 from krm_windows.rules import RULES
 from krm_windows.service import openapi
@@ -96,7 +96,7 @@ ASKED = (
 def current() -> dict[str, list[str]]:
     """Return all names of today, by what they are names of."""
     emitted = [each for text in (ALL, KUBECTL) for each in _emitted(text)]
-    fields = [field for kind in catalogue.KINDS for field in _fields_of(kind)]
+    fields = [field for kind in dispatch.KINDS for field in _fields_of(kind)]
     return {
         "commands and options": sorted(_options()),
         "exit codes": [f"{code.value} {code.name}" for code in ExitCode],
@@ -140,7 +140,7 @@ Field = tuple[str, Mapping[str, Any], bool]
 
 
 def _fields_of(kind: str) -> Iterator[Field]:
-    schema = json.loads(catalogue.Kind.json_schema(catalogue.KINDS[kind]))
+    schema = json.loads(kinds.read(kind, "json"))
     yield from _fields(schema, kind, schema)
 
 
@@ -161,7 +161,7 @@ def _fields(node: object, path: str, whole: Mapping[str, Any]) -> Iterator[Field
     for word in ("anyOf", "oneOf", "allOf"):
         for below in node.get(word, ()):
             yield from _fields(below, path, whole)
-    if "$ref" in node and node["$ref"].rpartition("/")[2] not in catalogue.KINDS:
+    if "$ref" in node and node["$ref"].rpartition("/")[2] not in dispatch.KINDS:
         yield from _fields(_resolved(node, whole), path, whole)
 
 
@@ -249,7 +249,7 @@ def _bodies(where: str, body: Mapping[str, Any]) -> Iterator[str]:
 def _schemas(schemas: Mapping[str, Any]) -> Iterator[str]:
     """Yield the fields of each schema of the HTTP API; those of a policy are its own."""
     for name, schema in schemas.items():
-        if name not in catalogue.KINDS:
+        if name not in dispatch.KINDS:
             whole = {"components": {"schemas": schemas}}
             for field in _fields(schema, name, whole):
                 yield field[0]

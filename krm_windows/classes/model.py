@@ -7,8 +7,10 @@ Names that a class needs elsewhere in the object are checked in `classes.contrad
 
 from typing import Annotated, Literal
 
+from pydantic import Field
+
 from krm_windows.policy import fields
-from krm_windows.policy.parts import Part, Schema, field
+from krm_windows.policy.parts import Part, Schema
 
 KIND: Literal["ChangeClasses"] = "ChangeClasses"
 
@@ -31,69 +33,66 @@ Address = Annotated[
 ]
 
 
-class Metadata(Part):
+class Metadata(fields.ObjectMeta):
     """The object's metadata; labels, annotations and the rest are Kubernetes' own."""
 
-    others = fields.OBJECT_META
-
-    name: fields.Name = field(description="The object's name.", example="change-classes")
+    name: fields.Name = Field(description="The object's name.", examples=["change-classes"])
 
 
 class ChangeClass(Part):
     """A class of changes: what is reconciled together."""
 
-    name: fields.Label = field(
+    name: fields.Label = Field(
         description="The name, which becomes part of a path and of a Flux Kustomization's name.",
-        example="apps",
+        examples=["apps"],
     )
-    policy: fields.PolicyName | None = field(
+    policy: fields.PolicyName | None = Field(
         default=None,
         description="The WindowPolicy that gates the class, as namespace/name; default: none.",
     )
 
 
-def _some(*names: str) -> dict[str, Schema]:
+def _some(*names: str) -> Schema:
     """Say in a schema that at least one of these fields is given."""
     # Null, and a map without entries, demand nothing.
-    given: dict[str, Schema] = {"not": {"enum": [None, {}]}}
-    choices: list[Schema] = [{"properties": {name: given}, "required": [name]} for name in names]
-    return {"anyOf": choices}
+    given: Schema = {"not": {"enum": [None, {}]}}
+    return {"anyOf": [{"properties": {name: given}, "required": [name]} for name in names]}
 
 
-class ClassRule(Part):
+class ClassRule(
+    Part, json_schema_extra=_some("kinds", "names", "namespaces", "matchLabels", "matchAnnotations")
+):
     """What puts a resource into a class: it matches if every selector that is given does."""
 
-    more_schema = _some("kinds", "names", "namespaces", "matchLabels", "matchAnnotations")
-
     # `class` is a word of Python.
-    change_class: fields.Label = field(
-        alias="class", description="The class of what matches.", example="apps"
+    change_class: fields.Label = Field(
+        alias="class", description="The class of what matches.", examples=["apps"]
     )
-    kinds: tuple[KindName, ...] | None = field(
+    kinds: tuple[KindName, ...] | None = Field(
         default=None,
-        filled=True,
+        min_length=1,
         description="Any of these kinds, with the group after a dot if two groups share the kind.",
-        example=["ConfigMap", "Secret"],
+        examples=[["ConfigMap", "Secret"]],
     )
-    names: tuple[Glob, ...] | None = field(
+    names: tuple[Glob, ...] | None = Field(
         default=None,
-        filled=True,
+        min_length=1,
         description=(
             "Any of these names, without the hash that kustomize appends; `*` matches any "
             "characters."
         ),
-        example=["settings-*"],
+        examples=[["settings-*"]],
     )
-    namespaces: tuple[Glob, ...] | None = field(
+    namespaces: tuple[Glob, ...] | None = Field(
         default=None,
-        filled=True,
+        min_length=1,
         description="Any of these namespaces; `*` matches any characters.",
-        example=["team-*"],
+        examples=[["team-*"]],
     )
-    match_labels: dict[fields.Text, fields.AnyText] = field(
+    match_labels: dict[fields.Text, fields.AnyText] = Field(
         default_factory=dict, description="Labels that it must have, all of them."
     )
-    match_annotations: dict[fields.Text, fields.AnyText] = field(
+    match_annotations: dict[fields.Text, fields.AnyText] = Field(
         default_factory=dict, description="Annotations that it must have, all of them."
     )
 
@@ -102,37 +101,39 @@ class Acknowledgement(Part):
     """A reference from one class into another that is intended."""
 
     # `from` is a word of Python.
-    referrer: Address = field(
+    referrer: Address = Field(
         alias="from",
         description="The object that refers, as `Kind/namespace/name`; `*` matches any characters.",
-        example="Deployment/shop/api",
+        examples=["Deployment/shop/api"],
     )
-    to: Address = field(
-        description="The object it refers to, in the same form.", example="ConfigMap/shop/settings"
+    to: Address = Field(
+        description="The object it refers to, in the same form.",
+        examples=["ConfigMap/shop/settings"],
     )
-    reason: fields.Text = field(
+    reason: fields.Text = Field(
         description="Why nothing breaks if one of the two changes without the other.",
-        example="The program reads it again when it changes",
+        examples=["The program reads it again when it changes"],
     )
 
 
 class Spec(Part):
     """Which resource is in which class."""
 
-    classes: tuple[ChangeClass, ...] = field(
-        filled=True,
+    classes: tuple[ChangeClass, ...] = Field(
+        min_length=1,
+        examples=[[{"name": "apps"}]],
         description="The classes, in order: a class may depend on those before it.",
     )
-    default: fields.Label = field(
-        description="The class of every resource that no rule matches.", example="apps"
+    default: fields.Label = Field(
+        description="The class of every resource that no rule matches.", examples=["apps"]
     )
-    rules: tuple[ClassRule, ...] = field(
+    rules: tuple[ClassRule, ...] = Field(
         default=(), description="Rules; the first one that matches a resource sets its class."
     )
-    acknowledge: tuple[Acknowledgement, ...] = field(
+    acknowledge: tuple[Acknowledgement, ...] = Field(
         default=(), description="References between classes that are intended."
     )
-    keep: fields.Label | None = field(
+    keep: fields.Label | None = Field(
         default=None,
         description=(
             "Return the resources of this class only; default: all, annotated with their class."
@@ -143,7 +144,7 @@ class Spec(Part):
 class ChangeClasses(Part):
     """Which resources may change at once, and which wait for a window."""
 
-    api_version: Literal["krm-windows.dev/v1alpha1"] = field(description="The version of this API.")
-    kind: Literal["ChangeClasses"] = field(description="The kind of this object.")
-    metadata: Metadata = field(description="The name.")
-    spec: Spec = field(description="Which resources are in which class.")
+    api_version: Literal["krm-windows.dev/v1alpha1"] = Field(description="The version of this API.")
+    kind: Literal["ChangeClasses"] = Field(description="The kind of this object.")
+    metadata: Metadata = Field(description="The name.")
+    spec: Spec = Field(description="Which resources are in which class.")

@@ -25,7 +25,7 @@ from krm_windows.flux import (
 )
 from krm_windows.flux.builds import Builds
 from krm_windows.flux.follow import ROOT
-from krm_windows.function import catalogue
+from krm_windows.function import kinds
 from krm_windows.init import files as layout
 from krm_windows.init import policy
 from krm_windows.init.files import Place
@@ -536,7 +536,7 @@ def _write(
     # Read before anything is written: a kustomization that cannot be edited stops it all.
     freed = layout.without_suspension(proposed.freed)
     kustomization = layout.listed(tree, place)
-    schema = catalogue.KINDS["WindowPolicy"].json_schema().encode()
+    schema = kinds.read("WindowPolicy", "json").encode()
     # An editor shows by the schema what a field means, and what it may be.
     made = {
         layout.SCHEMA: schema,

@@ -4,25 +4,21 @@ import argparse
 
 from krm_windows.cli import output
 from krm_windows.exit_codes import ExitCode
-from krm_windows.function import catalogue
-from krm_windows.function.catalogue import Kind
-
-# A KRMFunctionDefinition (KEP-2906) is what catalogues of functions list.
-FORMS = {"json": Kind.json_schema, "definition": Kind.definition, "reference": Kind.reference}
+from krm_windows.function import dispatch, kinds
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument(
         "--kind",
-        choices=sorted(catalogue.KINDS),
+        choices=sorted(dispatch.KINDS),
         default="WindowPolicy",
         help="default: WindowPolicy",
     )
     parser.add_argument(
         "-o",
         "--output",
-        choices=sorted(FORMS),
+        choices=sorted(kinds.FORMS),
         default="json",
         help="JSON Schema, KRMFunctionDefinition or Markdown",
     )
@@ -30,5 +26,5 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the form asked for."""
-    output.show(FORMS[arguments.output](catalogue.KINDS[arguments.kind]))
+    output.show(kinds.read(arguments.kind, arguments.output))
     return ExitCode.FINE

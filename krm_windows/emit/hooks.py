@@ -130,7 +130,7 @@ def _container(hook: Hook) -> dict[str, object]:
     said = {
         "command": list(hook.command),
         "args": list(hook.args),
-        "env": [variable.as_map() for variable in hook.env],
+        "env": [variable.model_dump(by_alias=True, exclude_none=True) for variable in hook.env],
     }
     return {
         "name": "hook",

@@ -121,8 +121,8 @@ def _hours(policy: WindowPolicy | None) -> WindowPolicy | None:
     """Return a policy without what names clusters, which changes nothing of when it is open."""
     if policy is None:
         return None
-    spec = policy.spec.replaced(build_for=None, clusters={})
-    return policy.replaced(spec=spec)
+    spec = policy.spec.model_copy(update={"build_for": None, "clusters": {}})
+    return policy.model_copy(update={"spec": spec})
 
 
 def _report(

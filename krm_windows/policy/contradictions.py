@@ -7,10 +7,8 @@ fields.
 from collections.abc import Iterator
 
 from krm_windows import gateable, rules
-from krm_windows.policy import suspension
 from krm_windows.policy.document import Tree
 from krm_windows.policy.findings import Finding, closest
-from krm_windows.policy.suspension import Meaning
 
 # What only a program in the cluster keeps, and those values that ask for nothing.
 _BEYOND_EDGES = (
@@ -292,7 +290,10 @@ def _unknown_kind(kind: str, group_version: str | None, path: str) -> Finding:
     listed = "a known kind"
     if proposed is None:
         listed = f"one of {', '.join(known)}"
-    must = f"must be {listed}, or have `apiVersion`, `resource` and `suspendField` set next to it"
+    must = (
+        f"must be {listed}, or have `apiVersion`, `resource`, `suspendField` and `trueMeans` set "
+        "next to it"
+    )
     return Finding(rules.TARGET_KIND, must, kind, proposed, f"{path}.kind")
 
 
@@ -306,39 +307,20 @@ def _suspend_field(
     # Another text is no path at all, which the field itself says.
     if not isinstance(field, str) or not field.startswith("spec."):
         return
-    if row is not None:
-        must = _other_field(field, row)
+    if row is None:
+        # `spec.paused` stops, `spec.syncPolicy.automated.enabled` would be switched on by a close.
+        must = (
+            "must have `trueMeans: Closed` next to it, which says that true stops reconciliation; "
+            "a field in which true lets it continue cannot gate the kind"
+        )
+        is_wrong = target.get("trueMeans") is None
     else:
-        must = _other_meaning(field, says_closed=target.get("trueMeans") == "Closed")
-    if must:
+        # Of Flux `spec.suspend`, of a CronJob too.
+        known = ".".join(row.field)
+        must = f"must not be set: {row.kind} is closed by {known}, and no other field stops it"
+        is_wrong = field != known
+    if is_wrong:
         yield Finding(rules.SUSPEND_FIELD, must, field, path=f"{path}.suspendField")
-
-
-def _other_field(field: str, row: gateable.Gateable) -> str | None:
-    """Say what must hold for a kind of the table, whose field is known."""
-    # Of Flux `spec.suspend`, of a CronJob too.
-    known = ".".join(row.field)
-    if field == known:
-        return None
-    return f"must not be set: {row.kind} is closed by {known}, and no other field stops it"
-
-
-def _other_meaning(field: str, *, says_closed: bool) -> str | None:
-    """Say what must hold for a field of a kind that nobody knows."""
-    # As `suspension` reads names: `paused` closes, `enabled` opens, most others say neither.
-    means = suspension.meaning(field)
-    if means is Meaning.OPENS:
-        return (
-            "must be a field that stops reconciliation when it is true: closing writes true, "
-            "which would keep this one running; a kind without such a field cannot be gated"
-        )
-    if means is Meaning.UNKNOWN and not says_closed:
-        return (
-            "must have `trueMeans` next to it, because its name does not show what true means: "
-            "set `trueMeans: Closed` if true stops reconciliation; if true lets it continue, "
-            "this field cannot gate the kind"
-        )
-    return None
 
 
 def _is_known(kind: str, api_version: str | None) -> bool:

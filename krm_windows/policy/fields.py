@@ -12,11 +12,13 @@ from datetime import datetime, time, timedelta
 from functools import cache, partial
 from typing import Annotated, Literal
 
+from pydantic import model_validator
+
 from krm_windows import rules
 from krm_windows.policy import moments
 from krm_windows.policy.findings import Finding, RefusedError, is_slip
 from krm_windows.policy.moments import Moment, Role, Value
-from krm_windows.policy.parts import Leaf, Schema
+from krm_windows.policy.parts import Leaf, Part, Schema
 from krm_windows.rules import Rule
 from krm_windows.schedule import zones
 from krm_windows.schedule.recurrence import Recurrence
@@ -35,7 +37,7 @@ _TYPES = {
         *("creationTimestamp", "deletionTimestamp"),
     ),
 }
-OBJECT_META: dict[str, dict[str, Schema]] = {}
+OBJECT_META: dict[str, Schema] = {}
 for _type, _names in _TYPES.items():
     OBJECT_META |= {_name: {"type": _type} for _name in _names}
 # What divides an hour or a day: a schedule has no other even intervals.
@@ -53,34 +55,27 @@ _GROUP_VERSION = rf"^({NAME}/)?v[a-z0-9]+$"
 # Days, hours and minutes in this order, and at least one of them.
 _LENGTH = r"^(?=[0-9])([0-9]{1,4}d)?([0-9]{1,5}h)?([0-9]{1,7}m)?$"
 # A duration of zeros only is none.
-_NOTHING: Schema = {"pattern": "^[0dhm]*$"}
+_NOTHING = {"pattern": "^[0dhm]*$"}
 _FOREIGN = r"[^a-z0-9./]+"
-# What people say for a zone of summer and winter, where only one place is meant by it.
-_SPOKEN_ZONES = {
-    **dict.fromkeys(("PST", "PDT", "PT"), "America/Los_Angeles"),
-    **dict.fromkeys(("MDT", "MT"), "America/Denver"),
-    **dict.fromkeys(("CDT", "CT"), "America/Chicago"),
-    **dict.fromkeys(("EDT", "ET"), "America/New_York"),
-    "BST": "Europe/London",
-    **dict.fromkeys(("CEST", "MEZ", "MESZ"), "Europe/Berlin"),
-    "JST": "Asia/Tokyo",
-    **dict.fromkeys(("AEST", "AEDT"), "Australia/Sydney"),
-    **dict.fromkeys(("Z", "ZULU"), "Etc/UTC"),
-}
-_OFFSET = re.compile(
-    r"(?:UTC|GMT)?(?P<sign>[+-])(?P<hours>[0-9]{1,2}):?(?P<minutes>[0-9]{2})?", re.IGNORECASE
-)
 # `Rome` is found, `MSK` is not guessed.
 _SHORTEST_CITY = 4
-# What YAML 1.1 takes for booleans, and the core schema of 1.2 for strings.
-_SPOKEN_FLAGS = {
-    "yes": "true",
-    "on": "true",
-    "y": "true",
-    "no": "false",
-    "off": "false",
-    "n": "false",
-}
+
+
+def _with_others(schema: Schema) -> None:
+    for name, described in OBJECT_META.items():
+        schema["properties"].setdefault(name, described)
+
+
+class ObjectMeta(Part, json_schema_extra=_with_others):
+    """An object's metadata, of which all that is Kubernetes' own is passed over."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _own(cls, tree: object) -> object:
+        if not isinstance(tree, Mapping):
+            return tree
+        others = OBJECT_META.keys() - cls.model_fields.keys()
+        return {name: value for name, value in tree.items() if name not in others}
 
 
 def text_of(value: object) -> str:
@@ -185,8 +180,7 @@ def _flag(value: object) -> bool:
     text = text_of(value)
     if text in ("true", "false"):
         return text == "true"
-    meant = _SPOKEN_FLAGS.get(text.lower())
-    raise RefusedError(Finding(rules.FIELD_VALUE, "must be true or false", text, meant))
+    raise RefusedError(Finding(rules.FIELD_VALUE, "must be true or false", text))
 
 
 def _time_zone(value: object) -> str:
@@ -200,17 +194,11 @@ def _time_zone(value: object) -> str:
 def _meant_zone(text: str) -> str | None:
     """Return the time zone that was most likely meant.
 
-    None where a guess by its letters would be another time: `PST` is near to `MST`, `UTC+1` to
-    `UTC`.
+    None where it may be another time: `PST` is near to `MST`, `UTC+1` to `UTC`.
     """
-    place = _SPOKEN_ZONES.get(text.upper())
-    if place:
-        return place
-    offset = _OFFSET.fullmatch(text)
-    if offset:
-        return _offset_zone(offset["sign"], int(offset["hours"]), offset["minutes"] or "00")
     # A mistyped name has its `/`, or is the city of one; what is short is near to many.
-    if len(text) < _SHORTEST_CITY or " TIME" in text.upper():
+    # Of an offset the names of Etc have the sign the other way (tzdata, etcetera).
+    if len(text) < _SHORTEST_CITY or re.search(r"[+0-9]", text):
         return None
     word = _squeezed(text)
     meant = [name for name in zones.names() if _is_zone(word, name)]
@@ -229,22 +217,6 @@ def _squeezed(text: str) -> str:
     return text.lower().replace("_", "").replace(" ", "")
 
 
-def _offset_zone(sign: str, hours: int, minutes: str) -> str | None:
-    """Return the zone of an offset; None where there is none, as of +05:30.
-
-    The names of Etc have the sign the other way (tzdata, etcetera).
-    """
-    if minutes != "00":
-        return None
-    if hours == 0:
-        return "Etc/UTC"
-    turned = {"+": "-", "-": "+"}[sign]
-    name = f"Etc/GMT{turned}{hours}"
-    if name in zones.names():
-        return name
-    return None
-
-
 def _read_form(value: object, *, pattern: str, must: str, rule: Rule) -> str:
     text = text_of(value)
     # The pattern has its anchors for the schema; `$` alone would let a last newline pass.
@@ -260,8 +232,8 @@ def _of_pattern(pattern: str, must: str, rule: Rule = rules.FIELD_VALUE) -> Leaf
 
 
 # Schemas are for files, where a text need not be quoted.
-_TEXT: dict[str, Schema] = {"type": ["string", "number", "boolean"]}
-_STRING: dict[str, Schema] = {"type": "string", "minLength": 1}
+_TEXT: Schema = {"type": ["string", "number", "boolean"]}
+_STRING: Schema = {"type": "string", "minLength": 1}
 
 
 def named(
@@ -271,7 +243,7 @@ def named(
     types: tuple[str, ...] = ("string", "integer", "boolean"),
 ) -> Leaf:
     """Give reader and schema of a name; a name of digits only need not be quoted."""
-    schema: dict[str, Schema] = {
+    schema: Schema = {
         "type": list(types),
         "minimum": 0,
         "maxLength": longest,
@@ -282,7 +254,7 @@ def named(
 
 
 def _at(role: Role, example: str) -> Leaf:
-    schema: dict[str, Schema] = {**_STRING, "examples": [example]}
+    schema: Schema = {**_STRING, "examples": [example]}
     return Leaf(partial(_moment, role=role), schema)
 
 

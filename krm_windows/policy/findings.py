@@ -5,7 +5,9 @@ Findings, before they know the object they are about.
 
 from collections.abc import Collection, Iterable
 from os.path import commonprefix
-from typing import NamedTuple
+from typing import NamedTuple, Self
+
+from pydantic_core import PydanticCustomError
 
 from krm_windows.results import File, ResourceRef, Result
 from krm_windows.rules import Rule
@@ -64,13 +66,23 @@ class Finding(NamedTuple):
         )
 
 
-class RefusedError(ValueError):
-    """A value that rules refuse, with all that is wrong with it."""
+class RefusedError(PydanticCustomError):
+    """A value that rules refuse, with all that is wrong with it; its type is the first rule's id.
 
-    def __init__(self, *findings: Finding) -> None:
-        # As one text, for whoever prints the exception itself.
-        super().__init__("; ".join(finding.message for finding in findings))
-        self.findings = findings
+    pydantic keeps the context of what a validator raises, and so the findings.
+    """
+
+    def __new__(cls, *findings: Finding) -> Self:
+        """Take the findings."""
+        message = "; ".join(finding.message for finding in findings)
+        context = {"findings": findings, "message": message}
+        return super().__new__(cls, findings[0].rule.id, "{message}", context)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that is wrong."""
+        found: tuple[Finding, ...] = (self.context or {})["findings"]
+        return found
 
 
 def raise_for(findings: Iterable[Finding]) -> None:

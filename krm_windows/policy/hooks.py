@@ -4,37 +4,35 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Literal
 
+from pydantic import Field
+
 from krm_windows.policy import fields
-from krm_windows.policy.parts import Part, field, one_of
+from krm_windows.policy.parts import Part, one_of
 from krm_windows.policy.resources import Resources
 
 
 class KeyRef(Part):
     """A key of a Secret or a ConfigMap in the namespace of the hooks."""
 
-    name: fields.Name = field(description="The object's name.", example="smoke-test")
-    key: fields.Text = field(description="The key in the object.", example="token")
+    name: fields.Name = Field(description="The object's name.", examples=["smoke-test"])
+    key: fields.Text = Field(description="The key in the object.", examples=["token"])
 
 
-class ValueFrom(Part):
+class ValueFrom(Part, json_schema_extra=one_of("secretKeyRef", "configMapKeyRef")):
     """Where a variable's value comes from."""
 
     # That there is exactly one of them, `contradictions` checks.
-    more_schema = one_of("secretKeyRef", "configMapKeyRef")
-
-    secret_key_ref: KeyRef | None = field(default=None, description="A Secret's key.")
-    config_map_key_ref: KeyRef | None = field(default=None, description="A ConfigMap's key.")
+    secret_key_ref: KeyRef | None = Field(default=None, description="A Secret's key.")
+    config_map_key_ref: KeyRef | None = Field(default=None, description="A ConfigMap's key.")
 
 
 # EnvVar of core/v1, without the sources that say something of the Pod itself.
-class Variable(Part):
+class Variable(Part, json_schema_extra=one_of("value", "valueFrom")):
     """An environment variable of a hook, written as in a Pod."""
 
-    more_schema = one_of("value", "valueFrom")
-
-    name: fields.VariableName = field(description="The variable's name.", example="TARGET_URL")
-    value: fields.AnyText | None = field(default=None, description="Its value.")
-    value_from: ValueFrom | None = field(
+    name: fields.VariableName = Field(description="The variable's name.", examples=["TARGET_URL"])
+    value: fields.AnyText | None = Field(default=None, description="Its value.")
+    value_from: ValueFrom | None = Field(
         default=None, description="Where the value comes from, instead of `value`."
     )
 
@@ -42,29 +40,29 @@ class Variable(Part):
 class Hook(Part):
     """A Job around an occurrence."""
 
-    image: fields.Image = field(
+    image: fields.Image = Field(
         description="The image, pinned; it runs as a non-root user.",
-        example="registry.example/smoke-test:1.4.0",
+        examples=["registry.example/smoke-test:1.4.0"],
     )
-    command: tuple[fields.AnyText, ...] = field(
+    command: tuple[fields.AnyText, ...] = Field(
         default=(), description="The program; default: the image's."
     )
-    args: tuple[fields.AnyText, ...] = field(default=(), description="The program's arguments.")
-    env: tuple[Variable, ...] = field(default=(), description="Environment variables.")
+    args: tuple[fields.AnyText, ...] = Field(default=(), description="The program's arguments.")
+    env: tuple[Variable, ...] = Field(default=(), description="Environment variables.")
     # Whoever breaks into the image of a hook must not find a token of the API server.
-    service_account_name: fields.Name | None = field(
+    service_account_name: fields.Name | None = Field(
         default=None,
         description="The service account it runs as; default: none, and no token is mounted.",
     )
-    resources: Resources = field(
+    resources: Resources = Field(
         default_factory=Resources,
         description="Requests and limits of its Pod; "
         "default: requests of 10m cpu, 64Mi memory and no disk, limits of 1 cpu, 256Mi memory and "
         "256Mi disk.",
     )
-    timeout: fields.Duration = field(
+    timeout: fields.Duration = Field(
         default=timedelta(minutes=10),
-        shown="10m",
+        json_schema_extra={"default": "10m"},
         description="How long it may take, from the creation of its Job.",
     )
 
@@ -72,21 +70,21 @@ class Hook(Part):
 class BeforeOpen(Hook):
     """What runs before the targets are opened."""
 
-    on_failure: Literal["Abort", "Continue"] = field(
+    on_failure: Literal["Abort", "Continue"] = Field(
         default="Abort",
         description="Whether its failure keeps the targets closed for the whole occurrence.",
     )
-    rollback: Hook | None = field(default=None, description="What runs once after it aborted.")
+    rollback: Hook | None = Field(default=None, description="What runs once after it aborted.")
 
 
 class AfterApply(Hook):
     """What checks the system once targets have applied a new revision while they are open."""
 
-    on_failure: Literal["Close", "Continue"] = field(
+    on_failure: Literal["Close", "Continue"] = Field(
         default="Close",
         description="Whether its failure closes the targets for the rest of this occurrence.",
     )
-    rollback: Hook | None = field(
+    rollback: Hook | None = Field(
         default=None, description="What runs once after it closed the targets."
     )
 
@@ -95,7 +93,7 @@ class AfterClose(Hook):
     """What runs once the targets are closed and none reconciles any more, or `timeout` is over."""
 
     # What is closed stays closed: there is nothing that it could abort.
-    on_failure: Literal["Continue"] = field(
+    on_failure: Literal["Continue"] = Field(
         default="Continue", description="Its failure opens and closes nothing."
     )
 
@@ -103,14 +101,14 @@ class AfterClose(Hook):
 class Hooks(Part):
     """Jobs around every occurrence, that is every unbroken time in which the policy is open."""
 
-    namespace: fields.Label = field(
+    namespace: fields.Label = Field(
         description=(
             "Where they run: a separate namespace, not that of the policy, a target, Flux or "
             "Kubernetes."
         ),
-        example="window-hooks",
+        examples=["window-hooks"],
     )
-    only_if: Literal["Always", "Pending"] = field(
+    only_if: Literal["Always", "Pending"] = Field(
         default="Always",
         description=(
             "`Pending`: `beforeOpen` and `afterClose` are skipped for an occurrence if no "
@@ -118,14 +116,14 @@ class Hooks(Part):
             "window opens: what arrives later is applied without them."
         ),
     )
-    before_open: BeforeOpen | None = field(
+    before_open: BeforeOpen | None = Field(
         default=None, description="What runs before the targets are opened."
     )
-    after_apply: AfterApply | None = field(
+    after_apply: AfterApply | None = Field(
         default=None,
         description="What checks the system after targets have applied a new revision.",
     )
-    after_close: AfterClose | None = field(
+    after_close: AfterClose | None = Field(
         default=None, description="What runs after the targets were closed."
     )
 

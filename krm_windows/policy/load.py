@@ -15,7 +15,7 @@ from krm_windows.policy.document import Tree
 from krm_windows.policy.findings import Finding, RefusedError, closest
 from krm_windows.policy.model import API_VERSION, KIND, Spec, WindowPolicy
 from krm_windows.policy.moments import Moment, Value
-from krm_windows.policy.parts import Context, Known
+from krm_windows.policy.parts import Context
 from krm_windows.results import File, ResourceRef, Result, sort
 from krm_windows.schedule import zones
 from krm_windows.schedule.recurrence import Recurrence
@@ -71,7 +71,7 @@ class Source(NamedTuple):
     findings: frozenset[Finding]
     doubled: tuple[Finding, ...]
     ref: ResourceRef
-    base: "_Base"
+    base: dict[str, Tree]
     file: File | None = None
 
     @property
@@ -158,13 +158,6 @@ def load(node: Node, *, file: File | None = None) -> Loaded:
     )
 
 
-class _Base(NamedTuple):
-    """What versions of a policy are made of: its tree without nulls and clusters, and its parts."""
-
-    tree: dict[str, Tree]
-    known: Known
-
-
 class _Validated(NamedTuple):
     """A version of a policy, and all that is wrong or doubtful about it."""
 
@@ -174,48 +167,38 @@ class _Validated(NamedTuple):
 
 def _read_base(
     root: dict[str, Tree],
-) -> tuple[WindowPolicy | None, tuple[Finding, ...], _Base]:
-    """Read a policy itself: what it means, what is wrong, and what its versions are made of."""
+) -> tuple[WindowPolicy | None, tuple[Finding, ...], dict[str, Tree]]:
+    """Read a policy itself: what it means, what is wrong, and the tree of its versions.
+
+    That is without nulls and clusters.
+    """
     tree = {name: document.present(entry) for name, entry in root.items() if entry is not None}
-    known = Known(*_place(tree))
-    policy, findings = _validate(tree, known)
+    policy, findings = _validate(tree)
     spec = tree.get("spec")
-    # Each version has a spec of its own, without clusters.
     if isinstance(spec, dict):
-        known.finish(spec, spec.get("clusters"))
         tree["spec"] = {name: entry for name, entry in spec.items() if name != "clusters"}
-    else:
-        known.finish()
-    return policy, findings, _Base(tree, known)
+    return policy, findings, tree
 
 
-def _place(tree: dict[str, Tree]) -> tuple[str | None, str | None]:
+def _context(tree: dict[str, Tree]) -> Context:
     """Return the zone of a policy, if there is such a one, and its namespace."""
     zone = document.text_at(tree, "spec", "timeZone")
     if zone not in zones.names():
         zone = None
-    return zone, document.text_at(tree, "metadata", "namespace")
+    return Context(zone, document.text_at(tree, "metadata", "namespace"))
 
 
-def _validate(tree: dict[str, Tree], known: Known) -> _Validated:
-    """Read one version of a policy: of the one that it was made of, only what differs.
-
-    The tree is without nulls.
-    """
+def _validate(tree: dict[str, Tree]) -> _Validated:
+    """Read one version of a policy from a tree without nulls."""
     # Counted first: nothing is read of what is too much to be read.
     excess = tuple(sizes.check(tree))
     if excess:
         return _Validated(None, excess)
-    # Moments are compared in the zone, which is a field beside them.
-    place = _place(tree)
-    context = Context(*place)
-    # In another zone the same text may be wrong.
-    if place == known.place:
-        context = context._replace(known=known)
     # From the texts, so they are found whatever else is wrong.
     contradicting = tuple(contradictions.check(tree))
     try:
-        policy = WindowPolicy.read(tree, context)
+        # Moments are compared in the zone, which is a field beside them.
+        policy = WindowPolicy.read(tree, _context(tree))
     except RefusedError as refused:
         return _Validated(None, (*refused.findings, *contradicting))
     cautions = tuple(_cautions(policy))
@@ -284,11 +267,10 @@ def _cluster(source: Source, name: str, patch: Tree) -> _Version:
     own = {key: value for key, value in patch.items() if key not in ("clusters", "buildFor")}
     # Without the other clusters: a version is of one alone.
     changes: Tree = {**own, "clusters": None, "buildFor": name}
-    base = source.base
-    spec = merge(base.tree.get("spec"), document.present_in_lists(changes))
+    spec = merge(source.base.get("spec"), document.present_in_lists(changes))
     # The spec is last, wherever it was: findings come in the order of the fields.
-    others = {key: value for key, value in base.tree.items() if key != "spec"}
-    policy, problems = _validate({**others, "spec": spec}, base.known)
+    others = {key: value for key, value in source.base.items() if key != "spec"}
+    policy, problems = _validate({**others, "spec": spec})
     # What the policy has without the patch is reported once, for the policy.
     for finding in problems:
         if finding not in source.findings:

@@ -13,7 +13,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from krm_windows import rules
 from krm_windows.policy import schedules
-from krm_windows.policy.findings import Finding, RefusedError
+from krm_windows.policy.findings import Finding, RefusedError, is_slip
 from krm_windows.rules import Rule
 from krm_windows.schedule.recurrence import EVERY_WEEKDAY, Recurrence
 
@@ -87,13 +87,8 @@ LONGEST = timedelta(days=366)
 """No duration is longer."""
 # No zone is further from UTC.
 _FURTHEST = timedelta(hours=14)
-# What is longer was not mistyped.
-_GUESSED = 100
 # Of these some thousand are kept; what is longer is no `Mon 08:00`.
 _SHORT = 40
-# `Mon 08:00 UTC`, `Mon 08:00 Europe/Berlin`.
-_ZONED = re.compile(r"(.*\d) (?![AP]M$)(?:[A-Z]{1,5}|[A-Za-z]+/[A-Za-z_/]+)", re.ASCII)
-_LENGTH_MARK = re.compile(r"^(?:\+ ?|after |for |pt?(?=\d))", re.ASCII)
 _ONE_OFF = "must be {}: it must not recur"
 
 # Shapes are put together of these.
@@ -137,83 +132,7 @@ def _read(text: str, role: Role) -> Moment[Value]:
     if shaped:
         shape, found = shaped
         return Moment(shorter, shape.read(found, role))
-    proposed = _meant(text, role)
-    raise _two_moments(words, text, role) or _refusal(
-        rules.MOMENT_SYNTAX, _must(words, role, proposed), text, proposed
-    )
-
-
-def _two_moments(words: str, text: str, role: Role) -> RefusedError | None:
-    """Refuse a beginning that was written with its end: `Mon-Fri 22:00-05:00`."""
-    if role is not Role.BEGIN or len(words) > _GUESSED:
-        return None
-    from krm_windows.policy import spellings  # noqa: PLC0415 - needed for a finding only
-
-    for begins, ends in spellings.span(words):
-        proposed: str | None = begins
-        if not _readable(begins, role):
-            proposed = _meant(begins, role)
-        if proposed and _readable(ends, Role.END):
-            must = (
-                f'must be {role.value}; write the end as `closes: "{ends}"`, of a freeze as '
-                f'`ends: "{ends}"`'
-            )
-            return _refusal(rules.MOMENT_SYNTAX, must, text, proposed)
-    return None
-
-
-def _date_meant(words: str, role: Role) -> str:
-    """Say how to write a day that has no year, or no order; empty where a text is none."""
-    if len(words) > _GUESSED:
-        return ""
-    # Of `01/02/2026` nobody knows which is the month.
-    if _ANY_ORDER.fullmatch(words) and _meant(words, role) is None:
-        return 'must be a date as year-month-day, such as "2026-12-20"'
-    if _NO_YEAR.fullmatch(words):
-        return "must have a year, as in 2026-12-20"
-    from krm_windows.policy import spellings  # noqa: PLC0415 - likewise
-
-    found = spellings.of_any_year(words, ends=role.ends)
-    if found is None:
-        return ""
-    dated, yearly = found
-    if role.recurs:
-        return f'must have a year, as in "{dated}", or be a schedule for each year: "{yearly}"'
-    return f'must have a year, as in "{dated}"'
-
-
-def _must(words: str, role: Role, proposed: str | None) -> str:
-    """Say what a text lacks, or what its field takes."""
-    dated = _date_meant(words, role)
-    if dated:
-        return dated
-    # Days alone: with any time they would be a moment.
-    if role.recurs and _shaped(f"{words} 00:00"):
-        return 'must have a time, as in "Mon 08:00"'
-    zoned = _ZONED.fullmatch(words)
-    if zoned and _shaped(zoned[1]):
-        return "must have no zone of its own, as all of a policy are in its `timeZone`"
-    if role.recurs and not proposed and len(words) <= _GUESSED:
-        from krm_windows.policy import spellings  # noqa: PLC0415 - likewise
-
-        impossible = spellings.impossible(words)
-        if impossible:
-            return impossible
-    length = _length_meant(words)
-    if role.ends and length:
-        return f"must be {role.value}; for a length of time write `duration: {length}` instead"
-    return f"must be {role.value}"
-
-
-def _length_meant(words: str) -> str | None:
-    """Return the duration that somebody wrote for an end: `9h`, `+9h`, `PT9H`, `after 9 hours`."""
-    bare = _LENGTH_MARK.sub("", words.lower())
-    # A number alone is an hour as likely.
-    if bare.isdigit():
-        return None
-    if _DURATION.fullmatch(bare):
-        return bare
-    return _meant_duration(bare)
+    raise _refusal(rules.MOMENT_SYNTAX, f"must be {role.value}", text, _corrected(words, role))
 
 
 def duration(text: str) -> timedelta:
@@ -224,7 +143,7 @@ def duration(text: str) -> timedelta:
         length = _length(found)
     if length is None or length > LONGEST:
         must = 'must be a duration such as "90m", "4h", "1h30m" or "2d", at most 366 days'
-        raise _refusal(rules.DURATION_SYNTAX, must, text, _meant_duration(text))
+        raise _refusal(rules.DURATION_SYNTAX, must, text)
     return length
 
 
@@ -258,19 +177,14 @@ def _check_spelling(text: str, role: Role) -> None:
         # A Z may have been added on the way; another offset is what somebody wrote.
         offset = f"{found[2]}:{found[3]}" if found[2] else ""
         candidate = " ".join(found[1].split()) + offset
-        proposed: str | None = candidate
-        if not _readable(candidate, role):
-            # `2026-12-22 09:00` lacks a T, too.
-            proposed = _meant(candidate, role)
-        raise _refusal(rules.MOMENT_SECONDS, must, text, proposed)
+        # `2026-12-22 09:00` lacks a T, too.
+        candidate = re.sub(rf"^({_DATE}) ", r"\1T", candidate)
+        raise _refusal(rules.MOMENT_SECONDS, must, text, _if_readable(candidate, role))
     found = _BLANK.fullmatch(text)
     if found:
         must = "must have a T, not a space, between the date and the time"
         candidate = f"{found[1]}T{found[3]}"
-        proposed = None
-        if _readable(candidate, role):
-            proposed = candidate
-        raise _refusal(rules.MOMENT_BLANK, must, text, proposed)
+        raise _refusal(rules.MOMENT_BLANK, must, text, _if_readable(candidate, role))
 
 
 def _date(found: re.Match[str], role: Role) -> datetime:
@@ -335,10 +249,7 @@ def _time_of_day(found: re.Match[str], role: Role) -> time:
     if not role.takes_time:
         must = f"must be {role.value}: a time without a day is allowed only as an end"
         daily = f"every day {found.string}"
-        proposed = None
-        if _readable(daily, role):
-            proposed = daily
-        raise _refusal(rules.MOMENT_ROLE, must, found.string, proposed)
+        raise _refusal(rules.MOMENT_ROLE, must, found.string, _if_readable(daily, role))
     since = _since_midnight(found, role)
     # A whole day, `24:00`, is 0 seconds of a day: the end at midnight.
     return time(*divmod(since.seconds // 60, 60))
@@ -403,11 +314,6 @@ _Reader = Callable[[re.Match[str], Role], Recurrence | datetime | time]
 _DAYS = f"(?i:(?P<days>{'|'.join(NAMED_DAYS)}|{_WEEKDAY_ITEM}(?:,{_WEEKDAY_ITEM})*))"
 _SHIFT = r"(?: \+(?P<shift>\d{1,2})d)?"
 _NTH = f"(?i:(?P<nth>{'|'.join(_ORDINALS)}) (?P<day>{'|'.join(NTH_DAYS)}){_SHIFT})"
-
-
-# A whole date in some order (`20.12.2026`), and one without its year: `12-20` and `20.12.`.
-_ANY_ORDER = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}", re.ASCII)
-_NO_YEAR = re.compile(r"\d{1,2}-\d{1,2}|\d{1,2}\.\d{1,2}\.?|\d{1,2}/\d{1,2}", re.ASCII)
 
 
 class Shape(NamedTuple):
@@ -520,68 +426,34 @@ def _shaped(words: str) -> tuple[Shape, re.Match[str]] | None:
     return None
 
 
-def _meant(text: str, role: Role) -> str | None:
-    """Guess what was meant: mistyped words, a date or a time in another notation."""
-    if len(text) > _GUESSED:
-        return None
-    from krm_windows.policy import spellings  # noqa: PLC0415 - needed for a finding only
-
-    candidate = spellings.rewritten(text, _KNOWN, _PROPOSED)
-    # A guess that is no moment of this field would only lead to the next error.
-    if candidate in (None, text) or not _readable(candidate, role):
-        return None
-    return candidate
-
-
 # What may be in a moment, and of that what is proposed for a mistyped word.
 _KNOWN = frozenset(" ".join((*NTH_DAYS, *_ORDINALS, *NAMED_DAYS)).split())
-_PROPOSED = tuple(dict.fromkeys((*" ".join((*_ORDINALS, *NAMED_DAYS, "workday")).split(), *_NAMES)))
+_PROPOSED = (*_NAMES, *(word for word in sorted(_KNOWN) if word not in _NUMBERS))
+_WORD = re.compile(r"[A-Za-z]{2,}")
 
 
-def _readable(text: str, role: Role) -> bool:
-    """Whether a text is a moment of this role, without guessing any further."""
-    if schedules.looks_like_one(text):
-        try:
-            _schedule(text, role)
-        except RefusedError:
-            return False
-        return True
+def _corrected(words: str, role: Role) -> str | None:
+    """Return a moment in which one word was mistyped; None where no or several may be meant."""
+    found = set()
+    # What is longer is no moment with a slip.
+    for word in _WORD.finditer(words[:_SHORT]):
+        if word[0].lower() in _KNOWN:
+            continue
+        for name in _PROPOSED:
+            candidate = words[: word.start()] + name + words[word.end() :]
+            if is_slip(word[0].lower(), name.lower()) and _if_readable(candidate, role):
+                found.add(candidate)
+    return found.pop() if len(found) == 1 else None
+
+
+def _if_readable(text: str, role: Role) -> str | None:
+    """Return a text if it is a moment of this role, without guessing any further."""
     shaped = _shaped(text)
     if shaped is None:
-        return False
+        return None
     shape, found = shaped
     try:
         shape.read(found, role)
     except RefusedError:
-        return False
-    return True
-
-
-_UNITS = {
-    "days": "d",
-    "day": "d",
-    "hours": "h",
-    "hour": "h",
-    "hrs": "h",
-    "minutes": "m",
-    "minute": "m",
-    "min": "m",
-}
-
-
-def _meant_duration(text: str) -> str | None:
-    """Guess what was meant: units in words (`2 hours`), or minutes without a unit."""
-    if len(text) > _GUESSED:
         return None
-    candidate = re.sub(r"(?i)[a-z]+", _unit, "".join(text.split()))
-    # A number alone: minutes are the smallest unit there is.
-    if candidate.isascii() and candidate.isdigit():
-        candidate += "m"
-    if candidate == text or not _DURATION.fullmatch(candidate):
-        return None
-    return candidate
-
-
-def _unit(found: re.Match[str]) -> str:
-    word = found[0].lower()
-    return _UNITS.get(word, word)
+    return text

@@ -3,10 +3,12 @@
 from ipaddress import ip_network
 from typing import Annotated
 
+from pydantic import Field
+
 from krm_windows import rules
 from krm_windows.policy import fields
 from krm_windows.policy.findings import Finding, RefusedError
-from krm_windows.policy.parts import Leaf, Part, field
+from krm_windows.policy.parts import Leaf, Part
 
 _HTTPS = 443
 _MOST = 65535
@@ -44,15 +46,16 @@ Port = Annotated[
 class ApiServer(Part):
     """A place where the API server answers, as the network behind a Service sees it."""
 
-    cidr: Cidr = field(description="Its address, or a CIDR block.", example="10.0.0.1/32")
-    port: Port = field(default=_HTTPS, description="Its port.")
+    cidr: Cidr = Field(description="Its address, or a CIDR block.", examples=["10.0.0.1/32"])
+    port: Port = Field(default=_HTTPS, description="Its port.")
 
 
 class NetworkPolicy(Part):
     """What the extra `NetworkPolicy` says."""
 
-    api_server: tuple[ApiServer, ...] = field(
-        filled=True,
+    api_server: tuple[ApiServer, ...] = Field(
+        min_length=1,
+        examples=[[{"cidr": "10.0.0.1/32"}]],
         description=(
             "The addresses of the API server, as `kubectl get endpointslices kubernetes` lists "
             "them; the gate's Pods can reach only these."

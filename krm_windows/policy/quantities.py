@@ -27,19 +27,11 @@ _PARTS = {"m": 1000**2, "u": 1000, "n": 1}
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _SUFFIX = r"[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2}|"
 _QUANTITY = re.compile(rf"({_NUMBER})({_SUFFIX})", re.ASCII)
-# `64 mb`, or any other number with letters behind it.
-_ALMOST = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]+)", re.ASCII)
 # No amount that a machine has takes more, and one that does could be made to cost time.
 _LONGEST = 30
 # An int64, beyond which Kubernetes cuts.
 _MOST = 2**63 - 1
 PATTERN = rf"^\+?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:{_SUFFIX})$"
-# What people write, and what they mean.
-_SPOKEN = {"b": "", "k": "Ki", "g": "Gi", "t": "Ti"}
-for _sign in "KMGTPE":
-    _meant = f"{_sign}i"
-    _spellings = (f"{_sign}i", f"{_sign}ib", f"{_sign}b")
-    _SPOKEN |= {spelling.lower(): _meant for spelling in _spellings}
 
 
 class Quantity(NamedTuple):
@@ -106,7 +98,7 @@ def read(text: str) -> Quantity:
         found = _QUANTITY.fullmatch(text)
     if not found:
         must = "must be a Kubernetes quantity such as 100m, 1, 64Mi or 1Gi"
-        raise _refused(must, text, _corrected(text))
+        raise _refused(must, text)
     number, suffix = found.groups()
     nanos = _nanos(number, suffix)
     if not 0 <= nanos <= _MOST * _NANO:
@@ -137,23 +129,6 @@ def _unit(suffix: str) -> tuple[int, int]:
     if exponent < 0:
         return _NANO, power
     return power * _NANO, 1
-
-
-def _corrected(text: str) -> str | None:
-    """Spell a size as Kubernetes does, `64mb` as `64Mi`; None where that is not clear."""
-    found = None
-    if len(text) <= _LONGEST:
-        found = _ALMOST.fullmatch(text.strip())
-    if not found:
-        return None
-    number, unit = found.groups()
-    # `64 Mi` needs only its blank taken away, `64mb` another suffix.
-    suffix = _SPOKEN.get(unit.lower())
-    if _QUANTITY.fullmatch(f"1{unit}"):
-        suffix = unit
-    if suffix is None:
-        return None
-    return f"{number}{suffix}"
 
 
 def _refused(

@@ -5,16 +5,18 @@ both are other ones in every namespace.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
 
 from krm_windows import rules
 from krm_windows.policy import fields, quantities
-from krm_windows.policy.findings import Finding
-from krm_windows.policy.parts import Context, Leaf, Part, Schema, field
+from krm_windows.policy.findings import Finding, raise_for
+from krm_windows.policy.parts import Leaf, Part, Schema
 from krm_windows.policy.quantities import Quantity
 
 # `cpu: 1` is a number in YAML, and a quantity to Kubernetes all the same.
-_SCHEMA: dict[str, Schema] = {
+_SCHEMA: Schema = {
     "type": ["string", "number"],
     "pattern": quantities.PATTERN,
     "minimum": 0,
@@ -36,9 +38,9 @@ Size = Annotated[Quantity, Leaf(_size, {**_SCHEMA, "examples": ["64Mi"]})]
 class Amounts(Part):
     """So much of each."""
 
-    cpu: Processors | None = field(default=None, description="CPUs: `100m` is a tenth of one.")
-    memory: Size | None = field(default=None, description="Memory, in bytes.")
-    ephemeral_storage: Size | None = field(
+    cpu: Processors | None = Field(default=None, description="CPUs: `100m` is a tenth of one.")
+    memory: Size | None = Field(default=None, description="Memory, in bytes.")
+    ephemeral_storage: Size | None = Field(
         default=None,
         alias="ephemeral-storage",
         description="Ephemeral storage, in bytes: logs, and `/tmp` of a hook.",
@@ -58,12 +60,14 @@ class Amounts(Part):
 class Resources(Part):
     """What a container asks for, and what it may use up; what is not given is the default."""
 
-    requests: Amounts = field(default_factory=Amounts, description="What a node must have free.")
-    limits: Amounts = field(default_factory=Amounts, description="The most it may use.")
+    requests: Amounts = Field(default_factory=Amounts, description="What a node must have free.")
+    limits: Amounts = Field(default_factory=Amounts, description="The most it may use.")
 
-    def check(self, _context: Context) -> Iterator[Finding]:
-        """Yield what is asked for beyond what may be used."""
-        return _exceeding(self.requests.given(), self.limits.given())
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Refuse what is asked for beyond what may be used."""
+        raise_for(_exceeding(self.requests.given(), self.limits.given()))
+        return self
 
 
 def _exceeding(

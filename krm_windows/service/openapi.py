@@ -1,12 +1,12 @@
 """The OpenAPI document (3.1) of the interface, made from the table of operations."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
 from krm_windows import __version__
-from krm_windows.policy.model import WindowPolicy
-from krm_windows.policy.schema import json_schema
+from krm_windows.function import kinds
 from krm_windows.service.access import Scope
 from krm_windows.service.calls import Operation, Parameter, ResponseModel, Schema, schema_ref
 from krm_windows.service.problems import MEDIA_TYPE
@@ -210,7 +210,7 @@ def _or_null(schema: Schema) -> Schema:
 
 
 def _schemas() -> dict[str, Schema]:
-    policy: Schema = {**json_schema(WindowPolicy)}
+    policy: Schema = json.loads(kinds.read("WindowPolicy", "json"))
     # Of a document of its own; here it is a part of another.
     policy.pop("$schema", None)
     policy.pop("$id", None)

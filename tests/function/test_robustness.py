@@ -22,7 +22,8 @@ spec:
     matchLabels: {class: windowed}
     apiVersion: source.toolkit.fluxcd.io/v1
     namespace: flux
-  - {kind: Thing, names: [t], apiVersion: example.org/v1, resource: things, suspendField: spec.off}
+  - {kind: Thing, names: [t], apiVersion: example.org/v1, resource: things, suspendField: spec.off,
+     trueMeans: Closed}
   windows:
     office: {opens: Mon 08:00, closes: Thu 17:00, description: d, cronJobs: {open: o, close: c}}
     cron: {opens: 0 8 * * *, duration: 4h}

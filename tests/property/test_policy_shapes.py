@@ -6,6 +6,7 @@ Loading says what is wrong, and raises nothing.
 from collections.abc import Iterator, Mapping
 
 import pytest
+from catalogue import schema
 from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,6 @@ from krm_windows import krm
 from krm_windows.classes import load as classes
 from krm_windows.classes.model import ChangeClasses
 from krm_windows.policy import load as policies
-from krm_windows.policy import parts
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import Result
 
@@ -79,7 +79,7 @@ KINDS = {
             "metadata": {"name": "week", "namespace": "flux-system"},
             "spec": spec,
         },
-        list(paths(parts.schema(model))),
+        list(paths(schema.tree(model))),
     )
     for kind, spec, model in (
         ("WindowPolicy", GOOD, WindowPolicy),

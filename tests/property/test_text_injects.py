@@ -80,6 +80,7 @@ def policy(text: str) -> Document:
                     "apiVersion": "odd.dev/v1",
                     "resource": "odds",
                     "suspendField": "spec.suspend",
+                    "trueMeans": "Closed",
                 },
             ],
             "windows": {

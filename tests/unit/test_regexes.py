@@ -131,11 +131,11 @@ def held(value: object, depth: int) -> Iterator[re.Pattern[str] | re.Pattern[byt
             parts = list(value)
         elif hasattr(value, "__metadata__"):
             parts = list(value.__metadata__)
-        elif isinstance(value, Leaf) and isinstance(value.make, partial):
+        elif isinstance(value, Leaf) and isinstance(value.read, partial):
             # Compiled as `policy.fields` does when the first value is read.
             parts = [
                 re.compile(each, re.ASCII)
-                for name, each in value.make.keywords.items()
+                for name, each in value.read.keywords.items()
                 if name == "pattern"
             ]
         for part in parts:

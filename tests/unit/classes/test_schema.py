@@ -8,16 +8,16 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+from catalogue import files as catalogue
+from catalogue import schema
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krm_windows.classes.load import load
 from krm_windows.classes.model import ChangeClasses
-from krm_windows.function import catalogue
 from krm_windows.krm import KubeObject
 from krm_windows.krm.nodes import Mapping, node_of, value
-from krm_windows.policy import schema
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "function-config/examples/change-classes.yaml"

@@ -755,7 +755,7 @@ def test_schema(run: Run, form: str, file: str) -> None:
     """What is printed is what is committed."""
     ended = run("schema", "-o", form)
     assert (ended.code, ended.err) == (0, "")
-    command = "python -m krm_windows.function.catalogue --write"
+    command = "make generate"
     assert_same_files({file: ended.out}, {file: (ROOT / file).read_text()}, command)
 
 

@@ -110,8 +110,8 @@ def test_hooks_have_their_own() -> None:
 
 WRONG = {
     "{limits: {memory: 64MB}}": (
-        'limits.memory: must be a Kubernetes quantity such as 100m, 1, 64Mi or 1Gi, got "64MB"; '
-        'did you mean "64Mi"? (quantity-syntax)'
+        'limits.memory: must be a Kubernetes quantity such as 100m, 1, 64Mi or 1Gi, got "64MB" '
+        "(quantity-syntax)"
     ),
     "{requests: {cpu: 2}, limits: {cpu: 1500m}}": (
         'requests.cpu: must not exceed the limit, 1500m, got "2" (resources)'

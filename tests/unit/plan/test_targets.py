@@ -116,7 +116,8 @@ def test_labels_choose_what_has_all_of_them() -> None:
 
 def test_a_kind_that_is_not_in_the_table_is_described_by_the_policy() -> None:
     """Its group, its resource, its field."""
-    target = "kind: Foo, apiVersion: foo.dev/v1, resource: foos, suspendField: spec.a.paused"
+    target = "kind: Foo, apiVersion: foo.dev/v1, resource: foos, suspendField: spec.a.paused, "
+    target += "trueMeans: Closed"
     answer = call(wire(config=spec(targets=f"[{{{target}, names: [x], mustExist: false}}]")))
     [found] = timetable(answer.items)["targets"]
     assert (found["group"], found["version"], found["resource"], found["kind"]) == (

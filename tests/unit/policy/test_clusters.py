@@ -154,10 +154,10 @@ def test_a_patch_of_the_policy_may_remove_a_cluster() -> None:
     assert patched.version("f")[1] == ()
 
 
-def test_a_list_of_clusters_is_shown_as_a_map() -> None:
-    """With their own names in it."""
-    [message] = [result.message for result in loaded("[plant-7, plant-8]").results]
-    assert message.endswith("such as `clusters: {plant-7: {}, plant-8: {}}`")
+def test_a_list_of_clusters_is_no_map() -> None:
+    """Each cluster has a name, and a patch."""
+    [result] = loaded("[plant-7, plant-8]").results
+    assert (result.rule, result.path) == ("field-type", "spec.clusters")
 
 
 def test_a_mistake_of_the_policy_is_reported_once() -> None:
@@ -275,19 +275,3 @@ def test_a_version_means_what_its_text_means_alone(name: str, base: str) -> None
     assert policy == whole.policy
     expected = {result.tags["rule"] for result in whole.version(None)[1]}
     assert {result.tags["rule"] for result in source.version("e")[1]} == expected
-
-
-def test_what_a_patch_does_not_touch_is_read_once() -> None:
-    """Of a thousand clusters each is little more than its patch; in another zone all is read."""
-    text = BASE + "    {e: {windows: {week: {opens: Tue 09:00}}}, f: {timeZone: Europe/Paris}}\n"
-    source = read(KubeObject.parse(text.encode()).node)
-    own = source.policy
-    same, _ = source.version("e")
-    other, _ = source.version("f")
-    assert own is not None
-    assert same is not None
-    assert other is not None
-    assert same.spec.freezes is own.spec.freezes
-    assert same.spec.windows["night"] is own.spec.windows["night"]
-    assert same.spec.windows["week"] is not own.spec.windows["week"]
-    assert other.spec.freezes is not own.spec.freezes

@@ -5,13 +5,13 @@ import json
 import jsonschema
 import pytest
 from calls import call, spec, wire
+from catalogue import schema
 
 from krm_windows import gateable
-from krm_windows.policy import schema
 from krm_windows.policy.model import WindowPolicy
 
 VALIDATOR = jsonschema.Draft202012Validator(schema.json_schema(WindowPolicy))
-OWN = "names: [a], mustExist: false, suspendField: spec.paused"
+OWN = "names: [a], mustExist: false, suspendField: spec.paused, trueMeans: Closed"
 
 
 def fields(kind: str, api_version: str, resource: str) -> str:
@@ -102,6 +102,7 @@ def accepted(kind: tuple[str, str, str], field: str) -> bool:
         **dict(zip(("kind", "apiVersion", "resource"), kind, strict=True)),
         "names": ["a"],
         "suspendField": "spec.paused",
+        "trueMeans": "Closed",
     }
     policy = {
         "apiVersion": "krm-windows.dev/v1alpha1",

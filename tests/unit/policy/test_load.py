@@ -146,13 +146,10 @@ def test_C04_booleans_and_numbers_as_text(flag: str) -> None:
 
 
 def test_a_boolean_of_yaml_1_1_is_no_boolean() -> None:
-    """`on` is a text, and the fix is named."""
+    """`on` is a text, and what it must be is said."""
     document = HEAD + SPEC.replace("names: [infra, apps]", "names: [infra]\n      mustExist: on")
     assert lines(document) == [
-        (
-            '[error] spec.targets[0].mustExist: must be true or false, got "on"; '
-            'did you mean "true"? (field-value)'
-        )
+        ('[error] spec.targets[0].mustExist: must be true or false, got "on" (field-value)')
     ]
 
 
@@ -208,8 +205,7 @@ def test_C02_all_problems_together_sorted() -> None:
         "spec.windows.a.close",
     ]
     assert lines(document)[7] == (
-        '[error] spec.timezone: unknown field; "timeZone" is there already: remove this one '
-        "(field-unknown)"
+        '[error] spec.timezone: unknown field; did you mean "timeZone"? (field-unknown)'
     )
 
 
@@ -248,21 +244,8 @@ def test_C02_all_problems_together_sorted() -> None:
             ),
         ),
         (
-            "  tz: UTC",
-            (
-                '[error] spec.tz: unknown field; "timeZone" is there already: remove this one '
-                "(field-unknown)"
-            ),
-        ),
-        *(
-            (
-                f"  {spec}",
-                f'[error] spec.{path}: unknown field; did you mean "{field}"? (field-unknown)',
-            )
-            for spec, path, field in (
-                ("exclude: [x]", "exclude", "freezes"),
-                ("suspend: true", "suspend", "state"),
-            )
+            "  freeze: [x]",
+            '[error] spec.freeze: unknown field; did you mean "freezes"? (field-unknown)',
         ),
         (
             "  hooks: {namespace: line, afterClose: {image: 'i:1', onFailure: Abort}}",
@@ -336,7 +319,8 @@ def test_C02_all_problems_together_sorted() -> None:
             "  released: [{kind: Rollout, names: [a]}]",
             (
                 f"[error] spec.released[0].kind: must be one of {KINDS}, or have `apiVersion`, "
-                '`resource` and `suspendField` set next to it, got "Rollout" (target-kind)'
+                "`resource`, `suspendField` and `trueMeans` set next to it, got "
+                '"Rollout" (target-kind)'
             ),
         ),
     ],
@@ -344,33 +328,6 @@ def test_C02_all_problems_together_sorted() -> None:
 def test_one_mistake(change: str, line: str) -> None:
     """Each is said so that the reader knows what to write."""
     assert lines(f"{HEAD}{SPEC}{change}\n") == [line]
-
-
-@pytest.mark.parametrize(
-    ("part", "key", "field"),
-    [
-        ("windows", "start", "opens"),
-        ("windows", "End", "closes"),
-        ("windows", "until", "closes"),
-        ("windows", "schedule", "opens"),
-        ("windows", "length", "duration"),
-        ("windows", "comment", "description"),
-        ("freezes", "opens", "starts"),
-        ("freezes", "from", "starts"),
-        ("freezes", "to", "ends"),
-        ("freezes", "message", "reason"),
-        ("overrides", "begin", "starts"),
-        ("overrides", "enabled", None),
-    ],
-)
-def test_a_field_of_another_name_is_proposed(part: str, key: str, field: str | None) -> None:
-    """As other tools call it; by its letters it would be none, or another."""
-    head = HEAD + SPEC.replace("  windows:", f"  {part}: {{x: {{{key}: a}}}}\n  was:", 1)
-    (said,) = (line for line in lines(head) if f".x.{key}: unknown field" in line)
-    if field is None:
-        assert "; must be one of " in said
-    else:
-        assert f'; did you mean "{field}"?' in said
 
 
 def test_a_wildcard_is_no_name() -> None:
@@ -394,12 +351,11 @@ def test_a_time_zone_is_one_of_the_package(zone: str) -> None:
         ("Berlin", "Europe/Berlin"),
         ("Europe/Berln", "Europe/Berlin"),
         ("America/New York", "America/New_York"),
-        ("PST", "America/Los_Angeles"),
-        ("MESZ", "Europe/Berlin"),
-        ("UTC+1", "Etc/GMT-1"),
-        ("+01:00", "Etc/GMT-1"),
-        ("GMT-05:00", "Etc/GMT+5"),
-        ("UTC+0", "Etc/UTC"),
+        ("PST", None),
+        ("MESZ", None),
+        ("UTC+1", None),
+        ("GMT+5", None),
+        ("GMT-05:00", None),
         ("+05:30", None),
         ("UTC+15", None),
         ("IST", None),
@@ -437,9 +393,7 @@ def test_a_mistyped_key_of_the_metadata_is_refused(key: str, meant: str) -> None
     document = HEAD.replace("metadata:\n", f"metadata:\n  {key}: {{}}\n") + SPEC
     (line,) = lines(document)
     assert line.startswith(f"[error] metadata.{key}: ")
-    twice = f"  {meant}:" in HEAD
-    advice = f'"{meant}" is there already: remove this one' if twice else f'did you mean "{meant}"?'
-    assert advice in line
+    assert f'did you mean "{meant}"?' in line
 
 
 def test_what_kubernetes_knows_of_metadata_is_passed_over() -> None:

@@ -5,9 +5,10 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import get_type_hints
 
 import pytest
+from catalogue import moments_page
 
 from krm_windows import rules
-from krm_windows.policy import fields, moments, moments_page, occurrences, phrases, schedules
+from krm_windows.policy import fields, moments, occurrences, phrases, schedules
 from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.model import Freeze, Override, Spec, Window
 from krm_windows.policy.moments import Role, Shape
@@ -128,74 +129,74 @@ def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
     [
         ("Mno 08:00", "moment-syntax", "Mon 08:00"),
         ("Tues 08:00", "moment-syntax", "Tue 08:00"),
-        ("Mon, Wed 08:00", "moment-syntax", "Mon,Wed 08:00"),
-        ("Mon 8am", "moment-syntax", "Mon 08:00"),
-        ("Mon 12:30 AM", "moment-syntax", "Mon 00:30"),
-        ("Mon 08.30", "moment-syntax", "Mon 08:30"),
+        ("Mon, Wed 08:00", "moment-syntax", None),
+        ("Mon 8am", "moment-syntax", None),
+        ("Mon 12:30 AM", "moment-syntax", None),
+        ("Mon 08.30", "moment-syntax", None),
         ("secnd Tue 08:00", "moment-syntax", "second Tue 08:00"),
         ("1st Mon,Tue 08:00", "moment-syntax", None),
-        ("Monday to Friday 08:00", "moment-syntax", "Monday-Friday 08:00"),
-        ("Mon\u201308:00", "moment-syntax", "Mon 08:00"),
-        ("Mon\u2013Fri 08:00", "moment-syntax", "Mon-Fri 08:00"),
-        ("Mon and Wed 08:00", "moment-syntax", "Mon,Wed 08:00"),
-        ("every Monday 08:00", "moment-syntax", "Monday 08:00"),
-        ("every second Tuesday of the month at 22:00", "moment-syntax", "second Tuesday 22:00"),
+        ("Monday to Friday 08:00", "moment-syntax", None),
+        ("Mon\u201308:00", "moment-syntax", None),
+        ("Mon\u2013Fri 08:00", "moment-syntax", None),
+        ("Mon and Wed 08:00", "moment-syntax", None),
+        ("every Monday 08:00", "moment-syntax", None),
+        ("every second Tuesday of the month at 22:00", "moment-syntax", None),
         ("Mondays 08:00", "moment-syntax", "Monday 08:00"),
         ("Munday 08:00", "moment-syntax", "Monday 08:00"),
         ("weekday 08:00", "moment-syntax", "weekdays 08:00"),
-        ("every weekday at 8", "moment-syntax", "weekdays 08:00"),
+        ("every weekday at 8", "moment-syntax", None),
         ("every day on weekends 08:00", "moment-syntax", None),
-        ("on every workday 08:00", "moment-syntax", "weekdays 08:00"),
-        ("on Weekends 8am", "moment-syntax", "weekends 08:00"),
-        ("everyday 08:00", "moment-syntax", "every day 08:00"),
-        ("business days 8am", "moment-syntax", "weekdays 08:00"),
-        ("Mon-Fri, 9:00", "moment-syntax", "Mon-Fri 9:00"),
+        ("on every workday 08:00", "moment-syntax", None),
+        ("on Weekends 8am", "moment-syntax", None),
+        ("everyday 08:00", "moment-syntax", None),
+        ("business days 8am", "moment-syntax", None),
+        ("Mon-Fri, 9:00", "moment-syntax", None),
         ("Mon 8", "moment-syntax", None),
-        ("Mon at 8", "moment-syntax", "Mon 08:00"),
-        ("Mon noon", "moment-syntax", "Mon 12:00"),
+        ("Mon at 8", "moment-syntax", None),
+        ("Mon noon", "moment-syntax", None),
         ("08:00 Mon 09:00", "moment-syntax", None),
         ("08:00 Mno", "moment-syntax", "08:00 Mon"),
         ("daily", "moment-syntax", None),
         ("second Tuesday", "moment-syntax", None),
-        ("the 15th 10:30", "moment-syntax", "30 10 15 * *"),
-        ("Lun 08:00", "moment-syntax", "Mon 08:00"),
-        ("Dom 08:00", "moment-syntax", "Sun 08:00"),
-        ("Mo-Fr 08:00", "moment-syntax", "Mon-Fri 08:00"),
-        ("mi\u00e9rcoles 08:00", "moment-syntax", "Wed 08:00"),
-        ("Mon-08:00", "moment-syntax", "Mon 08:00"),
-        ("Mon 0800", "moment-syntax", "Mon 08:00"),
-        ("Mon 08\uff1a00", "moment-syntax", "Mon 08:00"),
-        ("Mon/Wed 08:00", "moment-syntax", "Mon,Wed 08:00"),
-        ("Mon Wed Fri 08:00", "moment-syntax", "Mon,Wed,Fri 08:00"),
-        ("2nd Tue + 2 days 22:00", "moment-syntax", "2nd Tue +2d 22:00"),
-        ("2nd Tue +2 22:00", "moment-syntax", "2nd Tue +2d 22:00"),
+        ("the 15th 10:30", "moment-syntax", None),
+        ("Lun 08:00", "moment-syntax", None),
+        ("Dom 08:00", "moment-syntax", None),
+        ("Mo-Fr 08:00", "moment-syntax", None),
+        ("mi\u00e9rcoles 08:00", "moment-syntax", None),
+        ("Mon-08:00", "moment-syntax", None),
+        ("Mon 0800", "moment-syntax", None),
+        ("Mon 08\uff1a00", "moment-syntax", None),
+        ("Mon/Wed 08:00", "moment-syntax", None),
+        ("Mon Wed Fri 08:00", "moment-syntax", None),
+        ("2nd Tue + 2 days 22:00", "moment-syntax", None),
+        ("2nd Tue +2 22:00", "moment-syntax", None),
         ("Mon 08:00 UTC", "moment-syntax", None),
         ("08:00", "moment-role", "every day 08:00"),
-        ("20-12-2026", "moment-syntax", "2026-12-20"),
+        ("20-12-2026", "moment-syntax", None),
         ("01-02-2026", "moment-syntax", None),
-        ("20261220", "moment-syntax", "2026-12-20"),
-        ("2026\u5e7412\u670820\u65e5", "moment-syntax", "2026-12-20"),
-        ("20. Dezember 2026", "moment-syntax", "2026-12-20"),
-        ("1. M\u00e4rz 2027", "moment-syntax", "2027-03-01"),
-        ("20 d\u00e9cembre 2026", "moment-syntax", "2026-12-20"),
-        ("14 juillet 2027", "moment-syntax", "2027-07-14"),
-        ("\u201c2026-12-20\u201d", "moment-syntax", "2026-12-20"),
+        ("20261220", "moment-syntax", None),
+        ("2026\u5e7412\u670820\u65e5", "moment-syntax", None),
+        ("20. Dezember 2026", "moment-syntax", None),
+        ("1. M\u00e4rz 2027", "moment-syntax", None),
+        ("20 d\u00e9cembre 2026", "moment-syntax", None),
+        ("14 juillet 2027", "moment-syntax", None),
+        ("\u201c2026-12-20\u201d", "moment-syntax", None),
         ("2026-12-20 25:00", "moment-blank", None),
         ("32nd 10:30", "moment-syntax", None),
         ("1st 25:00", "moment-syntax", None),
         ("12-20", "moment-syntax", None),
-        ("20.12.2026", "moment-syntax", "2026-12-20"),
+        ("20.12.2026", "moment-syntax", None),
         ("31.02.2026", "moment-syntax", None),
-        ("20.12.2026 10:00", "moment-syntax", "2026-12-20T10:00"),
-        ("2026/12/20", "moment-syntax", "2026-12-20"),
-        ("12/20/2026", "moment-syntax", "2026-12-20"),
-        ("20/12/2026", "moment-syntax", "2026-12-20"),
+        ("20.12.2026 10:00", "moment-syntax", None),
+        ("2026/12/20", "moment-syntax", None),
+        ("12/20/2026", "moment-syntax", None),
+        ("20/12/2026", "moment-syntax", None),
         ("01/02/2026", "moment-syntax", None),
-        ("01/01/2026", "moment-syntax", "2026-01-01"),
+        ("01/01/2026", "moment-syntax", None),
         ("30/30/2026", "moment-syntax", None),
-        ("20 Dec 2026", "moment-syntax", "2026-12-20"),
-        ("December 20th, 2026", "moment-syntax", "2026-12-20"),
-        ("DECEMBER 20 2026", "moment-syntax", "2026-12-20"),
+        ("20 Dec 2026", "moment-syntax", None),
+        ("December 20th, 2026", "moment-syntax", None),
+        ("DECEMBER 20 2026", "moment-syntax", None),
         ("6th Mon 08:00", "moment-syntax", None),
         ("2nd Tue +28d 08:00", "moment-syntax", None),
         ("Mon-Mon 08:00", "moment-syntax", None),
@@ -213,7 +214,7 @@ def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
         ("2026-12-20T10:00-14:01", "moment-syntax", None),
         ("2026-12-20T10:00+05:60", "moment-syntax", None),
         ("2026-12-20T10:00z", "moment-syntax", None),
-        ("\uff12026-12-20", "moment-syntax", "2026-12-20"),
+        ("\uff12026-12-20", "moment-syntax", None),
         ("2026-12-20T10:00:00Z", "moment-seconds", "2026-12-20T10:00"),
         ("2026-12-20T10:00:00+01:00", "moment-seconds", "2026-12-20T10:00+01:00"),
         ("2026-12-20T10:00:00-0800", "moment-seconds", "2026-12-20T10:00-08:00"),
@@ -226,15 +227,15 @@ def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
         ("Mon  08:00:00", "moment-seconds", "Mon 08:00"),
         ("Mon 08:00:00-05:00", "moment-seconds", None),
         ("Mon-Fri 08:00:00", "moment-seconds", "Mon-Fri 08:00"),
-        ("Mno 08:00:00", "moment-seconds", "Mon 08:00"),
+        ("Mno 08:00:00", "moment-seconds", None),
         ("08:00:00", "moment-seconds", None),
         ("2026-12-20 10:00", "moment-blank", "2026-12-20T10:00"),
-        ("0 8 * * 5#2", "cron-extension", "2nd Fri 08:00"),
-        ("30 22 * * 5L", "cron-extension", "last Fri 22:30"),
+        ("0 8 * * 5#2", "cron-extension", None),
+        ("30 22 * * 5L", "cron-extension", None),
         ("0 99 * * 5#2", "cron-extension", None),
-        ("0 18 L * *", "cron-extension", "last day 18:00"),
-        ("5 8 l * ?", "cron-extension", "last day 08:05"),
-        ("0 18 LW * ?", "cron-extension", "last workday 18:00"),
+        ("0 18 L * *", "cron-extension", None),
+        ("5 8 l * ?", "cron-extension", None),
+        ("0 18 LW * ?", "cron-extension", None),
         ("0 99 L * *", "cron-extension", None),
         ("0 18 L 3 *", "cron-extension", None),
         ("0 18 L-3 * *", "cron-extension", None),
@@ -242,22 +243,22 @@ def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
         ("0 18 15W * *", "cron-extension", None),
         ("0 8,18 L * *", "cron-extension", None),
         ("75 8 * * 5L", "cron-extension", None),
-        ("0 8 * * 5-7", "cron-seven", "0 8 * * 5-6,0"),
-        ("0 8 * * 1-7/2", "cron-seven", "0 8 * * 1,3,5,0"),
-        ("0 8 * * fri-mon", "cron-wrap", "0 8 * * 5-6,0-1"),
-        ("0 8 * nov-feb *", "cron-wrap", "0 8 * 11-12,1-2 *"),
+        ("0 8 * * 5-7", "cron-seven", None),
+        ("0 8 * * 1-7/2", "cron-seven", None),
+        ("0 8 * * fri-mon", "cron-wrap", None),
+        ("0 8 * nov-feb *", "cron-wrap", None),
         ("0 8 * * 1 2027", "cron-fields", None),
         ("0 0 8 ? * MON 2027", "cron-fields", None),
         ("0 0 8 ? * 2 *", "cron-fields", None),
-        ("0 0 8 * * MON", "cron-fields", "0 8 * * MON"),
+        ("0 0 8 * * MON", "cron-fields", None),
         ("0 8 * * ? *", "cron-fields", None),
-        ("0 0 8 ? * MON *", "cron-fields", "0 8 ? * MON"),
+        ("0 0 8 ? * MON *", "cron-fields", None),
         ("@Daily", "cron-syntax", "@daily"),
         ("* * * *", "cron-syntax", None),
         ("1 2 3 4 5 6 7 8", "cron-syntax", None),
-        ("0 8 * * ,", "cron-odd", "0 8 * * *"),
-        ("0 8 *-5 * *", "cron-odd", "0 8 * * *"),
-        ("0 8 1,,+2 *-3 *", "cron-odd", "0 8 1,2 * *"),
+        ("0 8 * * ,", "cron-odd", None),
+        ("0 8 *-5 * *", "cron-odd", None),
+        ("0 8 1,,+2 *-3 *", "cron-odd", None),
         ("CRON_TZ=UTC 0 8 * * *", "cron-zone", None),
         ("CRON_TZ=UTC +0 8 * * *", "cron-zone", None),
         ("CRON_TZ=UTC TZ=UTC 0 8 * * *", "cron-zone", None),
@@ -273,77 +274,6 @@ def test_a_refusal_names_the_rule_and_the_likely_fix(
     assert proposed is None or moments.parse(proposed, Role.BEGIN).text == proposed
 
 
-@pytest.mark.parametrize(
-    ("text", "begins", "ends"),
-    [
-        ("Mon-Fri 22:00-05:00", "Mon-Fri 22:00", "05:00"),
-        ("weekdays 22-05", "weekdays 22:00", "05:00"),
-        ("Sun 2pm-5pm", "Sun 14:00", "17:00"),
-        ("2nd Tue 02:00 to 05:00", "2nd Tue 02:00", "05:00"),
-        ("22:00-05:00", "every day 22:00", "05:00"),
-        ("every Sunday 3am-5pm", "Sunday 03:00", "17:00"),
-        ("Fri 12:00 to Mon 06:00", "Fri 12:00", "Mon 06:00"),
-        ("Mon 22:00 \u2013 05:00", "Mon 22:00", "05:00"),
-    ],
-)
-def test_a_beginning_with_its_end_is_two_fields(text: str, begins: str, ends: str) -> None:
-    """The message has both; what is proposed is the beginning alone."""
-    with pytest.raises(RefusedError) as caught:
-        moments.parse(text, Role.BEGIN)
-    (finding,) = caught.value.findings
-    assert finding.proposed == begins
-    assert f'write the end as `closes: "{ends}"`' in finding.must
-    for other in (Role.END, Role.ONCE):
-        assert refusal(text, other) == ("moment-syntax", None)
-
-
-@pytest.mark.parametrize(
-    ("text", "longer", "must", "proposed"),
-    [
-        (f"{'Mno 08:00':>100}", f"{'Mno 08:00':>101}", "must be ", "Mon 08:00"),
-        (f"24 Dec{'e' * 94}", f"24 Dec{'e' * 95}", 'must have a year, as in "2026-12-24"', None),
-        (
-            f"Mon{',Mon' * 21} 22:00 -05:00",
-            f"Mon{',Mon' * 21} 22:00 - 05:00",
-            f"must be {Role.BEGIN.value}; write the end as ",
-            f"Mon{',Mon' * 21} 22:00",
-        ),
-    ],
-    ids=("a word", "a day without a year", "a beginning with its end"),
-)
-def test_of_what_is_longer_than_a_hundred_characters_nothing_is_guessed(
-    text: str, longer: str, must: str, proposed: str | None
-) -> None:
-    """It was not mistyped, and a guess takes the longer the longer a text is."""
-    assert (len(text), len(longer)) == (100, 101)
-    with pytest.raises(RefusedError) as caught:
-        moments.parse(text, Role.BEGIN)
-    (finding,) = caught.value.findings
-    assert finding.must.startswith(must)
-    assert finding.proposed == proposed
-    with pytest.raises(RefusedError) as caught:
-        moments.parse(longer, Role.BEGIN)
-    (finding,) = caught.value.findings
-    assert (finding.must, finding.proposed) == (f"must be {Role.BEGIN.value}", None)
-
-
-@pytest.mark.parametrize(
-    ("text", "role", "dated"),
-    [
-        ("Dec 31", Role.END, '"2026-12-31", or be a schedule for each year: "0 0 1 1 *"'),
-        ("December", Role.END, '"2026-12-31", or be a schedule for each year: "0 0 1 1 *"'),
-        ("Dec 31 18:00", Role.END, '"2026-12-31T18:00", or be a schedule for each year: '),
-        ("Dec 24", Role.ONCE, '"2026-12-24"'),
-    ],
-)
-def test_a_day_without_a_year_ends_with_it(text: str, role: Role, dated: str) -> None:
-    """A date as an end includes its day, and a schedule is the next midnight."""
-    with pytest.raises(RefusedError) as caught:
-        moments.parse(text, role)
-    (finding,) = caught.value.findings
-    assert finding.must.startswith(f"must have a year, as in {dated}")
-
-
 @pytest.mark.parametrize("text", ["Feb 29", "Dec 32", "22:00-29:00", "mar 08:00", "Dec 1 25:00"])
 def test_what_is_no_day_of_every_year_is_refused_as_before(text: str) -> None:
     """Nothing is guessed of it; `mar` is a Tuesday in French."""
@@ -351,55 +281,6 @@ def test_what_is_no_day_of_every_year_is_refused_as_before(text: str) -> None:
         moments.parse(text, Role.BEGIN)
     (finding,) = caught.value.findings
     assert finding.must == f"must be {Role.BEGIN.value}"
-
-
-@pytest.mark.parametrize(
-    ("text", "must"),
-    [
-        ("12-20", "must have a year, as in 2026-12-20"),
-        ("20.12.", "must have a year, as in 2026-12-20"),
-        ("12/20", "must have a year, as in 2026-12-20"),
-        ("01/02/2026", 'must be a date as year-month-day, such as "2026-12-20"'),
-        ("Mon-Fri", 'must have a time, as in "Mon 08:00"'),
-        ("last Friday", 'must have a time, as in "Mon 08:00"'),
-        *(
-            (text, f'must have a year, as in "{dated}", or be a schedule for each year: "{yearly}"')
-            for text, dated, yearly in (
-                ("Dec 1", "2026-12-01", "0 0 1 12 *"),
-                ("24th of December, 12:00", "2026-12-24T12:00", "0 12 24 12 *"),
-                ("on 24. Dez", "2026-12-24", "0 0 24 12 *"),
-                ("every December", "2026-12-01", "0 0 1 12 *"),
-            )
-        ),
-    ],
-)
-def test_what_is_missing_is_said(text: str, must: str) -> None:
-    """A year or a time cannot be guessed."""
-    with pytest.raises(RefusedError) as caught:
-        moments.parse(text, Role.BEGIN)
-    (finding,) = caught.value.findings
-    assert finding.must == must
-
-
-@pytest.mark.parametrize(
-    ("text", "role", "said"),
-    [
-        ("9h", Role.END, "for a length of time write `duration: 9h` instead"),
-        ("+9h", Role.END, "`duration: 9h`"),
-        ("PT9H", Role.END, "`duration: 9h`"),
-        ("after 8 hours", Role.END, "`duration: 8h`"),
-        ("8 hours", Role.ONCE_END, "`duration: 8h`"),
-        ("Mon 08:00 UTC", Role.BEGIN, "no zone of its own, as all of a policy are in its `timeZ"),
-        ("Mon 08:00 Europe/Berlin", Role.BEGIN, "no zone of its own"),
-    ],
-)
-def test_what_belongs_elsewhere_is_said(text: str, role: Role, said: str) -> None:
-    """A length is another field, and a zone is one of the whole policy."""
-    with pytest.raises(RefusedError) as caught:
-        moments.parse(text, role)
-    (finding,) = caught.value.findings
-    assert said in finding.must
-    assert finding.proposed is None
 
 
 @pytest.mark.parametrize("text", ["17", "never", "next Mon 08:00"])
@@ -485,15 +366,6 @@ def test_no_duration(text: str) -> None:
     """Anything else, and more than a year, is refused."""
     with pytest.raises(RefusedError):
         moments.duration(text)
-
-
-@pytest.mark.parametrize(("size", "proposed"), [(100, "2h"), (101, None)])
-def test_a_long_text_is_no_mistyped_duration(size: int, proposed: str | None) -> None:
-    """As of a moment, nothing is guessed of more than a hundred characters."""
-    with pytest.raises(RefusedError) as caught:
-        moments.duration("2 hours".rjust(size))
-    (finding,) = caught.value.findings
-    assert finding.proposed == proposed
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,14 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+from catalogue import files as catalogue
+from catalogue import schema
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krm_windows.function import catalogue
 from krm_windows.krm import KubeObject, documents
 from krm_windows.krm.nodes import Mapping, node_of, value
-from krm_windows.policy import schema
 from krm_windows.policy.load import load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import Result

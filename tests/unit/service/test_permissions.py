@@ -11,9 +11,9 @@ from urllib.parse import urlencode
 
 import pytest
 import yaml
+from catalogue import schema
 
 from krm_windows.policy.model import WindowPolicy
-from krm_windows.policy.parts import schema
 from krm_windows.service.access import Caller, Scope
 from krm_windows.service.permissions import HOURS
 from krm_windows.service.proposals import Command
@@ -102,7 +102,7 @@ def fields(node: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[s
         yield from fields(part, (*path, name))
 
 
-EVERY = sorted(set(fields(schema(WindowPolicy))) - {("spec",)})
+EVERY = sorted(set(fields(schema.tree(WindowPolicy))) - {("spec",)})
 # What holds other fields is changed by those.
 MAPS = {path[:-1] for path in EVERY}
 LEAVES = [path for path in EVERY if path not in MAPS]
@@ -351,7 +351,9 @@ def test_no_scope_gates_what_no_policy_may(
 ) -> None:
     """Nobody gets rights on Secrets and Roles for the gate."""
     target = {"kind": "X", "apiVersion": api_version, "resource": "xs", "names": ["a"]}
-    body = {"spec": {"targets": [{**target, "suspendField": "spec.suspend"}]}}
+    body = {
+        "spec": {"targets": [{**target, "suspendField": "spec.suspend", "trueMeans": "Closed"}]}
+    }
     before = git("rev-parse", "HEAD")
     done = serve(ADMIN).ask("PATCH", PATH, body, content_type=MERGE, if_match="*")
     assert done.status == 422

@@ -1,7 +1,11 @@
 """What a model of the API says, as JSON Schema and as OpenAPI schema of apiextensions."""
 
+from typing import TypeAlias
+
 from krm_windows import SOURCE
-from krm_windows.policy.parts import Part, Schema, schema
+from krm_windows.policy.parts import Part, resolved
+
+Schema: TypeAlias = "str | int | float | bool | list[Schema] | dict[str, Schema] | None"
 
 # Keywords that hold for a value of any type, so for null too.
 _OF_ANY_TYPE = frozenset({"enum", "const", "not", "oneOf", "if"})
@@ -25,20 +29,41 @@ _STRUCTURAL = frozenset(
 )
 
 
+def tree(model: type[Part]) -> dict[str, Schema]:
+    """Return pydantic's schema of a model in one piece: no reference, no title, nothing null."""
+    whole = model.model_json_schema()
+    return _plain(whole, whole.get("$defs", {}))
+
+
+def _plain(node: dict[str, Schema], definitions: dict[str, dict[str, Schema]]) -> dict[str, Schema]:
+    found = _without(resolved(node, definitions), "$defs", "title")
+    # pydantic says so of a map with names of a form.
+    for pattern, value in _dict(found.pop("patternProperties", None)).items():
+        found |= {"propertyNames": {"pattern": pattern}, "additionalProperties": value}
+    for key in ("additionalProperties", "items"):
+        inner = found.get(key)
+        if isinstance(inner, dict):
+            found[key] = _plain(inner, definitions)
+    if "properties" in found:
+        fields = _dict(found["properties"]).items()
+        found["properties"] = {name: _plain(_dict(each), definitions) for name, each in fields}
+    return dict(sorted(found.items()))
+
+
 def _without(node: dict[str, Schema], *keys: str) -> dict[str, Schema]:
     return {key: value for key, value in node.items() if key not in keys}
 
 
 def json_schema(model: type[Part]) -> dict[str, Schema]:
     """Return the JSON Schema (2020-12) of an object in a file, with null and cluster patches."""
-    tree = schema(model)
+    described = tree(model)
     kind = model.__name__
-    spec = _at(tree, "properties", "spec")
+    spec = _at(described, "properties", "spec")
     has_clusters = "clusters" in _at(spec, "properties")
     if has_clusters:
         _at(spec, "properties", "clusters")["additionalProperties"] = _patch(spec)
     # From here on the patches are no longer plain values of a map.
-    whole = _nullable(tree)
+    whole = _nullable(described)
     if has_clusters:
         clusters = _at(whole, "properties", "spec", "properties", "clusters")
         _name_clusters(clusters, _patch(spec))
@@ -167,7 +192,7 @@ def open_api(model: type[Part]) -> dict[str, Schema]:
     It is structural: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/
     custom-resource-definitions/#specifying-a-structural-schema.
     """
-    return _structural(schema(model))
+    return _structural(tree(model))
 
 
 def _structural(node: dict[str, Schema]) -> dict[str, Schema]:

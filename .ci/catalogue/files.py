@@ -1,19 +1,18 @@
 """What the function says of the kinds it takes.
 
 JSON Schema, KRMFunctionDefinition, metadata and field reference. All of it is generated and
-committed; `python -m krm_windows.function.catalogue --check` says what is stale.
+committed; `make generate` writes it, `make check` says what is stale. What `krm-windows schema`
+prints is in the package, too.
 """
 
-import argparse
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from catalogue import moments_page, reference, schema
 from krm_windows import SOURCE, __version__, escape
 from krm_windows.classes.model import ChangeClasses
 from krm_windows.krm.writer import render
-from krm_windows.policy import moments_page, parts, reference, schema
 from krm_windows.policy.model import API_VERSION, WindowPolicy
 from krm_windows.policy.parts import Part
 
@@ -25,6 +24,7 @@ SUMMARY = (
 GROUP, _, VERSION = API_VERSION.partition("/")
 # The image is built from a checkout and pushed by whoever uses it: no registry is named here.
 # Before a release it is the one to come: `0.1.0.dev0+g1a2b` is no tag (OCI distribution, "tag").
+_PACKAGE = "krm_windows/function/kinds"
 _IMAGE = f"localhost/krm-windows:{__version__.partition('.dev')[0]}"
 
 
@@ -89,7 +89,7 @@ class Kind:
 
     def reference(self) -> str:
         """Return the field reference as Markdown."""
-        return reference.fields(parts.schema(self.model), self.name, API_VERSION, self.note)
+        return reference.fields(schema.tree(self.model), self.name, API_VERSION, self.note)
 
 
 WINDOW_POLICY = Kind(
@@ -143,6 +143,9 @@ def _of(kind: Kind) -> dict[str, Callable[[], str]]:
         f"function-config/{name}.schema.json": kind.json_schema,
         f"function-config/{name}.definition.yaml": kind.definition,
         f"docs/reference/{name}.md": kind.reference,
+        f"{_PACKAGE}/{name}.schema.json": kind.json_schema,
+        f"{_PACKAGE}/{name}.definition.yaml": kind.definition,
+        f"{_PACKAGE}/{name}.md": kind.reference,
     }
 
 
@@ -154,6 +157,12 @@ FILES: Mapping[str, Callable[[], str]] = {
     "docs/reference/moments.md": moments_page.page,
     "docs/reference/rules.md": reference.rules,
 }
+
+
+def problems() -> Iterator[str]:
+    """Yield the generated files of the checkout that are stale."""
+    for name in stale(Path.cwd()):
+        yield f"{name} is stale: make generate"
 
 
 def stale(root: Path) -> list[str]:
@@ -173,28 +182,3 @@ def write(root: Path) -> None:
         # For a new kind the directory may not be there yet.
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(make(), encoding="utf-8")
-
-
-def main() -> int:
-    """Write or check the generated files of a checkout; 1 if one is stale."""
-    parser = argparse.ArgumentParser(
-        prog="python -m krm_windows.function.catalogue", description=__doc__
-    )
-    mode = parser.add_mutually_exclusive_group(required=True)
-    mode.add_argument("--write", action="store_true", help="write the files")
-    mode.add_argument("--check", action="store_true", help="list the files that are stale")
-    parser.add_argument(
-        "--root", type=Path, default=Path.cwd(), help="the checkout (default: here)"
-    )
-    arguments = parser.parse_args()
-    if arguments.write:
-        write(arguments.root)
-        return 0
-    if found := stale(arguments.root):
-        # On standard error and with exit 1, as `sys.exit` does with a text.
-        sys.exit("".join(f"{name} is stale: make generate\n" for name in found).rstrip())
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -157,9 +157,10 @@ def kinds() -> str:
         "",
         *_wrapped(
             "Any other namespaced kind with a boolean field that stops its reconciliation can be "
-            "gated with `apiVersion`, `resource` and `suspendField`. If the resources contain its "
-            "CustomResourceDefinition with `scope: Cluster`, the build fails; without it, every "
-            "run of the gate fails, because the API server has no such object in a namespace."
+            "gated with `apiVersion`, `resource`, `suspendField` and `trueMeans: Closed`. If the "
+            "resources contain its CustomResourceDefinition with `scope: Cluster`, the build "
+            "fails; without it, every run of the gate fails, because the API server has no such "
+            "object in a namespace."
         ),
         "",
         *_wrapped(
