@@ -9,6 +9,7 @@ import json
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -16,18 +17,19 @@ import yaml
 from calls import POLICY, call, wire
 
 from krm_windows.gate.annotations import APART, Cause
+from krm_windows.plan.timetable import LAST_DAY
 
 RESYNC, OPENS, CLOSES, EDGE = (
     "week-resync",
     "week-open-office",
     "week-close-office",
-    "week-edge-utc-00",
+    "week-edge-utc-06",
 )
 NAMESPACE = "flux-system"
 NOW = "week-apply-0123456789"
 EDGES = "  actuator: {type: Kubectl}\n"
 HOOK = "  hooks: {namespace: line, beforeOpen: {image: 'line:1', timeout: 45m}}\n"
-ON_MARKS = ("KrmWindowsReopened", "KrmWindowsClocksApart", "KrmWindowsZoneDataDiffers")
+ON_MARKS = ("KrmWindowsReopened", "KrmWindowsClocksApart")
 EXTRAS = "  extras: [PrometheusRule, StateMetrics]\n"
 Series = dict[str, str]
 
@@ -87,11 +89,13 @@ def marked(**said: str) -> str:
 
 
 MARK_APART = marked(reason="closed", cause=Cause.CLOCK_SKEW)
-MARK_ZONES = marked(reason="closed", zoneData="other data")
 MARK_REASON = marked(
-    reason=f'hooks.afterApply failed: {APART}, "zoneData": nothing, "cause": "HookFailed"'
+    reason=f'hooks.afterApply failed: {APART}, "cause": "HookFailed"'
 )
 MARK_HOOK = marked(policy="a", reason="closed", cause=Cause.HOOK_FAILED)
+MONTH = 30 * 24 * 60  # minutes
+# From 1970 on, as promtool counts: the month in which the table of days ends.
+ENDS = (LAST_DAY - date(1970, 1, 1)).days // 30 * MONTH
 EVERY_QUARTER = " ".join(f"{minute * 60}x14" for minute in range(0, 150, 15))
 
 
@@ -105,6 +109,7 @@ class Case:
     series: Series
     at: dict[int, set[str]]
     policy: str = POLICY
+    interval: str = "1m"
 
 
 CASES = {
@@ -251,19 +256,10 @@ CASES = {
         },
         {10: set(), 22: {"KrmWindowsClocksApart"}, 38: {"KrmWindowsClocksApart"}, 50: set()},
     ),
-    "the image has other zone data": Case(
-        {
-            SUCCESS: EVERY_QUARTER,
-            target("suspended"): "1x200",
-            MARK: "1x20 _x200",
-            MARK_ZONES: "_x20 1x20 _x200",
-        },
-        {
-            10: set(),
-            22: {"KrmWindowsZoneDataDiffers"},
-            38: {"KrmWindowsZoneDataDiffers"},
-            50: set(),
-        },
+    "the table of days ends within half a year": Case(
+        {SUCCESS: f"0+{MONTH * 60}x900"},
+        {ENDS - 7 * MONTH: set(), ENDS - 5 * MONTH: {"KrmWindowsTableEnds"}},
+        interval=f"{MONTH}m",
     ),
     "a reason speaks of what only a key says": Case(
         {SUCCESS: EVERY_QUARTER, target("suspended"): "1x200", MARK_REASON: "1x200"},
@@ -304,10 +300,10 @@ def test_alerts(case: Case, tool: Callable[[str], Path], tmp_path: Path) -> None
     (tmp_path / "rules.yaml").write_text(yaml.dump(rules, Dumper=yaml.CSafeDumper))
     test = {
         "rule_files": ["rules.yaml"],
-        "evaluation_interval": "1m",
+        "evaluation_interval": case.interval,
         "tests": [
             {
-                "interval": "1m",
+                "interval": case.interval,
                 "input_series": [
                     {"series": name, "values": values} for name, values in case.series.items()
                 ],
@@ -340,7 +336,7 @@ def expected(name: str, words: str, series: Series, firing: set[str]) -> list[di
             "target_namespace": NAMESPACE,
             "target_name": "apps",
         }
-    if name in ("KrmWindowsZoneDataDiffers", "KrmWindowsHookFailed"):
+    if name in ("KrmWindowsTableEnds", "KrmWindowsHookFailed"):
         where = {}
     labels = {"policy": f"{NAMESPACE}/week", "severity": "warning", **where}
     return [{"exp_labels": labels, "exp_annotations": {"summary": words}}]
@@ -375,7 +371,7 @@ def test_promtool_accepts_them(
     """Of policies with dated rules, and of edges that act, where nothing runs between them."""
     rules = emitted(POLICY + EXTRAS + change)
     always = {"KrmWindowsGateFailing", "KrmWindowsNotOpened", "KrmWindowsNotClosed"}
-    looking = {"KrmWindowsNoSuccessfulRun", *ON_MARKS} if names else set()
+    looking = {"KrmWindowsNoSuccessfulRun", "KrmWindowsTableEnds", *ON_MARKS} if names else set()
     assert set(said(rules)) == always | looking | names
     (tmp_path / "rules.yaml").write_text(yaml.dump(rules, Dumper=yaml.CSafeDumper))
     done = subprocess.run(

@@ -98,7 +98,7 @@ def test_a_timetable_it_does_not_know_is_closed(python: Python, volume: Path) ->
     timetable = volume / "..data/timetable.json"
     whole = timetable.read_text()
     try:
-        timetable.write_text(whole.replace('"formatVersion": 1', '"formatVersion": 99'))
+        timetable.write_text(whole.replace('"formatVersion": 2', '"formatVersion": 99'))
         done = python("--at", "2026-11-25T12:00:00+00:00")
     finally:
         timetable.write_text(whole)
