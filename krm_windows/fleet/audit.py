@@ -27,6 +27,7 @@ _TIMELY = {
     rules.KUBECTL_RESUMES_ALL.id,
     rules.KUBECTL_UNION.id,
     rules.KUBECTL_DEADLINE.id,
+    rules.TOO_LARGE.id,
 }
 
 

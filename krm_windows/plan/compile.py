@@ -12,12 +12,14 @@ from krm_windows.plan.edges import Edges, edges
 from krm_windows.plan.model import Plan, Rights, Runtime
 from krm_windows.plan.rights import rights
 from krm_windows.plan.targets import Address, Selection, address
+from krm_windows.plan.timetable import covered
 from krm_windows.plan.triggers import Given, Wording, triggers
 from krm_windows.policy import moments
 from krm_windows.policy.hooks import Hooks
 from krm_windows.policy.model import Actuator, Spec, TargetSelector, WindowPolicy
 from krm_windows.results import Result
 from krm_windows.schedule import zones
+from krm_windows.schedule.table import TooManySpansError
 from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 # What the checks of a plan look at beside the targets themselves: consumers of sources, and their
@@ -115,7 +117,18 @@ def _compiled(
     early, results = _closes_early(policy.spec, chosen.gated, inventory)
     gated = _unique(chosen.gated)
     released = _unique(chosen.released)
-    return _timetable(policy, cluster, early, gated, released), results
+    timetable = _timetable(policy, cluster, early, gated, released)
+    try:
+        covered(timetable)
+    except TooManySpansError:
+        message = (
+            "days differ so much in when windows, freezes and overrides hold that their table is "
+            "larger than a ConfigMap may be: split them into several policies, or use fewer"
+        )
+        results.append(rules.TOO_LARGE.result(message, path="spec.windows"))
+        # Nothing is made of a policy with an error, so that nobody works them out again.
+        timetable = timetable._replace(windows=(), freezes=(), overrides=())
+    return timetable, results
 
 
 def _selected(

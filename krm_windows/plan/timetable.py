@@ -16,6 +16,8 @@ RELEASED = 2026
 _FIRST = date(RELEASED, 1, 1).toordinal() - 400
 FIRST_DAY = date.fromordinal(_FIRST).replace(day=1)
 LAST_DAY = date(RELEASED + 10, 12, 31)
+# Names of rules in a table, of ten bytes or more each: a ConfigMap has room for fewer.
+MOST_NAMED = 200_000
 COVERED = range(FIRST_DAY.toordinal(), LAST_DAY.toordinal() + 1)
 
 
@@ -47,14 +49,17 @@ def shipped(timetable: Timetable) -> gate.Timetable:
 
 
 def covered(timetable: Timetable) -> Made:
-    """Return the table of the years that this release covers."""
+    """Return the table of the years that this release covers.
+
+    Raises `LookupError` for an unknown zone, and `TooManySpansError` for more than it can ship.
+    """
     return _covered(table.rules_of(timetable))
 
 
 # A fleet has few policies that differ in their hours.
 @lru_cache(maxsize=256)
 def _covered(rules: Timetable) -> Made:
-    return table.make(rules, zones.zone(rules.time_zone), COVERED)
+    return table.make(rules, zones.zone(rules.time_zone), COVERED, MOST_NAMED)
 
 
 def dump(timetable: Timetable) -> dict[str, object]:

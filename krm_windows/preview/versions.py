@@ -15,7 +15,7 @@ from krm_windows.schedule.timetable import Timetable
 
 # A preview is about time: what hangs on the resources is the build's matter, but for how early to
 # close.
-_TIMELY = {rules.TIMEOUT_UNKNOWN.id}
+_TIMELY = {rules.TIMEOUT_UNKNOWN.id, rules.TOO_LARGE.id}
 
 
 @dataclass(frozen=True, slots=True)

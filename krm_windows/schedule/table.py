@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from enum import IntEnum
 from functools import lru_cache
 from itertools import pairwise
+from math import inf
 from typing import NamedTuple, TypeAlias
 
 from krm_windows.gate.table import DATED, DAY, Pattern, Span, Table
@@ -74,21 +75,29 @@ class Covered(NamedTuple):
     minutes: Minutes
 
 
-def make(timetable: Timetable, tz: tzinfo, days: range) -> Made:
-    """Work out some days of a timetable, all but its `state`."""
+class TooManySpansError(ValueError):
+    """A table names more rules in more spans of days than it may."""
+
+
+def make(timetable: Timetable, tz: tzinfo, days: range, most: float = inf) -> Made:
+    """Work out some days of a timetable, all but its `state`.
+
+    Raises `TooManySpansError` where its patterns name more than `most` rules, a rule once a span.
+    """
     early = -(-timetable.closes_early // _MINUTE)
     # What is open late on the last day is decided by the days after it.
     further = range(days.start, days.stop + early // DAY + 1)
     clock = WallClock(tz, further)
-    recurring = _recurring(timetable, clock, further)
+    recurring = _recurring(timetable, clock, further, most)
     dated = _dated(timetable, tz, further)
-    usual = _patterns(timetable, recurring, early)[: len(days)]
+    usual = _patterns(timetable, recurring, early, most)[: len(days)]
     every = usual
     if dated:
         both = (
             (*dated.get(day, ()), *found) for day, found in zip(further, recurring, strict=True)
         )
-        every = _patterns(timetable, [tuple(sorted(found)) for found in both], early)[: len(days)]
+        sorted_days = [tuple(sorted(found)) for found in both]
+        every = _patterns(timetable, sorted_days, early, most)[: len(days)]
     return Made(Table(days.start, every), Table(days.start, usual))
 
 
@@ -103,14 +112,21 @@ def _ranked(timetable: Timetable) -> Iterator[tuple[Rank, Rule]]:
         yield Rank.WINDOW, rule
 
 
-def _recurring(timetable: Timetable, clock: WallClock, days: range) -> list[tuple[Covered, ...]]:
+def _recurring(
+    timetable: Timetable,
+    clock: WallClock,
+    days: range,
+    most: float = inf,
+) -> list[tuple[Covered, ...]]:
     """Return what rules that recur cover of each UTC day."""
     shown = range(days.start - 2, days.stop + 2)
     on_days: dict[int, list[Covered]] = {day: [] for day in shown}
     for rank, rule in _ranked(timetable):
         if isinstance(rule.begins, Recurrence):
+            of_rule: dict[Minutes, Covered] = {}
             for day, minutes in _on_wall_days(rule, shown).items():
-                on_days[day].append(Covered(rank, rule.name, minutes))
+                covered = of_rule.setdefault(minutes, Covered(rank, rule.name, minutes))
+                on_days[day].append(covered)
     # Few days differ, so few are worked out.
     same: dict[tuple[Covered, ...], tuple[Covered, ...]] = {}
     moved: dict[tuple[object, ...], tuple[Covered, ...]] = {}
@@ -125,6 +141,9 @@ def _recurring(timetable: Timetable, clock: WallClock, days: range) -> list[tupl
         )
         if key not in moved:
             moved[key] = _in_utc(parts, seen)
+            most -= len(moved[key])
+            if most < 0:
+                raise TooManySpansError
         found.append(moved[key])
     return found
 
@@ -307,11 +326,12 @@ class _Judged(NamedTuple):
 
 
 def _patterns(
-    timetable: Timetable, covered: list[tuple[Covered, ...]], early: int
+    timetable: Timetable, covered: list[tuple[Covered, ...]], early: int, most: float
 ) -> tuple[Pattern, ...]:
     open_outside = timetable.outside_windows == "Open"
     judged: dict[tuple[Covered, ...], _Judged] = {}
     patterns: dict[tuple[int, int], Pattern] = {}
+    same: dict[Pattern, Pattern] = {}
     found = []
     # From the last day on, as when it closes early depends on what comes.
     open_after = early  # for how many minutes it is open from the end of the day on
@@ -321,7 +341,12 @@ def _patterns(
         day = judged[of_day]
         key = id(day), open_after
         if key not in patterns:
-            patterns[key] = _pattern(day, early, open_after)
+            pattern = _pattern(day, early, open_after)
+            if pattern not in same:
+                most -= sum(len(span.rules) for span in pattern)
+            if most < 0:
+                raise TooManySpansError
+            patterns[key] = same.setdefault(pattern, pattern)
         found.append(patterns[key])
         open_after = min(early, bits.first(~day.opened) + (day.opened == FULL) * open_after)
     return tuple(reversed(found))

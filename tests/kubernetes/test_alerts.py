@@ -89,9 +89,7 @@ def marked(**said: str) -> str:
 
 
 MARK_APART = marked(reason="closed", cause=Cause.CLOCK_SKEW)
-MARK_REASON = marked(
-    reason=f'hooks.afterApply failed: {APART}, "cause": "HookFailed"'
-)
+MARK_REASON = marked(reason=f'hooks.afterApply failed: {APART}, "cause": "HookFailed"')
 MARK_HOOK = marked(policy="a", reason="closed", cause=Cause.HOOK_FAILED)
 MONTH = 30 * 24 * 60  # minutes
 # From 1970 on, as promtool counts: the month in which the table of days ends.

@@ -3,6 +3,7 @@
 With the limit, the bytes, and what to do.
 """
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -122,6 +123,17 @@ def test_thousands_of_targets_fit() -> None:
     assert re.search(
         r"the ConfigMap .* split its 12,000 targets into at least 3 policies", messages[0]
     )
+
+
+def test_days_that_differ_too_much() -> None:
+    """What would never fit is not worked out to its end: that would take gigabytes."""
+    windows = {
+        f"w{n}": {"opens": f"*/2 * {1 + n % 28} * {n % 7}", "duration": f"{1 + n}m"}
+        for n in range(300)
+    }
+    answer = built(windows=json.dumps(windows))
+    assert "spec.windows: days differ so much" in answer.err
+    assert "too-large" in answer.rules
 
 
 HOOK = "{image: 'docker.io/library/busybox:1.37', timeout: 10m}"
