@@ -94,7 +94,30 @@ class Recurrence(NamedTuple):
 
     def named(self, days: range) -> list[int]:
         """Return those of some days that are named."""
-        return [day for day in days if self.on(day)]
+        if self.nth is not None:
+            return [day for day in days if self.on(day)]
+        first, last = max(days.start - self.shift, bits.FIRST_DAY), days.stop - self.shift
+        # As locals: a policy may have a thousand windows, and a table thousands of days.
+        months, on, weekdays, shift = self.months, self.days, self.weekdays, self.shift
+        shown = _fields(range(first, min(last, bits.LAST_DAY + 1)))
+        if self.either:
+            return [
+                day + shift
+                for day, month, of_month, weekday in shown
+                if month in months and (of_month in on or weekday in weekdays)
+            ]
+        return [
+            day + shift
+            for day, month, of_month, weekday in shown
+            if month in months and of_month in on and weekday in weekdays
+        ]
+
+
+@lru_cache(maxsize=8)
+def _fields(days: range) -> list[tuple[int, int, int, int]]:
+    """Return each day with its month, its day of the month and its weekday."""
+    dates = [(day, date.fromordinal(day)) for day in days]
+    return [(day, at.month, at.day, at.isoweekday() % 7) for day, at in dates]
 
 
 @lru_cache(maxsize=4096)
