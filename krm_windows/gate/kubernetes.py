@@ -150,8 +150,9 @@ class Cluster:
 
     def ask(self, method: str, path: str, body: dict[str, object] | None = None) -> dict[str, Any]:
         """Send a request and give the object that is answered; whatever goes wrong: `ApiError`."""
-        # Half of the time that is left: what is not answered is asked for again in the other half.
-        seconds = min(self._timeout, (self._end - monotonic()) / 2)
+        # Half of the time for a patch: one that is not answered is made anew in the other half.
+        left = self._end - monotonic()
+        seconds = min(self._timeout, left / 2 if method == "PATCH" else left)
         if seconds <= 0:
             raise ApiError(UNANSWERED, f"no time left for {method} {path}")
         content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
