@@ -555,8 +555,8 @@ def test_resources_of_each_cluster(run: Run, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("clusters", "said"),
     [
-        ("[north, south]", "spec.clusters: must be a map, a patch for each cluster by its name"),
-        ("north", "spec.clusters: must be a map, a patch for each cluster by its name"),
+        ("[north, south]", "spec.clusters: must be a map"),
+        ("north", "spec.clusters: must be a map"),
         ("{north: , south: ~}", "spec.clusters.north: must be a map"),
     ],
 )

@@ -83,11 +83,11 @@ def test_whose_marks_are_kept() -> None:
     assert annotation("flux-system/other") not in validation["expression"]
 
 
-def test_the_extra_of_old_is_the_default_now() -> None:
-    """And says so."""
+def test_the_extra_of_old_is_none() -> None:
+    """Its policies are the default."""
     answer = call(wire(config=POLICY + "  extras: [PrometheusRule, AdmissionPolicy]\n"))
     assert answer.code == 1
-    assert "spec.extras[1]: must be removed: admission policies are now the default" in answer.err
+    assert "spec.extras[1]: must be AlertmanagerTimeIntervals, " in answer.err
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
