@@ -67,6 +67,8 @@ LABEL org.opencontainers.image.title="krm-windows" \
       org.opencontainers.image.base.name="${BASE}" \
       dev.krm-windows.sbom="/opt/krm-windows/share/krm-windows.cdx.json"
 ENV PYTHONDONTWRITEBYTECODE=1
+# `python3` is the one that has the package: with `actuator.program: Image` Jobs run a module of it.
+ENV PATH=/opt/krm-windows/bin:$PATH
 USER 65534:65534
 WORKDIR /
 ENTRYPOINT ["/opt/krm-windows/bin/krm-windows"]

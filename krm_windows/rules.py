@@ -128,6 +128,9 @@ STATE_HELD = _warning(
 TIME_ZONE = _error("time-zone", "A time zone is not in the IANA database.")
 INTERVAL = _error("interval", "An interval does not divide an hour or a day evenly.")
 IMAGE_PINNED = _error("image-pinned", "An image is pinned neither by a tag nor by a digest.")
+PROGRAM_IMAGE = _error(
+    "program-image", "`program: Image` without an image that is named by its digest."
+)
 QUANTITY_SYNTAX = _error(
     "quantity-syntax", "A value is not a Kubernetes quantity, or is not valid in this field."
 )

@@ -227,7 +227,7 @@ def _timetable(emitted: Emitted) -> Iterator[Result]:
 
 
 def _program(plan: Plan, item: KubeObject) -> Iterator[Result]:
-    program = configmap.program(configmap.parts(plan))
+    program = configmap.shipped(plan)
     # Sources and not a version: a release candidate may have the version of its release.
     other: list[str] = []
     for key, source in program.items():
@@ -237,6 +237,11 @@ def _program(plan: Plan, item: KubeObject) -> Iterator[Result]:
         message = (
             f"contains the gate of another release ({', '.join(other)} differ): run the "
             "function again"
+        )
+        yield rules.STALE.result(message, path="data", ref=ref_of(item))
+    if not plan.ships_program and item.get("data", configmap.ENTRY) is not None:
+        message = (
+            "contains the gate, which is in the image (`program: Image`): run the function again"
         )
         yield rules.STALE.result(message, path="data", ref=ref_of(item))
 

@@ -1,4 +1,4 @@
-"""The ConfigMap: the gate program, verbatim, and the timetable it follows."""
+"""The ConfigMap: the gate program, verbatim, and the timetable it follows, or that alone."""
 
 import json
 from functools import cache
@@ -37,20 +37,20 @@ _PARTS = {
     "hooks": ("hooks", "jobs", "notes"),
     "pending": ("pending", "revisions"),
     "verification": ("verification", "revisions"),
+    "image": ("image",),
 }
 
 
 def config_map(plan: Plan) -> Manifest:
     """Return the ConfigMap that the gate's Pods mount."""
-    files = program(parts(plan))
-    data = {**files, **tables(plan)}
+    data = {**shipped(plan), **tables(plan)}
     # With letters before it, no digest looks like a number, which YAML would want in quotes.
     digest = f"sha256-{names.digest(json.dumps(data, sort_keys=True))}"
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": metadata(
-            plan, names.gate(plan), plan.namespace, {ZONE_DATA: plan.zone_release}
+            plan, names.config_map(plan), plan.namespace, {ZONE_DATA: plan.zone_release}
         ),
         "data": {**data, DIGEST: digest},
     }
@@ -59,10 +59,15 @@ def config_map(plan: Plan) -> Manifest:
 def items(plan: Plan) -> list[dict[str, str]]:
     """Return which key lies at which path of the volume, so that `python3 -I` finds the package."""
     # The names alone: every Job asks for them, and the tables are as long as the policy.
-    keys = [*program(parts(plan)), TIMETABLE, DIGEST]
+    keys = [*shipped(plan), TIMETABLE, DIGEST]
     if plan.hooks:
         keys.append(HOOKS)
     return [{"key": key, "path": _path(key)} for key in keys]
+
+
+def shipped(plan: Plan) -> dict[str, str]:
+    """Return the program that a plan's ConfigMap has, by key; none where its image has it."""
+    return program(parts(plan)) if plan.ships_program else {}
 
 
 def parts(plan: Plan) -> frozenset[str]:
@@ -156,22 +161,23 @@ def tables(plan: Plan) -> dict[str, str]:
 def _timetable(plan: Plan) -> str:
     """Return the timetable as JSON, with a line for each rule and target, for readable diffs."""
     form = dump(_harmless(plan.timetable))
-    lines = [f"  {json.dumps(key)}: {_lines(value)}" for key, value in form.items()]
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+    needed = parts(plan)
+    if needed and not plan.ships_program:
+        form["parts"] = sorted(needed)
+    return _lines(form) + "\n"
 
 
-def _lines(value: object, indent: str = "  ") -> str:
+def _lines(value: object) -> str:
     """Write a line for each item of a list or key of an object, and all below it in that line.
 
-    Of targets, each namespace and each name has its own line.
+    Of targets, each namespace and each name has its own line. Nothing is indented: an eighth of a
+    table would be blanks.
     """
-    inner = f"{indent}  "
-    if isinstance(value, list):
-        items = [f"{inner}{_item(item)}" for item in value]
-        return "[\n" + ",\n".join(items) + f"\n{indent}]"
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(map(_item, value)) + "\n]"
     if isinstance(value, dict):
-        items = [f"{inner}{json.dumps(key)}: {_lines(item, inner)}" for key, item in value.items()]
-        return "{\n" + ",\n".join(items) + f"\n{indent}}}"
+        items = [f"{json.dumps(key)}: {_lines(item)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(items) + "\n}"
     return escape.json_line(value)
 
 
@@ -181,12 +187,12 @@ def _item(item: object) -> str:
     said = {key: value for key, value in item.items() if key != "objects"}
     kind = escape.json_line(said)
     # The closing brace goes, and comes back behind the objects.
-    objects = ",\n".join(f"  [{_names(names)}]" for names in item["objects"])
+    objects = ",\n".join(f"[{_names(names)}]" for names in item["objects"])
     return f'{kind[:-1]}, "objects": [\n{objects}]}}'
 
 
 def _names(names: list[str]) -> str:
-    return ",\n  ".join(map(escape.json_line, names))  # a policy may have thousands
+    return ",\n".join(map(escape.json_line, names))  # a policy may have thousands
 
 
 def _harmless(timetable: Timetable) -> Timetable:

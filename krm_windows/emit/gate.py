@@ -1,4 +1,4 @@
-"""What the actuator `Gate` runs: the gate program from the ConfigMap, in one container."""
+"""What the actuator `Gate` runs: its program, from the ConfigMap or the image, in one container."""
 
 from math import ceil
 
@@ -8,6 +8,8 @@ from krm_windows.gate.timetable import run_seconds
 from krm_windows.plan.model import Plan
 
 MOUNT = "/gate"
+# Images of all releases have it: CronJobs that one release emits run what another one is.
+_MODULE = "krm_windows.gate.image"
 # A Job decides twice where an edge is near: the wait for it, and the start of a Pod, are at most a
 # minute each.
 _RUNS = 2
@@ -20,10 +22,13 @@ STARTING_DEADLINE_SECONDS = 300
 def pod(plan: Plan, *flags: str) -> Pod:
     """Return the Pod that runs the gate, with the gate's ConfigMap mounted."""
     # `-I`: nothing of the image's environment or of a working directory is imported.
-    program: dict[str, object] = {"command": ["python3", "-I", MOUNT, *flags]}
+    what = [MOUNT] if plan.ships_program else ["-m", _MODULE, "--files", MOUNT]
+    program: dict[str, object] = {"command": ["python3", "-I", *what, *flags]}
     mount: dict[str, object] = {"name": "gate", "mountPath": MOUNT, "readOnly": True}
     running = container(plan, "gate", program, [mount])
-    source = {"name": names.gate(plan), "items": configmap.items(plan)}
+    source: dict[str, object] = {"name": names.config_map(plan)}
+    if plan.ships_program:
+        source["items"] = configmap.items(plan)
     volume: dict[str, object] = {"name": "gate", "configMap": source}
     return Pod([running], deadline(plan), (volume,))
 

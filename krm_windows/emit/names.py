@@ -12,6 +12,7 @@ from krm_windows.gate.annotations import digest as digest  # noqa: PLC0414
 from krm_windows.gate.names import NAME_LIMIT as NAME_LIMIT  # noqa: PLC0414
 from krm_windows.gate.names import cut, made
 from krm_windows.gate.names import fit as fit  # noqa: PLC0414
+from krm_windows.gate.timetable import FORMAT_VERSION
 from krm_windows.plan.model import Plan
 from krm_windows.plan.triggers import Trigger
 
@@ -37,8 +38,18 @@ def cron_job(plan: Plan, trigger: Trigger) -> str:
 
 
 def gate(plan: Plan) -> str:
-    """Return the name of the ConfigMap and the ServiceAccount, and of the Role beside them."""
+    """Return the name of the ServiceAccount, and of the Role beside it."""
     return made(plan.name, "gate")
+
+
+def config_map(plan: Plan) -> str:
+    """Return the name of the ConfigMap that the gate's Pods mount.
+
+    Without a program it has the format of what it holds: a Pod of the release before an upgrade
+    mounts the ConfigMap of that release, which its program can read
+    (docs/decisions/0057-the-program-may-be-in-an-image.md).
+    """
+    return gate(plan) if plan.ships_program else made(plan.name, f"gate-{FORMAT_VERSION}")
 
 
 def role(plan: Plan, namespace: str) -> str:

@@ -37,8 +37,8 @@ def main(
     """
     options = _options()
     if options.digest:
-        _await_files(options.digest, patience)
-    gate, is_sound = _load((lambda: options.at) if options.at else clock)
+        _await_files(options.files, options.digest, patience)
+    gate, is_sound = _load(options.files, (lambda: options.at) if options.at else clock)
     decision = gate.announce()
     if options.at:
         return int(not is_sound)
@@ -84,6 +84,9 @@ def _options() -> Namespace:
     parser.add_argument(
         "--account", type=Path, default=_ACCOUNT, help="the directory with token and ca.crt"
     )
+    parser.add_argument(
+        "--files", type=Path, default=FILES, help="the directory of what the ConfigMap holds"
+    )
     return parser.parse_args()
 
 
@@ -99,18 +102,18 @@ def _instant(text: str) -> datetime:
     return utc
 
 
-def _await_files(digest: str, patience: float) -> None:
+def _await_files(files: Path, digest: str, patience: float) -> None:
     """Wait until the volume holds the ConfigMap that this Job was made with, then begin anew.
 
     kubelet may fill it with that of before, until it syncs a minute later
     (docs/decisions/0034-an-apply-job-waits-for-its-config-map.md). One that does not come for
     `patience` seconds was overtaken by another: the run goes on with that.
     """
-    if _digest() == digest:
+    if _digest(files) == digest:
         return
     log(action="Waiting", message="waiting for the ConfigMap that this Job was created with")
     end = monotonic() + patience
-    while _digest() != digest:
+    while _digest(files) != digest:
         if monotonic() >= end:
             message = "continuing with another ConfigMap than the one this Job was created with"
             log(action="Continuing", message=message)
@@ -120,23 +123,23 @@ def _await_files(digest: str, patience: float) -> None:
     execv(executable, orig_argv)  # noqa: S606 - this very program, with its own arguments
 
 
-def _digest() -> str:
+def _digest(files: Path) -> str:
     """Return which ConfigMap the volume holds; empty while kubelet changes it."""
     with suppress(FileNotFoundError):
-        return (FILES / "digest").read_text(encoding="utf-8")
+        return (files / "digest").read_text(encoding="utf-8")
     return ""
 
 
-def _load(clock: Callable[[], datetime]) -> tuple[Gate, bool]:
+def _load(files: Path, clock: Callable[[], datetime]) -> tuple[Gate, bool]:
     """Load the timetable, and say whether it can be decided.
 
     Where it cannot, for any reason, the gate closes what the timetable names.
     """
-    text = (FILES / "timetable.json").read_text(encoding="utf-8")
+    text = (files / "timetable.json").read_text(encoding="utf-8")
     try:
         timetable = load(text)
         timetable.decide(clock())  # what cannot be decided is found here, before anything is opened
-        return Gate(timetable, timetable.decide, clock), True
+        return Gate(timetable, timetable.decide, clock, files=files), True
     except Exception as error:  # noqa: BLE001 - a fault of this program must close, too
         decision = closed_by_fault(f"cannot be decided: {error!r}")
         return Gate(salvage(text), lambda _: decision, clock), False

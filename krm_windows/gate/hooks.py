@@ -15,7 +15,7 @@ from krm_windows.gate.annotations import AHEAD, APART, Cause, digest, read_insta
 from krm_windows.gate.jobs import Hook, JobEnd, Jobs
 from krm_windows.gate.kubernetes import REFUSED, ApiError, Cluster
 from krm_windows.gate.notes import ENDING, Found, HookName, Note, Stage
-from krm_windows.gate.run import FILES, Gate, closed_by_fault, words_of
+from krm_windows.gate.run import Gate, closed_by_fault, words_of
 from krm_windows.gate.target import Change, Observed, due_change
 from krm_windows.gate.timetable import Decision, Target, Timetable
 
@@ -408,7 +408,7 @@ def run(
     that runs them, and `pace` its fields `pause` and `grace`, in seconds.
     """
     try:
-        data = json.loads(text or (FILES / "hooks.json").read_text(encoding="utf-8"))
+        data = json.loads(text or (gate.files / "hooks.json").read_text(encoding="utf-8"))
         # One of an unknown name would never run, so nothing is opened without it.
         hooks = {HookName(name): Hook(**hook) for name, hook in data["hooks"].items()}
         around = kind(gate, cluster, data["namespace"], hooks, **pace)

@@ -14,7 +14,7 @@ from krm_windows.gate.objects import cut
 from krm_windows.gate.target import Action, Change, Observed, closed_by_others, due_change, observe
 from krm_windows.gate.timetable import Decision, Target, Timetable
 
-FILES = Path(__file__).parents[2]  # where the program lies, and what it reads
+FILES = Path(__file__).parents[2]  # where the ConfigMap has the program, and what it reads
 _GATED_BY_ANOTHER = -2  # for a status: another policy keeps it closed, as it may
 # What leaves a target as it should not be, and the status of that.
 _UNDONE = {Action.NOT_OPENED: REFUSED, Action.LEFT_TO_POLICY: _GATED_BY_ANOTHER}
@@ -47,6 +47,7 @@ class Gate:
 
     `observe` reads a target, `log` takes records; `reports` is called with what was done to a
     target, and `warns` with what has failed for all of them. `backwards`: the last target first.
+    `files` is the directory of what the ConfigMap holds.
     """
 
     timetable: Timetable
@@ -58,6 +59,7 @@ class Gate:
     reports: Callable[[Report], None] = _ignore
     warns: Callable[[str], None] = _ignore
     backwards: bool = False
+    files: Path = FILES
 
     @property
     def all_targets(self) -> tuple[Target, ...]:

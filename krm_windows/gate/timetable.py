@@ -12,7 +12,7 @@ from krm_windows.gate.table import Table
 
 NO_DAYS = Table(0, ())
 TIMEOUT = 10.0  # seconds for a request: to connect, to ask and to be answered, all in all
-FORMAT_VERSION = 2  # of timetable.json: by another one nothing is opened
+FORMAT_VERSION = 2  # of timetable.json and hooks.json: by another one nothing is opened
 _ATTRIBUTES = {
     "timeZone": "time_zone",
     "firstApply": "first_apply",
@@ -65,6 +65,7 @@ class Timetable:
 
     `reasons` are those of freezes and overrides, by their paths in the spec. `clocks`: since when
     what is shown in its time zone, such as `2027-03-28T01:00Z +02:00 CEST`; for words alone.
+    `parts`: what of the gate beside its core the policy needs, where the program has to be told.
     """
 
     policy: str
@@ -79,6 +80,7 @@ class Timetable:
     former_names: tuple[str, ...] = ()
     targets: tuple[Target, ...] = ()
     released: tuple[Target, ...] = ()
+    parts: tuple[str, ...] = ()
 
     @property
     def own_names(self) -> tuple[str, ...]:

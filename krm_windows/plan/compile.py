@@ -158,6 +158,7 @@ def _runtime(actuator: Actuator, patience: timedelta) -> Runtime:
         pull_policy=actuator.image_pull_policy,
         pull_secrets=pull_secrets,
         actuator=actuator.type,
+        program=actuator.program,
         patience=patience,
         resources=actuator.resources,
     )

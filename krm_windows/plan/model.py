@@ -32,13 +32,15 @@ class Rights(NamedTuple):
 class Runtime(NamedTuple):
     """What runs in a Job, its image and how that is pulled, and its resources.
 
-    `patience`: with `Kubectl`, how long a Job may take to start, and then again to end.
+    `program`: where that of the gate is. `patience`: with `Kubectl`, how long a Job may take to
+    start, and then again to end.
     """
 
     image: str
     pull_policy: str
     pull_secrets: tuple[str, ...] = ()
     actuator: Literal["Gate", "Kubectl"] = "Gate"
+    program: Literal["ConfigMap", "Image"] = "ConfigMap"
     patience: timedelta = timedelta()
     resources: Resources = Resources()
 
@@ -73,6 +75,11 @@ class Plan(NamedTuple):
         Else they act at the edges (`Kubectl`).
         """
         return self.runtime.actuator == "Gate"
+
+    @property
+    def ships_program(self) -> bool:
+        """Whether its ConfigMap has the program, which its image has otherwise."""
+        return self.runtime.program == "ConfigMap"
 
     @property
     def policy(self) -> str:

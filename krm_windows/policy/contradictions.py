@@ -110,6 +110,9 @@ def _beyond_edges(spec: dict[str, Tree]) -> Iterator[Finding]:
         given = spec.get(name, {})
         if given not in _NOTHING and given != _AS_WITHOUT.get(name):
             yield Finding(rules.KUBECTL_FIELD, must, path=f"spec.{name}")
+    if "program" in _map(spec.get("actuator")):
+        must = "must not be set with the actuator Kubectl, which has no program"
+        yield Finding(rules.KUBECTL_FIELD, must, path="spec.actuator.program")
     # Without any edge nothing would close the targets in the first place.
     if spec.get("outsideWindows") == "Closed" and spec.get("windows", {}) == {}:
         must = (

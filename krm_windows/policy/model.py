@@ -244,9 +244,14 @@ class Override(Part):
 
 # What a run takes at 1,000 targets (docs/reference/limits.md).
 _LEAST_MEMORY = quantities.read("48Mi")
+# Only of an image that is named by its digest is it certain which program it has.
+_IMAGE_BY_DIGEST: dict[str, Schema] = {
+    "if": {"properties": {"program": {"const": "Image"}}, "required": ["program"]},
+    "then": {"required": ["image"], "properties": {"image": {"pattern": "@sha256:"}}},
+}
 
 
-class Actuator(Part):
+class Actuator(Part, json_schema_extra=_IMAGE_BY_DIGEST):
     """What turns the targets in the cluster."""
 
     type: Literal["Gate", "Kubectl"] = Field(
@@ -254,6 +259,14 @@ class Actuator(Part):
         description=(
             "`Gate`: a small program that decides what should be open. `Kubectl`: CronJobs that "
             "run kubectl at each edge, and no program."
+        ),
+    )
+    program: Literal["ConfigMap", "Image"] = Field(
+        default="ConfigMap",
+        description=(
+            "Where the gate's program is: `ConfigMap`: in the policy's ConfigMap, for any image "
+            "with Python. `Image`: in `image`, which must be one of krm-windows, by its digest; "
+            "the ConfigMap contains only what the program reads."
         ),
     )
     image: fields.Image | None = Field(
@@ -289,6 +302,12 @@ class Actuator(Part):
             must = f"must be at least {_LEAST_MEMORY}, or a run would be killed (OOMKilled)"
             path = "resources.limits.memory"
             raise RefusedError(Finding(rules.RESOURCES, must, str(limit), path=path))
+        if self.program == "Image" and "@" not in (self.image or ""):
+            must = (
+                "must be an image of krm-windows, by its digest (`name:tag@sha256:…`), with "
+                "`program: Image`"
+            )
+            raise RefusedError(Finding(rules.PROGRAM_IMAGE, must, self.image, path="image"))
         return self
 
     @property

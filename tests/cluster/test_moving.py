@@ -4,13 +4,15 @@ Whichever of the two Jobs runs first, nothing opens what a policy holds closed; 
 policy decides alone.
 """
 
+from datetime import UTC, datetime
 from pathlib import Path
 from shutil import copytree
 
 import pytest
 import yaml
-from environment import APPS, Environment, eventually, throughout
+from environment import APPS, Environment, eventually, sleep_until, throughout, window
 from test_policies import CLOSED, OPEN, force
+from test_program import PROGRAMS, actuator
 
 from krm_windows.gate.annotations import annotation
 
@@ -108,8 +110,13 @@ def test_all_that_a_policy_gates_moves_and_it_goes(env: Environment) -> None:
     eventually("open", lambda: env.open("one") and env.open("two"))
 
 
-def test_what_an_earlier_version_closed_is_opened(env: Environment) -> None:
-    """By windows as 7a38b35a rendered them; those that are rendered now take their place."""
+@pytest.mark.long
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_an_earlier_version_closed_is_opened(env: Environment, program: str) -> None:
+    """By windows as 7a38b35a rendered them; those that are rendered now take their place.
+
+    Nothing opens before the window.
+    """
     env.begin()
     write_earlier(env)
     env.include("earlier")
@@ -117,13 +124,40 @@ def test_what_an_earlier_version_closed_is_opened(env: Environment) -> None:
     eventually("closed by the earlier version", lambda: env.closed("earlier"))
     env.release("2")
     env.waits("1")
-    spec = yaml.safe_load((EARLIER.parent / "policy.yaml").read_text())["spec"]
-    spec.pop("freezes")
-    env.policy(
-        {**spec, "state": "Open", "clusters": {"east": {}}}, "--cluster", "east", name="earlier"
-    )
+    opening = window(after=90, length=2)
+    upgrade(env, program, windows={"next": opening.spec})
+    env.eventually_delivered()
+    left = (opening.opens - datetime.now(UTC)).total_seconds()
+    throughout(left - 2, "closed until the window", lambda: env.closed("earlier"))
     env.eventually_applied("2")
     eventually("open", lambda: env.open("earlier"))
+    sleep_until(opening.closes)
+    eventually("closed again", lambda: env.closed("earlier"))
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_a_person_suspended_stays_so_after_an_upgrade(env: Environment, program: str) -> None:
+    """The version of 7a38b35a left it alone, and so does this one, even where it is open."""
+    env.begin()
+    env.api.patch("kustomizations", env.name, APPS, {"spec": {"suspend": True}})
+    write_earlier(env)
+    env.include("earlier")
+    env.commit("Deliver the windows of an earlier version")
+    env.eventually_says("left closed by a person")
+    env.release("2")
+    upgrade(env, program, state="Open")
+    env.eventually_delivered()
+    throughout(20, "it stays suspended", env.suspended)
+    assert not env.annotated("earlier")
+    env.waits("1", intervals=1)
+
+
+def upgrade(env: Environment, program: str, **changed: object) -> None:
+    """Render the policy of the earlier version with this one, its freeze left out."""
+    spec = yaml.safe_load((EARLIER.parent / "policy.yaml").read_text())["spec"]
+    spec.pop("freezes")
+    spec |= {"actuator": actuator(program), "clusters": {"east": {}}, **changed}
+    env.policy(spec, "--cluster", "east", name="earlier")
 
 
 def test_an_earlier_version_opens_what_this_one_closed(env: Environment) -> None:

@@ -15,7 +15,9 @@ from lab.settings import BIN, IMAGES, PINS, ROOT
 
 PAUSE = "docker.io/library/pause:lab"
 SERVER = PINS["image"]["server_tag"]
+FUNCTION = PINS["image"]["tag"]
 ARCHIVES = {
+    "function": FUNCTION,
     "gate": DEFAULTS["Gate"].tag,
     "kubectl": DEFAULTS["Kubectl"].tag,
     "pause": PAUSE,
@@ -31,14 +33,21 @@ PINNED = {
 
 
 def build() -> None:
-    """Make every archive that is not there yet, and that of the service from the sources."""
+    """Make every archive that is not there yet, and those of our own images from the sources."""
     IMAGES.mkdir(parents=True, exist_ok=True)
     made = {"gate": _gate, "kubectl": _program, "pause": _program}
     for name, make in made.items():
         if not archive(name).exists():
             print(f"lab: making the image {ARCHIVES[name]}", flush=True)
             make(name, ARCHIVES[name])
-    _server()
+    _ours("function")
+    _ours("server", "server")
+
+
+def pinned() -> dict[str, str]:
+    """Return by which reference with a digest each image is asked for, by its tag."""
+    digest = (IMAGES / "function.id").read_text()
+    return {**PINNED, FUNCTION: f"{FUNCTION.rpartition(':')[0]}@sha256:{digest}"}
 
 
 def archive(name: str) -> Path:
@@ -61,18 +70,18 @@ def _gate(name: str, tag: str) -> None:
         run("podman", "untag", tag, tag)
 
 
-def _server() -> None:
-    """Build the image of the service; it is saved where it is another than the one before.
+def _ours(name: str, *target: str) -> None:
+    """Build an image of ours; it is saved where it is another than the one before.
 
     Other tests that run meanwhile build it, too: one does, the others wait for it.
     """
     with (ROOT / ".cache/image.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        subprocess.run(["bash", ROOT / ".ci/image", "server"], check=True)
-    image = run("podman", "image", "inspect", "--format", "{{.Id}}", SERVER).strip()
-    saved = IMAGES / "server.id"
-    if not archive("server").exists() or not saved.exists() or saved.read_text() != image:
-        _save("server", SERVER)
+        subprocess.run(["bash", ROOT / ".ci/image", *target], check=True)
+    image = run("podman", "image", "inspect", "--format", "{{.Id}}", ARCHIVES[name]).strip()
+    saved = IMAGES / f"{name}.id"
+    if not archive(name).exists() or not saved.exists() or saved.read_text() != image:
+        _save(name, ARCHIVES[name])
         saved.write_text(image)
 
 

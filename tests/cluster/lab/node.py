@@ -103,7 +103,7 @@ def up() -> None:
     ctr = ("ctr", "--address", _SOCKET, "--namespace", "k8s.io", "images")
     for name in images.ARCHIVES:
         run(*ctr, "import", images.archive(name))
-    for tag, pinned in images.PINNED.items():
+    for tag, pinned in images.pinned().items():
         run(*ctr, "tag", "--force", tag, pinned)
     kubelet()
     ready = ["wait", "--for=condition=Ready", "node/lab", "--timeout=1s"]

@@ -119,9 +119,9 @@ def plan_of(targets: int) -> Plan:
 def test_thousands_of_targets_fit() -> None:
     """As docs/reference/limits.md says, in each object."""
     assert said(*objects(plan_of(3800)), plan=plan_of(3800)) == []
-    messages = said(*objects(plan_of(12_000)), plan=plan_of(12_000))
+    messages = said(*objects(plan_of(17_000)), plan=plan_of(17_000))
     assert re.search(
-        r"the ConfigMap .* split its 12,000 targets into at least 3 policies", messages[0]
+        r"the ConfigMap .* split its 17,000 targets into at least 3 policies", messages[0]
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+import yaml
 from calls import APPS, call, spec, wire
 
 from krm_windows.function import window_policy
@@ -166,6 +167,27 @@ def test_a_layer_above(items: list[Item], layer: Layer, rules: set[str]) -> None
     """What would not work in the cluster is found in the stream, and nothing else is."""
     layer(items)
     assert found(items) == rules
+
+
+IN_IMAGE = spec(
+    admissionPolicy="Disabled",
+    crossNamespaceTargets="Allow",
+    targets=TARGETS,
+    released="[{kind: Kustomization, names: [old]}]",
+    actuator=f"{{program: Image, image: 'krm-windows:v1@sha256:{'0' * 64}'}}",
+)
+
+
+@pytest.mark.parametrize("config", [CONFIG, IN_IMAGE], ids=["ConfigMap", "Image"])
+def test_the_program_is_where_the_policy_has_it(config: str) -> None:
+    """What was rendered with the other of the two is stale; the function puts it right."""
+    [other] = {CONFIG, IN_IMAGE} - {config}
+    rendered = call(wire(APPS, WEB, config=other)).objects
+    assert found(rendered, config) == {"stale"}
+    again = call(wire(*map(yaml.safe_dump, rendered), config=config))
+    assert found(again.objects, config) == set()
+    maps = [item["metadata"]["name"] for item in of(again.objects, "ConfigMap")]
+    assert maps == ["week-gate" if config == CONFIG else "week-gate-2"]
 
 
 EXTRAS = CONFIG.replace(

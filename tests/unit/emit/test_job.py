@@ -4,7 +4,8 @@ import pytest
 import zoned
 from calls import POLICY, call, wire
 
-from krm_windows.emit import Manifest, apply_job, configmap
+from krm_windows.emit import Manifest, apply_job, configmap, names
+from krm_windows.gate.timetable import FORMAT_VERSION
 from krm_windows.plan.model import Plan, Runtime
 
 PLAN = Plan(
@@ -180,6 +181,34 @@ def test_every_key_of_the_volume_is_in_the_config_map() -> None:
     assert paths["__main__.py"] == "__main__.py"
     assert paths["gate.table.py"] == "krm_windows/gate/table.py"
     assert paths["package.__init__.py"] == "krm_windows/__init__.py"
+
+
+IN_IMAGE = PLAN._replace(runtime=Runtime("i@sha256:1", "Always", program="Image"))
+
+
+def test_a_program_in_the_image_has_what_it_reads_from_the_config_map() -> None:
+    """Without a program in it, which for an ordinary policy is under 8 kB."""
+    data = configmap.config_map(IN_IMAGE)["data"]
+    assert set(data) == {"timetable.json", "digest"}
+    assert len(data["timetable.json"]) < 8192
+    pod = job_of(IN_IMAGE)["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    command = ["python3", "-I", "-m", "krm_windows.gate.image", "--files", "/gate"]
+    flags = ["--allow-missing", "--digest", data["digest"]]
+    assert container["command"] == [*command, *flags]
+    assert pod["volumes"][0] == {"name": "gate", "configMap": {"name": "week-gate-2"}}
+
+
+def test_a_format_has_a_config_map_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Pod of before an upgrade cannot mount what only the programs after it can read."""
+    before = configmap.config_map(IN_IMAGE)["metadata"]["name"]
+    monkeypatch.setattr(names, "FORMAT_VERSION", FORMAT_VERSION + 1)
+    after = configmap.config_map(IN_IMAGE)["metadata"]["name"]
+    assert before != after == f"week-gate-{FORMAT_VERSION + 1}"
+    volume = job_of(IN_IMAGE)["spec"]["template"]["spec"]["volumes"][0]
+    assert volume["configMap"]["name"] == after
+    # What travels with its program is read by that.
+    assert configmap.config_map(PLAN)["metadata"]["name"] == "week-gate"
 
 
 @pytest.mark.parametrize(

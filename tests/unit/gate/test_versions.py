@@ -1,4 +1,6 @@
-"""Two versions of the program on one target: commit 7a38b35a's, as rendered then, and today's.
+"""Versions of the program on one target: commit 7a38b35a's, as rendered then, and today's.
+
+Today's is in the ConfigMap, or in the image.
 
 What one of them has closed the other opens, after an upgrade and after a downgrade, and neither
 opens what it must not.
@@ -66,12 +68,22 @@ class Lab:
         }
         if changed.pop("releases", False):
             data |= {"targets": [], "released": [target]}
-        if version == "today":
+        if version != "earlier":
             changed |= _days(data, changed)
         place.write_text(json.dumps(data | changed))
-        python = getattr(sys, "_base_executable", sys.executable)
+        command = [getattr(sys, "_base_executable", sys.executable), "-I", self.folder / version]
+        if version == "image":
+            # That of the image has the package installed.
+            command = [
+                sys.executable,
+                "-I",
+                "-m",
+                "krm_windows.gate.image",
+                "--files",
+                place.parent,
+            ]
         done = subprocess.run(
-            [python, "-I", self.folder / version, "--account", self.account],
+            [*command, "--account", self.account],
             env=os.environ | self.environment,
             capture_output=True,
             text=True,
@@ -111,7 +123,8 @@ def lay_out(rendered: Path, folder: Path) -> None:
     [config_map] = rendered.glob("configmap_*.yaml")
     data = yaml.safe_load(config_map.read_text())["data"]
     pod = yaml.safe_load(job.read_text())["spec"]["template"]["spec"]
-    for item in pod["volumes"][0]["configMap"]["items"]:
+    source = pod["volumes"][0]["configMap"]
+    for item in source.get("items", [{"key": key, "path": key} for key in data]):
         path = folder / item["path"]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(data[item["key"]])
@@ -120,13 +133,20 @@ def lay_out(rendered: Path, folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Both versions, in a directory each."""
+    """What the volume of each version has, in a directory each."""
     folder = tmp_path_factory.mktemp("programs")
-    policy = shutil.copy(EARLIER / "policy.yaml", folder)
-    rendered = folder / "rendered"
-    command = ["render", policy, "--cluster", "east", "--output-dir", rendered]
-    assert main(list(map(str, command))) == 0
-    lay_out(rendered, folder / "today")
+    policy = (EARLIER / "policy.yaml").read_text()
+    actuator = f"\n  actuator: {{program: Image, image: 'i@sha256:{'0' * 64}'}}\n  clusters:"
+    for version, text in (
+        ("today", policy),
+        ("image", policy.replace("\n  clusters:", actuator)),
+    ):
+        written = folder / f"{version}.yaml"
+        written.write_text(text)
+        rendered = folder / "rendered" / version
+        command = ["render", written, "--cluster", "east", "--output-dir", rendered]
+        assert main(list(map(str, command))) == 0
+        lay_out(rendered, folder / version)
     lay_out(EARLIER / "rendered", folder / "earlier")
     return folder
 
@@ -139,7 +159,9 @@ def lab(api: Api, port: int, account: Path, programs: Path) -> Lab:
 
 
 BOTH_WAYS = pytest.mark.parametrize(
-    "versions", [("earlier", "today"), ("today", "earlier")], ids=["up", "down"]
+    "versions",
+    [("earlier", "today"), ("today", "earlier"), ("earlier", "image"), ("image", "today")],
+    ids=" to ".join,
 )
 
 
@@ -167,6 +189,17 @@ def test_what_one_has_closed_the_other_opens(
     assert lab.state == (True, True)
     lab.run(second, **opened_by)
     assert lab.state == (False, False)
+
+
+@BOTH_WAYS
+def test_what_a_person_suspended_stays_so(lab: Lab, versions: tuple[str, str]) -> None:
+    """Neither version closes it, so neither opens it."""
+    lab.add()
+    lab.api.merge(lab.path, {"spec": {"suspend": True}}, "kubectl-patch")
+    for version in versions:
+        lab.run(version)
+        lab.run(version, **OPEN)
+        assert lab.state == (True, False)
 
 
 @BOTH_WAYS

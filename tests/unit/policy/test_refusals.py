@@ -56,6 +56,19 @@ def said(field: str, text: str) -> list[tuple[str, str, str | None]]:
             "spec.actuator.resources.limits.memory",
         ),
         ("actuator", "{image: 'python:latest'}", "image-pinned", "spec.actuator.image"),
+        ("actuator", "{program: Image}", "program-image", "spec.actuator.image"),
+        (
+            "actuator",
+            "{program: Image, image: 'krm-windows:v1'}",
+            "program-image",
+            "spec.actuator.image",
+        ),
+        (
+            "actuator",
+            "{type: Kubectl, program: ConfigMap}",
+            "kubectl-field",
+            "spec.actuator.program",
+        ),
         (
             "hooks",
             HOOKS % f"{{name: A, value: x, valueFrom: {{{FROM_SECRET}}}}}",

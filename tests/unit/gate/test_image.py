@@ -1,0 +1,185 @@
+"""The program as the image has it: which parts run, what it imports, which formats it reads."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import yaml
+from api_server import Api, closed_by
+from calls import POLICY, call, wire
+
+from krm_windows.gate import image
+from krm_windows.gate.__main__ import main
+from krm_windows.gate.annotations import annotation
+from krm_windows.gate.objects import dig
+from krm_windows.gate.timetable import FORMAT_VERSION
+
+RECORDED = Path(__file__).parents[2] / "fixtures/timetables"
+# Images of the first release read 2 alone: what 1 held were rules.
+FORMATS = [version for version in (FORMAT_VERSION - 1, FORMAT_VERSION) if version > 1]
+DIGEST = f"sha256:{'0' * 64}"
+IN_IMAGE = f"  state: Open\n  actuator: {{program: Image, image: 'krm-windows@{DIGEST}'}}\n"
+HOOKS = "  hooks: {namespace: line, beforeOpen: {image: 'line:1'}}\n"
+EVENTS = "  events: true\n"
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, port: int, account: Path) -> Run:
+    """The command of a Job of a policy with more in its spec, changed perhaps, beside its files."""
+    server = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(port)}
+
+    def program(more: str, change: Callable[[dict], object] = lambda _: None) -> tuple[int, str]:
+        items = call(wire(config=POLICY.rstrip("\n") + "\n" + IN_IMAGE + more)).objects
+        data, command, mount = parsed(items)
+        timetable = json.loads(data["timetable.json"])
+        change(timetable)
+        for key, text in {**data, "timetable.json": json.dumps(timetable)}.items():
+            (tmp_path / key).write_text(text)
+        given = [sys.executable, "-X", "importtime", *command[1:]]
+        given = [str(tmp_path) if each == mount else each for each in given]
+        done = subprocess.run(
+            [*given, "--account", str(account)],
+            env=os.environ | server,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    return program
+
+
+@pytest.fixture
+def run_at(
+    api: Api, port: int, account: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Path, datetime], int]:
+    """The program on a directory of files, at an instant; it gives the exit code."""
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(port))
+
+    def program(files: Path, at: datetime) -> int:
+        api.ahead = at - datetime.now(UTC)
+        options = ["gate", "--account", str(account), "--files", str(files)]
+        monkeypatch.setattr(sys, "argv", options)
+        return main(image.run, clock=lambda: at)
+
+    return program
+
+
+def parsed(items: list[dict]) -> tuple[dict[str, str], list[str], str]:
+    """Return the ConfigMap's data, and the command of a CronJob, with where it has them."""
+    [data] = [item["data"] for item in items if item["kind"] == "ConfigMap"]
+    jobs = [item["spec"]["jobTemplate"] for item in items if item["kind"] == "CronJob"]
+    [container] = jobs[0]["spec"]["template"]["spec"]["containers"]
+    return data, container["command"], container["volumeMounts"][0]["mountPath"]
+
+
+@pytest.fixture
+def closed(api: Api) -> Api:
+    """Targets that the policy has closed."""
+    policy = yaml.safe_load(POLICY)["metadata"]
+    name = f"{policy['namespace']}/{policy['name']}"
+    for target in ("infra", "apps"):
+        close(api, target, name)
+    return api
+
+
+def close(api: Api, target: str, policy: str) -> None:
+    """Put a target there that a policy has closed."""
+    annotations: dict[str, object] = {annotation(policy): closed_by(policy)}
+    status = {"lastAppliedRevision": "1"}
+    api.add(target, {"suspend": True}, annotations=annotations, by="krm-windows", status=status)
+
+
+def suspended(api: Api, target: str = "apps") -> bool:
+    """Say whether a target is suspended."""
+    return dig(api.object(target), "spec", "suspend") is True
+
+
+def asked_for(api: Api, what: str) -> bool:
+    """Say whether anything of a resource was created."""
+    return any(line.startswith("POST") and f"/{what}" in line for line in api.asked)
+
+
+@pytest.mark.parametrize(
+    ("more", "parts"),
+    [
+        ("", set()),
+        (EVENTS, {"events"}),
+        (HOOKS, {"jobs"}),
+        (HOOKS + EVENTS, {"events", "jobs"}),
+    ],
+)
+def test_parts_run_where_the_timetable_asks_for_them(
+    closed: Api, run: Run, more: str, parts: set[str]
+) -> None:
+    """It opens, with Events and hooks around it, and without."""
+    closed.ends["before-open"] = "Complete"
+    code, said = run(more)
+    assert code == 0, said
+    assert not suspended(closed)
+    assert {part for part in ("events", "jobs") if asked_for(closed, part)} == parts
+
+
+def test_nothing_opens_without_a_part_that_it_lacks(closed: Api, run: Run) -> None:
+    """As after an upgrade of what renders, and not of the image."""
+    code, said = run("", lambda timetable: timetable.update(parts=["approval"]))
+    assert code == 1
+    assert "this image lacks approval" in said
+    assert suspended(closed)
+
+
+@pytest.mark.parametrize("version", [1, FORMAT_VERSION + 1])
+def test_what_it_cannot_read_is_closed(api: Api, run: Run, version: int) -> None:
+    """By a table of another format nothing opens, and what can be named is closed."""
+    code, said = run("", lambda timetable: timetable.update(formatVersion=version))
+    assert code == 1
+    assert f"has formatVersion {version}" in said
+    assert suspended(api)
+
+
+def test_it_imports_nothing_else_of_ours(run: Run) -> None:
+    """What a reviewer of the gate reads is what runs: the package `gate`, and nothing beside it."""
+    code, said = run("")
+    assert code == 0, said
+    modules = {line.rpartition("|")[2].strip() for line in said.splitlines() if "|" in line}
+    ours = {name for name in modules if name.startswith("krm_windows")}
+    assert "krm_windows.gate.verification" in ours
+    assert {name for name in ours if not name.startswith("krm_windows.gate")} == {"krm_windows"}
+    assert modules.isdisjoint({"yaml", "tzdata", "zoneinfo"})
+
+
+@pytest.mark.parametrize(
+    ("at", "opens"),
+    [
+        ("2026-12-17T15:58:00+00:00", True),  # Thursday, 16:58 in Berlin
+        ("2026-12-17T16:00:00+00:00", False),
+        ("2026-12-22T10:00:00+00:00", True),  # an override within a freeze
+        ("2026-12-23T10:00:00+00:00", False),
+        ("2035-10-04T14:58:00+00:00", True),
+        ("2035-10-04T15:00:00+00:00", False),
+    ],
+)
+@pytest.mark.parametrize("version", FORMATS)
+def test_it_reads_this_format_and_the_one_before(
+    version: int,
+    at: str,
+    opens: bool,  # noqa: FBT001
+    api: Api,
+    run_at: Callable[[Path, datetime], int],
+) -> None:
+    """Whichever of the image and what renders is upgraded first: tables as they were written."""
+    for name in ("apps", "infra"):
+        close(api, name, "flux-system/recorded")
+    api.ends["before-open"] = "Complete"
+    code = run_at(RECORDED / f"format-{version}", datetime.fromisoformat(at))
+    assert (code, suspended(api, "apps"), suspended(api, "infra")) == (0, not opens, not opens)
+    assert bool(api.jobs()) == opens
+    assert asked_for(api, "events") == opens
