@@ -141,18 +141,20 @@ def _stretches(tz: tzinfo, days: range) -> list[Stretch]:
 
 def changes(tz: tzinfo, days: range) -> Iterator[int]:
     """Yield the UTC minutes of some days from which on clocks are ahead by another span."""
+    before, was = days.start * DAY, _ahead(tz, days.start * DAY)
     for day in days[1:]:
-        before, after = (day - 1) * DAY, day * DAY
-        while _ahead(tz, before) != _ahead(tz, after):
+        after, now = day * DAY, _ahead(tz, day * DAY)
+        while was != now:
             low, high = before, after
             while high - low > 1:
                 middle = (low + high) // 2
-                if _ahead(tz, middle) == _ahead(tz, before):
+                if _ahead(tz, middle) == was:
                     low = middle
                 else:
                     high = middle
             yield high
-            before = high
+            before, was = high, _ahead(tz, high)
+        before = after
 
 
 def _ahead(tz: tzinfo, minute: int) -> int:

@@ -35,6 +35,7 @@ KINDS = """\
     apiVersion: example.com/v1
     resource: widgets
     suspendField: spec.off
+    trueMeans: Closed
 """
 PATH = {"type": "array", "items": {"type": "string"}, "minItems": 1}
 LABELS = {"type": "object", "additionalProperties": PATH}

@@ -235,12 +235,6 @@ EDGES = POLICY + "  actuator: {type: Kubectl}\n"
         (OPEN, None, {"kind": "Person"}, POLICY),
         (OPEN, None, THIS_POLICY | {"adopted": True}, ADOPTING),
         (CLOSED, None, {"kind": "Edge"}, EDGES),
-        (
-            CLOSED,
-            {"krm-windows.dev/hold": 3},
-            {"kind": "Unreadable", "reason": "has annotations that are not strings"},
-            POLICY,
-        ),
     ],
 )
 def test_who_keeps_it_closed_is_a_value(
