@@ -4,11 +4,9 @@ The build works it out (`krm_windows.schedule.table`). Days are counted as `date
 minutes from the midnight of their day on.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 DAY = 1440  # minutes
@@ -84,8 +82,7 @@ class Table:
         now = (instant - _FIRST) // _MINUTE + DAY
         spans = self.on(now // DAY)
         span = next((each for each in spans if each.begins <= now % DAY < each.ends), _CLOSED)
-        later = bisect_right(self._changes, now)
-        return span, self._change(later - 1, now), self._change(later, now)
+        return span, self._change(now, -1), self._change(now, 1)
 
     def on(self, day: int) -> Pattern:
         """Return the pattern of a day; raise `LookupError` for one that is not in the table."""
@@ -93,20 +90,33 @@ class Table:
             raise LookupError(f"{date.fromordinal(day)} is not in the table of days")
         return self.days[day - self.first]
 
-    def _change(self, number: int, now: int) -> datetime | None:
-        minute = self._changes[number]
-        return None if abs(minute - now) >= _FAR else _FIRST + (minute - DAY) * _MINUTE
+    def _change(self, now: int, step: int) -> datetime | None:
+        """Find the nearest minute, up to `now` or after it, from which it is open, or closed.
 
-    @cached_property
-    def _changes(self) -> list[int]:
-        """Every minute from which it is open, or closed, between two that are out of reach."""
+        Day by day: ten years of a policy that opens every ten minutes fill the memory of a Job.
+        """
+        today = now // DAY
+        for day in range(today, today + step * (_FAR // DAY + 1), step):
+            for minute in self._changes(day)[::step]:
+                if (minute > now) == (step > 0):
+                    far = abs(minute - now) >= _FAR
+                    return None if far else _FIRST + (minute - DAY) * _MINUTE
+        return None
+
+    def _changes(self, day: int) -> list[int]:
+        """Return the minutes at which it opens or closes on a day, in order; none outside."""
+        number = day - self.first
+        if not 0 <= number < len(self.days):
+            return []
         found: set[int] = set()
-        for day, pattern in enumerate(self.days, self.first):
-            for span in pattern:
-                if span.open:  # what ends as the next one begins goes on
-                    found ^= {day * DAY + span.begins, day * DAY + span.ends}
-        found -= {self.first * DAY, (self.first + len(self.days)) * DAY}  # nothing changes there
-        return [-_FAR, *sorted(found), _FAR**2]
+        for span in self.days[number]:
+            if span.open:  # what ends as the next one begins goes on
+                found ^= {span.begins, span.ends}
+        if number == 0:
+            found.discard(0)  # nothing is known of the day before
+        elif any(span.open and span.ends == DAY for span in self.days[number - 1]):
+            found ^= {0}
+        return [day * DAY + minute for minute in sorted(found - {DAY})]
 
 
 def _ordinal(day: str) -> int:

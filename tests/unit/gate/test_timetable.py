@@ -1,6 +1,7 @@
 """The timetable's JSON form: what is written is read back, and nothing else is read."""
 
 import json
+import tracemalloc
 from datetime import UTC, datetime, time, timedelta
 
 import pytest
@@ -178,3 +179,19 @@ def test_what_can_be_named_is_salvaged() -> None:
         ("Kustomization flux-system/apps", ("spec", "suspend")),
         ("Cluster capi/edge", ("spec", "paused")),
     ]
+
+
+def test_ten_years_of_a_window_every_two_minutes_fit_into_a_job() -> None:
+    """It has 128 MiB, Python in it; millions of edges are never there at once."""
+    often = Recurrence(minutes=frozenset(range(0, 60, 2)))
+    rule = Rule(Kind.WINDOW, "w", often, timedelta(minutes=1))
+    text = json.dumps(dump(zoned.timetable(policy="a/b", time_zone="Etc/UTC", windows=(rule,))))
+    at = datetime(2026, 12, 1, 12, tzinfo=UTC)
+    tracemalloc.start()
+    try:
+        decision = load(text).decide(at)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (decision.open, decision.since, decision.until) == (True, at, at + timedelta(minutes=1))
+    assert peak < 4 * 2**20
