@@ -155,7 +155,7 @@ def content(path: str) -> bytes:
     else:
         read = bounded.read_file(Path(path))
     # Also where it can be read: in JSON the markers of Git are texts of YAML.
-    conflict = layout.merge_conflict(read)
+    conflict = layout.merge_conflict(read.decode(errors="replace"))
     if conflict is not None:
         raise conflict.in_file(path)
     return read

@@ -7,10 +7,11 @@ The names are those of the kpt function SDKs: a function is a `process(resource_
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm.errors import ConfigurationError, EditError, InputError
 from krm_windows.krm.kube_object import KubeObject, mentioning
-from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, Value, node_of, value
+from krm_windows.krm.layout import read as parse
+from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, Value, value
 from krm_windows.krm.protocols import Process, run
 from krm_windows.krm.resource_list import ResourceList
-from krm_windows.krm.stream import Entry, documents, opened, parse
+from krm_windows.krm.stream import Entry, documents, opened
 from krm_windows.krm.writer import render
 from krm_windows.results import Result, Severity
 
@@ -32,7 +33,6 @@ __all__ = [
     "Value",
     "documents",
     "mentioning",
-    "node_of",
     "opened",
     "parse",
     "render",

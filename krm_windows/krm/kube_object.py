@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from collections.abc import Mapping as MappingOf
 from functools import lru_cache
 
 from krm_windows.krm import edits, layout, lines, writer
@@ -15,7 +14,6 @@ _WORD = r"[A-Za-z][A-Za-z0-9._/-]*"
 _NOT_LITERAL = re.compile(r"[\s'\"\\]")
 # What begins an anchor behind a blank, up to what ends its name (YAML 1.2.2, 6.9.2).
 _ANCHOR = re.compile(rb"(?<=\s)&([^\s,\[\]{}]+)")
-_BACKSLASH = b"\\"
 
 
 class KubeObject:
@@ -52,7 +50,7 @@ class KubeObject:
         return cls(text, 0, len(text))
 
     @classmethod
-    def from_value(cls, content: MappingOf[str, object]) -> "KubeObject":
+    def from_value(cls, content: object) -> "KubeObject":
         """Make a new object, written by `writer`."""
         return cls.parse(writer.render(content).encode())
 
@@ -172,13 +170,11 @@ class KubeObject:
         # What has blanks or quotes may be folded or escaped in YAML.
         if _NOT_LITERAL.search(text):
             return True
+        source, start, end = self.source, self.start, self.end
         if self._text is not None:
-            # An edited text may hold escapes as well.
-            return text in self._text or "\\" in self._text
+            source, start, end = self.span, 0, len(self.span)
         # Behind a backslash any character may be as its number (`\u0041`).
-        if self.source.find(text.encode(), self.start, self.end) >= 0:
-            return True
-        return self.source.find(_BACKSLASH, self.start, self.end) >= 0
+        return any(source.find(each, start, end) >= 0 for each in (text.encode(), b"\\"))
 
     def set(self, content: object, *path: str | int) -> None:
         """Make the value at `path` be `content`, and change no line that already says so.

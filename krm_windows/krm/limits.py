@@ -15,16 +15,19 @@ LENGTH = 16 * 1024 * 1024
 """Characters of one text that is looked into."""
 
 NODES = 1_000_000
-"""Nodes of one text, with every alias counted as all that it stands for."""
+"""Nodes of one text, with every alias counted as all that it stands for, ..."""
+
+CHARACTERS = 100
+"""... and a scalar once more for each so many characters."""
+
+GROWTH = 20
+"""Nodes of a text for each of its characters, likewise, ..."""
+
+ALLOWANCE = 10_000
+"""... and so many more, so that a small text may repeat itself too."""
 
 DEPTH = 200
 """Collections inside each other, likewise."""
-
-GROWTH = 20
-"""How many times its length a text may have once its aliases are replaced by what they mean, ..."""
-
-ALLOWANCE = 10_000
-"""... and so many characters more, so that a small text may repeat itself too."""
 
 
 def check_length(text: str) -> None:

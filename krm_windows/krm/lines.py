@@ -1,34 +1,25 @@
 """Lines of a text."""
 
 import re
+from array import array
+from bisect import bisect_left
 from functools import lru_cache
 from typing import AnyStr
 
 _BREAK = re.compile(r"\r?\n")
 # Line break, indentation and text of a comment that has a line of its own.
 _COMMENT = re.compile(r"\r?\n( *)#[^\r\n]*")
-# Bytes, of which line feeds are counted once for all objects of an input.
-_BLOCK = 1 << 14
 
 
 def feeds_above(source: bytes, place: int) -> int:
-    """Return how many line feeds of an input are above a place in it (in bytes).
-
-    It costs no more for the last of many objects than for the first.
-    """
-    block = place // _BLOCK
-    if not block:
-        return source.count(b"\n", 0, place)
-    return _feeds_above_blocks(source)[block] + source.count(b"\n", block * _BLOCK, place)
+    """Return how many line feeds of an input are above a place in it (in bytes)."""
+    return bisect_left(_feeds(source), place)
 
 
+# Many objects of one input are asked for their lines.
 @lru_cache(maxsize=4)
-def _feeds_above_blocks(source: bytes) -> tuple[int, ...]:
-    """Return how many line feeds are above each block of an input, and above its end."""
-    found = [0]
-    for start in range(0, len(source), _BLOCK):
-        found.append(found[-1] + source.count(b"\n", start, start + _BLOCK))
-    return tuple(found)
+def _feeds(source: bytes) -> "array[int]":
+    return array("Q", (match.start() for match in re.finditer(b"\n", source)))
 
 
 def end_of(

@@ -7,8 +7,6 @@ whoever needs the text as it was written takes `Scalar.text`.
 
 import math
 import re
-from collections.abc import Iterable
-from collections.abc import Mapping as MappingOf
 from typing import NamedTuple, TypeAlias
 
 from krm_windows.krm.errors import InputError
@@ -21,7 +19,7 @@ class Scalar(NamedTuple):
 
     Line and column count from 1, `start` and `end` are places in the text, from its tag or anchor
     to its last character; those of an alias are its own. `style` is one of `"`, `'`, `|`, `>` or
-    empty.
+    empty. `size` is how many nodes it counts for: a long text is as much as many.
     """
 
     text: str
@@ -32,12 +30,15 @@ class Scalar(NamedTuple):
     start: int = 0
     end: int = 0
     style: str = ""
+    size: int = 1
 
 
 class Mapping(NamedTuple):
     """Keys and values in their order; a key written twice is there twice, and `find` refuses it.
 
-    The last of the entries are those that merge keys brought in: so many are `inherited`.
+    The last of the entries are those that merge keys brought in: so many are `inherited`. `size` is
+    how many nodes it has, those of aliases counted, and `height` how many collections are inside
+    each other.
     """
 
     entries: tuple[tuple[Scalar, "Node"], ...] = ()
@@ -46,7 +47,14 @@ class Mapping(NamedTuple):
     start: int = 0
     end: int = 0
     flow: bool = False
+    size: int = 1
+    height: int = 1
     inherited: int = 0
+
+    @property
+    def own(self) -> tuple[tuple[Scalar, "Node"], ...]:
+        """The entries that are written here."""
+        return self.entries[: len(self.entries) - self.inherited]
 
     def find(self, key: str) -> "Node | None":
         """Give the value under `key`; raises InputError if the key is there twice."""
@@ -67,6 +75,8 @@ class Sequence(NamedTuple):
     start: int = 0
     end: int = 0
     flow: bool = False
+    size: int = 1
+    height: int = 1
 
 
 Node: TypeAlias = Scalar | Mapping | Sequence
@@ -110,30 +120,6 @@ def value(node: Node) -> Value:
             raise _duplicate(key)
         meaning[key.text] = value(entry)
     return meaning
-
-
-def node_of(meaning: object) -> Node:
-    """Give a node without a place that means `meaning`: the reverse of `value`.
-
-    Raises TypeError for other types.
-    """
-    if meaning is None:
-        return Scalar("null")
-    # Before numbers, as a bool is an int to Python.
-    if isinstance(meaning, bool):
-        return Scalar("true" if meaning else "false")
-    if isinstance(meaning, int | float):
-        return Scalar(number(meaning))
-    if isinstance(meaning, str):
-        return Scalar(str(meaning), plain=False)
-    if isinstance(meaning, MappingOf):
-        entries = []
-        for key, item in meaning.items():
-            entries.append((Scalar(str(key), plain=False), node_of(item)))
-        return Mapping(tuple(entries))
-    if isinstance(meaning, Iterable):
-        return Sequence(tuple([node_of(item) for item in meaning]))
-    raise TypeError(f"{type(meaning).__name__} has no YAML form")
 
 
 def number(meaning: float) -> str:

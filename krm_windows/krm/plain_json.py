@@ -5,7 +5,7 @@ Such as annotations, and what kubectl prints.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
 from krm_windows.krm import limits
 from krm_windows.krm.errors import ExcessError
@@ -13,6 +13,7 @@ from krm_windows.krm.lines import end_of
 
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"\s*")
+_TOO_DEEP = f"the JSON is nested more than {limits.DEPTH} levels deep"
 
 
 def read(text: str | bytes) -> object:
@@ -20,68 +21,30 @@ def read(text: str | bytes) -> object:
 
     Raises ValueError where it is no JSON, ExcessError where it is nested too deeply.
     """
-    if isinstance(text, bytes):
-        # A UnicodeDecodeError is a ValueError.
-        text = text.decode("utf-8-sig")
-    begin = _next(text, 0)
-    value, end = _decoded(_DECODER.raw_decode, text, begin)
-    if _next(text, end) < len(text):
-        raise ValueError("unexpected content after the JSON")
+    # A UnicodeDecodeError is a ValueError, and so is what is raised for none or several.
+    [value] = values(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
     return value
 
 
 def values(text: str) -> Iterator[object]:
     """Give the values of a text that holds several, one after the other; raises as `read` does."""
-    place = _next(text, 0)
+    place = end_of(_SPACE, text, 0)
     while place < len(text):
-        value, place = _decoded(_DECODER.raw_decode, text, place)
+        try:
+            # The C decoder recurses: too deep for it is too deep for us.
+            value, place = _DECODER.raw_decode(text, place)
+        except RecursionError as error:
+            raise ExcessError(_TOO_DEEP) from error
+        check_depth(value)
         yield value
-        place = _next(text, place)
+        place = end_of(_SPACE, text, place)
 
 
-def _decoded(
-    decode: Callable[[str, int], tuple[object, int]],
-    text: str,
-    place: int,
-) -> tuple[object, int]:
-    try:
-        # The C decoder recurses: too deep for it is too deep for us.
-        value, end = decode(text, place)
-    except RecursionError as error:
-        raise _too_deep() from error
-    check_depth(value)
-    return value, end
-
-
-def check_depth(value: object) -> None:
-    """Refuse what is too deep, level by level and not by recursion; raises ExcessError."""
-    level = [value]
-    # Breadth first: the recursion of Python would end before that of a hostile text.
-    for _ in range(limits.DEPTH):
-        below: list[object] = []
-        for outer in level:
-            below += _inside(outer)
-        if not below:
-            return
-        level = below
-    raise _too_deep()
-
-
-def _inside(value: object) -> Iterable[object]:
-    """Give the collections in a collection: only they can hold more."""
-    if isinstance(value, dict):
-        found: Iterable[object] = value.values()
-    elif isinstance(value, list):
-        found = value
-    else:
-        return ()
-    return [inner for inner in found if isinstance(inner, dict | list)]
-
-
-def _next(text: str, place: int) -> int:
-    """Give where the next value begins."""
-    return end_of(_SPACE, text, place)
-
-
-def _too_deep() -> ExcessError:
-    return ExcessError(f"the JSON is nested more than {limits.DEPTH} levels deep")
+def check_depth(value: object, most: int = limits.DEPTH) -> None:
+    """Refuse what is too deep; raises ExcessError."""
+    if not isinstance(value, dict | list):
+        return
+    if not most:
+        raise ExcessError(_TOO_DEEP)
+    for inner in value.values() if isinstance(value, dict) else value:
+        check_depth(inner, most - 1)

@@ -6,6 +6,8 @@ nothing else is ever written there; and whatever fails, it holds every item of t
 """
 
 import shutil
+import traceback
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from typing import BinaryIO, NamedTuple, TextIO, TypeAlias
@@ -14,11 +16,17 @@ from krm_windows import escape, rules
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import layout, limits, stream
 from krm_windows.krm.errors import ConfigurationError, EditError, ExcessError, InputError
-from krm_windows.krm.listings import Chunk
+from krm_windows.krm.frames import Chunk
 from krm_windows.krm.resource_list import ResourceList
 from krm_windows.results import Result, Severity, fails, sort
 
 Process: TypeAlias = Callable[[ResourceList], None]
+
+_FAILURES = (
+    (InputError, ExitCode.ERROR, rules.INPUT_UNREADABLE),
+    (EditError, ExitCode.ERROR, rules.EDIT_REFUSED),
+    (ConfigurationError, ExitCode.CONFIGURATION, rules.CONFIGURATION),
+)
 
 
 class Call(NamedTuple):
@@ -73,9 +81,8 @@ def run(  # noqa: PLR0913
     read or edited; the items are written as they came. 2: our own failure. 3: the configuration is
     not for this function.
     """
-    switches, paths = _arguments(argv)
-    strict = "--strict" in switches
-    debug = "--debug" in switches
+    strict, debug = "--strict" in argv, "--debug" in argv
+    paths = [argument for argument in argv if not argument.startswith("-")]
     # One byte more, to see that there is more.
     data = stdin.read(most + 1)
     # It would not fit into memory many times, so nothing is read.
@@ -84,11 +91,14 @@ def run(  # noqa: PLR0913
     # What some library prints would be taken for a part of the output.
     with redirect_stdout(stderr), redirect_stderr(stderr):
         try:
-            config = _configuration(paths, read_file)
-        except InputError as error:
-            outcome = _unread(data, error)
-        else:
+            # kustomize gives an exec plugin the file; it is read once, as it may be a pipe.
+            config = read_file(paths[0]) if paths else None
             outcome = _outcome(process, Call(data, config, strict, debug))
+        # `strerror` alone, as the path is said already.
+        except OSError as error:
+            outcome = _unread(data, f"{paths[0]}: {error.strerror}")
+        except InputError as error:
+            outcome = _unread(data, str(error))
     # Orchestrators read the output whatever the exit code is.
     stdout.writelines(outcome.output)
     stdout.flush()
@@ -100,18 +110,6 @@ def run(  # noqa: PLR0913
     return int(outcome.code)
 
 
-def _configuration(paths: Sequence[str], read_file: Callable[[str], bytes]) -> bytes | None:
-    """Read the configuration file, once: it may be a pipe."""
-    if not paths:
-        # kustomize gives an exec plugin the file first; with a ResourceList there is none.
-        return None
-    try:
-        return read_file(paths[0])
-    except OSError as error:
-        # `strerror` alone, as the path is said already.
-        raise InputError(f"{paths[0]}: {error.strerror}") from error
-
-
 def _pass_on(data: bytes, stdin: BinaryIO, stdout: BinaryIO, stderr: TextIO, most: int) -> int:
     """Give back an input that is too long to be read, piece by piece."""
     message = f"the input has more than {most} bytes"
@@ -120,18 +118,6 @@ def _pass_on(data: bytes, stdin: BinaryIO, stdout: BinaryIO, stderr: TextIO, mos
     shutil.copyfileobj(stdin, stdout)
     stdout.flush()
     return int(ExitCode.ERROR)
-
-
-def _arguments(argv: Iterable[str]) -> tuple[set[str], list[str]]:
-    """Split arguments into switches and paths."""
-    switches: set[str] = set()
-    paths: list[str] = []
-    for argument in argv:
-        if argument.startswith("-"):
-            switches.add(argument)
-        else:
-            paths.append(argument)
-    return switches, paths
 
 
 def _outcome(process: Process, call: Call) -> Outcome:
@@ -147,8 +133,6 @@ def _outcome(process: Process, call: Call) -> Outcome:
     except Exception as error:  # noqa: BLE001
         # Only on request: the traceback is of no use to who wrote the policy.
         if call.debug:
-            import traceback  # noqa: PLC0415 - it takes as long to load as the stream
-
             traceback.print_exc()
         code, result = _failure(error)
         return _echo(call, code, [result])
@@ -156,12 +140,9 @@ def _outcome(process: Process, call: Call) -> Outcome:
 
 def _failure(error: Exception) -> tuple[ExitCode, Result]:
     """Say whose fault an exception is, and in one line what happened."""
-    if isinstance(error, InputError):
-        return ExitCode.ERROR, rules.INPUT_UNREADABLE.result(str(error))
-    if isinstance(error, EditError):
-        return ExitCode.ERROR, rules.EDIT_REFUSED.result(str(error))
-    if isinstance(error, ConfigurationError):
-        return ExitCode.CONFIGURATION, rules.CONFIGURATION.result(str(error))
+    for kind, code, rule in _FAILURES:
+        if isinstance(error, kind):
+            return code, rule.result(str(error))
     # Whatever the text of an exception is, it is one line.
     what = " ".join(f"{type(error).__name__}: {error}".split())
     return ExitCode.FAILURE, rules.INTERNAL.result(f"internal error: {what} (--debug shows where)")
@@ -190,32 +171,26 @@ def _echo(
     return Outcome(code, resources.chunks(), sort(results))
 
 
-def _unread(data: bytes, error: InputError) -> Outcome:
+def _unread(data: bytes, message: str) -> Outcome:
     """Give the input as it came, where the configuration file cannot be read."""
-    found = rules.INPUT_UNREADABLE.result(str(error))
+    found = rules.INPUT_UNREADABLE.result(message)
     return Outcome(ExitCode.ERROR, _as_it_came(data), [found])
 
 
 def _as_it_came(data: bytes) -> list[Chunk]:
-    # An orchestrator reads stdout as YAML: what is none would hide the error behind its own.
-    if _is_yaml(data):
-        return [data]
-    return []
-
-
-def _is_yaml(data: bytes) -> bool:
-    """Say whether a text is YAML, as far as it is read.
+    """Give an input that is YAML: what is none would hide the error behind the reader's own.
 
     One that goes on beyond a limit was right up to there. Whether its rest is, nobody knows; to
     lose items would be worse than to give back what was no YAML.
     """
     try:
-        # The events are counted only to read them all.
-        return sum(1 for _ in layout.events(data.decode())) > 0
+        # The events are read only to see that there is no error.
+        deque(layout.events(data.decode()), maxlen=0)
     except ExcessError:
-        return True
+        return [data]
     except (InputError, UnicodeDecodeError):
-        return False
+        return []
+    return [data]
 
 
 def _say(

@@ -6,15 +6,13 @@ What the exec-plugin protocol of kustomize hands over, and what a file holds.
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
 
-from krm_windows.krm import layout, writer
+from krm_windows.krm import writer
 from krm_windows.krm.errors import InputError
+from krm_windows.krm.frames import Documents, newline
 from krm_windows.krm.kube_object import KubeObject
-from krm_windows.krm.listings import Chunk, framed, newline
-from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, value
+from krm_windows.krm.nodes import Mapping, Scalar, Sequence, value
 from krm_windows.krm.resource_list import ResourceList, check_encoding
-from krm_windows.results import Result
 
 # Three dashes at the beginning of a line; `---x` is a text.
 _MARKER = re.compile(rb"(?:^|(?<=\n))---(?=[ \t\r\n]|\Z)")
@@ -28,32 +26,6 @@ _NOTHING = re.compile(rb"(?:\xef\xbb\xbf)?(?:%b\r?\n)*%b\Z" % (_LINE, _LINE))
 _MARK = re.compile(rb"""(?<![A-Za-z])kind["']?\s*:\s*["']?[A-Za-z]*List\b""")
 _SUFFIX = "List"
 _ITEMS = "items"
-
-
-class Documents(NamedTuple):
-    """Objects as documents of one stream; results have no place in it."""
-
-    line_break: bytes = b"\n"
-
-    # Results have no place in a stream.
-    def chunks(
-        self,
-        items: list[KubeObject],
-        results: list[Result],  # noqa: ARG002
-    ) -> Iterator[Chunk]:
-        """Give the documents with a marker between them."""
-        ended = True
-        for index, item in enumerate(items):
-            text = item.span
-            if item.column is not None:
-                text = framed(item, None, self.line_break)
-            if not ended:
-                yield self.line_break
-            # A document that came with its marker has it in its text.
-            if index and not text.startswith(b"---"):
-                yield b"---" + self.line_break
-            yield text
-            ended = text.endswith(b"\n")
 
 
 def documents(data: bytes) -> list[KubeObject]:
@@ -142,14 +114,6 @@ def _within(
     # called; one with another value of it is for kustomize to refuse.
     elif entries is None or not isinstance(entries, Scalar) or value(entries) is not None:
         yield item
-
-
-def parse(text: str) -> Node:
-    """Give the node of the one document in a text.
-
-    Raises InputError unless there is exactly one.
-    """
-    return layout.read(text)
 
 
 def read(config: bytes, data: bytes) -> ResourceList:

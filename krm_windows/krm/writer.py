@@ -8,14 +8,11 @@ too.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeAlias, TypeGuard
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from krm_windows.escape.characters import ALWAYS as HIDDEN
 from krm_windows.krm.errors import InputError
 from krm_windows.krm.nodes import number
-
-_Collection: TypeAlias = Mapping[object, object] | list[object] | tuple[object, ...]
 
 # Letters first, so never a number, a date or a sexagesimal; then only what means nothing to YAML in
 # block style.
@@ -57,88 +54,42 @@ _SHORT = {
     "\r": "\\r",
 }
 _BOOLEANS = {True: "true", False: "false"}
-_STEP = "  "
 # libyaml reads a key without `?` up to 1024 characters.
 _KEY_LENGTH = 1000
 
 
 def render(value: object, indent: int = 0) -> str:
     """Write a value as lines of block YAML, indented by `indent` columns, with line feeds."""
-    written = _lines(value, " " * indent)
-    # Behind the last line, too.
-    written.append("")
-    return "\n".join(written)
+    return "".join(f"{line}\n" for line in _indented(lines(value), " " * indent))
 
 
 def lines(value: object) -> list[str]:
     """Write a value as lines without line feeds, the first at column 0."""
-    return _lines(value, "")
+    written: list[str] = []
+    if isinstance(value, Mapping):
+        for key, entry in value.items():
+            written += entry_lines(f"{_key(str(key))}:", entry)
+    elif isinstance(value, list | tuple):
+        for entry in value:
+            written += entry_lines("-", entry)
+    # What is empty has no lines of its own.
+    return written or [inline(value)]
 
 
 def entry_lines(head: str, value: object) -> list[str]:
     """Write `head` (`key:` or `-`) and the value behind or below it."""
-    written: list[str] = []
-    _add_entry(written, "", head, value)
-    return written
-
-
-def _lines(value: object, pad: str) -> list[str]:
-    """Write a value as lines, each behind the blanks `pad`."""
-    if _is_filled(value):
-        written: list[str] = []
-        _add_collection(written, pad, value)
-        return written
-    return [pad + inline(value)]
-
-
-def _is_filled(value: object) -> TypeGuard[_Collection]:
-    """Say whether a value is a mapping or a list with something in it."""
-    # The usual types first: to ask for `Mapping` takes much longer, and most values are texts.
-    if isinstance(value, str):
-        return False
-    return isinstance(value, dict | list | tuple | Mapping) and bool(value)
-
-
-# The lines of all levels are added to one list, each with its blanks at once: a text of the gate's
-# program is many lines deep in a ConfigMap, which is itself an entry of a list.
-def _add_collection(written: list[str], pad: str, value: _Collection) -> None:
-    if isinstance(value, Mapping):
-        for key, entry in value.items():
-            _add_entry(written, pad, f"{_key(str(key))}:", entry)
-        return
-    for entry in value:
-        _add_entry(written, pad, "-", entry)
-
-
-def _add_entry(written: list[str], pad: str, head: str, value: object) -> None:
-    """Add the lines of an entry of a mapping (`key:`) or of a list (`-`)."""
-    if _is_filled(value):
-        _add_nested(written, pad, head, value)
-    elif isinstance(value, str) and _is_literal(value):
+    if isinstance(value, str) and _is_literal(value):
         # `|` keeps the one line break at its end, `|-` has none.
-        chomp = "-"
-        if value.endswith("\n"):
-            chomp = ""
-        written.append(f"{pad}{head} |{chomp}")
-        text = value.removesuffix("\n")
-        written.extend(_indented(text.split("\n"), pad + _STEP))
-    else:
-        written.append(f"{pad}{head} {inline(value)}")
-
-
-def _add_nested(written: list[str], pad: str, head: str, value: _Collection) -> None:
-    inner = pad + _STEP
+        chomp = "" if value.endswith("\n") else "-"
+        return [f"{head} |{chomp}", *_indented(value.removesuffix("\n").split("\n"))]
+    first, *rest = below = lines(value)
+    if not value or not isinstance(value, Mapping | list | tuple):
+        return [f"{head} {first}"]
+    # The first entry is behind the dash.
     if head == "-":
-        first = len(written)
-        _add_collection(written, inner, value)
-        # The first entry of a mapping is behind the dash.
-        written[first] = f"{pad}- {written[first][len(inner) :]}"
-        return
-    written.append(pad + head)
+        return [f"- {first}", *_indented(rest)]
     # As kustomize writes it: the dashes of a list are at the column of its key.
-    if not isinstance(value, Mapping):
-        inner = pad
-    _add_collection(written, inner, value)
+    return [head, *(_indented(below) if isinstance(value, Mapping) else below)]
 
 
 def inline(value: object) -> str:
@@ -151,8 +102,16 @@ def inline(value: object) -> str:
     return quote(value)
 
 
-def flow(value: object) -> str:
-    """Write a value on one line in flow style: JSON, but for infinite numbers."""
+def quote(text: str) -> str:
+    """Write a text between double quotes."""
+    return f'"{_ESCAPED.sub(_escape, text)}"'
+
+
+def flow(value: object, text: Callable[[str], str] = quote) -> str:
+    """Write a value on one line in flow style: JSON, but for infinite numbers.
+
+    `text` writes keys and strings.
+    """
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -160,13 +119,12 @@ def flow(value: object) -> str:
     if isinstance(value, int | float):
         return number(value)
     if isinstance(value, str):
-        return quote(value)
+        return text(value)
     if isinstance(value, Mapping):
-        entries = [f"{quote(str(key))}: {flow(entry)}" for key, entry in value.items()]
+        entries = [f"{text(str(key))}: {flow(entry, text)}" for key, entry in value.items()]
         return "{" + ", ".join(entries) + "}"
     if isinstance(value, list | tuple):
-        items = [flow(item) for item in value]
-        return "[" + ", ".join(items) + "]"
+        return "[" + ", ".join(flow(item, text) for item in value) + "]"
     raise TypeError(f"{type(value).__name__} has no YAML form")
 
 
@@ -175,11 +133,6 @@ def is_plain(text: str) -> bool:
     if text.lower() in _WORDS:
         return False
     return _PLAIN.match(text) is not None or _QUANTITY.match(text) is not None
-
-
-def quote(text: str) -> str:
-    """Write a text between double quotes."""
-    return f'"{_ESCAPED.sub(_escape, text)}"'
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -207,6 +160,6 @@ def _is_literal(text: str) -> bool:
     return not _UNLITERAL.search(text) and not _BLANK_LINE.search(text)
 
 
-def _indented(block: Iterable[str], pad: str) -> Iterator[str]:
+def _indented(block: Iterable[str], pad: str = "  ") -> Iterator[str]:
     """Put blanks before each line; an empty line of a literal block has none."""
     return (pad + line if line else line for line in block)

@@ -9,7 +9,7 @@ from krm_windows.emit.labels import GOVERNED_BY
 from krm_windows.emit.names import digest, fit
 from krm_windows.inventory import CHANGE_CLASS, Resource
 from krm_windows.krm import KubeObject, Value, writer
-from krm_windows.krm.listings import framed
+from krm_windows.krm.frames import document
 from krm_windows.render.flat import KUSTOMIZATION, kustomization
 
 # A file system takes 255 bytes, and something is written beside it.
@@ -93,7 +93,7 @@ def _listed(contents: dict[str, bytes]) -> dict[str, bytes]:
 
 def _document(item: KubeObject) -> bytes:
     # As it was read, comments too.
-    text = framed(item, None, b"\n")
+    text = document(item)
     if text.endswith(b"\n"):
         return text
     return text + b"\n"

@@ -170,7 +170,7 @@ def test_a_key_that_stands_twice_is_an_error_where_somebody_looks() -> None:
         ("- a: # c\n  b: 1\n", ("a", "x"), "z", "- a: # c\n    x: z\n  b: 1\n"),
         ("- a: {} # c\n", ("a", "x"), "z", "- a: # c\n    x: z\n"),
         ("- a: # c\n    b: 1\n    # d\n  e: f\n", ("a",), None, "- a: null # c\n    # d\n  e: f\n"),
-        ("- a: 'it''s'\n", ("a",), "it's not", "- a: 'it''s not'\n"),
+        ("- a: 'it''s'\n", ("a",), "it's not", '- a: "it\'s not"\n'),
         ('- a: "x"\n', ("a",), "y", '- a: "y"\n'),
         ("- a: 'x'\n", ("a",), 1, "- a: 1\n"),
         ("- a: |\n    x\n\n  b: 1\n", ("a",), "z", "- a: z\n\n  b: 1\n"),
@@ -239,8 +239,10 @@ def test_a_node_at_a_path() -> None:
     second = obj.node_at("spec", "args", 1)
     assert second is not None
     assert obj.get("spec", "args", 1) == "b"
+    # Python would count from the end.
     for path in (("spec", "args", 2), ("spec", "args", -1), ("spec", "args", "a"), ("kind", "a")):
         assert obj.node_at(*path) is None, path
+        assert not obj.remove(*path), path
 
 
 def test_an_object_as_it_was_read() -> None:

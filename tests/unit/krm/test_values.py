@@ -95,12 +95,6 @@ def test_what_has_no_form(value: object) -> None:
         writer.flow([value])
 
 
-def test_a_value_without_a_node() -> None:
-    """Neither has an object of any other class."""
-    with pytest.raises(TypeError, match="object has no YAML form"):
-        nodes.node_of([object()])
-
-
 @pytest.mark.parametrize("length", [998, 2000])
 def test_a_key_has_a_length(length: int) -> None:
     """libyaml reads a key without `?` up to 1024 characters."""
