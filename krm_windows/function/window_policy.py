@@ -17,7 +17,6 @@ from krm_windows.function import configuration
 from krm_windows.inventory import Resource, about, file_of
 from krm_windows.krm import KubeObject, ResourceList
 from krm_windows.plan import AUDITED, compile_policy, kinds
-from krm_windows.plan.model import Plan
 from krm_windows.policy.load import load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import Result, fails
@@ -84,10 +83,14 @@ def compile_loaded(
     plan = zone_release.kept(plan, built)
     application = Application(plan, items, seen)
     if not fails(planned):
-        # Both look at what a plan without errors comes to.
-        planned += _missed(plan)
+        # All of these look at what a plan without errors comes to.
+        # The gate works out what should hold, whenever it runs; without it, there are edges that
+        # the CronJob controller would not act at as intended.
+        if not plan.runs_gate:
+            planned += actuation.check(plan, *AUDITED)
         planned += capacity.check(plan, application.wanted)
-        planned += _lost(plan)
+        if "AlertmanagerTimeIntervals" in plan.extras:
+            planned += time_intervals.check(plan)
     # Findings of the plan are about the policy; those of loading name it already.
     results = (*found, *about(config, [*planned, *application.check()]))
     if fails(results):
@@ -95,23 +98,6 @@ def compile_loaded(
         # function.
         return Compiled(None, application.adopted, results)
     return Compiled(application, application.adopted, results)
-
-
-def _missed(plan: Plan) -> list[Result]:
-    """Return the edges that the CronJob controller would not act at as intended."""
-    # The gate works out what should hold, whenever it runs, and most policies have it.
-    if plan.runs_gate:
-        return []
-
-    return list(actuation.check(plan, *AUDITED))
-
-
-def _lost(plan: Plan) -> list[Result]:
-    """Return what an extra of the policy leaves out."""
-    if "AlertmanagerTimeIntervals" not in plan.extras:
-        return []
-
-    return list(time_intervals.check(plan))
 
 
 def verify(

@@ -204,7 +204,7 @@ class _Editor(NamedTuple):
     ) -> _Patch:
         """Put entries behind the first `number` ones of the value of an entry."""
         node = entry.node
-        if not isinstance(node, Scalar) and node.flow:
+        if node.flow:
             # In the middle of such a list: it is written as a whole.
             if number < len(entries):
                 raise _NotMinimalError
@@ -253,7 +253,7 @@ class _Editor(NamedTuple):
     def _instead(self, entry: _Entry, wanted: Value) -> _Patch:
         """Write the value of an entry as a whole."""
         text, node, after = self.text, entry.node, entry.after
-        is_flow = not isinstance(node, Scalar) and node.flow and node.start + 2 < node.end
+        is_flow = node.flow and node.start + 2 < node.end
         if not entry.head or (is_flow and isinstance(wanted, dict | list) and wanted):
             return self.whole(node, wanted)
         first, *rest = writer.entry_lines(entry.head, wanted)

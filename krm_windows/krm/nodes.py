@@ -31,6 +31,7 @@ class Scalar(NamedTuple):
     end: int = 0
     style: str = ""
     size: int = 1
+    flow: bool = False
 
 
 class Mapping(NamedTuple):

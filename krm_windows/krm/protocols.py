@@ -94,11 +94,11 @@ def run(  # noqa: PLR0913
             # kustomize gives an exec plugin the file; it is read once, as it may be a pipe.
             config = read_file(paths[0]) if paths else None
             outcome = _outcome(process, Call(data, config, strict, debug))
-        # `strerror` alone, as the path is said already.
-        except OSError as error:
-            outcome = _unread(data, f"{paths[0]}: {error.strerror}")
-        except InputError as error:
-            outcome = _unread(data, str(error))
+        except (OSError, InputError) as error:
+            # `strerror` alone, as the path is said already.
+            what = f"{paths[0]}: {error.strerror}" if isinstance(error, OSError) else str(error)
+            found = rules.INPUT_UNREADABLE.result(what)
+            outcome = Outcome(ExitCode.ERROR, _as_it_came(data), [found])
     # Orchestrators read the output whatever the exit code is.
     stdout.writelines(outcome.output)
     stdout.flush()
@@ -169,12 +169,6 @@ def _echo(
     resources.results = results
     resources.silent = silent
     return Outcome(code, resources.chunks(), sort(results))
-
-
-def _unread(data: bytes, message: str) -> Outcome:
-    """Give the input as it came, where the configuration file cannot be read."""
-    found = rules.INPUT_UNREADABLE.result(message)
-    return Outcome(ExitCode.ERROR, _as_it_came(data), [found])
 
 
 def _as_it_came(data: bytes) -> list[Chunk]:
