@@ -4,13 +4,13 @@ import argparse
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from json import JSONDecodeError
 
 from krm_windows.cli import inputs, previews, report, times
 from krm_windows.cli.inputs import UsageError
 from krm_windows.emit import names
-from krm_windows.gate.clocks import skew
+from krm_windows.gate.clocks import Clocks
 from krm_windows.gate.objects import dig
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import InputError, KubeObject
@@ -155,13 +155,13 @@ class Asked:
         By that clock Jobs have ended, and a gate whose own is another opens nothing. This machine's
         may be any.
         """
-        asked = times.now()
         # The `Date` header of an answer (RFC 9110), in whole seconds.
         date = None if self.arguments.filename else self._kubectl.date()
-        answered = times.now()
+        now, clocks = times.now(), Clocks()
         # The local clock, put right by how far it is off; where no server said, it is taken as it
         # is.
-        return answered - (skew(date, asked, answered) or timedelta())
+        clocks.compare(date, now)
+        return now - clocks.skew
 
     @property
     def _kubectl(self) -> Kubectl:

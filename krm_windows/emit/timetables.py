@@ -43,7 +43,7 @@ def _earlier(text: str) -> Timetable:
     if data["formatVersion"] != 1:
         raise ValueError("is of another format")
     known = {key: data[key] for key in _BESIDE_TIME if key in data}
-    no_days = {"patterns": {".": []}, "days": {"0001-01": "."}}
+    no_days = {"patterns": {".": []}, "days": {"0001-01-01": ".", "0001-01-02": ""}}
     return timetable.load(json.dumps({"formatVersion": FORMAT_VERSION, **known, **no_days}))
 
 

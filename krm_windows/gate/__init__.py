@@ -1,4 +1,1 @@
-"""The gate: decides whether a policy is open, and makes it so in a cluster.
-
-Shipped verbatim; standard library only.
-"""
+"""The gate, which is shipped word for word: of the standard library alone."""

@@ -1,8 +1,7 @@
 """The annotations by which gates say that a suspension is their own, and when one is believed.
 
-Anybody who may edit an object may write one, and Flux writes what is in Git. So one counts only if
-it names the policy whose name its key is a digest of, and nobody but the gate wrote it
-(docs/decisions/0018-when-closed-by-counts.md).
+Anybody who may edit an object may write one. So one counts only if it names the policy that its key
+is a digest of, and nobody but the gate wrote it (docs/decisions/0018-when-closed-by-counts.md).
 """
 
 from datetime import datetime, timedelta
@@ -19,21 +18,12 @@ GENERATION = "generation"
 DIGITS = 16  # 64 bits: fewer were made to collide within seconds
 AHEAD = timedelta(minutes=10)  # the clock of another node, at most
 
-# Under these the API server keeps writers that it does not distinguish any more
-# (k8s.io/apimachinery, util/managedfields: capmanagers.go, skipnonapplied.go).
+# Writers that the API server does not distinguish any more (k8s.io/apimachinery, managedfields).
 _JOINED = ("ancient-changes", "before-first-apply")
 
-# What reading a text from the cluster raises where it is no JSON, or another thing than expected.
-UNREADABLE = (
-    AttributeError,
-    LookupError,
-    TypeError,
-    ValueError,
-    OverflowError,
-    RecursionError,
-)
+# What reading a text from the cluster may raise.
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
-# The reason in the annotation while `clocks.Clocks.are_apart`, in words.
 APART = "the clocks of a node and the API server differ by more than 60 s"
 
 
@@ -53,6 +43,9 @@ class Writer(IntEnum):
     UNKNOWN = auto()  # nobody is recorded
 
 
+_WRITERS = dict.fromkeys((MANAGER, *_JOINED), Writer.GATE) | {HOLDER: Writer.HOLD}
+
+
 def digest(text: str) -> str:
     """Return the digits that stand for a text in a name."""
     return sha256(text.encode()).hexdigest()[:DIGITS]
@@ -66,7 +59,7 @@ def annotation(policy: str, prefix: str = CLOSED_BY) -> str:
 class ClosedBy(NamedTuple):
     """What such an annotation says: who closed, why, since and until when by its calendar, in UTC.
 
-    `adopted`: somebody else had suspended the target, which the policy has taken for its own.
+    `adopted`: what somebody else had suspended, the policy has taken for its own.
     """
 
     policy: str
@@ -78,15 +71,11 @@ class ClosedBy(NamedTuple):
 
 
 def read(text: str) -> ClosedBy | None:
-    """Read a `closed-by` annotation; None for any other text.
-
-    Keys and causes that a later version may add are passed over.
-    """
+    """Read a `closed-by` annotation; None for any other text. Other keys are passed over."""
     try:
         said = parse(text)
         policy, reason = said["policy"], said["reason"]
-        for words in (policy, reason):
-            words.encode()  # what is no text, or half of a surrogate pair, is an error
+        (policy + reason).encode()  # what is no text, or half of a surrogate pair, is an error
         since, until = read_instant(said["since"]), read_instant(said["until"])
         if since and until and since >= until:
             return None
@@ -110,10 +99,10 @@ def read_instant(value: Any) -> datetime | None:  # noqa: ANN401 - as JSON has i
 def is_believed(
     key: str, said: ClosedBy, written_by: Writer, suspended_by: Writer, now: datetime
 ) -> bool:
-    """Say whether an annotation is a gate's: by its key, its words, and who wrote it and suspended.
+    """Say whether an annotation is a gate's.
 
-    Where nobody is recorded as its writer, its time has to fit, too: no gate closes for what is yet
-    to begin. `until` may be long over: the cluster was off.
+    Where nobody is recorded as its writer, its time has to fit: no gate closes for what is yet to
+    begin. `until` may be long over, as the cluster may have been off.
     """
     if key != annotation(said.policy):
         return False
@@ -127,8 +116,7 @@ def is_believed(
 def writer(live: object, *path: str) -> Writer:
     """Say who wrote the field at `path`, as the API server records it in `managedFields`.
 
-    Nobody is recorded where a served version was dropped, or somebody who may write the object has
-    emptied the list; Git cannot (an apply with managedFields is refused).
+    Nobody is where a served version was dropped, or somebody has emptied the list; Git cannot.
     """
     keys = [f"f:{key}" for key in path]
     entries = dig(live, "metadata", "managedFields") or ()
@@ -138,12 +126,8 @@ def writer(live: object, *path: str) -> Writer:
 
 def _writer_of(entry: object) -> Writer:
     """Say whose an entry is; `Update` is what a patch is recorded as, `Apply` is Flux's way."""
-    manager = dig(entry, "manager")
-    if dig(entry, "operation") != "Update":
-        return Writer.OTHER
-    if manager == HOLDER:
-        return Writer.HOLD
-    return Writer.GATE if manager in (MANAGER, *_JOINED) else Writer.OTHER
+    is_update = dig(entry, "operation") == "Update"
+    return _WRITERS.get(str(dig(entry, "manager")), Writer.OTHER) if is_update else Writer.OTHER
 
 
 def _owns(fields: object, keys: list[str]) -> bool:

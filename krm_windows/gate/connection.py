@@ -12,7 +12,7 @@ LARGEST = 2 * 1024**2  # bytes of an answer: etcd takes objects of 1.5 MiB
 
 
 class _Socket(ssl.SSLSocket):
-    """A socket that waits only until the `end` of its request, and has `room` for one answer."""
+    """A socket that waits until the `end` of its request, and has `room` for one answer."""
 
     end = 0.0  # by the monotonic clock
     room = 0  # in bytes
@@ -50,10 +50,7 @@ def trusting(ca: Path) -> ssl.SSLContext:
 
 
 class Connection(local, HTTPSConnection):
-    """A connection that is kept from one request to the next; each thread has its own.
-
-    No proxy and no redirect is followed.
-    """
+    """A connection that is kept from one request to the next; each thread has its own."""
 
     sock: Any
 

@@ -3,14 +3,14 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from http import HTTPStatus
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from krm_windows.gate.annotations import annotation, digest, read
 from krm_windows.gate.kubernetes import ApiError, Cluster
-from krm_windows.gate.run import Gate, Report, words_of
+from krm_windows.gate.run import Gate, words_of
 from krm_windows.gate.target import Action, Observed, observe
 from krm_windows.gate.timetable import Target
 
@@ -40,14 +40,9 @@ _EVENT_TYPES = {
 _HOOK_FAILED = EventType("WindowHookFailed", "Warning")
 
 
-@dataclass(frozen=True)
-class Record:
-    """What happened to a target `at` an instant, as it was `observed` (None: it is yet to be read).
+class Record(NamedTuple):
+    """What happened to a target `at` an instant: an Event once all targets are up to date."""
 
-    It becomes an Event when all targets are up to date.
-    """
-
-    observed: Observed | None
     event_type: EventType
     words: str
     at: datetime
@@ -60,21 +55,25 @@ def run(
     allow_missing: bool,
     around: Callable[..., bool] = Gate.run,
 ) -> bool:
-    """Run as `around` does, and write Events of what it does; that one fails is no failure."""
+    """Run as `around` does, and write Events of what it logs; that one fails is no failure."""
+    named: dict[str, list[Target]] = defaultdict(list)  # two kinds may have one name
+    for each in gate.all_targets:
+        named[str(each)].append(each)
     records: dict[Target, list[Record]] = defaultdict(list)
 
-    def reports(report: Report) -> None:
-        event_type = _EVENT_TYPES.get(report.change.action)
+    def log(**said: Any) -> None:  # noqa: ANN401
+        gate.log(**said)
+        now = gate.now()
+        event_type = _EVENT_TYPES.get(said.get("action", ""))
         if event_type:
-            record = Record(report.observed, event_type, report.change.words, report.at)
-            records[report.target].append(record)
+            for target in named.get(said.get("target", ""), ()):
+                records[target].append(Record(event_type, said["message"], now))
+        if said.get("failure"):
+            words = f"hooks.{said['hook']} failed: Job {said['job']}: {said['failure']}"
+            for target in gate.all_targets:
+                records[target].append(Record(_HOOK_FAILED, words, now))
 
-    def warns(words: str) -> None:
-        for target in gate.all_targets:
-            records[target].append(Record(None, _HOOK_FAILED, words, gate.now()))
-
-    recording = replace(gate, reports=reports, warns=warns)
-    well = around(recording, cluster, allow_missing=allow_missing)
+    well = around(replace(gate, log=log), cluster, allow_missing=allow_missing)
 
     def write(mine: Cluster, target: Target) -> list[str]:
         return list(filter(None, (_write(gate, mine, target, each) for each in records[target])))
@@ -91,7 +90,7 @@ def _write(gate: Gate, cluster: Cluster, target: Target, record: Record) -> str:
     """Write an Event, unless it is there; say what it cannot be written for."""
     path = f"/api/v1/namespaces/{target.namespace}/events"
     try:
-        observed = record.observed or cluster.get(target, observe)
+        observed = observe(target, cluster.get(target))
         cluster.ask("POST", path, _event(gate, target, observed, record))
     except Exception as error:  # noqa: BLE001 - an Event is not worth a failure
         # AlreadyExists: an earlier run has written it under this name.

@@ -13,9 +13,9 @@ from typing import Protocol
 from krm_windows.gate import notes
 from krm_windows.gate.annotations import AHEAD, APART, Cause, digest, read_instant
 from krm_windows.gate.jobs import Hook, JobEnd, Jobs
-from krm_windows.gate.kubernetes import REFUSED, ApiError, Cluster
+from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.notes import ENDING, Found, HookName, Note, Stage
-from krm_windows.gate.run import Gate, closed_by_fault, words_of
+from krm_windows.gate.run import Gate, words_of
 from krm_windows.gate.target import Change, Observed, due_change
 from krm_windows.gate.timetable import Decision, Target, Timetable
 
@@ -134,7 +134,7 @@ class Hooks:
             # Hooks are for what a window opens.
             waits = decision.open and target not in timetable.released and change.suspend is False
             if waits and permission.may is not May.OPEN:
-                raise ApiError(REFUSED, _DUE)
+                raise ApiError(_DUE)
             return change
 
         gate = replace(self.gate, due_change=change_within)
@@ -162,7 +162,7 @@ class Hooks:
         """
         found = notes.find(self.gate, self.cluster)
         if self.cluster.clocks.are_apart:
-            raise ApiError(REFUSED, f"not started: {APART}")
+            raise ApiError(f"not started: {APART}")
         for target, observed in found.items():
             if observed:
                 found[target] = self.gate.take_over(self.cluster, target, observed)
@@ -388,8 +388,6 @@ class Hooks:
         end, failure = jobs.run(job_name, self.hooks[name], lasts, begins=begins)
         if end is not JobEnd.BROKEN_OFF:
             self.gate.log(hook=name, job=f"{self.namespace}/{job_name}", failure=failure)
-        if failure:
-            self.gate.warns(f"hooks.{name} failed: Job {self.namespace}/{job_name}: {failure}")
         return end
 
 
@@ -413,7 +411,7 @@ def run(
         hooks = {HookName(name): Hook(**hook) for name, hook in data["hooks"].items()}
         around = kind(gate, cluster, data["namespace"], hooks, **pace)
     except Exception as error:  # noqa: BLE001 - what cannot be read must not open
-        decision = closed_by_fault(f"hooks cannot be read: {error!r}")
+        decision = Decision(open=False, reason=f"hooks cannot be read: {error!r}")
         closed = replace(gate, decides=lambda _: decision)
         closed.run(cluster, allow_missing=allow_missing)
         return False

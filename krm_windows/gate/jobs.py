@@ -6,7 +6,7 @@ from enum import Enum, auto
 from http import HTTPStatus
 from time import monotonic, sleep
 
-from krm_windows.gate.kubernetes import REFUSED, ApiError, Cluster
+from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.target import true_of
 
@@ -92,7 +92,7 @@ def _end_of(job: object, name: str) -> tuple[JobEnd, str] | None:
     """Say how a Job ended, and what went wrong with it; None if it has not ended."""
     # A proxy may mix up answers, and a Job that ended well would open.
     if dig(job, "metadata", "name") not in (None, name):
-        raise ApiError(REFUSED, f"another Job than {name}")
+        raise ApiError(f"another Job than {name}")
     ends = true_of(job)
     if "Failed" in ends:
         return JobEnd.BAD, f"{dig(ends['Failed'], 'reason')}: {dig(ends['Failed'], 'message')}"

@@ -1,8 +1,4 @@
-"""The Kubernetes API, as far as the gate needs it.
-
-Requests for targets run several at once, each in its share of time
-(docs/decisions/0029-connections-are-kept-and-requests-run-together.md).
-"""
+"""The Kubernetes API, as far as the gate needs it."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -11,10 +7,8 @@ from contextlib import suppress
 from copy import copy
 from datetime import datetime
 from http import HTTPStatus
-from itertools import count
 from math import ceil
 from pathlib import Path
-from threading import Lock
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
@@ -28,18 +22,15 @@ from krm_windows.gate.timetable import TIMEOUT, Target, run_seconds
 AT_ONCE = 8
 # For a status where there is none: no answer, and one that cannot be taken.
 UNANSWERED, REFUSED = 0, -1
-_BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 _DONE = (HTTPStatus.OK, HTTPStatus.CREATED)
 T = TypeVar("T")
 
 
 class ApiError(Exception):
-    """The API server did not do what it was asked.
+    """What the API server did not do; `status` is that of HTTP, or `UNANSWERED`, or `REFUSED`."""
 
-    `status` is its HTTP status, or `UNANSWERED`, or `REFUSED`.
-    """
-
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, message: str, status: int = REFUSED) -> None:
         super().__init__(cut(message))
         self.status = status
 
@@ -65,12 +56,11 @@ class Cluster:
         self._threads = ThreadPoolExecutor(AT_ONCE)
         self._connection = Connection(host, int(port), context=trusting(account / "ca.crt"))
         self._versions: dict[str, str] = {}
-        self._discovering = Lock()
         self._token = ""
         self.renew(0)
 
     def renew(self, targets: int) -> None:
-        """Begin another run, over so many targets, with its own time, and the token of now."""
+        """Begin another run, over so many targets, with its own time and the token of now."""
         self._end = monotonic() + run_seconds(targets, self._timeout)
         with suppress(OSError, ValueError):  # kubelet writes it anew every hour
             self._token = (self._account / "token").read_text().strip()
@@ -80,73 +70,65 @@ class Cluster:
     ) -> Iterator[tuple[Target, T]]:
         """Work on every target, `AT_ONCE` at a time, and give what comes of it, in their order.
 
-        Each has its share of the time that is left: what one leaves, the next have.
+        Each has its share of the time that is left.
         """
+        share = (self._end - monotonic()) / max(1, ceil(len(targets) / AT_ONCE))
 
-        def turn(number: int, target: Target) -> T:
-            # With 20 left, 8 at a time, each has a third of the time.
-            rounds = ceil((len(targets) - number) / AT_ONCE)
-            now = monotonic()
+        def turn(target: Target) -> T:
             mine = copy(self)
-            mine._end = now + (self._end - now) / rounds  # noqa: SLF001 - its own
+            mine._end = monotonic() + share  # noqa: SLF001 - its own
             return work(mine, target)
 
-        yield from zip(targets, self._threads.map(turn, count(), targets), strict=True)
+        yield from zip(targets, self._threads.map(turn, targets), strict=True)
 
-    def get(self, target: Target, read: Callable[[Target, object], T]) -> T:
-        """Give what `read` makes of the object of `target`; raise `ApiError`."""
-        return read(target, self.ask("GET", self._path(target)))
+    def get(self, target: Target) -> dict[str, Any]:
+        """Give the object of `target`; raise `ApiError`."""
+        return self._object(target, "GET")
 
-    def patch(
-        self, target: Target, body: dict[str, object], read: Callable[[Target, object], T]
-    ) -> T:
-        """Apply a JSON merge patch (RFC 7386) and give what `read` makes of the object then.
-
-        It is made for a version, so that what somebody else has changed since is not undone.
-        """
-        if not dig(body, "metadata", "resourceVersion"):
-            raise ApiError(REFUSED, f"{target} has no resourceVersion")
+    def patch(self, target: Target, body: dict[str, object]) -> dict[str, Any]:
+        """Apply a JSON merge patch (RFC 7386) to the version that it names; give what it makes."""
+        if not dig(body, "metadata", "resourceVersion"):  # it would undo what others have changed
+            raise ApiError(f"{target} has no resourceVersion")
         # Without the name of a manager Flux would undo it: what kubectl writes it takes back.
-        path = f"{self._path(target)}?fieldManager={MANAGER}"
-        return read(target, self.ask("PATCH", path, body))
+        return self._object(target, "PATCH", f"?fieldManager={MANAGER}", body)
 
     def may_patch(self, policy: str, target: Target) -> bool:
         """Say whether the gate of another policy may still patch a target, so gates it."""
-        group = "/apis/authorization.k8s.io/v1"
-        path = f"{group}/namespaces/{target.namespace}/localsubjectaccessreviews"
-        attributes = {
-            "verb": "patch",
-            "group": target.group,
-            "resource": target.resource,
-            "namespace": target.namespace,
-            "name": target.name,
-        }
+        group, home = "authorization.k8s.io/v1", target.namespace
+        where = ("group", "resource", "namespace", "name")
+        attributes = {"verb": "patch"} | {key: getattr(target, key) for key in where}
         review: dict[str, object] = {
-            "apiVersion": "authorization.k8s.io/v1",
+            "apiVersion": group,
             "kind": "LocalSubjectAccessReview",
-            "metadata": {"namespace": target.namespace},
+            "metadata": {"namespace": home},
             "spec": {"user": user(policy), "resourceAttributes": attributes},
         }
+        path = f"/apis/{group}/namespaces/{home}/localsubjectaccessreviews"
         status = dig(self.ask("POST", path, review), "status")
         allowed, error = dig(status, "allowed"), dig(status, "evaluationError")
         if not isinstance(allowed, bool) or (error and not allowed):
-            raise ApiError(REFUSED, f"it is not known whether {policy} still gates it: {error}")
+            raise ApiError(f"it is not known whether {policy} still gates it: {error}")
         return allowed
 
-    def _path(self, target: Target) -> str:
-        version = target.version or self._preferred(target.group)
-        kind = f"/apis/{target.group}/{version}/namespaces/{target.namespace}/{target.resource}"
-        return f"{kind}/{target.name}"
+    def _object(
+        self, target: Target, method: str, query: str = "", body: dict[str, object] | None = None
+    ) -> dict[str, Any]:
+        group, version = target.group, target.version or self._preferred(target.group)
+        path = f"{target.namespace}/{target.resource}/{target.name}{query}"
+        live = self.ask(method, f"/apis/{group}/{version}/namespaces/{path}", body)
+        for key, wanted in (("name", target.name), ("namespace", target.namespace)):
+            if dig(live, "metadata", key) not in (None, wanted):  # a proxy may mix up answers
+                raise ApiError(f"another object than {target} was answered")
+        return live
 
     def _preferred(self, group: str) -> str:
-        """Give the version of a group that the server prefers; it is asked for once."""
-        with self._discovering:
-            if group not in self._versions:
-                found = dig(self.ask("GET", f"/apis/{group}"), "preferredVersion", "version")
-                if not isinstance(found, str):
-                    raise ApiError(REFUSED, f"the server prefers no version of {group}")
-                self._versions[group] = found
-            return self._versions[group]
+        """Give the version of a group that the server prefers."""
+        if group not in self._versions:
+            found = dig(self.ask("GET", f"/apis/{group}"), "preferredVersion", "version")
+            if not isinstance(found, str):
+                raise ApiError(f"the server prefers no version of {group}")
+            self._versions[group] = found
+        return self._versions[group]
 
     def ask(self, method: str, path: str, body: dict[str, object] | None = None) -> dict[str, Any]:
         """Send a request and give the object that is answered; whatever goes wrong: `ApiError`."""
@@ -154,35 +136,33 @@ class Cluster:
         left = self._end - monotonic()
         seconds = min(self._timeout, left / 2 if method == "PATCH" else left)
         if seconds <= 0:
-            raise ApiError(UNANSWERED, f"no time left for {method} {path}")
+            raise ApiError(f"no time left for {method} {path}", UNANSWERED)
         content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": content_type}
         text = json.dumps(body) if body else None
-        asked = self._now()
         try:
             response, content = self._connection.ask(method, path, text, headers, seconds)
         except Exception as error:  # what an answer may do to HTTP and TLS, no one can list
-            raise ApiError(UNANSWERED, f"no answer to {method} {path}: {error!r}") from error
-        self.clocks.compare(response.headers["Date"], asked, self._now())
+            raise ApiError(f"no answer to {method} {path}: {error!r}", UNANSWERED) from error
+        self.clocks.compare(response.headers["Date"], self._now())
         later = response.headers["Retry-After"]
-        if response.status in _BUSY and later:
+        if response.status in BUSY and later:
             # As long as it asks for (RFC 9110, 10.2.3), if there is time: else the others go first.
             wait = int(later) if later.isdecimal() else 1
-            if monotonic() + wait >= self._end:
-                raise ApiError(UNANSWERED, f"{method} {path}: the server is busy for {wait} s")
-            sleep(wait)
-            return self.ask(method, path, body)
-        return _object(response.status, content, f"{method} {path}")
+            if monotonic() + wait < self._end:
+                sleep(wait)
+                return self.ask(method, path, body)
+        return _answer(response.status, content, f"{method} {path}")
 
 
-def _object(status: int, content: bytes, request: str) -> dict[str, Any]:
+def _answer(status: int, content: bytes, request: str) -> dict[str, Any]:
     """Give the object of an answer; raise `ApiError` for a refusal, and for what is no object."""
     try:
         found = parse(content.decode())
     except (ValueError, RecursionError) as error:
         found = f"{error!r} in {content[:200]!r}"
     if status not in _DONE:
-        raise ApiError(status, f"{status} to {request}: {dig(found, 'message') or found}")
+        raise ApiError(f"{status} to {request}: {dig(found, 'message') or found}", status)
     if not isinstance(found, dict):
-        raise ApiError(REFUSED, f"the response to {request} is not an object: {found}")
+        raise ApiError(f"the response to {request} is not an object: {found}")
     return found

@@ -1,23 +1,17 @@
-"""Names that are made of a policy's, within the limits of Kubernetes and unique across policies.
-
-What is emitted has them, and the gate of another policy asks by them.
-"""
+"""Names that are made of a policy's, within the limits of Kubernetes and unique across policies."""
 
 import re
 
 from krm_windows.gate.annotations import DIGITS, digest
 
 NAME_LIMIT = 63
-# A policy whose own name looks like that of something emitted could collide with a shorter one: `a`
-# with a window `b-open-c`, `a-open-b` with a window `c`. Its names carry a hash.
+# Else `a` with a window `b-open-c` and `a-open-b` with a window `c` had the same names.
 _AMBIGUOUS = re.compile(r"-(open|close|edge|resync|apply|gate)(-|$)")
 
 
 def fit(name: str, limit: int) -> str:
     """Return a name within a limit: a longer one is cut and ends in a hash of the whole."""
-    if len(name) <= limit:
-        return name
-    return f"{cut(name, limit)}-{digest(name)}"
+    return name if len(name) <= limit else f"{cut(name, limit)}-{digest(name)}"
 
 
 def cut(name: str, limit: int) -> str:

@@ -102,7 +102,7 @@ def find(gate: Gate, cluster: Cluster) -> Found:
 def _observed(cluster: Cluster, target: Target) -> Observed | str:
     """Read a target, or say why it cannot be read: in no words if it does not exist."""
     try:
-        return cluster.get(target, observe)
+        return observe(target, cluster.get(target))
     except Exception as error:  # noqa: BLE001 - the next target may be well
         is_missing = isinstance(error, ApiError) and error.status == HTTPStatus.NOT_FOUND
         return "" if is_missing else words_of(error)
@@ -141,7 +141,7 @@ def write(gate: Gate, cluster: Cluster, found: Found, note: Note, after: Note) -
     target = next(iter(found))
     cluster.renew(1)
     for _ in range(_TRIES):
-        observed = cluster.get(target, observe)
+        observed = observe(target, cluster.get(target))
         there = latest(gate, {target: observed})
         if there.number > after.number:
             return there if replace(there, number=note.number) == note else None
@@ -152,7 +152,7 @@ def write(gate: Gate, cluster: Cluster, found: Found, note: Note, after: Note) -
             "annotations": {**annotations, first: json.dumps(asdict(note))},
         }
         try:
-            cluster.patch(target, {"metadata": metadata}, observe)
+            cluster.patch(target, {"metadata": metadata})
         except ApiError as error:
             if error.status != HTTPStatus.CONFLICT:
                 raise
@@ -172,7 +172,7 @@ def _remove_others(gate: Gate, cluster: Cluster, found: Found, first: Target) ->
                 "annotations": dict.fromkeys(stale),
             }
             with suppress(ApiError):  # the next note is another try
-                cluster.patch(target, {"metadata": metadata}, observe)
+                cluster.patch(target, {"metadata": metadata})
 
 
 def _parse(text: str) -> Note | None:

@@ -17,7 +17,7 @@ def parse(text: str) -> Any:  # noqa: ANN401 - whatever it is
 
 def cut(text: str, longest: int = 1024) -> str:
     """Return a text, or its beginning where it is longer."""
-    return text if len(text) <= longest else f"{text[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"
+    return text if len(text) <= longest else f"{text[: longest - 1]}\u2026"
 
 
 def dig(value: Any, *path: str) -> Any:  # noqa: ANN401

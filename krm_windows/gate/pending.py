@@ -9,7 +9,7 @@ from functools import partial
 from krm_windows.gate import revisions
 from krm_windows.gate import target as target_of
 from krm_windows.gate.annotations import Writer, annotation
-from krm_windows.gate.kubernetes import REFUSED, ApiError, Cluster
+from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.revisions import Source, text
 from krm_windows.gate.run import Gate, words_of
@@ -49,7 +49,7 @@ def any_waits(gate: Gate, cluster: Cluster, targets: Sequence[Target]) -> bool:
 def _reason(names: Names, cluster: Cluster, target: Target) -> str:
     """Say why a target may have something to apply, in no words if it has nothing."""
     try:
-        live = cluster.get(target, _same)
+        live = cluster.get(target)
         return _waits(names, target, live) or _newer(cluster, target, live)
     except Exception as error:  # noqa: BLE001 - whatever it is, nothing is known then
         return f"unknown: {words_of(error)}"
@@ -76,7 +76,7 @@ def _newer(cluster: Cluster, target: Target, live: object) -> str:
     if target.kind == "HelmRelease":
         source = revisions.chart(live, target.namespace)
         if source is None:
-            raise ApiError(REFUSED, "it has no chart yet")
+            raise ApiError("it has no chart yet")
         offered = _offered(cluster, source)
         applied, digest = revisions.deployed(live)
         is_new = not revisions.is_installed(applied, digest, offered)
@@ -93,7 +93,7 @@ def _offered(cluster: Cluster, source: Source) -> str:
     live = _newest(cluster, source)
     revision = text(live, "status", "artifact", "revision")
     if not revision:
-        raise ApiError(REFUSED, f"{source} has no artifact")
+        raise ApiError(f"{source} has no artifact")
     # A chart is as new as what it comes from, which may be suspended.
     if source.kind == "HelmChart":
         _newest(cluster, revisions.source(live, source.namespace, "spec", "sourceRef"))
@@ -104,23 +104,16 @@ def _newest(cluster: Cluster, source: Source) -> object:
     """Return the object of a source; raise what it may have something newer than it says for."""
     target = source.target
     if target is None:
-        raise ApiError(REFUSED, f"{source} is not a Flux source")
-    live = cluster.get(target, _same)
+        raise ApiError(f"{source} is not a Flux source")
+    live = cluster.get(target)
     if dig(live, "spec", "suspend") is True:
-        raise ApiError(REFUSED, f"{source} is suspended")
+        raise ApiError(f"{source} is suspended")
     is_oci = source.kind == "HelmRepository" and text(live, "spec", "type") == "oci"
     if is_oci or source.kind == "ExternalArtifact":
         return live  # source-controller does not reconcile these, so nothing says how far it is
     if "Ready" not in true_of(live):
-        raise ApiError(REFUSED, f"{source} is not ready")
+        raise ApiError(f"{source} is not ready")
     generation = dig(live, "metadata", "generation")
     if generation is None or dig(live, "status", "observedGeneration") != generation:
-        raise ApiError(REFUSED, f"{source} has changed since it was reconciled")
-    return live
-
-
-def _same(target: Target, live: object) -> object:
-    """Take what was asked for: a proxy may mix up answers."""
-    if dig(live, "metadata", "name") != target.name:
-        raise ApiError(REFUSED, f"another object than {target} was answered")
+        raise ApiError(f"{source} has changed since it was reconciled")
     return live

@@ -1,23 +1,22 @@
-"""A table of UTC days: when a policy is open, and by which rules.
+"""A table of UTC days: when a policy is open, and by which rules. The build works it out.
 
-The build works it out (`krm_windows.schedule.table`). Days are counted as `date.toordinal` does,
-minutes from the midnight of their day on.
+Days are counted as `date.toordinal` does, minutes from midnight on.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from itertools import cycle, islice, pairwise
 from typing import NamedTuple, TypeAlias
 
 DAY = 1440  # minutes
-DATED = "x"  # in place of the name of a pattern: the day has a line of its own
 _FIRST = datetime(1, 1, 1, tzinfo=UTC)  # day 1
 _MINUTE = timedelta(minutes=1)
 _FAR = 400 * DAY  # minutes: a change that is as far away is none
 
 
 class Span(NamedTuple):
-    """Minutes of a day, from `begins` to before `ends`, that rules open, or close."""
+    """Minutes of a day, from `begins` to before `ends`, and the rules that open, or close them."""
 
     begins: int
     ends: int
@@ -36,7 +35,7 @@ class Span(NamedTuple):
 
 
 Pattern: TypeAlias = tuple[Span, ...]
-"""The spans of a day, in order. Between them it is closed, because no window is open."""
+"""The spans of a day, in order. Between them no window is open."""
 _CLOSED = Span(0, DAY, open=False, rules=())
 
 
@@ -54,24 +53,26 @@ class Table:
         rows: Mapping[str, str],
         dates: Mapping[str, Iterable[str]],
     ) -> "Table":
-        """Read `rows` of months, such as `2026-12`, with the name of a pattern for each day.
+        """Read `rows` of days, such as `DBBE...`, by the date from which on they recur.
 
-        `dates` are days with a pattern of their own, such as `2026-12-20/2027-01-03`.
+        The last row is where the table ends. `dates` have spans of their own, such as
+        `2026-12-20/2027-01-03`.
         """
         known = {name: tuple(map(Span.parse, spans)) for name, spans in patterns.items()}
-        dated: dict[int, Pattern] = {}
+        first = _ordinal(min(rows))
+        days: list[Pattern] = []
+        for (begins, row), (ends, _) in pairwise(rows.items()):
+            # More patterns than letters: names with blanks behind them.
+            week = [known[name] for name in (row.split() if " " in row else row)]
+            days += islice(cycle(week), _ordinal(ends) - _ordinal(begins))
+            if _ordinal(ends) != first + len(days):
+                raise ValueError(f"there are no days from {begins} to {ends}")
         for text, spans in dates.items():
             begins, _, ends = text.partition("/")
-            own = range(_ordinal(begins), _ordinal(ends or begins) + 1)
-            dated |= dict.fromkeys(own, tuple(map(Span.parse, spans)))
-        first = _ordinal(f"{min(rows)}-01")
-        days: list[Pattern] = []
-        for month, row in rows.items():
-            if _ordinal(f"{month}-01") != first + len(days):
-                raise ValueError(f"{month} does not follow the month before it")
-            # More patterns than letters: names with blanks between them.
-            for name in row.split() if " " in row else row:
-                days.append(dated[first + len(days)] if name == DATED else known[name])
+            start, stop = _ordinal(begins) - first, _ordinal(ends or begins) - first + 1
+            if not 0 <= start < stop <= len(days):
+                raise LookupError(f"{text} is not in the table of days")
+            days[start:stop] = [tuple(map(Span.parse, spans))] * (stop - start)
         return cls(first, tuple(days))
 
     def at(self, instant: datetime) -> tuple[Span, datetime | None, datetime | None]:
@@ -91,10 +92,8 @@ class Table:
         return self.days[day - self.first]
 
     def _change(self, now: int, step: int) -> datetime | None:
-        """Find the nearest minute, up to `now` or after it, from which it is open, or closed.
-
-        Day by day: ten years of a policy that opens every ten minutes fill the memory of a Job.
-        """
+        """Find the nearest minute, up to `now` or after it, from which it is open, or closed."""
+        # Day by day: all changes of ten years may be more than the memory of a Job.
         today = now // DAY
         for day in range(today, today + step * (_FAR // DAY + 1), step):
             for minute in self._changes(day)[::step]:
@@ -104,7 +103,7 @@ class Table:
         return None
 
     def _changes(self, day: int) -> list[int]:
-        """Return the minutes at which it opens or closes on a day, in order; none outside."""
+        """Return the minutes at which it opens or closes on a day, in order."""
         number = day - self.first
         if not 0 <= number < len(self.days):
             return []

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from krm_windows.gate.annotations import UNREADABLE, Cause
 from krm_windows.gate.table import Table
@@ -19,16 +19,10 @@ _ATTRIBUTES = {
     "adoptUntil": "adopt_until",
     "formerNames": "former_names",
 }
-_SALVAGED = {"group", "resource", "kind", "objects", "version", "field"}
-State: TypeAlias = Literal["Scheduled", "Open", "Closed"]
-FirstApply: TypeAlias = Literal["Allow", "Wait", ""]  # none where only targets were salvaged
 
 
 class Target(NamedTuple):
-    """What is closed by writing true at `field`.
-
-    That any of the status fields `applied` is filled says that it was applied.
-    """
+    """What is closed by writing true at `field`; status fields `applied` say if it was applied."""
 
     group: str
     resource: str
@@ -44,18 +38,21 @@ class Target(NamedTuple):
         return f"{self.kind} {self.namespace}/{self.name}"
 
 
+_KEYS = {"objects", *Target._fields}  # of a kind of targets
+
+
 @dataclass(frozen=True)
 class Decision:
-    """What holds at an instant, by which rules, or what else than the calendar keeps closed.
+    """What holds at an instant, and by which rules, or by what `cause`.
 
     `since` and `until` are UTC, None if they are 400 days away or more.
     """
 
     open: bool
-    rules: tuple[str, ...]
-    reason: str
-    since: datetime | None
-    until: datetime | None
+    rules: tuple[str, ...] = ()
+    reason: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
     cause: Cause | None = None
 
 
@@ -63,9 +60,8 @@ class Decision:
 class Timetable:
     """One policy for one cluster; `policy` and `former_names` are `namespace/name`.
 
-    `reasons` are those of freezes and overrides, by their paths in the spec. `clocks`: since when
-    what is shown in its time zone, such as `2027-03-28T01:00Z +02:00 CEST`; for words alone.
-    `parts`: what of the gate beside its core the policy needs, where the program has to be told.
+    `reasons` are those of freezes and overrides, `clocks` what is shown in the time zone since
+    when, for words alone, `parts` what it needs beside the core.
     """
 
     policy: str
@@ -74,8 +70,8 @@ class Timetable:
     table: Table = NO_DAYS
     reasons: Mapping[str, str] = field(default_factory=dict)
     cluster: str | None = None
-    state: State = "Scheduled"
-    first_apply: FirstApply = "Allow"
+    state: str = "Scheduled"  # or "Open" or "Closed"
+    first_apply: str = "Allow"  # or "Wait"
     adopt_until: datetime | None = None  # an instant
     former_names: tuple[str, ...] = ()
     targets: tuple[Target, ...] = ()
@@ -90,7 +86,7 @@ class Timetable:
     def decide(self, at: datetime) -> Decision:
         """Say whether it is open at an aware instant; raise `LookupError` outside its table."""
         if self.state != "Scheduled":
-            return Decision(self.state == "Open", ("state",), "state", since=None, until=None)
+            return Decision(self.state == "Open", ("state",), "state")
         span, since, until = self.table.at(at)
         named = [": ".join(filter(None, (rule, self.reasons.get(rule)))) for rule in span.rules]
         reason = "; ".join(named) or "no window is open"
@@ -98,7 +94,7 @@ class Timetable:
 
 
 def run_seconds(targets: int, timeout: float = TIMEOUT) -> float:
-    """Say for how long a run may ask the API server: for an eightieth of a request a target."""
+    """Say for how long a run may take: for an eightieth of a request a target."""
     return timeout * max(12, targets / 80)
 
 
@@ -114,13 +110,13 @@ def load(text: str) -> Timetable:
 
 
 def salvage(text: str) -> Timetable:
-    """Read what can still be named where `load` or a decision failed, in order to close it."""
+    """Read what can be named, in order to close it."""
     data = json.loads(text)
     targets: list[Target] = []
     for kind in data["targets"]:
         with suppress(*UNREADABLE):
-            targets += _targets([{key: kind[key] for key in kind if key in _SALVAGED}])
-    # Neither value of `firstApply`: what was never applied is closed, too.
+            targets += _targets([{key: kind[key] for key in _KEYS.intersection(kind)}])
+    # Without `firstApply`, so that what was never applied is closed, too.
     return Timetable(str(data.get("policy")), first_apply="", targets=tuple(targets))
 
 
@@ -133,7 +129,6 @@ def _read(key: str, value: Any) -> Any:  # noqa: ANN401 - as JSON has it
 
 
 def _targets(kinds: list[dict[str, Any]]) -> Iterator[Target]:
-    """Yield the targets of each kind: `objects` are lists of a namespace and the names in it."""
     for kind in kinds:
         shared = {key: _read(key, value) for key, value in kind.items()}
         for objects in shared.pop("objects"):

@@ -16,7 +16,7 @@ from krm_windows.gate import revisions
 from krm_windows.gate.annotations import digest
 from krm_windows.gate.hooks import Hooks, LogAction, May, Permission, occurrence
 from krm_windows.gate.jobs import JobEnd
-from krm_windows.gate.kubernetes import REFUSED, ApiError, Cluster
+from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.notes import HookName, Note, Stage
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import words_of
@@ -76,7 +76,7 @@ class VerifiedHooks(Hooks):
             return super()._follow(name, later, note)
         end, checked = self._check(note, lambda: True)
         if end is JobEnd.NEVER_BEGAN:  # the next run tries again, and nothing else runs before
-            raise ApiError(REFUSED, f"hooks.{_HOOK} could not be started")
+            raise ApiError(f"hooks.{_HOOK} could not be started")
         if end is not JobEnd.WELL:
             return checked
         return super()._follow(name, replace(checked, stage=later.stage), note)
@@ -116,7 +116,7 @@ class VerifiedHooks(Hooks):
 def _read(cluster: Cluster, target: Target) -> _Applied | None:
     """Read what a target has applied; None for one that does not exist."""
     try:
-        return cluster.get(target, _applied)
+        return _applied(target, cluster.get(target))
     except ApiError as error:
         if error.status == HTTPStatus.NOT_FOUND:
             return None

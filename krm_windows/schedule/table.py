@@ -13,7 +13,7 @@ from itertools import pairwise
 from math import inf
 from typing import NamedTuple, TypeAlias
 
-from krm_windows.gate.table import DATED, DAY, Pattern, Span, Table
+from krm_windows.gate.table import DAY, Pattern, Span, Table
 from krm_windows.schedule import bits, wallclock
 from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timetable import End, Rule, Timetable
@@ -23,7 +23,7 @@ FULL = bits.FULL
 _MINUTE = timedelta(minutes=1)
 # What began on a 29 February may last until the next one, eight years later.
 _LONGEST = 9 * 366
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWYZabcdefghijklmnopqrstuvwyz"
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _ALWAYS = datetime.min.replace(tzinfo=UTC)
 NEVER = (date.max.toordinal() + 2) * DAY
 """Later than any minute that has a date."""
@@ -397,30 +397,40 @@ def _pattern(day: _Judged, early: int, open_after: int) -> Pattern:
 
 
 def rows(made: Made) -> dict[str, object]:
-    """Write a table as `gate.table` reads it: a line a month, a letter a day.
+    """Write a table as `gate.table` reads it: a line for each week that differs from the last.
 
-    The names of patterns depend on what recurs alone, so that a date changes its own days only.
+    Its names and its weeks depend on what recurs alone, so that a date changes its own days only.
     """
-    names: dict[Pattern, str] = {(): "."}
+    names: dict[Pattern, str] = {(): ". "}
     for pattern in made.usual.days:
         if pattern not in names:
-            names[pattern] = str(len(names))
+            names[pattern] = f"{len(names)} "
     if len(names) <= len(_LETTERS):
         names = dict(zip(names, (".", *_LETTERS), strict=False))
-    months: dict[str, list[str]] = {}
-    dates: dict[int, Pattern] = {}
+    first, end = made.table.first, made.table.first + len(made.table.days)
+    weeks: dict[str, str] = {}
+    last = ""
+    for begins, ends in pairwise([*_mondays(first, end), end]):
+        week = "".join(names[usual] for usual in made.usual.days[begins - first : ends - first])
+        if not last.startswith(week):
+            weeks[_iso(begins)] = last = week
     pairs = zip(made.table.days, made.usual.days, strict=True)
-    for day, (pattern, usual) in enumerate(pairs, made.table.first):
-        name = names[usual]
-        if pattern != usual:
-            dates[day], name = pattern, DATED
-        months.setdefault(date.fromordinal(day).isoformat()[:7], []).append(name)
-    between = "" if len(names) <= len(_LETTERS) else " "
+    dates = {day: own for day, (own, usual) in enumerate(pairs, first) if own != usual}
     return {
-        "patterns": {name: list(map(_written, spans)) for spans, name in names.items()},
-        "days": {month: between.join(row) for month, row in months.items()},
+        "patterns": {name.strip(): list(map(_written, spans)) for spans, name in names.items()},
+        "days": {**weeks, _iso(end): ""},
         "dates": dict(_joined(dates)),
     }
+
+
+def _mondays(first: int, end: int) -> Iterator[int]:
+    """Yield the first day, and all Mondays that follow before the end."""
+    yield first
+    yield from range(first + 7 - (first - 1) % 7, end, 7)  # day 1 is a Monday
+
+
+def _iso(day: int) -> str:
+    return date.fromordinal(day).isoformat()
 
 
 def _joined(dates: dict[int, Pattern]) -> Iterator[tuple[str, list[str]]]:
@@ -431,9 +441,7 @@ def _joined(dates: dict[int, Pattern]) -> Iterator[tuple[str, list[str]]]:
         while dates.get(last + 1) == pattern:
             del dates[last + 1]
             last += 1
-        text = date.fromordinal(first).isoformat()
-        if last > first:
-            text += f"/{date.fromordinal(last).isoformat()}"
+        text = _iso(first) if last == first else f"{_iso(first)}/{_iso(last)}"
         yield text, list(map(_written, pattern))
 
 

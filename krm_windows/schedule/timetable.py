@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Literal, NamedTuple, TypeAlias
 from zoneinfo import ZoneInfo
 
-from krm_windows.gate.timetable import FirstApply, State, Target
+from krm_windows.gate.timetable import Target
 from krm_windows.schedule import zones
 from krm_windows.schedule.recurrence import Recurrence
 
@@ -59,9 +59,9 @@ class Timetable(NamedTuple):
     time_zone: str
     cluster: str | None = None
     outside_windows: Openness = "Closed"
-    state: State = "Scheduled"
+    state: Literal["Scheduled", "Open", "Closed"] = "Scheduled"
     closes_early: timedelta = timedelta(0)
-    first_apply: FirstApply = "Allow"
+    first_apply: Literal["Allow", "Wait"] = "Allow"
     adopt_until: datetime | None = None
     former_names: tuple[str, ...] = ()
     windows: tuple[Rule, ...] = ()

@@ -115,13 +115,12 @@ def test_what_the_server_has_closed_costs_nothing(api: Api, cluster: Cluster) ->
     """Another connection takes its place, and nothing is sent twice."""
     for method in ("get", "patch", "get"):
         api.fault("GET", "apps", left)
-        observed = cluster.get(APPS, observe)
+        observed = observe(APPS, cluster.get(APPS))
         wait_for_the_end(api)
         if method == "patch":
             cluster.patch(
                 APPS,
                 {"metadata": {"resourceVersion": observed.version}, "spec": {"suspend": True}},
-                observe,
             )
     assert api.connections == 3  # two were closed, and the patch's was kept
     assert len(api.asked) == 4
@@ -140,16 +139,16 @@ def test_one_that_breaks_is_not_used_again(api: Api, cluster: Cluster) -> None:
     """Nor is one on which an answer never came."""
     api.fault("GET", "apps", dropped)
     with pytest.raises(ApiError, match="no answer"):
-        cluster.get(APPS, observe)
-    assert not cluster.get(APPS, observe).suspended
+        observe(APPS, cluster.get(APPS))
+    assert not observe(APPS, cluster.get(APPS)).suspended
     assert api.connections == 2
 
 
 def test_what_nobody_asked_for_is_no_answer(api: Api, cluster: Cluster) -> None:
     """A second answer at the heels of the first would be taken for that to the next request."""
     api.fault("GET", "infra", followed(HONEST))
-    assert not cluster.get(INFRA, observe).suspended
-    assert not cluster.get(APPS, observe).suspended
+    assert not observe(INFRA, cluster.get(INFRA)).suspended
+    assert not observe(APPS, cluster.get(APPS)).suspended
 
 
 @pytest.mark.parametrize("code", [429, 503])
@@ -206,7 +205,7 @@ def test_an_answer_in_many_records(api: Api, cluster: Cluster, written: object) 
     answer = written(json.dumps(api.object("apps")).encode())
     pieces = [answer[at : at + 1000] for at in range(0, len(answer), 1000)]
     api.fault("GET", "apps", raw(*pieces))
-    assert cluster.get(APPS, observe).suspended
+    assert observe(APPS, cluster.get(APPS)).suspended
 
 
 @pytest.mark.parametrize("end", ["of TCP", "of TLS"])
@@ -215,7 +214,7 @@ def test_what_has_ended_is_not_used_again(api: Api, cluster: Cluster, end: str) 
     content = json.dumps(api.object("apps")).encode()
     ways: dict[str, Fault] = {"of TCP": left, "of TLS": ended(sized(content))}
     api.fault("GET", "apps", ways[end])
-    cluster.get(APPS, observe)
+    observe(APPS, cluster.get(APPS))
     wait_for_the_end(api)
-    cluster.get(APPS, observe)
+    observe(APPS, cluster.get(APPS))
     assert api.connections == 2

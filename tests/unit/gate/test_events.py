@@ -115,7 +115,7 @@ def test_an_event_is_one_of_the_core(api: Api, run_once: RunOnce) -> None:
         (
             {annotation("flux-system/p"): closed_by("flux-system/p"), HOLD: "ann, looking"},
             "WindowHeld",
-            "left closed, held: ann, looking",
+            "left closed, held: 'ann, looking'",
         ),
         (
             {annotation("flux-system/other"): closed_by("flux-system/other")},
@@ -200,7 +200,7 @@ def test_names_do_not_change_the_event(policy: str, api: Api, port: int, account
     named = POLICY._replace(policy=policy)
 
     def around(gate: Gate, *_: object, **__: object) -> bool:
-        gate.warns(f"hooks.beforeOpen failed: Job line/{policy.partition('/')[2]}: it said no")
+        gate.log(hook="beforeOpen", job=f"line/{policy.partition('/')[2]}", failure="it said no")
         return False
 
     api.add("apps", {})

@@ -367,7 +367,7 @@ def test_a_failure_that_is_no_json(api: Api, port: int, account: Path) -> None:
     """Its status says more than its words: a proxy answers in HTML."""
     api.fault("GET", "apps", body(b"<html>", "text/html", 502))
     with pytest.raises(ApiError, match=r"502 to GET .*<html>") as raised:
-        Cluster("127.0.0.1", str(port), account).get(APPS, observe)
+        Cluster("127.0.0.1", str(port), account).get(APPS)
     assert raised.value.status == 502
 
 
@@ -459,7 +459,7 @@ def test_an_answer_that_floods(api: Api, account: Path, port: int, flood: Fault)
     api.fault("GET", "infra", flood)
     cluster = Cluster("127.0.0.1", str(port), account, timeout=3 * BUSY)
     with pytest.raises(ApiError, match=f"more than {LARGEST} bytes"):
-        cluster.get(INFRA, observe)
+        observe(INFRA, cluster.get(INFRA))
 
 
 @pytest.mark.parametrize(
@@ -476,7 +476,7 @@ def test_what_an_answer_takes_in_memory(api: Api, account: Path, port: int, unit
     tracemalloc.start()
     try:
         with suppress(ApiError):
-            cluster.get(INFRA, observe)
+            observe(INFRA, cluster.get(INFRA))
         assert tracemalloc.get_traced_memory()[1] - 4 * len(content) < 80 * 2**20
     finally:
         tracemalloc.stop()
@@ -554,7 +554,7 @@ def test_a_handshake_that_does_not_end(
     with plain(talk) as port:
         cluster = Cluster("127.0.0.1", str(port), account, timeout=0.3)
         with pytest.raises(ApiError, match="no answer"):
-            cluster.get(INFRA, observe)
+            observe(INFRA, cluster.get(INFRA))
     assert monotonic() - began < BUSY
 
 

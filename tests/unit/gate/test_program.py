@@ -36,10 +36,9 @@ from api_server import (
 
 import krm_windows.gate
 from krm_windows.gate.annotations import HOLD, annotation
-from krm_windows.gate.kubernetes import Cluster
+from krm_windows.gate.kubernetes import AT_ONCE, Cluster
 from krm_windows.gate.objects import dig
 from krm_windows.gate.run import Gate
-from krm_windows.gate.target import observe
 from krm_windows.plan.timetable import dump, shipped
 from krm_windows.schedule.timeline import decide
 from krm_windows.schedule.timetable import Kind, Rule, Timetable
@@ -96,7 +95,7 @@ def test_closes_and_opens(api: Api, run_once: RunOnce) -> None:
     """All targets; a second run finds nothing left to do."""
     assert run_once(SHUT)
     assert [state(api, name) for name in ("infra", "apps")] == [(True, {OURS})] * 2
-    assert api.asked.count(f"GET /apis/{GROUP}") == 1
+    assert 1 <= api.asked.count(f"GET /apis/{GROUP}") <= AT_ONCE
     assert run_once(SHUT)
     assert sorted(api.writes()) == ["apps", "infra"]
     assert run_once(ALWAYS)
@@ -403,7 +402,7 @@ def test_certificates_of_common_distributions(account: Path, port: int) -> None:
         pytest.raises(ssl.SSLCertVerificationError),
     ):
         strict.wrap_socket(plain, server_hostname="127.0.0.1")
-    assert Cluster("127.0.0.1", str(port), account).get(APPS, observe)
+    assert Cluster("127.0.0.1", str(port), account).get(APPS)
 
 
 Run = Callable[..., tuple[int, list[dict[str, object]]]]
@@ -481,7 +480,7 @@ def test_run_closes(api: Api, run: Run) -> None:
     assert code == 0
     assert [state(api, name)[0] for name in ("infra", "apps")] == [True, True]
     assert [list(line) for line in log] == [
-        ["time", "policy", "cluster", "open", "rules", "reason", "since", "until"],
+        ["time", "policy", "cluster", "open", "rules", "reason", "since", "until", "cause"],
         ["target", "action", "message"],
         ["target", "action", "message"],
         ["failed", "skewSeconds"],
@@ -572,7 +571,9 @@ def test_run_waits_for_a_near_edge(api: Api, run: Run) -> None:
 @pytest.mark.parametrize(
     "broken",
     [
-        json.dumps(dump(ALWAYS) | {"days": {"2024-11": "A" * 30}, "patterns": {"A": []}}),
+        json.dumps(
+            dump(ALWAYS) | {"days": {"2024-11-01": "A", "2024-12-01": ""}, "patterns": {"A": []}}
+        ),
         json.dumps(dump(ALWAYS) | {"formatVersion": 3}),
         json.dumps(dump(ALWAYS) | {"patterns": {"A": ["all day"]}}),
         json.dumps(dump(ALWAYS) | {"patterns": {}}),
@@ -619,18 +620,14 @@ def test_it_waits_for_the_files_that_it_is_to_decide_by(api: Api, run: Run, tmp_
     assert state(api, "infra") == (True, {OURS})
 
 
-@pytest.mark.parametrize("there", ["other", None])
-def test_it_does_not_wait_for_ever_for_its_files(
-    there: str | None, api: Api, run: Run, tmp_path: Path
-) -> None:
+def test_it_does_not_wait_for_ever_for_its_files(api: Api, run: Run, tmp_path: Path) -> None:
     """Another apply has overtaken it: what is there now is what counts."""
-    if there is not None:
-        (tmp_path / "gate" / "digest").write_text(there)
+    (tmp_path / "gate" / "digest").write_text("other")
     code, log = run(text(SHUT), "--digest", "mine")
     assert code == 0
     assert log[1] == {
         "action": "Continuing",
-        "message": "continuing with another ConfigMap than the one this Job was created with",
+        "message": "continuing with another ConfigMap than this Job was created with",
     }
     assert state(api, "infra") == (True, {OURS})
 

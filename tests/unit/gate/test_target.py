@@ -147,8 +147,8 @@ def patch(
         (OPEN, True, ANNOTATED | THEIRS, patch({OURS: None}), "annotation updated"),
         (OPEN, True, THEIRS, {}, "left closed by another policy"),
         (OPEN, True, {}, {}, "left closed by a person"),
-        (OPEN, True, ANNOTATED | HELD, {}, "left closed, held: ann, looking into it"),
-        (OPEN, True, HELD, {}, "left closed, held: ann, looking into it"),
+        (OPEN, True, ANNOTATED | HELD, {}, "left closed, held: 'ann, looking into it'"),
+        (OPEN, True, HELD, {}, "left closed, held: 'ann, looking into it'"),
     ],
 )
 def test_whose_suspension_it_is(
@@ -336,10 +336,13 @@ def test_keys_of_annotations_are_names() -> None:
 @pytest.mark.parametrize(
     ("hold", "said"),
     [
-        ("x" * 200, "x" * 200),
-        ("x" * 201, "x" * 199 + "…"),
-        ("\n" * 262_144, " " * 199 + "…"),
-        ("ann\nleft\r\t\x1b[31m \u2028\u202e\x85\0\x7f\ud800.", "ann left   [31m       ."),
+        ("x" * 198, "'" + "x" * 198 + "'"),
+        ("x" * 199, "'" + "x" * 198 + "…"),
+        ("\n" * 262_144, "'" + r"\n" * 99 + "…"),
+        (
+            "ann\nlöft\r\t\x1b[31m \u2028\u202e\x85\0\x7f\ud800.",
+            r"'ann\nlöft\r\t\x1b[31m \u2028\u202e\x85\x00\x7f\ud800.'",
+        ),
     ],
 )
 def test_the_words_of_a_hold_are_one_short_line(hold: str, said: str) -> None:

@@ -75,7 +75,8 @@ def test_the_form_is_small_and_plain() -> None:
     form = dump(zoned.timetable(policy="a/b", time_zone="UTC", windows=(week,), targets=(CLUSTER,)))
     days = form.pop("days")
     assert isinstance(days, dict)
-    assert days["2026-02"] == 28 * "A"
+    # The first days of all, up to a Sunday, and whole weeks from then on.
+    assert days == {"2024-11-01": "AAA", "2024-11-04": "AAAAAAA", "2037-01-01": ""}
     assert form == {
         "formatVersion": 2,
         "policy": "a/b",
@@ -100,7 +101,7 @@ PLAIN: dict[str, object] = {
     "policy": "a/b",
     "timeZone": "UTC",
     "patterns": {"A": ["08:00-17:00 windows.week"]},
-    "days": {"2026-12": 31 * "A"},
+    "days": {"2026-12-01": "A", "2027-01-01": ""},
 }
 
 
@@ -122,10 +123,15 @@ def test_anything_else_is_refused(text: str) -> None:
         {"patterns": {"A": ["08:00-07:00 windows.week"]}},
         {"patterns": {"A": ["08:00-25:00 windows.week"]}},
         {"days": {}},
-        {"days": {"2026-12": 31 * "B"}},
-        {"days": {"2026-12": 30 * "A", "2027-01": 31 * "A"}},
-        {"days": {"2026-12": 31 * "A", "2027-02": 28 * "A"}},
-        {"days": {"2026-12": 30 * "A" + "x"}},
+        {"days": {"2026-12-01": "B", "2027-01-01": ""}},
+        {"days": {"2026-12-01": "", "2027-01-01": ""}},
+        {"days": {"2027-01-01": "A", "2026-12-01": ""}},
+        {"days": {"2026-12-01": "A", "2027-01-01": "A", "2026-12-08": ""}},
+        {"days": {"2026-12-01": "A", "2027-01-01": "", "2027-02-01": ""}},
+        {"dates": {"2026-11-30": []}},
+        {"dates": {"2026-12-01/2027-01-01": []}},
+        {"dates": {"2026-12-02/2026-12-01": []}},
+        {"dates": {"0001-01-01/9999-12-31": []}},
         {"dates": {"2026-12-32": []}},
         {"targets": "apps"},
         {"targets": ["apps"]},

@@ -514,16 +514,18 @@ def test_a_note_that_cannot_be_read(plant: Plant, change: Json) -> None:
 
 def test_it_is_warned_of(plant: Plant) -> None:
     """As of every hook, for an Event."""
-    warned: list[str] = []
+    said: list[dict[str, object]] = []
     plant.begins()
     plant.applies()
     plant.api.ends["after-apply"] = "Failed"
-    gate = Gate(
-        shipped(POLICY), partial(decide, POLICY), plant.clock, lambda **_: None, warns=warned.append
-    )
+    log = lambda **line: said.append(line)  # noqa: E731
+    gate = Gate(shipped(POLICY), partial(decide, POLICY), plant.clock, log)
     make: Callable[..., hooks.Hooks] = VerifiedHooks
     hooks.run(gate, plant.cluster(), allow_missing=False, text=CHECK, kind=make, **PACE)
     job = plant.api.jobs()[0]
-    assert warned == [
-        f"hooks.afterApply failed: Job maintenance/{job}: BackoffLimitExceeded: it said no"
-    ]
+    [failed] = [line for line in said if line.get("failure")]
+    assert failed == {
+        "hook": "afterApply",
+        "job": f"maintenance/{job}",
+        "failure": "BackoffLimitExceeded: it said no",
+    }

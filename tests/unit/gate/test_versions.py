@@ -112,7 +112,7 @@ def _days(data: dict[str, dict[str, str]], changed: Changed) -> Changed:
     closed = "closed " if rule["state"] == "Closed" else ""
     return {
         "patterns": {"A": [f"00:00-24:00 {closed}{rule['name']}"]},
-        "days": {month: "A" * len(row) for month, row in data["days"].items()},
+        "days": {day: "A" if row else "" for day, row in data["days"].items()},
         "dates": {},
     }
 

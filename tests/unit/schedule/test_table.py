@@ -5,7 +5,10 @@ from datetime import UTC, datetime, time, timedelta
 import pytest
 import zoned
 
+from krm_windows.gate.table import Table
+from krm_windows.plan.timetable import covered
 from krm_windows.schedule.recurrence import Recurrence
+from krm_windows.schedule.table import rows
 from krm_windows.schedule.timeline import decide, timeline
 from krm_windows.schedule.timetable import Kind, Rule, Timetable
 from krm_windows.schedule.zones import zone
@@ -486,3 +489,22 @@ def test_what_is_no_instant() -> None:
     """A time without an offset from UTC is no instant."""
     with pytest.raises(ValueError, match="has no UTC offset"):
         decide(BERLIN, datetime(2026, 11, 20))
+
+
+def test_what_is_written_is_read_back() -> None:
+    """With more patterns than there are letters, too: one for each day of the month and offset."""
+    monthly = [
+        (
+            Recurrence(frozenset({0}), frozenset({8}), days=frozenset({day})),
+            timedelta(minutes=10 + day),
+        )
+        for day in range(1, 32)
+    ]
+    dated = (datetime(2026, 12, 24), datetime(2026, 12, 27))
+    for timetable in (BERLIN._replace(freezes=(FREEZE,)), windows(*monthly, dated)):
+        made = covered(timetable)
+        written = rows(made)
+        assert Table.parse(written["patterns"], written["days"], written["dates"]) == made.table
+        names = {name for row in written["days"].values() for name in row.split()}
+        assert written["dates"]
+    assert {"1", "62"} <= names
