@@ -19,7 +19,8 @@ from krm_windows.plan import compile_timetable, kinds, rights
 from krm_windows.plan.targets import select
 from krm_windows.plan.timetable import shipped
 from krm_windows.policy.load import Loaded, load
-from krm_windows.policy.model import TargetSelector, WindowPolicy
+from krm_windows.policy.model import WindowPolicy
+from krm_windows.policy.targets import TargetSelector
 from krm_windows.results import fails
 
 TARGETS = "spec.targets"

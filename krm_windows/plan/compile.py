@@ -16,7 +16,8 @@ from krm_windows.plan.timetable import covered
 from krm_windows.plan.triggers import Given, Wording, triggers
 from krm_windows.policy import moments
 from krm_windows.policy.hooks import Hooks
-from krm_windows.policy.model import Actuator, Spec, TargetSelector, WindowPolicy
+from krm_windows.policy.model import Actuator, Spec, WindowPolicy
+from krm_windows.policy.targets import TargetSelector
 from krm_windows.results import Result
 from krm_windows.schedule import zones
 from krm_windows.schedule.table import TooManySpansError

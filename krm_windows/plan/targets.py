@@ -7,7 +7,7 @@ from krm_windows import gateable, rules
 from krm_windows.gate.timetable import Target
 from krm_windows.gateable import Gateable
 from krm_windows.inventory import POLICY, Inventory, Resource, each
-from krm_windows.policy.model import TargetSelector
+from krm_windows.policy.targets import TargetSelector
 from krm_windows.results import Result
 
 DEFINITION = "CustomResourceDefinition"

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from krm_windows import rules
 from krm_windows.policy import fields
+from krm_windows.policy.findings import Finding, RefusedError, raise_for
 from krm_windows.policy.parts import Part, one_of
 from krm_windows.policy.resources import Resources
 
@@ -21,9 +23,16 @@ class KeyRef(Part):
 class ValueFrom(Part, json_schema_extra=one_of("secretKeyRef", "configMapKeyRef")):
     """Where a variable's value comes from."""
 
-    # That there is exactly one of them, `contradictions` checks.
     secret_key_ref: KeyRef | None = Field(default=None, description="A Secret's key.")
     config_map_key_ref: KeyRef | None = Field(default=None, description="A ConfigMap's key.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Refuse two sources or none."""
+        if (self.secret_key_ref is None) == (self.config_map_key_ref is None):
+            must = "must have exactly one of `secretKeyRef` and `configMapKeyRef`"
+            raise RefusedError(Finding(rules.HOOK_VALUE, must))
+        return self
 
 
 # EnvVar of core/v1, without the sources that say something of the Pod itself.
@@ -35,6 +44,14 @@ class Variable(Part, json_schema_extra=one_of("value", "valueFrom")):
     value_from: ValueFrom | None = Field(
         default=None, description="Where the value comes from, instead of `value`."
     )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Refuse two values or none."""
+        if (self.value is None) == (self.value_from is None):
+            must = "must have exactly one of `value` and `valueFrom`"
+            raise RefusedError(Finding(rules.HOOK_VALUE, must))
+        return self
 
 
 class Hook(Part):
@@ -126,6 +143,26 @@ class Hooks(Part):
     after_close: AfterClose | None = Field(
         default=None, description="What runs after the targets were closed."
     )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Refuse what would run nothing, or never."""
+        raise_for(self._idle())
+        return self
+
+    def _idle(self) -> Iterator[Finding]:
+        # A namespace alone would be prepared for nothing.
+        if not any(self.each()):
+            must = "must have `beforeOpen`, `afterApply` or `afterClose`"
+            yield Finding(rules.HOOK_NONE, must)
+        for name, hook in (("beforeOpen", self.before_open), ("afterApply", self.after_apply)):
+            # A failure that is ignored leaves nothing to roll back.
+            if hook and hook.rollback and hook.on_failure == "Continue":
+                must = (
+                    "must not be set with `onFailure: Continue`, which never aborts, so there is "
+                    "nothing to roll back"
+                )
+                yield Finding(rules.HOOK_ROLLBACK, must, path=f"{name}.rollback")
 
     def each(self) -> Iterator[tuple[str, Hook]]:
         """Yield the hooks that there are, each with the path of its field below `hooks`."""

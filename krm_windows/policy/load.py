@@ -10,7 +10,7 @@ from typing import NamedTuple
 from krm_windows import rules
 from krm_windows.krm.merge_patch import merge
 from krm_windows.krm.nodes import Mapping as Node
-from krm_windows.policy import clusters, contradictions, document, schedules, sizes
+from krm_windows.policy import clusters, document, schedules, sizes
 from krm_windows.policy.document import Tree
 from krm_windows.policy.findings import Finding, RefusedError, closest
 from krm_windows.policy.model import API_VERSION, KIND, Spec, WindowPolicy
@@ -194,18 +194,12 @@ def _validate(tree: dict[str, Tree]) -> _Validated:
     excess = tuple(sizes.check(tree))
     if excess:
         return _Validated(None, excess)
-    # From the texts, so they are found whatever else is wrong.
-    contradicting = tuple(contradictions.check(tree))
     try:
         # Moments are compared in the zone, which is a field beside them.
         policy = WindowPolicy.read(tree, _context(tree))
     except RefusedError as refused:
-        return _Validated(None, (*refused.findings, *contradicting))
-    cautions = tuple(_cautions(policy))
-    # Read it can be, but nobody should act on it.
-    if contradicting:
-        return _Validated(None, (*contradicting, *cautions))
-    return _Validated(policy, cautions)
+        return _Validated(None, refused.findings)
+    return _Validated(policy, tuple(_cautions(policy)))
 
 
 def _cautions(policy: WindowPolicy) -> Iterator[Finding]:

@@ -3,18 +3,17 @@
 The one source of schema, function definition and field reference.
 
 A model is validated from a tree of texts (see `policy.load`), so every leaf reads its own text, and
-a model what its moments mean together. Which fields may be beside which is checked in
-`policy.contradictions`.
+a model what its fields mean together.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import time, timedelta
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
+from pydantic.alias_generators import to_camel
 
-from krm_windows import gateable, rules
+from krm_windows import rules
 from krm_windows.policy import fields, occurrences, phrases, quantities
 from krm_windows.policy.findings import Finding, RefusedError, raise_for
 from krm_windows.policy.hooks import Hooks
@@ -23,6 +22,7 @@ from krm_windows.policy.moments import Moment, Value
 from krm_windows.policy.network import NetworkPolicy
 from krm_windows.policy.parts import Leaf, Part, Schema, context, one_of
 from krm_windows.policy.resources import Resources
+from krm_windows.policy.targets import TargetSelector, not_repeated
 
 API_VERSION: Literal["krm-windows.dev/v1alpha1"] = "krm-windows.dev/v1alpha1"
 KIND: Literal["WindowPolicy"] = "WindowPolicy"
@@ -40,31 +40,6 @@ class Metadata(fields.ObjectMeta):
     )
 
 
-# What the table says something of, good or bad; the rest has to say it itself.
-_KNOWN_KINDS = {row.kind for row in gateable.TABLE} | {kind for kind, _ in gateable.REFUSED}
-# A kind outside of the table has to say where its objects and their field are.
-_UNKNOWN_KIND: Schema = {
-    "if": {"properties": {"kind": {"enum": sorted(_KNOWN_KINDS)}}},
-    "else": {"required": ["apiVersion", "resource", "suspendField", "trueMeans"]},
-}
-
-
-def _of_groups(groups: Iterable[str]) -> str:
-    """Return the pattern of an `apiVersion` of any of these groups, or of those below them."""
-    named = "|".join(re.escape(group) for group in groups if group)
-    return rf"^(v[^/]*$|([^/]*\.)?({named})/)"
-
-
-# No kind of these groups is ever a target (`target-privileged`, `target-cluster-scoped`).
-_OF_REFUSED_GROUP: Schema = {
-    "type": "string",
-    "pattern": _of_groups(
-        (*(row.group for row in gateable.PRIVILEGED), *gateable.CLUSTER_GROUPS),
-    ),
-}
-_NEVER: Schema = {
-    "not": {"properties": {"apiVersion": _OF_REFUSED_GROUP}, "required": ["apiVersion"]}
-}
 _ONLY_NULL: Schema = {"additionalProperties": {"type": "null"}}
 # Windows are needed unless the policy says what holds without: open but for freezes, or closed but
 # for overrides.
@@ -78,60 +53,6 @@ _NO_WINDOWS: Schema = {
         ]
     },
 }
-
-
-class TargetSelector(
-    Part, json_schema_extra=one_of("names", "matchLabels") | _UNKNOWN_KIND | _NEVER
-):
-    """Objects that the windows gate: of one kind, by name or by label."""
-
-    kind: fields.Text = Field(description="The kind.", examples=["Kustomization"])
-    names: tuple[fields.Name, ...] | None = Field(
-        default=None,
-        min_length=1,
-        description="The objects' names.",
-        examples=[["apps"]],
-    )
-    match_labels: dict[fields.Text, fields.AnyText] | None = Field(
-        default=None,
-        min_length=1,
-        description="Labels that an object among the resources must have, all of them.",
-        examples=[{"team": "payments"}],
-    )
-    namespace: fields.Label | None = Field(
-        default=None, description="The objects' namespace; default: the policy's."
-    )
-    api_version: fields.ApiVersion | None = Field(
-        default=None,
-        description=(
-            "Group and version, if two groups share the kind or the kind is not in the table."
-        ),
-    )
-    resource: fields.Label | None = Field(
-        default=None,
-        description="The plural name in the API path, for a kind that is not in the table.",
-    )
-    suspend_field: fields.FieldPath | None = Field(
-        default=None,
-        description=(
-            "The boolean field that stops reconciliation when it is true, for a kind that is not "
-            "in the table."
-        ),
-    )
-    true_means: Literal["Closed"] | None = Field(
-        default=None,
-        description=(
-            "What true in `suspendField` means, for a kind that is not in the table; a field that "
-            "opens when it is true cannot be used."
-        ),
-    )
-    must_exist: fields.Flag | None = Field(
-        default=None,
-        description=(
-            "Whether a missing object is an error; default: only if another object of its kind "
-            "and namespace is visible."
-        ),
-    )
 
 
 class CronJobNames(Part):
@@ -171,8 +92,9 @@ class Window(Part, json_schema_extra=one_of("closes", "duration")):
 
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo) -> Self:
-        """Refuse an end that the beginning leaves no room for."""
-        return _check_end(self, self.opens, self.closes, "closes", info)
+        """Refuse two ends or none, and one that the beginning leaves no room for."""
+        raise_for(_ends(self.opens, self.closes, self.duration, "closes", info))
+        return self
 
 
 class Freeze(Part, json_schema_extra=one_of("ends", "duration")):
@@ -201,8 +123,9 @@ class Freeze(Part, json_schema_extra=one_of("ends", "duration")):
 
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo) -> Self:
-        """Refuse an end that the beginning leaves no room for."""
-        return _check_end(self, self.starts, self.ends, "ends", info)
+        """Refuse two ends or none, and one that the beginning leaves no room for."""
+        raise_for(_ends(self.starts, self.ends, self.duration, "ends", info))
+        return self
 
 
 class Override(Part):
@@ -239,7 +162,8 @@ class Override(Part):
         if self.starts is None and isinstance(self.ends.value, time):
             must = "must have a date: a time of day needs `starts`"
             raise RefusedError(Finding(rules.MOMENT_ROLE, must, self.ends.text, path="ends"))
-        return _check_end(self, self.starts, self.ends, "ends", info)
+        raise_for(_ends(self.starts, self.ends, None, "ends", info))
+        return self
 
 
 # What a run takes at 1,000 targets (docs/reference/limits.md).
@@ -325,36 +249,6 @@ def _patch(value: object) -> Mapping[str, object]:
 Patch = Annotated[Mapping[str, object], Leaf(_patch, {"type": "object"})]
 
 
-def _not_repeated(
-    targets: tuple[TargetSelector, ...], info: ValidationInfo
-) -> tuple[TargetSelector, ...]:
-    """Refuse every name that occurs twice for one kind and namespace."""
-    raise_for(_repeated(targets, context(info).namespace))
-    return targets
-
-
-def _repeated(targets: tuple[TargetSelector, ...], home: str | None) -> Iterator[Finding]:
-    seen: set[tuple[str, str, str | None, str]] = set()
-    for i, target in enumerate(targets):
-        group = _group(target)
-        for j, name in enumerate(target.names or ()):
-            key = (group, target.kind, target.namespace or home, name)
-            if key in seen:
-                must = "must be listed only once"
-                yield Finding(rules.TARGET_DUPLICATE, must, name, path=f"[{i}].names[{j}]")
-            seen.add(key)
-
-
-def _group(target: TargetSelector) -> str:
-    """Return the API group of a target: that of its kind in the table, or the one that it says."""
-    row = gateable.find(target.kind, target.api_version)
-    if row:
-        return row.group
-    if target.api_version:
-        return gateable.group_of(target.api_version)
-    return ""
-
-
 def _not_shared(windows: dict[str, Window]) -> dict[str, Window]:
     """Refuse every CronJob name that two edges claim."""
     raise_for(_shared_names(windows))
@@ -381,7 +275,7 @@ class Spec(Part, json_schema_extra=_NO_WINDOWS):
         description="The IANA time zone in which every moment is read."
     )
     targets: Annotated[
-        tuple[TargetSelector, ...], Field(min_length=1), AfterValidator(_not_repeated)
+        tuple[TargetSelector, ...], Field(min_length=1), AfterValidator(not_repeated)
     ] = Field(
         description="The objects that are gated.",
         examples=[[{"kind": "Kustomization", "names": ["apps"]}]],
@@ -500,6 +394,12 @@ class Spec(Part, json_schema_extra=_NO_WINDOWS):
         description="The cluster this build is for; default: none, and `clusters` is ignored.",
     )
 
+    @model_validator(mode="after")
+    def _check(self, info: ValidationInfo) -> Self:
+        """Refuse fields that contradict each other."""
+        raise_for(_contradictions(self, context(info).namespace))
+        return self
+
 
 class WindowPolicy(Part):
     """When changes may reach a cluster, and what is held back until then."""
@@ -511,27 +411,103 @@ class WindowPolicy(Part):
 
 
 def _end(moment: Moment[Value] | None, duration: timedelta | None) -> Moment[Value] | timedelta:
-    # Which of them may be there is checked in `contradictions`, from the texts.
     return moment or duration or timedelta(0)
 
 
 def _value(moment: Moment[Value] | None, duration: timedelta | None) -> Value | timedelta:
-    if moment:
-        return moment.value
-    return duration or timedelta(0)
+    end = _end(moment, duration)
+    return end.value if isinstance(end, Moment) else end
 
 
-P = TypeVar("P", bound=Part)
-
-
-def _check_end(
-    part: P,
+def _ends(
     begins: Moment[Value] | None,
     ends: Moment[Value] | None,
+    duration: timedelta | None,
     name: str,
     info: ValidationInfo,
-) -> P:
-    if begins is not None and ends is not None:
-        zone = context(info).time_zone
-        raise_for(occurrences.check(begins, ends, name, zone))
-    return part
+) -> Iterator[Finding]:
+    # Which of two ends counts nobody could say, and without one it never ends.
+    if (ends is None) == (duration is None):
+        must = f"must have exactly one of `{name}` and `duration`"
+        yield Finding(rules.END_CHOICE, must)
+    elif begins is not None and ends is not None:
+        yield from occurrences.check(begins, ends, name, context(info).time_zone)
+
+
+# What only a program in the cluster keeps.
+_BEYOND_EDGES = (
+    *("adopt_until", "closes_early", "events", "first_apply", "former_names", "freezes", "hooks"),
+    *("interval", "outside_windows", "overrides", "released", "state"),
+)
+# Values that ask for nothing, beside those that are false.
+_AS_WITHOUT = {"outside_windows": "Closed", "state": "Scheduled"}
+
+
+def _contradictions(spec: Spec, home: str | None) -> Iterator[Finding]:
+    """Yield what is wrong between the fields of a spec; `home` is the policy's namespace."""
+    path = "outsideWindows"
+    # A policy of freezes only, written without saying so. Said, it is open by an override alone.
+    if not spec.windows and "outside_windows" not in spec.model_fields_set:
+        must = (
+            "must be Open for a policy with only freezes, or Closed for one that only an override "
+            "opens, or `windows` must have an entry"
+        )
+        yield Finding(rules.OUTSIDE_WINDOWS, must, path=path)
+    # Both say "open": one of them was not meant.
+    if spec.windows and spec.outside_windows == "Open":
+        must = (
+            "must be Closed, or `windows` must have no entry: otherwise the policy is open "
+            "outside its windows too"
+        )
+        yield Finding(rules.OUTSIDE_WINDOWS, must, "Open", path=path)
+    if spec.network_policy and "NetworkPolicy" not in spec.extras:
+        must = "has no effect without `extras: [NetworkPolicy]`"
+        yield Finding(rules.NETWORK_POLICY, must, path="networkPolicy")
+    if spec.actuator.type == "Kubectl":
+        yield from _beyond_edges(spec)
+    targets = [(f"targets[{i}].namespace", each) for i, each in enumerate(spec.targets)]
+    targets += [(f"released[{i}].namespace", each) for i, each in enumerate(spec.released)]
+    elsewhere = {path: each.namespace for path, each in targets if each.namespace}
+    # As Flux has it with `--no-cross-namespace-refs`: a reference that leaves is a decision. Who
+    # may write policies in one namespace would else close, and open, what is another's.
+    for path, namespace in elsewhere.items():
+        if home and namespace != home and spec.cross_namespace_targets == "Refuse":
+            must = (
+                f"must be the policy's own namespace, {home}; set `crossNamespaceTargets: Allow` "
+                "in the policy to gate targets in other namespaces"
+            )
+            yield Finding(rules.TARGET_ELSEWHERE, must, namespace, path=path)
+    if spec.hooks:
+        owners = {"flux-system": "Flux's"} | dict.fromkeys(elsewhere.values(), "a target's")
+        yield from _hook_namespace(spec.hooks.namespace, owners | {home or "": "the policy's"})
+
+
+def _beyond_edges(spec: Spec) -> Iterator[Finding]:
+    """Yield what the actuator `Kubectl` cannot keep, as its CronJobs know nothing but edges."""
+    only = "the actuator Kubectl, which acts only at edges; or use the actuator Gate"
+    for name in _BEYOND_EDGES:
+        value = getattr(spec, name)
+        if name in spec.model_fields_set and value and value != _AS_WITHOUT.get(name):
+            must = f"must not be set with {only}"
+            yield Finding(rules.KUBECTL_FIELD, must, path=to_camel(name))
+    if "program" in spec.actuator.model_fields_set:
+        must = "must not be set with the actuator Kubectl, which has no program"
+        yield Finding(rules.KUBECTL_FIELD, must, path="actuator.program")
+    # Without any edge nothing would close the targets in the first place.
+    if not spec.windows and spec.outside_windows == "Closed":
+        must = f"must have an entry with {only}"
+        yield Finding(rules.KUBECTL_FIELD, must, path="windows")
+
+
+def _hook_namespace(namespace: str, owners: Mapping[str, str]) -> Iterator[Finding]:
+    """Refuse a namespace of others.
+
+    The right to create Jobs is that to use every account beside them.
+    """
+    whose = "Kubernetes'" if namespace.startswith("kube-") else owners.get(namespace)
+    if whose:
+        must = (
+            f"must be a separate namespace, not {whose}: anyone who may create Jobs can use every "
+            "service account in it"
+        )
+        yield Finding(rules.HOOK_NAMESPACE, must, namespace, path="hooks.namespace")

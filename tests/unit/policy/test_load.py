@@ -201,7 +201,6 @@ def test_C02_all_problems_together_sorted() -> None:
         "spec.timezone",
         "spec.windows.B",
         "spec.windows.B.closes",
-        "spec.windows.a",
         "spec.windows.a.close",
     ]
     assert lines(document)[7] == (
