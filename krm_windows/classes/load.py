@@ -3,11 +3,10 @@
 Everything that is wrong is said in the user's words.
 """
 
-from krm_windows.classes import contradictions
 from krm_windows.classes.model import KIND, ChangeClasses
 from krm_windows.krm.nodes import Mapping as Node
 from krm_windows.policy import document
-from krm_windows.policy.findings import Finding, RefusedError
+from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.model import API_VERSION
 from krm_windows.results import File, Result, sort
 
@@ -19,7 +18,7 @@ def load(node: Node, *, file: File | None = None) -> tuple[ChangeClasses | None,
     """
     # Null is absent, as in a policy.
     tree = document.present(document.read(node))
-    found: list[Finding] = [*document.doubled(node), *contradictions.check(tree)]
+    found = list(document.doubled(node))
     classes = None
     try:
         classes = ChangeClasses.read(tree)

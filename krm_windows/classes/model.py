@@ -1,15 +1,18 @@
 """The API `krm-windows.dev/v1alpha1`, ChangeClasses.
 
 The one source of its schema, definition and field reference.
-
-Names that a class needs elsewhere in the object are checked in `classes.contradictions`.
 """
 
-from typing import Annotated, Literal
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
+from krm_windows import patterns
+from krm_windows import rules as table
+from krm_windows.plurals import some
 from krm_windows.policy import fields
+from krm_windows.policy.findings import Finding, RefusedError, closest, raise_for
 from krm_windows.policy.parts import Part, Schema
 
 KIND: Literal["ChangeClasses"] = "ChangeClasses"
@@ -96,6 +99,40 @@ class ClassRule(
         default_factory=dict, description="Annotations that it must have, all of them."
     )
 
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Refuse a rule that would match everything, which nobody writes by intent."""
+        lists = (self.kinds, self.names, self.namespaces)
+        if not any((*lists, self.match_labels, self.match_annotations)):
+            must = "must have a selector; resources that no rule matches get the class `default`"
+            raise RefusedError(Finding(table.RULE_EMPTY, must))
+        return self
+
+    def covers(self, later: "ClassRule") -> bool:
+        """Whether this rule matches whatever another one does, one selector at a time.
+
+        `web-*` matches the text `web-a*`, and so whatever that matches.
+        """
+        lists = (
+            (self.kinds, later.kinds),
+            (self.names, later.names),
+            (self.namespaces, later.namespaces),
+        )
+        return (
+            all(globs is None or _are_like(globs, others) for globs, others in lists)
+            and self.match_labels.items() <= later.match_labels.items()
+            and self.match_annotations.items() <= later.match_annotations.items()
+        )
+
+
+def _are_like(globs: tuple[str, ...], texts: tuple[str, ...] | None) -> bool:
+    return texts is not None and all(is_like(globs, text) for text in texts)
+
+
+def is_like(globs: Iterable[str], text: str) -> bool:
+    """Whether any of some globs matches a text."""
+    return any(patterns.matches(glob, text) for glob in globs)
+
 
 class Acknowledgement(Part):
     """A reference from one class into another that is intended."""
@@ -116,24 +153,80 @@ class Acknowledgement(Part):
     )
 
 
+def undeclared(name: str, known: Sequence[str], path: str = "") -> Finding:
+    """Return the finding that a class is not declared."""
+    must = f"must be one of the classes ({some(known, 20)})"
+    return Finding(table.CLASS_UNKNOWN, must, name, closest(name, known), path)
+
+
+def _known(info: ValidationInfo) -> list[str]:
+    return [declared.name for declared in info.data.get("classes", ())]
+
+
+def _declared(name: str, info: ValidationInfo) -> str:
+    known = _known(info)
+    # Where `classes` is wrong, every name would be, for that one reason.
+    if known and name not in known:
+        raise RefusedError(undeclared(name, known))
+    return name
+
+
+def _not_repeated(classes: tuple[ChangeClass, ...]) -> tuple[ChangeClass, ...]:
+    names = [declared.name for declared in classes]
+    must = "must be the name of one class"
+    raise_for(
+        Finding(table.CLASS_DUPLICATE, must, name, path=f"[{i}].name")
+        for i, name in enumerate(names)
+        if name in names[:i]
+    )
+    return classes
+
+
+def _reached(rules: tuple[ClassRule, ...], info: ValidationInfo) -> tuple[ClassRule, ...]:
+    raise_for((*_of_unknown(rules, _known(info)), *_unreachable(rules)))
+    return rules
+
+
+def _of_unknown(rules: Iterable[ClassRule], known: Sequence[str]) -> Iterator[Finding]:
+    for i, rule in enumerate(rules):
+        if known and rule.change_class not in known:
+            yield undeclared(rule.change_class, known, f"[{i}].class")
+
+
+def _unreachable(rules: Sequence[ClassRule]) -> Iterator[Finding]:
+    for i, rule in enumerate(rules):
+        for before, earlier in enumerate(rules[:i]):
+            if earlier.covers(rule):
+                must = (
+                    f"never applies: spec.rules[{before}] comes first and matches everything "
+                    "that it matches"
+                )
+                yield Finding(table.RULE_UNREACHABLE, must, path=f"[{i}]")
+                break
+
+
+DeclaredClass = Annotated[fields.Label, AfterValidator(_declared)]
+
+
 class Spec(Part):
     """Which resource is in which class."""
 
-    classes: tuple[ChangeClass, ...] = Field(
-        min_length=1,
+    classes: Annotated[
+        tuple[ChangeClass, ...], Field(min_length=1), AfterValidator(_not_repeated)
+    ] = Field(
         examples=[[{"name": "apps"}]],
         description="The classes, in order: a class may depend on those before it.",
     )
-    default: fields.Label = Field(
+    default: DeclaredClass = Field(
         description="The class of every resource that no rule matches.", examples=["apps"]
     )
-    rules: tuple[ClassRule, ...] = Field(
+    rules: Annotated[tuple[ClassRule, ...], AfterValidator(_reached)] = Field(
         default=(), description="Rules; the first one that matches a resource sets its class."
     )
     acknowledge: tuple[Acknowledgement, ...] = Field(
         default=(), description="References between classes that are intended."
     )
-    keep: fields.Label | None = Field(
+    keep: DeclaredClass | None = Field(
         default=None,
         description=(
             "Return the resources of this class only; default: all, annotated with their class."

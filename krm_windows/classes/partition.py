@@ -10,8 +10,7 @@ from enum import StrEnum
 
 from krm_windows import rules
 from krm_windows.classes import selection
-from krm_windows.classes.contradictions import undeclared
-from krm_windows.classes.model import Spec
+from krm_windows.classes.model import Spec, undeclared
 from krm_windows.inventory import CHANGE_CLASS, LOCAL_CONFIG, Resource, is_resource, resource_of
 from krm_windows.krm import KubeObject
 from krm_windows.krm import Sequence as ListNode
