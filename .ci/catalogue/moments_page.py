@@ -47,8 +47,8 @@ class Refused(NamedTuple):
 
 
 REFUSED = (
-    Refused("Mno 08:00", Role.BEGIN),
-    Refused("Tues 08:00", Role.BEGIN),
+    Refused("Mno 08:00", Role.BEGIN, "Mon 08:00"),
+    Refused("Tues 08:00", Role.BEGIN, "Tue 08:00"),
     Refused("Mon, Wed 08:00", Role.BEGIN, "Mon,Wed 08:00"),
     Refused("Mon 8am", Role.BEGIN, "Mon 08:00"),
     Refused("Mon 08.30", Role.BEGIN, "Mon 08:30"),

@@ -9,14 +9,14 @@ the two would make different values of one policy (`22:00`, `on`, dates).
 import re
 from collections.abc import Mapping
 from datetime import datetime, time, timedelta
-from functools import cache, partial
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import model_validator
 
 from krm_windows import rules
 from krm_windows.policy import moments
-from krm_windows.policy.findings import Finding, RefusedError, is_slip
+from krm_windows.policy.findings import Finding, RefusedError, closest
 from krm_windows.policy.moments import Moment, Role, Value
 from krm_windows.policy.parts import Leaf, Part, Schema
 from krm_windows.rules import Rule
@@ -56,9 +56,6 @@ _GROUP_VERSION = rf"^({NAME}/)?v[a-z0-9]+$"
 _LENGTH = r"^(?=[0-9])([0-9]{1,4}d)?([0-9]{1,5}h)?([0-9]{1,7}m)?$"
 # A duration of zeros only is none.
 _NOTHING = {"pattern": "^[0dhm]*$"}
-_FOREIGN = r"[^a-z0-9./]+"
-# `Rome` is found, `MSK` is not guessed.
-_SHORTEST_CITY = 4
 
 
 def _with_others(schema: Schema) -> None:
@@ -99,44 +96,14 @@ def _text(value: object) -> str:
     return text
 
 
-def _read_name(
-    value: object,
-    *,
-    pattern: str,
-    must: str,
-    longest: int,
-) -> str:
+def _read_name(value: object, *, pattern: str, must: str, longest: int) -> str:
     text = text_of(value)
-    if len(text) > longest or not _compiled(pattern).fullmatch(text):
-        proposed = _as_label(text, pattern, longest)
+    if len(text) > longest or not re.fullmatch(pattern, text, re.ASCII):
         # `*` for all of a kind would gate what delivers the windows, too.
         if pattern == NAME and "*" in text:
-            proposed = None
             must += "; there are no wildcards: list the names, or use `matchLabels`"
-        raise RefusedError(Finding(rules.NAME_SYNTAX, must, text, proposed))
+        raise RefusedError(Finding(rules.NAME_SYNTAX, must, text))
     return text
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compile the pattern of a type when the first value of it is read."""
-    return re.compile(pattern, re.ASCII)
-
-
-def _as_label(
-    text: str,
-    pattern: str,
-    longest: int,
-) -> str | None:
-    """Spell a name as Kubernetes does.
-
-    Lower case, everything that is no letter or digit a hyphen.
-    """
-    # Of a longer text, no more than this can matter.
-    candidate = re.sub(_FOREIGN, "-", text[: 4 * longest].lower()).strip("-")[:longest]
-    if candidate == text or not _compiled(pattern).fullmatch(candidate):
-        return None
-    return candidate
 
 
 def _moment(value: object, role: Role) -> Moment[Value]:
@@ -160,20 +127,10 @@ def _margin(value: object) -> timedelta | Literal["auto"]:
 
 def _interval(value: object) -> timedelta:
     text = text_of(value)
-    # The nearest ones are named, whatever was written: 25m is between 20m and 30m.
     if text in INTERVALS:
         return INTERVALS[text]
     must = f"must be one of {', '.join(INTERVALS)}, which divide an hour or a day evenly"
-    try:
-        length = moments.duration(text)
-    except RefusedError:
-        raise RefusedError(Finding(rules.INTERVAL, must, text)) from None
-    below = [name for name, size in INTERVALS.items() if size <= length]
-    above = [name for name, size in INTERVALS.items() if size >= length]
-    # At the ends of the table there is only one.
-    nearest = [*below[-1:], *above[:1]]
-    must = f"{must}; the nearest: {' or '.join(nearest)}"
-    raise RefusedError(Finding(rules.INTERVAL, must, text, nearest[0]))
+    raise RefusedError(Finding(rules.INTERVAL, must, text))
 
 
 def _flag(value: object) -> bool:
@@ -188,39 +145,17 @@ def _time_zone(value: object) -> str:
     if text in zones.names():
         return text
     must = "must be an IANA time zone such as Europe/Berlin or Etc/UTC"
-    raise RefusedError(Finding(rules.TIME_ZONE, must, text, _meant_zone(text)))
-
-
-def _meant_zone(text: str) -> str | None:
-    """Return the time zone that was most likely meant.
-
-    None where it may be another time: `PST` is near to `MST`, `UTC+1` to `UTC`.
-    """
-    # A mistyped name has its `/`, or is the city of one; what is short is near to many.
-    # Of an offset the names of Etc have the sign the other way (tzdata, etcetera).
-    if len(text) < _SHORTEST_CITY or re.search(r"[+0-9]", text):
-        return None
-    word = _squeezed(text)
-    meant = [name for name in zones.names() if _is_zone(word, name)]
-    return meant[0] if len(meant) == 1 else None
-
-
-def _is_zone(word: str, name: str) -> bool:
-    """Whether a word is a zone's name or its city, but for a letter: `E. Europe` is no `Rome`."""
-    return any(
-        word == known or is_slip(word, known)
-        for known in (_squeezed(name), _squeezed(name.rpartition("/")[2]))
-    )
-
-
-def _squeezed(text: str) -> str:
-    return text.lower().replace("_", "").replace(" ", "")
+    meant = None
+    # `PST` is near to `MST`, and `Etc/UTC+1` to `Etc/UTC`: those are other times.
+    if re.fullmatch(r"[^+0-9]+/[^+0-9]+", text):
+        meant = closest(text, zones.names(), most=1000, alike=0.9)
+    raise RefusedError(Finding(rules.TIME_ZONE, must, text, meant))
 
 
 def _read_form(value: object, *, pattern: str, must: str, rule: Rule) -> str:
     text = text_of(value)
     # The pattern has its anchors for the schema; `$` alone would let a last newline pass.
-    if not _compiled(pattern).fullmatch(text):
+    if not re.fullmatch(pattern, text, re.ASCII):
         raise RefusedError(Finding(rule, must, text))
     return text
 

@@ -4,7 +4,7 @@ Findings, before they know the object they are about.
 """
 
 from collections.abc import Collection, Iterable
-from os.path import commonprefix
+from difflib import get_close_matches
 from typing import NamedTuple, Self
 
 from pydantic_core import PydanticCustomError
@@ -16,8 +16,6 @@ from krm_windows.rules import Rule
 # was not mistyped.
 LONGEST_WORD = 100
 MOST_KNOWN = 100
-# So short words are mistyped by an exchange of letters alone.
-_SHORTEST = 3
 # Flux' `postBuild`, envsubst and shells.
 _VARIABLE = "${"
 
@@ -96,36 +94,16 @@ def closest(
     word: str,
     known: Collection[str],
     most: int = MOST_KNOWN,
+    alike: float = 0.6,
 ) -> str | None:
     """Return the known word that a mistyped one most likely stands for.
 
-    Of long words, or many, none is sought.
+    Of long words, or many, none is sought. `alike`: the share of letters that they have in common;
+    less would be guessed at random.
     """
     if len(word) > LONGEST_WORD or len(known) > most:
         return None
-    # Needed for a finding only, and slow to import.
-    from difflib import get_close_matches  # noqa: PLC0415
-
     # The case does not count: `suspendfield` is near to `suspendField`.
     spelled = {name.lower(): name for name in sorted(known) if len(name) <= LONGEST_WORD}
-    # Six letters of ten alike: less would be guessed at random.
-    found = get_close_matches(word.lower(), spelled, n=1, cutoff=0.6)
-    if found:
-        return spelled[found[0]]
-    return None
-
-
-def is_slip(word: str, name: str) -> bool:
-    """Whether a word is a name in which two letters are exchanged, or one is wrong, or missing.
-
-    Or one is too many; the first one is right. Of three letters only an exchange counts: `Sub` is
-    Saturday in some languages, and not a mistyped Sunday.
-    """
-    begin = len(commonprefix((word, name)))  # noqa: RUF071 - of letters
-    word_rest, name_rest = word[begin:], name[begin:]
-    end = len(commonprefix((word_rest[::-1], name_rest[::-1])))  # noqa: RUF071 - likewise
-    typed = word_rest[: len(word_rest) - end]
-    meant = name_rest[: len(name_rest) - end]
-    if begin and len(typed) == len(meant) == 2:  # noqa: PLR2004
-        return typed == meant[::-1]
-    return begin > 0 and len(word) > _SHORTEST and max(len(typed), len(meant)) == 1
+    found = get_close_matches(word.lower(), spelled, n=1, cutoff=alike)
+    return spelled[found[0]] if found else None

@@ -1,19 +1,18 @@
 """The grammar of moments: `opens`, `closes`, `starts` and `ends`, distinguished by shape.
 
 Each shape has one pattern and one reader. A text that has no shape, or one that its field does not
-take, is refused with what must hold and, where it can be guessed, the text that was meant.
+take, is refused with what must hold and, where a reader changed it, the text that was meant.
 """
 
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum
-from functools import cache, lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
 from krm_windows import rules
 from krm_windows.policy import schedules
-from krm_windows.policy.findings import Finding, RefusedError, is_slip
+from krm_windows.policy.findings import Finding, RefusedError
 from krm_windows.rules import Rule
 from krm_windows.schedule.recurrence import EVERY_WEEKDAY, Recurrence
 
@@ -64,7 +63,6 @@ def _from_end(names: dict[str, int]) -> dict[str, int]:
 
 ORDINALS = _COUNTED | {"last": -1} | _from_end(_COUNTED)
 _ORDINALS = ORDINALS | _SPELLED | _from_end(_SPELLED)
-_NAMES = (*WEEKDAYS, *(name[:3] for name in WEEKDAYS))
 # `monday` and `mon`, as cron counts them: Sunday is 0.
 _NUMBERS = {name.lower(): i for i, name in enumerate(WEEKDAYS)}
 _NUMBERS |= {name[:3]: i for name, i in _NUMBERS.items()}
@@ -87,8 +85,6 @@ LONGEST = timedelta(days=366)
 """No duration is longer."""
 # No zone is further from UTC.
 _FURTHEST = timedelta(hours=14)
-# Of these some thousand are kept; what is longer is no `Mon 08:00`.
-_SHORT = 40
 _ONE_OFF = "must be {}: it must not recur"
 
 # Shapes are put together of these.
@@ -107,18 +103,6 @@ _BLANK = re.compile(rf"({_DATE})\s+(\S.*)", re.ASCII)
 
 def parse(text: str, role: Role) -> Moment[Value]:
     """Read a moment; raises `RefusedError` with the rule that it breaks."""
-    # Clusters open at the same few times, and a service reads policies for years.
-    if len(text) <= _SHORT:
-        return _read_once(text, role)
-    return _read(text, role)
-
-
-@lru_cache(maxsize=4096)
-def _read_once(text: str, role: Role) -> Moment[Value]:
-    return _read(text, role)
-
-
-def _read(text: str, role: Role) -> Moment[Value]:
     # What kustomize makes of a date without quotes (a timestamp of YAML 1.1).
     shorter = text
     if _MIDNIGHT.fullmatch(text):
@@ -132,7 +116,7 @@ def _read(text: str, role: Role) -> Moment[Value]:
     if shaped:
         shape, found = shaped
         return Moment(shorter, shape.read(found, role))
-    raise _refusal(rules.MOMENT_SYNTAX, f"must be {role.value}", text, _corrected(words, role))
+    raise _refusal(rules.MOMENT_SYNTAX, f"must be {role.value}", text)
 
 
 def duration(text: str) -> timedelta:
@@ -409,51 +393,20 @@ SHAPES = (
 )
 
 
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    # Only when a text is compared with it: most policies have one shape or two.
-    return re.compile(pattern, re.ASCII)
-
-
 def _shaped(words: str) -> tuple[Shape, re.Match[str]] | None:
     """Return the shape of a text, and where its parts are."""
     # The shapes exclude each other, as do the patterns of one, so their order does not matter.
     for shape in SHAPES:
         for pattern in shape.patterns:
-            found = _compiled(pattern).fullmatch(words)
+            found = re.fullmatch(pattern, words, re.ASCII)
             if found:
                 return shape, found
     return None
 
 
-# What may be in a moment, and of that what is proposed for a mistyped word.
-_KNOWN = frozenset(" ".join((*NTH_DAYS, *_ORDINALS, *NAMED_DAYS)).split())
-_PROPOSED = (*_NAMES, *(word for word in sorted(_KNOWN) if word not in _NUMBERS))
-_WORD = re.compile(r"[A-Za-z]{2,}")
-
-
-def _corrected(words: str, role: Role) -> str | None:
-    """Return a moment in which one word was mistyped; None where no or several may be meant."""
-    found = set()
-    # What is longer is no moment with a slip.
-    for word in _WORD.finditer(words[:_SHORT]):
-        if word[0].lower() in _KNOWN:
-            continue
-        for name in _PROPOSED:
-            candidate = words[: word.start()] + name + words[word.end() :]
-            if is_slip(word[0].lower(), name.lower()) and _if_readable(candidate, role):
-                found.add(candidate)
-    return found.pop() if len(found) == 1 else None
-
-
 def _if_readable(text: str, role: Role) -> str | None:
-    """Return a text if it is a moment of this role, without guessing any further."""
-    shaped = _shaped(text)
-    if shaped is None:
-        return None
-    shape, found = shaped
+    """Return a text if it is a moment of this role."""
     try:
-        shape.read(found, role)
+        return parse(text, role).text
     except RefusedError:
         return None
-    return text

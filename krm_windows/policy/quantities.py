@@ -8,22 +8,19 @@ to what is in the cluster.
 """
 
 import re
+from fractions import Fraction
+from math import ceil
 from typing import NamedTuple
 
 from krm_windows import rules
 from krm_windows.policy.findings import Finding, RefusedError
 
-# `Ki` is 1024, `Mi` its square, and so on.
-_BINARY: dict[str, int] = {f"{sign}i": 1024**power for power, sign in enumerate("KMGTPE", start=1)}
-# A thousand is a small `k`, as in the SI; the others are capitals.
-_DECIMAL: dict[str, int] = {
-    sign: 1000**power for power, sign in enumerate(["", "k", "M", "G", "T", "P", "E"])
-}
+_THOUSANDS = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
+_UNITS = {sign: Fraction(1000) ** power for power, sign in enumerate(_THOUSANDS, start=-3)}
+_UNITS |= {f"{sign}i": Fraction(1024) ** power for power, sign in enumerate("KMGTPE", start=1)}
+"""What a suffix stands for, the smaller ones first."""
 # Kubernetes knows nothing finer than a thousand-millionth, and rounds up to it.
 _NANO = 1000**3
-_MILLI = _NANO // 1000
-# How many of them are one of what a suffix stands for.
-_PARTS = {"m": 1000**2, "u": 1000, "n": 1}
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _SUFFIX = r"[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2}|"
 _QUANTITY = re.compile(rf"({_NUMBER})({_SUFFIX})", re.ASCII)
@@ -45,26 +42,15 @@ class Quantity(NamedTuple):
 
     def __str__(self) -> str:
         """Write it as Kubernetes does: with the greatest suffix that leaves a whole number."""
+        amount = Fraction(self.nanos, _NANO)
         # Below 1Ki Kubernetes writes a binary amount like any other.
-        whole, rest = divmod(self.nanos, _NANO)
-        if self.is_binary and whole >= _BINARY["Ki"]:
-            return _written(whole, _BINARY)
-        # Thousandths of a processor; of bytes there are none (see `size`).
-        if rest:
-            return f"{self.nanos // _MILLI}m"
-        # Any suffix would divide zero.
-        if not whole:
-            return "0"
-        return _written(whole, _DECIMAL)
-
-
-def _written(amount: int, units: dict[str, int]) -> str:
-    # Greater units come later, and the greatest that fits is taken.
-    fitting = [suffix for suffix, unit in units.items() if amount % unit == 0]
-    suffix = ""
-    if fitting:
-        suffix = fitting[-1]
-    return f"{amount // units.get(suffix, 1)}{suffix}"
+        is_binary = self.is_binary and amount >= _UNITS["Ki"] and amount.denominator == 1
+        suffixes = [""]
+        for suffix, unit in _UNITS.items():
+            # Any suffix would divide zero.
+            if suffix.endswith("i") == is_binary and amount and amount % unit == 0:
+                suffixes.append(suffix)
+        return f"{amount / _UNITS[suffixes[-1]]}{suffixes[-1]}"
 
 
 def processors(text: str) -> Quantity:
@@ -73,7 +59,7 @@ def processors(text: str) -> Quantity:
     Raises `RefusedError` for what is none, or finer than a thousandth.
     """
     found = read(text)
-    if found.nanos % _MILLI:
+    if found.nanos % (_NANO // 1000):
         raise _refused("must be a multiple of 1m, a thousandth of a CPU", text)
     return found
 
@@ -84,51 +70,23 @@ def size(text: str) -> Quantity:
     if found.nanos % _NANO:
         must = "must be a whole number of bytes: the suffix m means thousandths"
         # `64m` is less than a byte, and hardly ever meant.
-        meant = None
-        if text.endswith("m"):
-            meant = f"{text[:-1]}Mi"
-        raise _refused(must, text, meant)
+        raise _refused(must, text, f"{text[:-1]}Mi" if text.endswith("m") else None)
     return found
 
 
 def read(text: str) -> Quantity:
     """Read a quantity that is not less than nothing; raises `RefusedError` for any other text."""
-    found = None
-    if len(text) <= _LONGEST:
-        found = _QUANTITY.fullmatch(text)
-    if not found:
+    found = _QUANTITY.fullmatch(text)
+    if not found or len(text) > _LONGEST:
         must = "must be a Kubernetes quantity such as 100m, 1, 64Mi or 1Gi"
         raise _refused(must, text)
     number, suffix = found.groups()
-    nanos = _nanos(number, suffix)
+    # `1e3` is a number that Python reads as it is.
+    amount = Fraction(number) * _UNITS[suffix] if suffix in _UNITS else Fraction(text)
+    nanos = ceil(amount * _NANO)
     if not 0 <= nanos <= _MOST * _NANO:
         raise _refused(f"must be from 0 to {_MOST}", text)
-    return Quantity(nanos, is_binary=suffix in _BINARY)
-
-
-def _nanos(number: str, suffix: str) -> int:
-    """Return how many thousand-millionths `1.5` with a suffix is, rounded up."""
-    whole, _, decimals = number.partition(".")
-    unit, divisor = _unit(suffix)
-    # In whole numbers: 1.5 is 15 of a tenth.
-    numerator = int(f"{whole}{decimals}") * unit
-    denominator: int = 10 ** len(decimals) * divisor
-    return -(-numerator // denominator)
-
-
-def _unit(suffix: str) -> tuple[int, int]:
-    """Return how many thousand-millionths a suffix stands for, as numerator and denominator."""
-    if suffix in _PARTS:
-        return _PARTS[suffix], 1
-    unit = _BINARY.get(suffix) or _DECIMAL.get(suffix)
-    if unit:
-        return unit * _NANO, 1
-    # `1e3`: a power of ten.
-    exponent = int(suffix[1:])
-    power: int = 10 ** abs(exponent)
-    if exponent < 0:
-        return _NANO, power
-    return power * _NANO, 1
+    return Quantity(nanos, is_binary=suffix.endswith("i"))
 
 
 def _refused(

@@ -296,8 +296,8 @@ def test_C02_all_problems_together_sorted() -> None:
             "  interval: 45m",
             (
                 "[error] spec.interval: must be one of 1m, 2m, 3m, 5m, 10m, 15m, 20m, 30m, 1h, "
-                "2h, 3h, 4h, 6h, 8h, 12h, 24h, which divide an hour or a day evenly; the "
-                'nearest: 30m or 1h, got "45m"; did you mean "30m"? (interval)'
+                "2h, 3h, 4h, 6h, 8h, 12h, 24h, which divide an hour or a day evenly, got "
+                '"45m" (interval)'
             ),
         ),
         (
@@ -347,7 +347,7 @@ def test_a_time_zone_is_one_of_the_package(zone: str) -> None:
 @pytest.mark.parametrize(
     ("zone", "proposed"),
     [
-        ("Berlin", "Europe/Berlin"),
+        ("Berlin", None),
         ("Europe/Berln", "Europe/Berlin"),
         ("America/New York", "America/New_York"),
         ("PST", None),
@@ -364,8 +364,8 @@ def test_a_time_zone_is_one_of_the_package(zone: str) -> None:
         ("Asia/Bombay", None),
         ("Europe/Munich", None),
         ("Louisville", None),
-        ("Tokio", "Asia/Tokyo"),
-        ("NewYork", "America/New_York"),
+        ("Tokio", None),
+        ("NewYork", None),
     ],
 )
 def test_no_other_time_is_proposed_for_a_zone(zone: str, proposed: str | None) -> None:

@@ -1,5 +1,6 @@
 """The grammar of moments: every shape in every role."""
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from typing import get_type_hints
@@ -127,13 +128,13 @@ def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "rule", "proposed"),
     [
-        ("Mno 08:00", "moment-syntax", "Mon 08:00"),
-        ("Tues 08:00", "moment-syntax", "Tue 08:00"),
+        ("Mno 08:00", "moment-syntax", None),
+        ("Tues 08:00", "moment-syntax", None),
         ("Mon, Wed 08:00", "moment-syntax", None),
         ("Mon 8am", "moment-syntax", None),
         ("Mon 12:30 AM", "moment-syntax", None),
         ("Mon 08.30", "moment-syntax", None),
-        ("secnd Tue 08:00", "moment-syntax", "second Tue 08:00"),
+        ("secnd Tue 08:00", "moment-syntax", None),
         ("1st Mon,Tue 08:00", "moment-syntax", None),
         ("Monday to Friday 08:00", "moment-syntax", None),
         ("Mon\u201308:00", "moment-syntax", None),
@@ -141,9 +142,9 @@ def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
         ("Mon and Wed 08:00", "moment-syntax", None),
         ("every Monday 08:00", "moment-syntax", None),
         ("every second Tuesday of the month at 22:00", "moment-syntax", None),
-        ("Mondays 08:00", "moment-syntax", "Monday 08:00"),
-        ("Munday 08:00", "moment-syntax", "Monday 08:00"),
-        ("weekday 08:00", "moment-syntax", "weekdays 08:00"),
+        ("Mondays 08:00", "moment-syntax", None),
+        ("Munday 08:00", "moment-syntax", None),
+        ("weekday 08:00", "moment-syntax", None),
         ("every weekday at 8", "moment-syntax", None),
         ("every day on weekends 08:00", "moment-syntax", None),
         ("on every workday 08:00", "moment-syntax", None),
@@ -155,7 +156,7 @@ def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
         ("Mon at 8", "moment-syntax", None),
         ("Mon noon", "moment-syntax", None),
         ("08:00 Mon 09:00", "moment-syntax", None),
-        ("08:00 Mno", "moment-syntax", "08:00 Mon"),
+        ("08:00 Mno", "moment-syntax", None),
         ("daily", "moment-syntax", None),
         ("second Tuesday", "moment-syntax", None),
         ("the 15th 10:30", "moment-syntax", None),
@@ -487,7 +488,7 @@ def fitting(text: str) -> Iterator[str]:
     """Give the name of a shape for each of its patterns that a text has."""
     for shape in moments.SHAPES:
         for pattern in shape.patterns:
-            if moments._compiled(pattern).fullmatch(text):
+            if re.fullmatch(pattern, text, re.ASCII):
                 yield shape.name
 
 

@@ -184,14 +184,6 @@ def test_what_was_meant_is_proposed(text: str, rule: str, proposed: str | None) 
 
 
 @pytest.mark.parametrize(
-    ("text", "proposed"), [("7m", "5m"), ("99d", "24h"), ("0m", "1m"), ("45m", "30m")]
-)
-def test_the_nearest_interval_is_proposed(text: str, proposed: str) -> None:
-    """The next below, or the smallest."""
-    assert said("interval", text) == [("interval", "spec.interval", proposed)]
-
-
-@pytest.mark.parametrize(
     "env",
     [
         f"{{name: A, valueFrom: {{{FROM_SECRET}}}}}, {{name: B, valueFrom: {{{FROM_CONFIG}}}}}",
