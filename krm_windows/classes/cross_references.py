@@ -12,7 +12,6 @@ from krm_windows import rules
 from krm_windows.classes import generated, references, selection
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import Partition, Placement, title
-from krm_windows.inventory import Resource
 from krm_windows.policy.findings import Finding
 from krm_windows.results import Result
 
@@ -51,42 +50,28 @@ def check(spec: Spec, partition: Partition) -> tuple[list[Result], list[Finding]
     results: list[Result] = []
     used: set[int] = set()
     for reference in find(partition):
-        acknowledged = _acknowledged(spec, reference)
+        referrer, to = reference.referrer.resource, reference.to.resource
+        acknowledged = {
+            i
+            for i, known in enumerate(spec.acknowledge)
+            if selection.is_at(known.referrer, referrer) and selection.is_at(known.to, to)
+        }
         used |= acknowledged
-        is_lost = False
         # The other half is dropped before kustomize renames it, whoever has acknowledged that.
-        if spec.keep is not None:
-            is_lost = reference.is_pending
+        is_lost = spec.keep is not None and reference.is_pending
         if is_lost or not acknowledged:
             results.append(_result(reference, lost=is_lost))
     return results, list(_unused(spec, used, partition))
 
 
-def _acknowledged(spec: Spec, reference: CrossReference) -> set[int]:
-    """Return the indices of the acknowledgements of a reference."""
-    found: set[int] = set()
-    for i, known in enumerate(spec.acknowledge):
-        if _is_of(known.referrer, known.to, reference):
-            found.add(i)
-    return found
-
-
 def find(partition: Partition) -> Iterator[CrossReference]:
     """Yield one reference for each two resources of different classes."""
-    seen: set[tuple[int, int]] = set()
-    found = chain(
-        _by_field(partition.placements),
-        _by_hash(partition.placements),
-    )
-    for reference in found:
-        referrer, to = reference.referrer, reference.to
-        if referrer.change_class == to.change_class:
-            continue
-        # Two resources are said once, however many fields refer.
-        pair = (id(referrer), id(to))
-        if pair not in seen:
-            seen.add(pair)
-            yield reference
+    found: dict[tuple[int, int], CrossReference] = {}
+    for reference in chain(_by_field(partition.placements), _by_hash(partition.placements)):
+        if reference.referrer.change_class != reference.to.change_class:
+            # Two resources are said once, however many fields refer.
+            found.setdefault((id(reference.referrer), id(reference.to)), reference)
+    yield from found.values()
 
 
 def _by_field(placements: Iterable[Placement]) -> Iterator[CrossReference]:
@@ -132,31 +117,14 @@ def _by_hash(placements: Iterable[Placement]) -> Iterator[CrossReference]:
     hashed = [placement for placement in placements if generated.has_hash(placement.resource)]
     for referrer in placements:
         for to in hashed:
-            if to is not referrer and _may_mention(referrer, to):
-                name = to.resource.name
+            name = to.resource.name
+            spaces = {referrer.resource.namespace, to.resource.namespace}
+            # A namespace that is not said yet may be any. What does not mention it as a whole is
+            # not read field by field.
+            is_near = len(spaces) == 1 or "" in spaces
+            if to is not referrer and is_near and referrer.resource.item.mentions(name):
                 for path in references.occurrences(referrer.resource.item.node, name):
                     yield CrossReference(referrer, path, name, to)
-
-
-def _may_mention(referrer: Placement, to: Placement) -> bool:
-    """Whether one may mention the other, so that reading it field by field is worth it."""
-    if not _share_namespace(referrer, to):
-        return False
-    return referrer.resource.item.mentions(to.resource.name)
-
-
-def _share_namespace(one: Placement, other: Placement) -> bool:
-    """Whether two resources are in one namespace; one that is not said yet may be any."""
-    namespace = one.resource.namespace
-    if namespace in ("", other.resource.namespace):
-        return True
-    return other.resource.namespace == ""
-
-
-def _is_of(referrer: str, to: str, reference: CrossReference) -> bool:
-    if not selection.is_at(referrer, reference.referrer.resource):
-        return False
-    return selection.is_at(to, reference.to.resource)
 
 
 def _result(reference: CrossReference, *, lost: bool) -> Result:
@@ -205,16 +173,15 @@ def _unused(
     """
     resources = [placement.resource for placement in partition.placements]
     for i, known in enumerate(spec.acknowledge):
-        if i in used:
-            continue
+        here = (
+            selection.is_at(address, resource)
+            for address in (known.referrer, known.to)
+            for resource in resources
+        )
         # One function may see one base only: an object that is not here may be in the next.
-        if _is_here(known.referrer, resources) or _is_here(known.to, resources):
+        if i not in used and any(here):
             must = (
                 f"matches no reference between classes: {known.referrer} to {known.to}; remove "
                 "it, or correct the names"
             )
             yield Finding(rules.ACKNOWLEDGE_UNUSED, must, path=f"spec.acknowledge[{i}]")
-
-
-def _is_here(address: str, resources: Iterable[Resource]) -> bool:
-    return any(selection.is_at(address, resource) for resource in resources)

@@ -2,7 +2,10 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TypeAlias
+
+from pydantic import TypeAdapter
 
 from krm_windows.emit import configmap
 from krm_windows.gate import timetable
@@ -26,14 +29,9 @@ def read(manifest: KubeObject) -> Timetable | None:
     if not isinstance(text, str):
         return None
     for load in (timetable.load, _earlier):
-        try:
-            found = load(text)
-        except (*UNREADABLE, AttributeError):
-            # Of another release, or edited by hand.
-            continue
-        # Whoever may write the object chose what is in it: names that are no texts are no names.
-        if _is_sound(found):
-            return found
+        # What is of another release, or edited by hand, is passed over.
+        with suppress(*UNREADABLE):
+            return _sound(load(text))
     return None
 
 
@@ -59,31 +57,21 @@ _BESIDE_TIME = (
 )
 
 
-def _is_sound(found: Timetable) -> bool:
-    """Whether what is asked of a timetable that was read back has the types that it declares."""
-    texts = (found.policy, found.time_zone, found.state, found.first_apply)
-    return (
-        _are_texts(texts)
-        and _are_texts(found.former_names)
-        and _are_texts(found.clocks)
-        and _is_text_or_none(found.cluster)
-        and all(map(_is_target, (*found.targets, *found.released)))
-    )
+def _sound(found: Timetable) -> Timetable:
+    """Return a timetable whose names are what it declares; raises `ValidationError`.
+
+    Whoever may write the object chose what is in it.
+    """
+    names = (found.policy, found.time_zone, found.state, found.first_apply, found.cluster)
+    _NAMES.validate_python(names, strict=True)
+    _LISTS.validate_python((found.former_names, found.clocks), strict=True)
+    _TARGETS.validate_python((found.targets, found.released), strict=True)
+    return found
 
 
-def _is_target(value: Target) -> bool:
-    texts = (value.group, value.resource, value.kind, value.namespace, value.name)
-    if not _are_texts(texts) or not _is_text_or_none(value.version):
-        return False
-    return _are_texts(value.field) and _are_texts(value.applied)
-
-
-def _is_text_or_none(value: object) -> bool:
-    return value is None or isinstance(value, str)
-
-
-def _are_texts(values: object) -> bool:
-    return isinstance(values, tuple) and all(isinstance(each, str) for each in values)
+_NAMES: TypeAdapter[object] = TypeAdapter(tuple[str, str, str, str, str | None])
+_LISTS: TypeAdapter[object] = TypeAdapter(tuple[tuple[str, ...], tuple[str, ...]])
+_TARGETS: TypeAdapter[object] = TypeAdapter(tuple[tuple[Target, ...], tuple[Target, ...]])
 
 
 def manifests(content: bytes) -> Iterator[bytes]:

@@ -22,29 +22,10 @@ def empty_maps(patch: Tree, path: str) -> Iterator[str]:
             yield from empty_maps(value, f"{path}.{name}")
 
 
-def nulls(root: Tree) -> Iterator[str]:
-    """Yield the names of a policy's clusters that have null for a patch.
-
-    A merge patch removes by null. In the policy's own file nothing is there to be removed, so it is
-    what YAML makes of a name with nothing behind it: `north:`.
-    """
-    for name, patch in patches(root).items():
-        # `{}` says that nothing is changed, null says nothing.
-        if patch is None:
-            yield name
-
-
-def patches(root: Tree) -> dict[str, Tree]:
-    """Return what a policy has for each of its clusters, by name; nothing where that is no map."""
-    spec: Tree = None
-    if isinstance(root, dict):
-        spec = root.get("spec")
-    found: Tree = None
-    if isinstance(spec, dict):
-        found = spec.get("clusters")
-    if isinstance(found, dict):
-        return found
-    return {}
+def patches(spec: Tree) -> dict[str, Tree]:
+    """Return what a spec has for each cluster, by name; nothing where that is no map."""
+    found = spec.get("clusters") if isinstance(spec, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def dropped(patch: Node) -> Iterator[tuple[str, int]]:

@@ -49,23 +49,26 @@ def days(recurrence: Recurrence) -> str:
     """
     if recurrence.nth is not None:
         return _nth(recurrence, recurrence.nth)
-    dates = _possible(recurrence)
-    longest = max(cron.LONGEST_MONTHS[month] for month in recurrence.months)
-    # In February days 1 to 29 are every date.
-    every_date = dates == frozenset(range(1, longest + 1))
+    months = recurrence.months
+    longest = max(cron.LONGEST_MONTHS[month] for month in months)
+    # What one of the months has: 31 means nothing in April, and 1 to 29 are all of February.
+    dates = frozenset(day for day in recurrence.days if day <= longest)
+    every_date = len(dates) == longest
     every_weekday = recurrence.weekdays == EVERY_WEEKDAY
-    # One of two is enough, and one of them is always so.
+    # One of two is enough, and one of them is always so; or no day field restricts anything.
+    if (every_date and every_weekday) or (recurrence.either and (every_date or every_weekday)):
+        return EVERY_DAY + _in(months)
+    weekdays = _weekdays(recurrence.weekdays)
+    # Day 31 in April alone never comes, so only the weekdays are left.
+    if every_date or not dates:
+        return weekdays + _in(months)
+    named = _dates(dates, months)
+    if every_weekday or not weekdays:
+        return named
+    # Of two that are enough each says its months, as both are bound to them.
     if recurrence.either:
-        return _either(recurrence, dates, every=every_date or every_weekday)
-    # No day field restricts anything.
-    if every_date and every_weekday:
-        return EVERY_DAY + _in(recurrence.months)
-    if every_date:
-        return _weekdays(recurrence.weekdays) + _in(recurrence.months)
-    months = _with_any(recurrence.months, dates)
-    if every_weekday:
-        return _dates(dates, months)
-    return f"{_weekdays(recurrence.weekdays)} if it is {_dates(dates, months)}"
+        return f"{weekdays}{_in(months)} or {named}"
+    return f"{weekdays} if it is {named}"
 
 
 def _nth(recurrence: Recurrence, nth: int) -> str:
@@ -75,97 +78,44 @@ def _nth(recurrence: Recurrence, nth: int) -> str:
     return f"{counted(recurrence.shift, 'day')} after the {named}"
 
 
-def _either(
-    recurrence: Recurrence,
-    dates: frozenset[int],
-    *,
-    every: bool,
-) -> str:
-    """Say days of the month and of the week of which one is enough.
-
-    Each says its months, as both are bound to them.
-    """
-    if every:
-        return EVERY_DAY + _in(recurrence.months)
-    weekdays = _weekdays(recurrence.weekdays) + _in(recurrence.months)
-    # Day 31 in April alone never comes, so only the weekdays are left.
-    if not dates:
-        return weekdays
-    named = _dates(dates, _with_any(recurrence.months, dates))
-    if not recurrence.weekdays:
-        return named
-    return f"{weekdays} or {named}"
-
-
-def _possible(recurrence: Recurrence) -> frozenset[int]:
-    """Return the days of the month that one of the months has: 31 means nothing in April."""
-    longest = max(cron.LONGEST_MONTHS[month] for month in recurrence.months)
-    return frozenset(day for day in recurrence.days if day <= longest)
-
-
-def _with_any(months: frozenset[int], dates: frozenset[int]) -> frozenset[int]:
-    """Leave out months that are too short for any of the days, where months are named at all."""
-    if months == EVERY_MONTH:
-        return months
-    return frozenset(month for month in months if min(dates) <= cron.LONGEST_MONTHS[month])
-
-
-def _dates(dates: Collection[int], months: frozenset[int]) -> str:
+def _dates(dates: Collection[int], months: Collection[int]) -> str:
     named = "the month"
     if months != EVERY_MONTH:
-        named = _named_months(months)
-    noun = "days"
-    if len(dates) == 1:
-        noun = "day"
-    return f"{noun} {numbers(dates)} of {named}"
+        # Without those that are too short for any of the days.
+        named = _months(month for month in months if min(dates) <= cron.LONGEST_MONTHS[month])
+    return f"{'day' if len(dates) == 1 else 'days'} {numbers(dates)} of {named}"
 
 
-def _in(months: frozenset[int]) -> str:
-    if months == EVERY_MONTH:
-        return ""
-    return f" in {_named_months(months)}"
+def _in(months: Collection[int]) -> str:
+    return "" if months == EVERY_MONTH else f" in {_months(months)}"
 
 
-def _named_months(months: Collection[int]) -> str:
-    return listed(_ranges(cron.runs(sorted(months)), _month))
-
-
-def _month(number: int) -> str:
-    return _MONTHS[number - 1]
+def _months(months: Iterable[int]) -> str:
+    return _listed_ranges(sorted(months), lambda month: _MONTHS[month - 1])
 
 
 def _weekdays(chosen: Collection[int]) -> str:
     """Say days of the week, the first of a row first: a row may go on over the weekend."""
-    # Where the day before is not chosen, a row begins.
+    # Where the day before is not chosen, a row begins; where all are, the week begins on Monday.
     firsts = [day for day in _MONDAY_FIRST if day in chosen and (day - 1) % 7 not in chosen]
-    # Where all are chosen, no day begins a row, and the week begins on Monday.
-    first = 1
-    if firsts:
-        first = firsts[0]
-
-    def name(place: int) -> str:
-        return WEEKDAYS[(first + place) % 7]
-
+    first = firsts[0] if firsts else 1
     # Counted from that day on, a row never ends in the middle.
     places = [place for place in range(7) if (first + place) % 7 in chosen]
-    return listed(_ranges(cron.runs(places), name))
+    return _listed_ranges(places, lambda place: WEEKDAYS[(first + place) % 7])
 
 
 def numbers(chosen: Collection[int]) -> str:
     """Say numbers in their order, those in a row as a range: `1 to 7 and 15`."""
-    return listed(_ranges(cron.runs(sorted(chosen)), str))
+    return _listed_ranges(sorted(chosen), str)
 
 
-def _ranges(runs: Iterable[list[int]], name: Callable[[int], str]) -> list[str]:
+def _listed_ranges(places: Iterable[int], name: Callable[[int], str]) -> str:
     said: list[str] = []
-    for run in runs:
+    for run in cron.runs(places):
         names = [name(value) for value in run]
         # `Monday and Tuesday`, but `Monday to Wednesday`.
-        if len(run) < _RANGE:
-            said += names
-        else:
-            said.append(f"{names[0]} to {names[-1]}")
-    return said
+        said += names if len(run) < _RANGE else [f"{names[0]} to {names[-1]}"]
+    return listed(said)
 
 
 def listed(items: Sequence[str]) -> str:

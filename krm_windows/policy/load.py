@@ -4,7 +4,7 @@ Everything that is wrong is said in the user's words.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from krm_windows import rules
@@ -21,39 +21,15 @@ from krm_windows.schedule import zones
 from krm_windows.schedule.recurrence import Recurrence
 
 
-class Loaded(NamedTuple):
-    """A policy for no cluster in particular, for each of its clusters, and all that was found.
+class Version(NamedTuple):
+    """The policy of one cluster.
 
-    `policy` and the values of `clusters` are None where an error is in their way. `results` are
-    sorted. `cured` are those findings of the policy that the patch of a cluster puts right, such as
-    a base without any windows.
+    `findings` are those that its patch brings in, `cured` those of the policy that it puts right.
     """
 
     policy: WindowPolicy | None
-    results: tuple[Result, ...]
-    ref: ResourceRef
-    file: File | None = None
-    build_for: str | None = None
-    clusters: Mapping[str, WindowPolicy | None] = MappingProxyType({})
-    cured: Mapping[str, tuple[Result, ...]] = MappingProxyType({})
-
-    def for_cluster(self, name: str | None) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
-        """Return the policy for a cluster, and all findings but those that its patch puts right.
-
-        `None` is the policy without `clusters`. The policy of an unknown cluster is None, and an
-        error names those that are known.
-        """
-        if name is None:
-            return self.policy, self.results
-        # The policy may name the cluster that it is built for itself.
-        if name in self.clusters or name == self.build_for:
-            # What is wrong without the patch and right with it is no finding of this cluster.
-            cured = self.cured.get(name, ())
-            results = [result for result in self.results if result not in cured]
-            return self.clusters.get(name), tuple(results)
-        unknown = _unknown_cluster(name, self.clusters, "spec.clusters")
-        result = unknown.result(unknown.path, self.ref, self.file)
-        return None, tuple(sort([*self.results, result]))
+    findings: tuple[Finding, ...] = ()
+    cured: frozenset[Finding] = frozenset()
 
 
 class Source(NamedTuple):
@@ -77,7 +53,9 @@ class Source(NamedTuple):
     @property
     def lasting(self) -> tuple[Finding, ...]:
         """The findings that every cluster has, whatever its patch says."""
-        return (*self.doubled, *map(_null_cluster, clusters.nulls(self.root)))
+        patches = clusters.patches(self.root.get("spec"))
+        # `{}` says that nothing is changed, null says nothing: a name with nothing behind it.
+        return (*self.doubled, *(_null_cluster(name) for name in patches if patches[name] is None))
 
     @property
     def build_for(self) -> str | None:
@@ -89,22 +67,17 @@ class Source(NamedTuple):
 
         A cluster that the policy does not name has it as it is.
         """
-        if name is None or name not in self.patches:
-            every = (*self.lasting, *self.findings)
-            return self.policy, tuple(self.results(every))
-        version = _cluster(self, name, self.patches[name])
+        version = Version(self.policy)
+        if name is not None and name in self.patches:
+            version = _cluster(self, name, self.patches[name])
         # What the patch puts right is no problem of this cluster.
-        kept = self.findings - version.cured
-        every = (*self.lasting, *kept, *version.findings)
+        every = (*self.lasting, *(self.findings - version.cured), *version.findings)
         return version.policy, tuple(self.results(every))
 
     def patched(self, node: Node, file: File | None) -> "Source":
         """Return the policy with another document of it merged onto it (RFC 7386)."""
         patch = document.read(node)
-        changes: Tree = {}
-        if isinstance(patch, dict):
-            changes = patch
-        merged = merge(self.root, changes)
+        merged = merge(self.root, patch if isinstance(patch, dict) else {})
         return _source(merged, (*self.doubled, *document.doubled(node)), file)
 
     def results(self, findings: Iterable[Finding]) -> list[Result]:
@@ -112,150 +85,141 @@ class Source(NamedTuple):
         return sort(finding.result(finding.path, self.ref, self.file) for finding in findings)
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """A policy for no cluster in particular, for each of its clusters, and all that was found.
+
+    `results` are sorted.
+    """
+
+    source: Source
+    versions: Mapping[str, Version]
+    results: tuple[Result, ...]
+
+    @property
+    def policy(self) -> WindowPolicy | None:
+        """The policy for no cluster in particular, None where it is wrong."""
+        return self.source.policy
+
+    @property
+    def build_for(self) -> str | None:
+        """The cluster that the policy itself says it is built for."""
+        return self.source.build_for
+
+    @property
+    def clusters(self) -> dict[str, WindowPolicy | None]:
+        """The policy of each cluster, None where the patch makes one that is wrong."""
+        return {name: version.policy for name, version in self.versions.items()}
+
+    def for_cluster(self, name: str | None) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
+        """Return the policy for a cluster, and all findings but those that its patch puts right.
+
+        `None` is the policy without `clusters`. The policy of an unknown cluster is None, and an
+        error names those that are known.
+        """
+        if name is None:
+            return self.policy, self.results
+        if name in self.versions:
+            version = self.versions[name]
+            # What is wrong without the patch and right with it is no finding of this cluster.
+            cured = self.source.results(version.cured)
+            return version.policy, tuple(each for each in self.results if each not in cured)
+        # The policy may name the cluster that it is built for itself.
+        if name == self.build_for:
+            return None, self.results
+        unknown = _unknown_cluster(name, self.versions, "spec.clusters")
+        return None, tuple(sort([*self.results, *self.source.results([unknown])]))
+
+
 def read(node: Node, *, file: File | None = None) -> Source:
     """Read a policy without its clusters; raises nothing, whatever the document holds."""
     return _source(document.read(node), tuple(document.doubled(node)), file)
 
 
-def _source(
-    tree: Tree,
-    doubled: tuple[Finding, ...],
-    file: File | None,
-) -> Source:
-    root: dict[str, Tree] = {}
+def _source(tree: Tree, doubled: tuple[Finding, ...], file: File | None) -> Source:
     # A document of another shape has no fields, and an error for each that is required.
-    if isinstance(tree, dict):
-        root = tree
-    policy, findings, base = _read_base(root)
-    ref = document.ref(root, API_VERSION, KIND)
-    return Source(root, _patches(root), policy, frozenset(findings), doubled, ref, base, file)
+    root = tree if isinstance(tree, dict) else {}
+    present = {name: document.present(entry) for name, entry in root.items() if entry is not None}
+    policy, findings = _validate(present)
+    spec = present.get("spec")
+    patches = {} if _has_too_many(findings) else clusters.patches(root.get("spec"))
+    if isinstance(spec, dict):
+        present["spec"] = {name: entry for name, entry in spec.items() if name != "clusters"}
+    return Source(
+        root=root,
+        patches={name: patch for name, patch in patches.items() if patch is not None},
+        policy=policy,
+        findings=frozenset(findings),
+        doubled=doubled,
+        ref=document.ref(root, API_VERSION, KIND),
+        base=present,
+        file=file,
+    )
+
+
+def _has_too_many(findings: Iterable[Finding]) -> bool:
+    """Whether the clusters of a policy are too many to be read."""
+    return any((each.rule, each.path) == (rules.TOO_MANY, "spec.clusters") for each in findings)
 
 
 def load(node: Node, *, file: File | None = None) -> Loaded:
     """Read a policy and those of all its clusters; raises nothing, whatever the document holds."""
     source = read(node, file=file)
-    versions: dict[str, _Version] = {}
+    versions = {name: _cluster(source, name, patch) for name, patch in source.patches.items()}
     findings = [*source.lasting, *source.findings]
-    for name, patch in source.patches.items():
-        version = _cluster(source, name, patch)
-        versions[name] = version
+    for version in versions.values():
         findings += version.findings
     named = source.build_for
     # A build for a cluster without a patch: a typo, most likely.
-    if named is not None and named not in versions and not _has_unread(source):
+    if named is not None and named not in versions and not _has_too_many(findings):
         findings.append(_unknown_cluster(named, versions, "spec.buildFor"))
-    # None where the patch makes a policy that is wrong.
-    policies = {name: version.policy for name, version in versions.items()}
-    cured = {name: tuple(source.results(version.cured)) for name, version in versions.items()}
-    return Loaded(
-        policy=source.policy,
-        results=tuple(source.results(findings)),
-        ref=source.ref,
-        file=file,
-        build_for=named,
-        clusters=policies,
-        cured=cured,
-    )
+    return Loaded(source, versions, tuple(source.results(findings)))
 
 
-class _Validated(NamedTuple):
-    """A version of a policy, and all that is wrong or doubtful about it."""
-
-    policy: WindowPolicy | None
-    findings: tuple[Finding, ...]
-
-
-def _read_base(
-    root: dict[str, Tree],
-) -> tuple[WindowPolicy | None, tuple[Finding, ...], dict[str, Tree]]:
-    """Read a policy itself: what it means, what is wrong, and the tree of its versions.
-
-    That is without nulls and clusters.
-    """
-    tree = {name: document.present(entry) for name, entry in root.items() if entry is not None}
-    policy, findings = _validate(tree)
-    spec = tree.get("spec")
-    if isinstance(spec, dict):
-        tree["spec"] = {name: entry for name, entry in spec.items() if name != "clusters"}
-    return policy, findings, tree
-
-
-def _context(tree: dict[str, Tree]) -> Context:
-    """Return the zone of a policy, if there is such a one, and its namespace."""
-    zone = document.text_at(tree, "spec", "timeZone")
-    if zone not in zones.names():
-        zone = None
-    return Context(zone, document.text_at(tree, "metadata", "namespace"))
-
-
-def _validate(tree: dict[str, Tree]) -> _Validated:
-    """Read one version of a policy from a tree without nulls."""
+def _validate(tree: dict[str, Tree]) -> tuple[WindowPolicy | None, tuple[Finding, ...]]:
+    """Read one version of a policy from a tree without nulls, with all that is wrong about it."""
     # Counted first: nothing is read of what is too much to be read.
     excess = tuple(sizes.check(tree))
     if excess:
-        return _Validated(None, excess)
+        return None, excess
+    # Moments are compared in the zone, which is a field beside them.
+    zone = document.text_at(tree, "spec", "timeZone")
+    known = zone if zone in zones.names() else None
     try:
-        # Moments are compared in the zone, which is a field beside them.
-        policy = WindowPolicy.read(tree, _context(tree))
+        policy = WindowPolicy.read(
+            tree, Context(known, document.text_at(tree, "metadata", "namespace"))
+        )
     except RefusedError as refused:
-        return _Validated(None, refused.findings)
-    return _Validated(policy, tuple(_cautions(policy)))
+        return None, refused.findings
+    return policy, tuple(_cautions(policy.spec))
 
 
-def _cautions(policy: WindowPolicy) -> Iterator[Finding]:
+def _cautions(spec: Spec) -> Iterator[Finding]:
     """Yield what is doubtful about a policy that can be read."""
-    spec = policy.spec
     if spec.state != "Scheduled":
         must = "overrides the whole policy: windows, freezes and overrides have no effect"
         yield Finding(rules.STATE_HELD, must, spec.state, path="spec.state")
-    for path, moment in _edges(spec):
-        if moment is None or not isinstance(moment.value, Recurrence):
-            continue
-        # Dates and `Mon 08:00` leave nothing to doubt.
-        doubt = schedules.caution(moment.text, moment.value)
-        if doubt:
-            yield doubt._replace(path=path)
-
-
-def _edges(spec: Spec) -> Iterator[tuple[str, Moment[Value] | None]]:
-    """Yield the moments that may recur, each with its path."""
     for name, window in spec.windows.items():
-        yield f"spec.windows.{name}.opens", window.opens
-        yield f"spec.windows.{name}.closes", window.closes
+        yield from _doubts(f"spec.windows.{name}", opens=window.opens, closes=window.closes)
     for name, freeze in spec.freezes.items():
-        yield f"spec.freezes.{name}.starts", freeze.starts
-        yield f"spec.freezes.{name}.ends", freeze.ends
+        yield from _doubts(f"spec.freezes.{name}", starts=freeze.starts, ends=freeze.ends)
 
 
-def _has_unread(source: Source) -> bool:
-    """Whether the clusters of a policy were too many to be read."""
-    return sizes.has_too_many_clusters(source.root)
+def _doubts(path: str, **edges: Moment[Value] | None) -> Iterator[Finding]:
+    for name, moment in edges.items():
+        # Dates and `Mon 08:00` leave nothing to doubt.
+        if moment and isinstance(moment.value, Recurrence):
+            doubt = schedules.caution(moment.text, moment.value)
+            if doubt:
+                yield doubt._replace(path=f"{path}.{name}")
 
 
-def _patches(root: dict[str, Tree]) -> dict[str, Tree]:
-    """Return the patch of each cluster that has one, if they are not too many to be read."""
-    if sizes.has_too_many_clusters(root):
-        return {}
-    return {name: patch for name, patch in clusters.patches(root).items() if patch is not None}
-
-
-class _Version(NamedTuple):
-    """The policy of one cluster.
-
-    `findings` are those that its patch brings in, `cured` those of the policy that it puts right.
-    """
-
-    policy: WindowPolicy | None
-    findings: tuple[Finding, ...] = ()
-    cured: frozenset[Finding] = frozenset()
-
-
-def _cluster(source: Source, name: str, patch: Tree) -> _Version:
+def _cluster(source: Source, name: str, patch: Tree) -> Version:
     """Read the policy of one cluster; what it has without its patch is not reported again."""
     path = f"spec.clusters.{name}"
     # Null, or a text: the model of the policy itself says so.
     if not isinstance(patch, dict):
-        return _Version(None)
+        return Version(None)
     found = list(_misplaced(patch, path))
     found += map(_empty_map, clusters.empty_maps(patch, path))
     own = {key: value for key, value in patch.items() if key not in ("clusters", "buildFor")}
@@ -269,7 +233,7 @@ def _cluster(source: Source, name: str, patch: Tree) -> _Version:
     for finding in problems:
         if finding not in source.findings:
             found.append(_attributed(finding, own, path))
-    return _Version(policy, tuple(found), source.findings.difference(problems))
+    return Version(policy, tuple(found), source.findings.difference(problems))
 
 
 def _misplaced(patch: dict[str, Tree], path: str) -> Iterator[Finding]:

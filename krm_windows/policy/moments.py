@@ -197,17 +197,15 @@ def _date_time(found: re.Match[str], role: Role) -> datetime:
     at = datetime.combine(_day(found), time()) + _since_midnight(found, role)
     if not found["offset"]:
         return at
-    hours = int(found["off_hour"] or 0)
-    minutes = int(found["off_minute"] or 0)
-    offset = timedelta(hours=hours, minutes=minutes)
-    if offset > _FURTHEST or minutes > 59:  # noqa: PLR2004
+    try:
+        zone = datetime.fromisoformat(f"2000-01-01T00:00{found['offset']}")
+    except ValueError:
+        zone = None
+    offset = zone.utcoffset() if zone else None
+    if offset is None or abs(offset) > _FURTHEST:
         must = "must have an offset between -14:00 and +14:00"
         raise _refusal(rules.MOMENT_SYNTAX, must, found.string)
-    # What is behind UTC shows less than it.
-    in_utc = at - offset
-    if found["offset"].startswith("-"):
-        in_utc = at + offset
-    return in_utc.replace(tzinfo=UTC)
+    return (at - offset).replace(tzinfo=UTC)
 
 
 def _since_midnight(found: re.Match[str], role: Role) -> timedelta:
@@ -293,7 +291,7 @@ def _days(item: str, text: str) -> frozenset[int]:
 
 _WEEKDAY = f"(?:{'|'.join(_NUMBERS)})"
 _WEEKDAY_ITEM = f"{_WEEKDAY}(?:-{_WEEKDAY})?"
-_OFFSET = r"(?P<offset>Z|[+-](?P<off_hour>\d{2}):(?P<off_minute>\d{2}))?"
+_OFFSET = r"(?P<offset>Z|[+-]\d{2}:\d{2})?"
 _Reader = Callable[[re.Match[str], Role], Recurrence | datetime | time]
 _DAYS = f"(?i:(?P<days>{'|'.join(NAMED_DAYS)}|{_WEEKDAY_ITEM}(?:,{_WEEKDAY_ITEM})*))"
 _SHIFT = r"(?: \+(?P<shift>\d{1,2})d)?"

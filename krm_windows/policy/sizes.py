@@ -4,9 +4,10 @@ The numbers are far beyond what people write, and within what a cluster takes: a
 MiB, and the gate looks at all of its timetable in a Pod of 128 MiB.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from krm_windows import rules
+from krm_windows.policy import clusters
 from krm_windows.policy.document import Tree
 from krm_windows.policy.findings import Finding
 
@@ -25,8 +26,11 @@ MOST_CLUSTERS = 10_000
 MOST_VERSIONS = 200_000
 """... and entries of it, counted again for each cluster, as each has a policy of its own."""
 
-_RULES = ("windows", "freezes", "overrides")
-_TARGETS = ("targets", "released")
+_MOST = {
+    **dict.fromkeys(("windows", "freezes", "overrides"), MOST_RULES),
+    **dict.fromkeys(("targets", "released"), MOST_TARGETS),
+    "clusters": MOST_CLUSTERS,
+}
 _FIXES = {
     "windows": "write recurring ones as one moment, such as `Mon-Fri 08:00`",
     "freezes": "remove entries that are over, or write recurring ones as one moment",
@@ -37,33 +41,20 @@ _FIXES = {
 }
 
 
-def check(tree: Tree) -> Iterator[Finding]:
+def check(tree: Mapping[str, Tree]) -> Iterator[Finding]:
     """Yield every list or map of a policy that has too many entries."""
-    spec = _entry(tree, "spec")
-    # From the tree as it was written: what has another shape has no entries, and its own error.
-    for field in _RULES:
-        yield from _excess(field, _length(_entry(spec, field)), MOST_RULES)
-    for field in _TARGETS:
-        yield from _excess(field, _named(_entry(spec, field)), MOST_TARGETS)
-    yield from _clusters(spec)
-
-
-def has_too_many_clusters(tree: Tree) -> bool:
-    """Whether the versions of a policy for its clusters are too many to be read."""
-    return any(_clusters(_entry(tree, "spec")))
-
-
-def _clusters(spec: Tree) -> Iterator[Finding]:
-    clusters = _entry(spec, "clusters")
-    found = _length(clusters)
-    yield from _excess("clusters", found, MOST_CLUSTERS)
-    patches: list[Tree] = []
-    if isinstance(clusters, dict):
-        patches = list(clusters.values())
+    spec = tree.get("spec")
+    counts = _counts(spec)
+    for field, found in counts.items():
+        if found > _MOST[field]:
+            must = f"must have at most {_MOST[field]} entries: {_FIXES[field]}"
+            yield Finding(rules.TOO_MANY, must, str(found), path=f"spec.{field}")
+    patches = clusters.patches(spec)
     # Every cluster has all of the policy, and what its patch adds.
-    total = found * _entries(spec) + sum(_entries(patch) for patch in patches)
+    own = sum(counts.values()) - len(patches)
+    total = sum(own + sum(_counts(patch).values()) for patch in patches.values())
     # One of the two is enough to say.
-    if found <= MOST_CLUSTERS and total > MOST_VERSIONS:
+    if len(patches) <= MOST_CLUSTERS and total > MOST_VERSIONS:
         must = (
             f"must have at most {MOST_VERSIONS} windows, freezes, overrides and targets "
             f"for all clusters together: {_FIXES['clusters']}"
@@ -71,34 +62,20 @@ def _clusters(spec: Tree) -> Iterator[Finding]:
         yield Finding(rules.TOO_MANY, must, str(total), path="spec.clusters")
 
 
-def _excess(field: str, found: int, most: int) -> Iterator[Finding]:
-    if found > most:
-        must = f"must have at most {most} entries: {_FIXES[field]}"
-        yield Finding(rules.TOO_MANY, must, str(found), path=f"spec.{field}")
+def _counts(spec: Tree) -> dict[str, int]:
+    """Count entries by their field; what has another shape has none, and its own error."""
+    found: dict[str, int] = {}
+    if isinstance(spec, dict):
+        for field in _MOST.keys() & spec.keys():
+            entries = spec[field]
+            if isinstance(entries, dict):
+                found[field] = len(entries)
+            elif isinstance(entries, list):
+                found[field] = sum(map(_names, entries))
+    return found
 
 
-def _entries(spec: Tree) -> int:
-    """Count what a version of the policy is made of."""
-    named = sum(_named(_entry(spec, field)) for field in _TARGETS)
-    listed = sum(_length(_entry(spec, field)) for field in _RULES)
-    return named + listed
-
-
-def _named(targets: Tree) -> int:
-    """Count the names in a list of targets; a selector without names is one."""
-    if not isinstance(targets, list):
-        return 0
-    names = (_length(_entry(target, "names")) for target in targets)
-    return sum(max(number, 1) for number in names)
-
-
-def _entry(tree: Tree, name: str) -> Tree:
-    if isinstance(tree, dict):
-        return tree.get(name)
-    return None
-
-
-def _length(tree: Tree) -> int:
-    if isinstance(tree, dict | list):
-        return len(tree)
-    return 0
+def _names(target: Tree) -> int:
+    """Count the names of a target; a selector without names is one."""
+    names = target.get("names") if isinstance(target, dict) else None
+    return len(names) if names and isinstance(names, list) else 1
