@@ -11,7 +11,7 @@ from typing import NamedTuple
 from catalogue import reference
 from krm_windows.policy import moments, phrases, schedules
 from krm_windows.policy.findings import RefusedError
-from krm_windows.policy.moments import SHAPES, Role, Shape, Value
+from krm_windows.policy.moments import Role, Value
 from krm_windows.schedule.recurrence import Recurrence
 
 # A fixed one, so that the page is the same on every day; the year ends soon after it.
@@ -32,6 +32,82 @@ SCHEDULES = (
     "0 22 1 * *",
     "0 0 24 12 *",
     *schedules.DESCRIPTORS,
+)
+
+
+class Shape(NamedTuple):
+    """One way to write a moment; `examples` are ends, as those take every shape."""
+
+    name: str
+    meaning: str
+    examples: tuple[str, ...]
+
+
+SHAPES = (
+    Shape(
+        "Weekdays and a time",
+        "Each of these days at that time; the time may also come first. Days are written with "
+        "three letters or in full, in any case. A list uses commas without spaces, and a range "
+        "may cross the end of the week. `weekdays` are Monday to Friday, `weekends` Saturday "
+        "and Sunday.",
+        (
+            "Mon 08:00",
+            "monday 8:00",
+            "Mon-Fri 22:00",
+            "Fri-Mon 22:00",
+            "Mon,Wed 06:30",
+            "Mon-Wed,Sat 06:30",
+            "daily 01:00",
+            "every day 01:00",
+            "weekdays 09:00",
+            "weekends 09:00",
+            "09:00 Mon-Fri",
+            "Sat,Sun 24:00",
+        ),
+    ),
+    Shape(
+        "The nth day of a month",
+        "One weekday, `day` for any of them, or `workday` for Monday to Friday, which freezes "
+        "and public holidays do not move. `1st` to `5th` (or `first` to `fifth`) count from the "
+        "beginning of the month, `last`, and `2nd last` to `5th last` before it, from its end; "
+        "months without a 5th are skipped. `+2d` means two days later (0 to 27 are allowed), "
+        "possibly in the next month.",
+        (
+            "1st Mon 22:00",
+            "2nd Tue 22:00",
+            "second Tuesday 22:00",
+            "5th Fri 22:00",
+            "last Fri 17:00",
+            "2nd Tue +2d 22:00",
+            "last Sun +1d 03:00",
+            "last day 18:00",
+            "last workday 17:00",
+            "1st workday 09:00",
+            "3rd last day 00:00",
+        ),
+    ),
+    Shape(
+        "A date",
+        "Midnight at the beginning of that day. As an end, midnight after it, so that the day "
+        "itself is included.",
+        ("2026-12-20",),
+    ),
+    Shape(
+        "A date and a time",
+        "That minute on the wall clock of the policy's `timeZone`. With `Z` or an offset it is "
+        "an instant, the same in every time zone.",
+        (
+            "2026-12-24T20:00",
+            "2026-12-31T24:00",
+            "2026-12-24T20:00Z",
+            "2026-12-24T20:00+01:00",
+        ),
+    ),
+    Shape(
+        "A time of day",
+        "Only as an end: the next such time after the beginning.",
+        ("04:00", "4:00", "24:00"),
+    ),
 )
 
 

@@ -12,6 +12,7 @@ from krm_windows import rules
 from krm_windows.classes import generated, references, selection
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import Partition, Placement, title
+from krm_windows.inventory import Resource
 from krm_windows.policy.findings import Finding
 from krm_windows.results import Result
 
@@ -173,15 +174,14 @@ def _unused(
     """
     resources = [placement.resource for placement in partition.placements]
     for i, known in enumerate(spec.acknowledge):
-        here = (
-            selection.is_at(address, resource)
-            for address in (known.referrer, known.to)
-            for resource in resources
-        )
         # One function may see one base only: an object that is not here may be in the next.
-        if i not in used and any(here):
+        if i not in used and (_is_here(known.referrer, resources) or _is_here(known.to, resources)):
             must = (
                 f"matches no reference between classes: {known.referrer} to {known.to}; remove "
                 "it, or correct the names"
             )
             yield Finding(rules.ACKNOWLEDGE_UNUSED, must, path=f"spec.acknowledge[{i}]")
+
+
+def _is_here(address: str, resources: Iterable[Resource]) -> bool:
+    return any(selection.is_at(address, resource) for resource in resources)

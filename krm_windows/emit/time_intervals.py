@@ -4,13 +4,11 @@ Alertmanager reads them from its own configuration, and Grafana from a file of i
 they are the two keys of a ConfigMap that somebody mounts, or copies from.
 """
 
-from collections.abc import Iterable
-
 from krm_windows.emit import names
 from krm_windows.emit.labels import metadata
 from krm_windows.emit.manifest import Manifest
 from krm_windows.krm import render
-from krm_windows.plan.intervals import Interval, Intervals, Ranges, intervals
+from krm_windows.plan.intervals import Interval, intervals
 from krm_windows.plan.model import Plan
 
 # The first organisation, which every Grafana has (Grafana, "Provision alerting resources").
@@ -23,7 +21,7 @@ def objects(plan: Plan) -> list[Manifest]:
     """Return the ConfigMap."""
     found = intervals(plan.timetable)
     every: list[Value] = []
-    for state, spans in _states(found).items():
+    for state, spans in (("open", found.open), ("closed", found.closed)):
         written = [_interval(each, plan.timetable.time_zone) for each in spans]
         every.append({"name": name(plan, state), "time_intervals": written})
     # Grafana took the grammar over, with its words (grafana/alerting, timeinterval).
@@ -50,50 +48,29 @@ def name(plan: Plan, state: str) -> str:
     return "/".join([*parts, state])
 
 
-def _states(found: Intervals) -> dict[str, Iterable[Interval]]:
-    return {"open": found.open, "closed": found.closed}
-
-
 def _interval(interval: Interval, zone: str) -> Value:
-    """Write an interval; a field that is left out is any."""
-    written: Value = {}
-    # An empty list would be a time that is never.
-    if interval.times:
-        written["times"] = [_times(first, after) for first, after in interval.times]
-    if interval.weekdays:
-        written["weekdays"] = [_weekdays(first, last) for first, last in interval.weekdays]
-    fields = {
-        "days_of_month": interval.days,
-        "months": interval.months,
-        "years": interval.years,
+    """Write an interval; a field that is left out is any, and an empty one a time that is never."""
+    fields: Value = {
+        "times": [
+            {"start_time": _clock(first), "end_time": _clock(after)}
+            for first, after in interval.times
+        ],
+        "weekdays": [
+            _range(_WEEKDAYS[first], _WEEKDAYS[last]) for first, last in interval.weekdays
+        ],
+        "days_of_month": [_range(*each) for each in interval.days],
+        "months": [_range(*each) for each in interval.months],
+        "years": [_range(*each) for each in interval.years],
     }
-    for key, ranges in fields.items():
-        if ranges:
-            written[key] = _numbers(ranges)
-    # Without one Alertmanager takes UTC.
-    return {**written, "location": zone}
-
-
-def _times(first: int, after: int) -> Value:
-    return {"start_time": _clock(first), "end_time": _clock(after)}
+    # Without a location Alertmanager takes UTC.
+    return {**{key: value for key, value in fields.items() if value}, "location": zone}
 
 
 def _clock(minute: int) -> str:
     # The end of a day is 24:00.
-    hour, of_hour = divmod(minute, 60)
-    return f"{hour:02}:{of_hour:02}"
+    return f"{minute // 60:02}:{minute % 60:02}"
 
 
-def _weekdays(first: int, last: int) -> str:
-    # A range from a day to itself is one, too, but nobody writes it.
-    if first == last:
-        return _WEEKDAYS[first]
-    return f"{_WEEKDAYS[first]}:{_WEEKDAYS[last]}"
-
-
-def _numbers(ranges: Ranges) -> list[str]:
-    found = []
-    for first, last in ranges:
-        # `25`, or `25:26`; as texts, which is what Alertmanager reads.
-        found.append(str(first) if first == last else f"{first}:{last}")
-    return found
+def _range(first: object, last: object) -> str:
+    """Write `25`, or `25:26`; as a text, which is what Alertmanager reads."""
+    return f"{first}" if first == last else f"{first}:{last}"

@@ -36,24 +36,16 @@ def _folded(content: str) -> Iterator[str]:
     A CI system obeys a line that begins with `::`, whatever blanks are before it: where it is
     folded must not be a choice of whoever wrote the text.
     """
-    start, blank = 0, ""
-    while True:
-        # One more than may fit: so it is seen what the next line would begin with.
-        head = f"{blank}{content[start : start + _OCTETS + 1]}"
-        end = _fits(head)
-        if end == len(head):
-            yield head
-            return
-        at = end
-        while at > 1 and not _may_part(head, at):
-            at -= 1
-        # Nothing but signs: somewhere it has to be folded.
-        if at <= 1:
-            at = end
-        yield head[:at]
-        start += at - len(blank)
+    line = content
+    # So many more than may fit that it is seen what the next line would begin with.
+    while len(line[: _OCTETS + 1].encode()) > _OCTETS:
+        end = _fits(line)
+        # Where there is nothing but signs, somewhere it has to be folded.
+        at = next((at for at in range(end, 1, -1) if _may_part(line, at)), end)
+        yield line[:at]
         # A line that goes on begins with a blank, which counts.
-        blank = " "
+        line = f" {line[at:]}"
+    yield line
 
 
 def _may_part(line: str, at: int) -> bool:
@@ -63,6 +55,6 @@ def _may_part(line: str, at: int) -> bool:
 
 def _fits(line: str) -> int:
     """Return how many of the first characters make no more octets than a line may have."""
-    octets = line.encode()[:_OCTETS]
+    octets = line[:_OCTETS].encode()[:_OCTETS]
     # What is cut in the middle of a character is left out.
     return len(octets.decode(errors="ignore"))

@@ -274,7 +274,7 @@ def _timetable(
 
 def _windows(spec: Spec) -> Iterator[Rule]:
     for name, window in sorted(spec.windows.items()):
-        yield Rule(Kind.WINDOW, name, window.opens.value, window.ends)
+        yield Rule(Kind.WINDOW, name, window.opens.value, window.ends_at)
 
 
 def _freezes(spec: Spec) -> Iterator[Rule]:

@@ -75,43 +75,35 @@ class ObjectMeta(Part, json_schema_extra=_with_others):
         return {name: value for name, value in tree.items() if name not in others}
 
 
-def text_of(value: object) -> str:
-    """Return the text of a scalar; raises `RefusedError` for anything else."""
-    if isinstance(value, str):
-        return value
-    kind = "nothing"
-    if isinstance(value, Mapping):
-        kind = "a map"
-    # YAML makes a list of `- a`, and a map of `a: b`, where a text was meant.
-    elif isinstance(value, list):
-        kind = "a list"
-    raise RefusedError(Finding(rules.FIELD_TYPE, f"must be a string, not {kind}"))
-
-
-def _text(value: object) -> str:
-    text = text_of(value)
+def _text(text: str) -> str:
     # Blanks alone would look like nothing in a report.
     if not text.strip():
         raise RefusedError(Finding(rules.FIELD_REQUIRED, "must not be empty"))
     return text
 
 
-def _read_name(value: object, *, pattern: str, must: str, longest: int) -> str:
-    text = text_of(value)
-    if len(text) > longest or not re.fullmatch(pattern, text, re.ASCII):
-        # `*` for all of a kind would gate what delivers the windows, too.
-        if pattern == NAME and "*" in text:
-            must += "; there are no wildcards: list the names, or use `matchLabels`"
-        raise RefusedError(Finding(rules.NAME_SYNTAX, must, text))
+def _any_text(text: str) -> str:
     return text
 
 
-def _moment(value: object, role: Role) -> Moment[Value]:
-    return moments.parse(text_of(value), role)
+def _matching(
+    text: str,
+    *,
+    pattern: re.Pattern[str],
+    must: str,
+    rule: Rule = rules.FIELD_VALUE,
+    longest: int | None = None,
+) -> str:
+    # The pattern may have its anchors for the schema; `$` alone would let a last newline pass.
+    if len(text) > (longest or len(text)) or not pattern.fullmatch(text):
+        # `*` for all of a kind would gate what delivers the windows, too.
+        if pattern.pattern == NAME and "*" in text:
+            must += "; there are no wildcards: list the names, or use `matchLabels`"
+        raise RefusedError(Finding(rule, must, text))
+    return text
 
 
-def _duration(value: object) -> timedelta:
-    text = text_of(value)
+def _duration(text: str) -> timedelta:
     length = moments.duration(text)
     # `0m` is a margin, and no duration of anything.
     if not length:
@@ -119,29 +111,24 @@ def _duration(value: object) -> timedelta:
     return length
 
 
-def _margin(value: object) -> timedelta | Literal["auto"]:
-    if value == "auto":
-        return "auto"
-    return moments.duration(text_of(value))
+def _margin(text: str) -> timedelta | Literal["auto"]:
+    return "auto" if text == "auto" else moments.duration(text)
 
 
-def _interval(value: object) -> timedelta:
-    text = text_of(value)
+def _interval(text: str) -> timedelta:
     if text in INTERVALS:
         return INTERVALS[text]
     must = f"must be one of {', '.join(INTERVALS)}, which divide an hour or a day evenly"
     raise RefusedError(Finding(rules.INTERVAL, must, text))
 
 
-def _flag(value: object) -> bool:
-    text = text_of(value)
+def _flag(text: str) -> bool:
     if text in ("true", "false"):
         return text == "true"
     raise RefusedError(Finding(rules.FIELD_VALUE, "must be true or false", text))
 
 
-def _time_zone(value: object) -> str:
-    text = text_of(value)
+def _time_zone(text: str) -> str:
     if text in zones.names():
         return text
     must = "must be an IANA time zone such as Europe/Berlin or Etc/UTC"
@@ -152,18 +139,13 @@ def _time_zone(value: object) -> str:
     raise RefusedError(Finding(rules.TIME_ZONE, must, text, meant))
 
 
-def _read_form(value: object, *, pattern: str, must: str, rule: Rule) -> str:
-    text = text_of(value)
-    # The pattern has its anchors for the schema; `$` alone would let a last newline pass.
-    if not re.fullmatch(pattern, text, re.ASCII):
-        raise RefusedError(Finding(rule, must, text))
-    return text
-
-
 def _of_pattern(pattern: str, must: str, rule: Rule = rules.FIELD_VALUE) -> Leaf:
     """Give reader and schema of a text that a pattern matches."""
-    read = partial(_read_form, pattern=pattern, must=must, rule=rule)
-    return Leaf(read, {"type": "string", "pattern": pattern})
+    compiled = re.compile(pattern, re.ASCII)
+    return Leaf(
+        partial(_matching, pattern=compiled, must=must, rule=rule),
+        {"type": "string", "pattern": pattern},
+    )
 
 
 # Schemas are for files, where a text need not be quoted.
@@ -184,17 +166,23 @@ def named(
         "maxLength": longest,
         "pattern": f"^{pattern}$",
     }
-    read = partial(_read_name, pattern=pattern, longest=longest, must=must)
+    read = partial(
+        _matching,
+        pattern=re.compile(pattern, re.ASCII),
+        must=must,
+        rule=rules.NAME_SYNTAX,
+        longest=longest,
+    )
     return Leaf(read, schema)
 
 
 def _at(role: Role, example: str) -> Leaf:
     schema: Schema = {**_STRING, "examples": [example]}
-    return Leaf(partial(_moment, role=role), schema)
+    return Leaf(partial(moments.parse, role=role), schema)
 
 
 Text = Annotated[str, Leaf(_text, {**_TEXT, "pattern": r"\S"})]
-AnyText = Annotated[str, Leaf(text_of, _TEXT)]
+AnyText = Annotated[str, Leaf(_any_text, _TEXT)]
 Label = Annotated[
     str,
     named(

@@ -6,9 +6,10 @@ A model is validated from a tree of texts (see `policy.load`), so every leaf rea
 a model what its fields mean together.
 """
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from datetime import time, timedelta
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 from pydantic.alias_generators import to_camel
@@ -20,7 +21,7 @@ from krm_windows.policy.hooks import Hooks
 from krm_windows.policy.images import DEFAULTS
 from krm_windows.policy.moments import Moment, Value
 from krm_windows.policy.network import NetworkPolicy
-from krm_windows.policy.parts import Leaf, Part, Schema, context, one_of
+from krm_windows.policy.parts import Part, Schema, context, one_of
 from krm_windows.policy.resources import Resources
 from krm_windows.policy.targets import TargetSelector, not_repeated
 
@@ -66,7 +67,51 @@ class CronJobNames(Part):
     )
 
 
-class Window(Part, json_schema_extra=one_of("closes", "duration")):
+class Span(NamedTuple):
+    """The two ends of an occurrence; `name` is the field of the second one."""
+
+    begins: Moment[Value] | None
+    ends: Moment[Value] | None
+    duration: timedelta | None = None
+    name: str = "ends"
+
+    @property
+    def end(self) -> Moment[Value] | timedelta:
+        """The moment at which it ends, or how long it lasts."""
+        return self.ends or self.duration or timedelta(0)
+
+
+class _Lasting(Part):
+    """What has a beginning and an end."""
+
+    @abstractmethod
+    def span(self) -> Span:
+        """Return both."""
+
+    @property
+    def ends_at(self) -> Value | timedelta:
+        """When an occurrence ends: a moment, or a length of time."""
+        end = self.span().end
+        return end.value if isinstance(end, Moment) else end
+
+    def words(self) -> str:
+        """Say in words when it takes place."""
+        return phrases.occurrence(self.span().begins, self.span().end)
+
+    @model_validator(mode="after")
+    def _check(self, info: ValidationInfo) -> Self:
+        """Refuse two ends or none, and one that the beginning leaves no room for."""
+        begins, ends, duration, name = self.span()
+        # Which of two ends counts nobody could say, and without one it never ends.
+        if (ends is None) == (duration is None):
+            must = f"must have exactly one of `{name}` and `duration`"
+            raise RefusedError(Finding(rules.END_CHOICE, must))
+        if begins is not None and ends is not None:
+            raise_for(occurrences.check(begins, ends, name, context(info).time_zone))
+        return self
+
+
+class Window(_Lasting, json_schema_extra=one_of("closes", "duration")):
     """A time when changes may reach the cluster: from `opens` until `closes`, or for `duration`."""
 
     opens: fields.Begin = Field(description="The moment at which it opens.")
@@ -81,23 +126,12 @@ class Window(Part, json_schema_extra=one_of("closes", "duration")):
         default=None, description="Names of the CronJobs to emit or adopt."
     )
 
-    @property
-    def ends(self) -> Value | timedelta:
-        """When an occurrence ends: a moment, or a length of time."""
-        return _value(self.closes, self.duration)
-
-    def words(self) -> str:
-        """Say in words when the window is open."""
-        return phrases.occurrence(self.opens, _end(self.closes, self.duration))
-
-    @model_validator(mode="after")
-    def _check(self, info: ValidationInfo) -> Self:
-        """Refuse two ends or none, and one that the beginning leaves no room for."""
-        raise_for(_ends(self.opens, self.closes, self.duration, "closes", info))
-        return self
+    def span(self) -> Span:
+        """Return when it opens and closes."""
+        return Span(self.opens, self.closes, self.duration, "closes")
 
 
-class Freeze(Part, json_schema_extra=one_of("ends", "duration")):
+class Freeze(_Lasting, json_schema_extra=one_of("ends", "duration")):
     """A time when nothing may reach the cluster, whatever the windows say."""
 
     starts: fields.Begin = Field(description="The moment at which it begins.")
@@ -112,23 +146,12 @@ class Freeze(Part, json_schema_extra=one_of("ends", "duration")):
         examples=["Year-end closing"],
     )
 
-    @property
-    def ends_at(self) -> Value | timedelta:
-        """When an occurrence ends: a moment, or a length of time."""
-        return _value(self.ends, self.duration)
-
-    def words(self) -> str:
-        """Say in words when the freeze holds."""
-        return phrases.occurrence(self.starts, _end(self.ends, self.duration))
-
-    @model_validator(mode="after")
-    def _check(self, info: ValidationInfo) -> Self:
-        """Refuse two ends or none, and one that the beginning leaves no room for."""
-        raise_for(_ends(self.starts, self.ends, self.duration, "ends", info))
-        return self
+    def span(self) -> Span:
+        """Return when it begins and ends."""
+        return Span(self.starts, self.ends, self.duration)
 
 
-class Override(Part):
+class Override(_Lasting):
     """An exception to everything but `state`: in Git, explained, and with an end."""
 
     state: Literal["Open", "Closed"] = Field(
@@ -146,23 +169,17 @@ class Override(Part):
     requested_by: fields.Text | None = Field(default=None, description="Who asked for it.")
     ticket: fields.Text | None = Field(default=None, description="Where it was asked for.")
 
-    @property
-    def ends_at(self) -> Value | timedelta:
-        """When it ends."""
-        return self.ends.value
-
-    def words(self) -> str:
-        """Say in words when the override holds."""
-        return phrases.occurrence(self.starts, self.ends)
+    def span(self) -> Span:
+        """Return when it begins and ends."""
+        return Span(self.starts, self.ends)
 
     @model_validator(mode="after")
-    def _check(self, info: ValidationInfo) -> Self:
-        """Refuse an end that the beginning leaves no room for."""
+    def _check_time(self) -> Self:
+        """Refuse a time of day that is relative to nothing."""
         # A time of day, such as `12:00`, is relative to a beginning.
         if self.starts is None and isinstance(self.ends.value, time):
             must = "must have a date: a time of day needs `starts`"
             raise RefusedError(Finding(rules.MOMENT_ROLE, must, self.ends.text, path="ends"))
-        raise_for(_ends(self.starts, self.ends, None, "ends", info))
         return self
 
 
@@ -238,15 +255,6 @@ class Actuator(Part, json_schema_extra=_IMAGE_BY_DIGEST):
     def runs_on(self) -> str:
         """The image: the one given, or the default of the type."""
         return self.image or DEFAULTS[self.type].reference
-
-
-def _patch(value: object) -> Mapping[str, object]:
-    if isinstance(value, Mapping):
-        return value
-    raise RefusedError(Finding(rules.FIELD_TYPE, "must be a map, a merge patch on `spec`"))
-
-
-Patch = Annotated[Mapping[str, object], Leaf(_patch, {"type": "object"})]
 
 
 def _not_shared(windows: dict[str, Window]) -> dict[str, Window]:
@@ -382,7 +390,7 @@ class Spec(Part, json_schema_extra=_NO_WINDOWS):
             "443 or 6443."
         ),
     )
-    clusters: dict[fields.Label, Patch] = Field(
+    clusters: dict[fields.Label, dict[str, Any]] = Field(
         default_factory=dict,
         description=(
             "A merge patch (RFC 7386) on this `spec` for each cluster, by its name; `{}` for a "
@@ -408,30 +416,6 @@ class WindowPolicy(Part):
     kind: Literal["WindowPolicy"] = Field(description="The kind of this object.")
     metadata: Metadata = Field(description="Name and namespace.")
     spec: Spec = Field(description="When the policy is open.")
-
-
-def _end(moment: Moment[Value] | None, duration: timedelta | None) -> Moment[Value] | timedelta:
-    return moment or duration or timedelta(0)
-
-
-def _value(moment: Moment[Value] | None, duration: timedelta | None) -> Value | timedelta:
-    end = _end(moment, duration)
-    return end.value if isinstance(end, Moment) else end
-
-
-def _ends(
-    begins: Moment[Value] | None,
-    ends: Moment[Value] | None,
-    duration: timedelta | None,
-    name: str,
-    info: ValidationInfo,
-) -> Iterator[Finding]:
-    # Which of two ends counts nobody could say, and without one it never ends.
-    if (ends is None) == (duration is None):
-        must = f"must have exactly one of `{name}` and `duration`"
-        yield Finding(rules.END_CHOICE, must)
-    elif begins is not None and ends is not None:
-        yield from occurrences.check(begins, ends, name, context(info).time_zone)
 
 
 # What only a program in the cluster keeps.

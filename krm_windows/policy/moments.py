@@ -112,10 +112,10 @@ def parse(text: str, role: Role) -> Moment[Value]:
         return Moment(text, _schedule(text, role))
     _check_spelling(shorter, role)
     words = " ".join(shorter.split())
-    shaped = _shaped(words)
-    if shaped:
-        shape, found = shaped
-        return Moment(shorter, shape.read(found, role))
+    for pattern, read in SHAPES:
+        found = pattern.fullmatch(words)
+        if found:
+            return Moment(shorter, read(found, role))
     raise _refusal(rules.MOMENT_SYNTAX, f"must be {role.value}", text)
 
 
@@ -197,12 +197,11 @@ def _date_time(found: re.Match[str], role: Role) -> datetime:
     at = datetime.combine(_day(found), time()) + _since_midnight(found, role)
     if not found["offset"]:
         return at
-    try:
-        zone = datetime.fromisoformat(f"2000-01-01T00:00{found['offset']}")
-    except ValueError:
-        zone = None
-    offset = zone.utcoffset() if zone else None
-    if offset is None or abs(offset) > _FURTHEST:
+    # Of a sign and two numbers; of `Z` there are none.
+    sign = -1 if found["offset"].startswith("-") else 1
+    hours, minutes = int(found["off_hour"] or 0), int(found["off_minute"] or 0)
+    offset = sign * timedelta(hours=hours, minutes=minutes)
+    if abs(offset) > _FURTHEST:
         must = "must have an offset between -14:00 and +14:00"
         raise _refusal(rules.MOMENT_SYNTAX, must, found.string)
     return (at - offset).replace(tzinfo=UTC)
@@ -291,115 +290,24 @@ def _days(item: str, text: str) -> frozenset[int]:
 
 _WEEKDAY = f"(?:{'|'.join(_NUMBERS)})"
 _WEEKDAY_ITEM = f"{_WEEKDAY}(?:-{_WEEKDAY})?"
-_OFFSET = r"(?P<offset>Z|[+-]\d{2}:\d{2})?"
+_OFFSET = r"(?P<offset>Z|[+-](?P<off_hour>\d{2}):(?P<off_minute>[0-5]\d))?"
 _Reader = Callable[[re.Match[str], Role], Recurrence | datetime | time]
 _DAYS = f"(?i:(?P<days>{'|'.join(NAMED_DAYS)}|{_WEEKDAY_ITEM}(?:,{_WEEKDAY_ITEM})*))"
 _SHIFT = r"(?: \+(?P<shift>\d{1,2})d)?"
 _NTH = f"(?i:(?P<nth>{'|'.join(_ORDINALS)}) (?P<day>{'|'.join(NTH_DAYS)}){_SHIFT})"
 
 
-class Shape(NamedTuple):
-    """One way to write a moment.
-
-    `patterns` has one for each order of its parts, as a name may be only once in a pattern.
-    `examples` are ends, as those take every shape; docs/reference/moments.md shows them with when
-    each happens next.
-    """
-
-    name: str
-    patterns: tuple[str, ...]
-    read: _Reader
-    meaning: str
-    examples: tuple[str, ...]
-
-
-SHAPES = (
-    Shape(
-        "Weekdays and a time",
-        (f"{_DAYS} {_TIME}", f"{_TIME} {_DAYS}"),
-        _weekdays,
-        "Each of these days at that time; the time may also come first. Days are written with "
-        "three letters or in full, in any case. A list uses commas without spaces, and a range "
-        "may cross the end of the week. `weekdays` are Monday to Friday, `weekends` Saturday "
-        "and Sunday.",
-        (
-            "Mon 08:00",
-            "monday 8:00",
-            "Mon-Fri 22:00",
-            "Fri-Mon 22:00",
-            "Mon,Wed 06:30",
-            "Mon-Wed,Sat 06:30",
-            "daily 01:00",
-            "every day 01:00",
-            "weekdays 09:00",
-            "weekends 09:00",
-            "09:00 Mon-Fri",
-            "Sat,Sun 24:00",
-        ),
-    ),
-    Shape(
-        "The nth day of a month",
-        (f"{_NTH} {_TIME}", f"{_TIME} {_NTH}"),
-        _nth,
-        "One weekday, `day` for any of them, or `workday` for Monday to Friday, which freezes "
-        "and public holidays do not move. `1st` to `5th` (or `first` to `fifth`) count from the "
-        "beginning of the month, `last`, and `2nd last` to `5th last` before it, from its end; "
-        "months without a 5th are skipped. `+2d` means two days later (0 to 27 are allowed), "
-        "possibly in the next month.",
-        (
-            "1st Mon 22:00",
-            "2nd Tue 22:00",
-            "second Tuesday 22:00",
-            "5th Fri 22:00",
-            "last Fri 17:00",
-            "2nd Tue +2d 22:00",
-            "last Sun +1d 03:00",
-            "last day 18:00",
-            "last workday 17:00",
-            "1st workday 09:00",
-            "3rd last day 00:00",
-        ),
-    ),
-    Shape(
-        "A date",
-        (_DATE,),
-        _date,
-        "Midnight at the beginning of that day. As an end, midnight after it, so that the day "
-        "itself is included.",
-        ("2026-12-20",),
-    ),
-    Shape(
-        "A date and a time",
-        (f"{_DATE}T{_TIME}{_OFFSET}",),
-        _date_time,
-        "That minute on the wall clock of the policy's `timeZone`. With `Z` or an offset it is "
-        "an instant, the same in every time zone.",
-        (
-            "2026-12-24T20:00",
-            "2026-12-31T24:00",
-            "2026-12-24T20:00Z",
-            "2026-12-24T20:00+01:00",
-        ),
-    ),
-    Shape(
-        "A time of day",
-        (_TIME,),
-        _time_of_day,
-        "Only as an end: the next such time after the beginning.",
-        ("04:00", "4:00", "24:00"),
-    ),
+# Each way to write a moment, with a pattern for each order of its parts, as a name may be only once
+# in a pattern. They exclude each other, so their order does not matter.
+SHAPES: tuple[tuple[re.Pattern[str], _Reader], ...] = (
+    (re.compile(f"{_DAYS} {_TIME}", re.ASCII), _weekdays),
+    (re.compile(f"{_TIME} {_DAYS}", re.ASCII), _weekdays),
+    (re.compile(f"{_NTH} {_TIME}", re.ASCII), _nth),
+    (re.compile(f"{_TIME} {_NTH}", re.ASCII), _nth),
+    (re.compile(_DATE, re.ASCII), _date),
+    (re.compile(f"{_DATE}T{_TIME}{_OFFSET}", re.ASCII), _date_time),
+    (re.compile(_TIME, re.ASCII), _time_of_day),
 )
-
-
-def _shaped(words: str) -> tuple[Shape, re.Match[str]] | None:
-    """Return the shape of a text, and where its parts are."""
-    # The shapes exclude each other, as do the patterns of one, so their order does not matter.
-    for shape in SHAPES:
-        for pattern in shape.patterns:
-            found = re.fullmatch(pattern, words, re.ASCII)
-            if found:
-                return shape, found
-    return None
 
 
 def _if_readable(text: str, role: Role) -> str | None:

@@ -36,19 +36,21 @@ class Context(NamedTuple):
 # Annotations are hashed, and a schema cannot be.
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """How a leaf is made of what was written, which may be anything, and its JSON schema.
+    """How a leaf is made of the text that was written, and its JSON schema.
 
     `read` raises `RefusedError`.
     """
 
-    read: Callable[[object], object]
+    read: Callable[[str], object]
     schema: Schema
 
     def __get_pydantic_core_schema__(
         self, _source: object, _handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         """Read the text, and nothing else of the annotated type."""
-        return core_schema.no_info_plain_validator_function(self.read)
+        return core_schema.no_info_after_validator_function(
+            self.read, core_schema.str_schema(strict=True)
+        )
 
     def __get_pydantic_json_schema__(
         self, _schema: CoreSchema, _handler: GetJsonSchemaHandler
@@ -123,6 +125,11 @@ def _worded(error: ErrorDetails, part: type[Part]) -> Iterator[Finding]:
             *others, last = options
             must = f"must be {', '.join(others)} or {last}" if others else f"must be {last}"
             yield Finding(rules.FIELD_VALUE, must, written, closest(written or "", options))
+        case "string_type":
+            # YAML makes a list of `- a`, and a map of `a: b`, where a text was meant.
+            kinds: dict[type, str] = {dict: "a map", list: "a list"}
+            kind = kinds.get(type(error["input"]), "nothing")
+            yield Finding(rules.FIELD_TYPE, f"must be a string, not {kind}")
         case "tuple_type":
             yield Finding(rules.FIELD_TYPE, "must be a list", written)
         case "dict_type" | "model_type":

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from datetime import time, timedelta
+from itertools import product
 
 from krm_windows.plurals import counted, plural
 from krm_windows.policy.days import EVERY_DAY, days, listed, numbers
@@ -39,9 +40,10 @@ def moment(at: Moment[Value]) -> str:
     if not isinstance(at.value, Recurrence):
         # `2026-12-22T09:00` as people write it.
         return at.text.replace("T", " ")
+    times = _times(at.value)
     # `Monday 08:00 and 12:00`; more times than that are said by their fields.
-    if _few(at.value):
-        return f"{days(at.value)} {_times(at.value)}"
+    if len(times) <= _FEW:
+        return f"{days(at.value)} {listed(times)}"
     return _frequent(at.value)
 
 
@@ -61,17 +63,9 @@ def _end(ends: Moment[Value] | timedelta) -> str:
     return duration(ends)
 
 
-def _few(recurrence: Recurrence) -> bool:
-    """Whether there are so few times a day that they can be listed."""
-    return len(recurrence.hours) * len(recurrence.minutes) <= _FEW
-
-
-def _times(recurrence: Recurrence) -> str:
-    minutes = sorted(recurrence.minutes)
-    times: list[str] = []
-    for hour in sorted(recurrence.hours):
-        times += [f"{hour:02}:{minute:02}" for minute in minutes]
-    return listed(times)
+def _times(recurrence: Recurrence) -> list[str]:
+    hours, minutes = sorted(recurrence.hours), sorted(recurrence.minutes)
+    return [f"{hour:02}:{minute:02}" for hour, minute in product(hours, minutes)]
 
 
 def _frequent(recurrence: Recurrence) -> str:
@@ -83,9 +77,7 @@ def _frequent(recurrence: Recurrence) -> str:
     hours = _field(recurrence.hours, EVERY_HOUR, "hour")
     times = f"{minutes} of {hours}"
     named = days(recurrence)
-    if named == EVERY_DAY:
-        return times
-    return f"{times} on {named}"
+    return times if named == EVERY_DAY else f"{times} on {named}"
 
 
 def _field(
@@ -95,7 +87,4 @@ def _field(
 ) -> str:
     if chosen == every:
         return f"every {noun}"
-    named = plural(noun)
-    if len(chosen) == 1:
-        named = noun
-    return f"{named} {numbers(chosen)}"
+    return f"{noun if len(chosen) == 1 else plural(noun)} {numbers(chosen)}"

@@ -10,7 +10,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from krm_windows import rules
-from krm_windows.policy import fields, quantities
+from krm_windows.policy import quantities
 from krm_windows.policy.findings import Finding, raise_for
 from krm_windows.policy.parts import Leaf, Part, Schema
 from krm_windows.policy.quantities import Quantity
@@ -23,16 +23,8 @@ _SCHEMA: Schema = {
 }
 
 
-def _processors(value: object) -> Quantity:
-    return quantities.processors(fields.text_of(value))
-
-
-def _size(value: object) -> Quantity:
-    return quantities.size(fields.text_of(value))
-
-
-Processors = Annotated[Quantity, Leaf(_processors, {**_SCHEMA, "examples": ["100m"]})]
-Size = Annotated[Quantity, Leaf(_size, {**_SCHEMA, "examples": ["64Mi"]})]
+Processors = Annotated[Quantity, Leaf(quantities.processors, {**_SCHEMA, "examples": ["100m"]})]
+Size = Annotated[Quantity, Leaf(quantities.size, {**_SCHEMA, "examples": ["64Mi"]})]
 
 
 class Amounts(Part):

@@ -19,29 +19,29 @@ _ZONES = ("TZ=", "CRON_TZ=")
 # What other crons take, or means nothing in a window, by the beginning of the text.
 _REFUSED = (
     (
-        r"(CRON_)?TZ=",
+        re.compile(r"(CRON_)?TZ="),
         rules.CRON_ZONE,
         "must not have a time zone: the policy's `timeZone` applies",
     ),
     (
-        r"(?i)@every\b",
+        re.compile(r"(?i)@every\b"),
         rules.CRON_EVERY,
         f"{_EXAMPLE}: `@every` counts from the start of the controller",
     ),
     (
-        r"(?i)@reboot\b",
+        re.compile(r"(?i)@reboot\b"),
         rules.CRON_REBOOT,
         f"{_EXAMPLE}: `@reboot` has no meaning in a cluster",
     ),
     # Quartz has seconds in front, and a year at the end where there are seven.
     (
-        r"(?!@)\s*+(\S++\s++){5,6}\S++\s*$",
+        re.compile(r"(?!@)\s*+(\S++\s++){5,6}\S++\s*$"),
         rules.CRON_FIELDS,
         f"{_EXAMPLE}: a CronJob schedule has no field for seconds or years",
     ),
     # Signs of Quartz and Jenkins, with or without the name of a day before them (`FRIL`).
     (
-        r"(?i)[^@]*?(#|(?<![a-z])([a-z]{3}L|[LHR]|L?W)(?![a-z]))",
+        re.compile(r"(?i)[^@]*?(#|(?<![a-z])([a-z]{3}L|[LHR]|L?W)(?![a-z]))"),
         rules.CRON_EXTENSION,
         (
             "must not use `L`, `W`, `#`, `H` or `R`, which Kubernetes does not support; a day of a "
@@ -72,7 +72,7 @@ def looks_like_one(text: str) -> bool:
 def parse(text: str) -> Recurrence:
     """Read a schedule; raises `RefusedError` with the rule it breaks."""
     for pattern, rule, must in _REFUSED:
-        if re.match(pattern, text):
+        if pattern.match(text):
             raise RefusedError(Finding(rule, must, text))
     try:
         recurrence = cron.parse(text).recurrence

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from catalogue import moments_page
 from hostile import READERS
 
 from krm_windows import gateable
@@ -86,8 +87,8 @@ def test_a_refused_kind_has_a_fixture(kind: str) -> None:
     assert f"kind: {kind}," in config, wanted
 
 
-@pytest.mark.parametrize("shape", moments.SHAPES, ids=lambda shape: shape.name)
-def test_a_form_of_a_moment_has_a_test_of_what_it_means(shape: moments.Shape) -> None:
+@pytest.mark.parametrize("shape", moments_page.SHAPES, ids=lambda shape: shape.name)
+def test_a_form_of_a_moment_has_a_test_of_what_it_means(shape: moments_page.Shape) -> None:
     """That the examples are read, and shown, is tested with all of them; here, what comes of it."""
     wanted = (
         f"no example of the form {shape.name!r} is in tests/unit/policy/test_moments.py: add one "

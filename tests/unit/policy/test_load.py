@@ -76,7 +76,7 @@ def test_a_policy_as_in_the_design() -> None:
 """
     ).spec
     assert isinstance(spec.windows["working-week"].opens.value, Recurrence)
-    assert spec.windows["nights"].ends == timedelta(hours=4)
+    assert spec.windows["nights"].ends_at == timedelta(hours=4)
     assert spec.windows["nights"].words() == "Monday to Friday 22:00 for 4 hours"
     assert spec.freezes["christmas"].ends_at == datetime(2027, 1, 4)
     assert spec.freezes["christmas"].words() == "2026-12-20 to 2027-01-03"
@@ -166,11 +166,11 @@ def test_a_line_reads_as_documented() -> None:
     (result,) = loaded(HEAD + SPEC.replace("Mon 08:00", "Mno 08:00")).results
     assert str(result) == (
         f"[error] {SUBJECT} spec.windows.working-week.opens: "
-        'must be a moment such as "Mon 08:00" or "0 8 * * MON", got "Mno 08:00"; '
-        'did you mean "Mon 08:00"? (moment-syntax)'
+        'must be a moment such as "Mon 08:00" or "0 8 * * MON", got "Mno 08:00" '
+        "(moment-syntax)"
     )
     assert result.field is not None
-    assert (result.field.current_value, result.field.proposed_value) == ("Mno 08:00", "Mon 08:00")
+    assert (result.field.current_value, result.field.proposed_value) == ("Mno 08:00", None)
 
 
 def test_C02_all_problems_together_sorted() -> None:
