@@ -198,9 +198,7 @@ def group_of(api_version: str) -> str:
     """Return the group of an `apiVersion`, empty for the core group."""
     group, slash, _ = api_version.partition("/")
     # `v1` alone is the core group (k8s.io/apimachinery, schema.ParseGroupVersion).
-    if not slash:
-        return ""
-    return group
+    return group if slash else ""
 
 
 def find(kind: str, api_version: str | None = None) -> Gateable | None:
@@ -239,11 +237,7 @@ def privileged(kind: str, api_version: str | None = None) -> Privileged | None:
     if api_version and "/" not in api_version and not api_version.startswith("v"):
         return None
     for row in PRIVILEGED:
-        if api_version is None:
-            found = kind in row.kinds
-        else:
-            found = _is_within(group_of(api_version), row.group)
-        if found:
+        if _is_within(group_of(api_version), row.group) if api_version else kind in row.kinds:
             return row
     return None
 

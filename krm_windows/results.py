@@ -44,14 +44,13 @@ class ResourceRef(NamedTuple):
 
     def value(self) -> dict[str, object]:
         """Give the mapping under the specification's names."""
-        found: dict[str, object] = {
-            "apiVersion": self.api_version,
-            "kind": self.kind,
-            "name": self.name,
+        names = ("apiVersion", "kind", "name", "namespace")
+        # Only an object of the whole cluster has none.
+        return {
+            key: value
+            for key, value in zip(names, self, strict=True)
+            if value or key != "namespace"
         }
-        if self.namespace:
-            found["namespace"] = self.namespace
-        return found
 
 
 class Field(NamedTuple):
@@ -63,12 +62,8 @@ class Field(NamedTuple):
 
     def value(self) -> dict[str, object]:
         """Give the mapping under the specification's names."""
-        values = {
-            "path": self.path,
-            "currentValue": self.current_value,
-            "proposedValue": self.proposed_value,
-        }
-        return {name: value for name, value in values.items() if value is not None}
+        values = zip(("path", "currentValue", "proposedValue"), self, strict=True)
+        return {name: value for name, value in values if value is not None}
 
 
 class File(NamedTuple):
@@ -112,9 +107,7 @@ class Result(NamedTuple):
     @property
     def path(self) -> str:
         """The path of the field, empty where it is about no field."""
-        if self.field is None:
-            return ""
-        return self.field.path
+        return self.field.path if self.field else ""
 
     @property
     def place(self) -> Place | None:
@@ -190,9 +183,7 @@ class Result(NamedTuple):
 
 def fails(results: Iterable[Result], *, strict: bool = False) -> bool:
     """Whether results fail a build: an error does, and with `strict` a warning too."""
-    failing = {Severity.ERROR}
-    if strict:
-        failing.add(Severity.WARNING)
+    failing = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
     return any(result.severity in failing for result in results)
 
 

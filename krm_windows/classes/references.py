@@ -120,57 +120,39 @@ class Reference:
 
 
 def of(item: KubeObject, namespace: str) -> Iterator[Reference]:
-    """Yield what an object refers to, in the order of the tables above.
+    """Yield what an object refers to, in its own order.
 
     Names without a namespace are of its own.
     """
+    fields = dict(_OF_KINDS.get(item.kind, ()))
     # A custom resource may have Pods too, wherever it says so.
-    fields = list(_OF_KINDS.get(item.kind, ()))
     for pod in _PODS:
         if isinstance(item.node_at(*pod.split("."), "containers"), Sequence):
-            fields += [(f"{pod}.{field}", kind) for field, kind in _OF_PODS]
-    for field, kind in fields:
-        for path, node in _walk(item.node, field.split("."), ""):
-            reference = _reference(path, node, kind, namespace)
+            fields |= {f"{pod}.{field}": kind for field, kind in _OF_PODS}
+    for path, field, node in _nodes(item.node):
+        if field in fields:
+            reference = _reference(path, node, fields[field], namespace)
             if reference.name:
                 yield reference
 
 
-def occurrences(node: Node, text: str, path: str = "") -> Iterator[str]:
+def occurrences(node: Node, text: str) -> Iterator[str]:
     """Yield the path of every value below a node that is a text."""
-    if isinstance(node, Scalar):
-        if node.text == text:
+    for path, _, below in _nodes(node):
+        if isinstance(below, Scalar) and below.text == text:
             yield path
-    elif isinstance(node, Sequence):
+
+
+def _nodes(node: Node, path: str = "", field: str = "") -> Iterator[tuple[str, str, Node]]:
+    """Yield a node and all below it, each with its path, and with `*` for the number in a list."""
+    yield path, field, node
+    if isinstance(node, Sequence):
         for i, item in enumerate(node.items):
-            yield from occurrences(item, text, f"{path}[{i}]")
-    else:
+            yield from _nodes(item, f"{path}[{i}]", f"{field}.*")
+    elif isinstance(node, Mapping):
         for key, value in node.entries:
             below = f"{path}.{key.text}".removeprefix(".")
-            yield from occurrences(value, text, below)
-
-
-def _walk(
-    node: Node | None,
-    steps: list[str],
-    path: str,
-) -> Iterator[tuple[str, Node]]:
-    """Yield the nodes at a path in which `*` is every entry of a list."""
-    if node is None:
-        return
-    if not steps:
-        yield path, node
-        return
-    step, rest = steps[0], steps[1:]
-    if step == "*":
-        # What is no list has no entries: the API server would refuse it.
-        if not isinstance(node, Sequence):
-            return
-        for i, item in enumerate(node.items):
-            yield from _walk(item, rest, f"{path}[{i}]")
-    elif isinstance(node, Mapping):
-        below = f"{path}.{step}".removeprefix(".")
-        yield from _walk(node.find(step), rest, below)
+            yield from _nodes(value, below, f"{field}.{key.text}".removeprefix("."))
 
 
 def _reference(

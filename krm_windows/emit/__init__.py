@@ -1,5 +1,7 @@
 """Plan to objects: one literal for each kind, so that the source looks like the manifest."""
 
+from itertools import chain
+
 from krm_windows.emit import admission, alerts, apply_job, network, state_metrics, time_intervals
 from krm_windows.emit.configmap import config_map
 from krm_windows.emit.cronjob import cron_job
@@ -41,17 +43,11 @@ def beside(plan: Plan) -> list[Manifest]:
 
 def restraints(plan: Plan) -> list[Manifest]:
     """Return what holds the account: it exists before the account and its rights do."""
-    if not plan.admission:
-        return []
-    return admission.objects(plan)
+    return admission.objects(plan) if plan.admission else []
 
 
 def extras(plan: Plan) -> list[Manifest]:
     """Return what the policy asks for besides."""
-    # Few policies ask for any.
-    if not plan.extras:
-        return []
-
     emitters = {
         "AlertmanagerTimeIntervals": time_intervals.objects,
         "NetworkPolicy": network.objects,
@@ -59,8 +55,5 @@ def extras(plan: Plan) -> list[Manifest]:
         "StateMetrics": state_metrics.objects,
     }
     # In the order of this table, whatever order the policy lists them in.
-    found: list[Manifest] = []
-    for name, objects_of in emitters.items():
-        if name in plan.extras:
-            found.extend(objects_of(plan))
-    return found
+    asked = [objects_of for name, objects_of in emitters.items() if name in plan.extras]
+    return list(chain.from_iterable(objects_of(plan) for objects_of in asked))

@@ -76,16 +76,19 @@ def _rules(plan: Plan) -> Iterator[Rule]:
     )
     # `Kubectl` runs at edges alone, so a long time without a run is no fault.
     if plan.runs_gate:
-        yield _overdue(plan)
-        yield _table_ends(plan)
-    yield _failing(plan)
+        yield from _of_gate(plan)
+    # A Job has failed that began after the last run that succeeded.
+    yield _alert(
+        plan,
+        "KrmWindowsGateFailing",
+        f"{_recorded(plan, _FAILURE)} unless on (namespace) "
+        f"({_recorded(plan, _SUCCESS)} > on (namespace) {_recorded(plan, _FAILURE)})",
+        "a Job of {policy} failed, and none has succeeded since: see its log for the targets",
+    )
     yield from _edges(plan)
     # What is reported about targets needs their series, which are an extra of their own.
     if plan.runs_gate and state_metrics.kinds(plan) and "StateMetrics" in plan.extras:
-        yield _reopened(plan)
-        yield _apart(plan)
-        if plan.hooks and (plan.hooks.before_open or plan.hooks.after_apply):
-            yield _hook_failed(plan)
+        yield from _of_targets(plan)
 
 
 def _record(plan: Plan, name: str, expression: str) -> Rule:
@@ -96,11 +99,11 @@ def _record(plan: Plan, name: str, expression: str) -> Rule:
     }
 
 
-def _overdue(plan: Plan) -> Rule:
-    """Alert where no run has succeeded for two intervals, or none since they were created.
+def _of_gate(plan: Plan) -> Iterator[Rule]:
+    """Yield the alerts that no run succeeds, and that the table ends.
 
-    An edit, which the end of the apply Job shows, begins that time anew: it may have made the
-    interval shorter. It is no success, as that Job does not fail
+    An edit, which the end of the apply Job shows, begins the time of two intervals anew: it may
+    have made the interval shorter. It is no success, as that Job does not fail
     (docs/decisions/0028-the-apply-job-does-not-fail).
     """
     seconds = int((2 * plan.interval).total_seconds())
@@ -108,27 +111,23 @@ def _overdue(plan: Plan) -> Rule:
     edited = (
         f"kube_job_status_completion_time{{namespace={text(plan.namespace)},job_name=~{at_once}}}"
     )
-    return _alert(
+    yield _alert(
         plan,
         "KrmWindowsNoSuccessfulRun",
         f"time() - max by (namespace) ({_succeeded(plan)} or {edited}) > {seconds}",
-        # Not before a run may have ended that began just in time.
-        gate.deadline(plan),
         "no run of {policy} has succeeded for two intervals: a target is not in the desired "
         "state, or no Job runs",
+        # Not before a run may have ended that began just in time.
+        gate.deadline(plan),
     )
-
-
-def _failing(plan: Plan) -> Rule:
-    """Alert where a Job has failed that began after the last run that succeeded."""
-    failed = _recorded(plan, _FAILURE)
-    succeeded = _recorded(plan, _SUCCESS)
-    return _alert(
+    # Nothing is opened any more after that.
+    ends = datetime.combine(LAST_DAY, time(), UTC)
+    yield _alert(
         plan,
-        "KrmWindowsGateFailing",
-        f"{failed} unless on (namespace) ({succeeded} > on (namespace) {failed})",
-        0,
-        "a Job of {policy} failed, and none has succeeded since: see its log for the targets",
+        "KrmWindowsTableEnds",
+        f"vector(time()) > {int((ends - _HALF_A_YEAR).timestamp())}",
+        f"the windows of {{policy}} are known up to {LAST_DAY} only, and nothing opens after that: "
+        "render them with a newer krm-windows",
     )
 
 
@@ -150,63 +149,35 @@ def _edges(plan: Plan) -> Iterator[Rule]:
         if not plan.runs_gate:
             edge = f"kube_cronjob_next_schedule_time{which} < time() - {patience} or {edge}"
         last = f"max by (namespace) ({edge})"
-        yield _alert(plan, name, f"{last} > on (namespace) {_succeeded(plan)}", 0, words)
+        yield _alert(plan, name, f"{last} > on (namespace) {_succeeded(plan)}", words)
 
 
-def _reopened(plan: Plan) -> Rule:
-    """Alert where a target carries our annotation and is not suspended for two intervals.
-
-    The gate does not close it.
-    """
+def _of_targets(plan: Plan) -> Iterator[Rule]:
+    """Yield the alerts on what targets say: resumed by somebody, or kept closed by a fault."""
     annotated = f"{state_metrics.CLOSED_BY}{{policy={text(plan.policy)}}}"
-    return _alert(
+    yield _alert(
         plan,
         "KrmWindowsReopened",
         # Joined by the target: the two series have their other labels in common anyhow.
         f"max by ({_KINDS}) ({state_metrics.SUSPENDED} == 0 and on ({_KINDS}) {annotated})",
-        int((2 * plan.interval).total_seconds()),
         "{policy} closed a target, someone resumed it, and it was not closed again within two "
         "intervals",
+        int((2 * plan.interval).total_seconds()),
     )
-
-
-def _apart(plan: Plan) -> Rule:
-    """Alert where a target's annotation says that it was not opened, as clocks are apart.
-
-    The run has failed, besides.
-    """
-    return _alert(
+    yield _alert(
         plan,
         "KrmWindowsClocksApart",
         f"max by ({_KINDS}) ({_annotated(plan, _member(CAUSE, Cause.CLOCK_SKEW))})",
-        0,
         f"{{policy}} does not open a target: {APART}",
     )
-
-
-def _hook_failed(plan: Plan) -> Rule:
-    """Alert where a target's annotation says that a hook's failure keeps it closed."""
-    return _alert(
-        plan,
-        "KrmWindowsHookFailed",
-        f"max by (policy) ({_annotated(plan, _member(CAUSE, Cause.HOOK_FAILED))})",
-        0,
-        "a hook of {policy} failed and keeps the targets closed although their window is open: "
-        "their closed-by annotation names its Job",
-    )
-
-
-def _table_ends(plan: Plan) -> Rule:
-    """Alert for half a year before the table ends, after which nothing is opened any more."""
-    ends = datetime.combine(LAST_DAY, time(), UTC)
-    return _alert(
-        plan,
-        "KrmWindowsTableEnds",
-        f"vector(time()) > {int((ends - _HALF_A_YEAR).timestamp())}",
-        0,
-        f"the windows of {{policy}} are known up to {LAST_DAY} only, and nothing opens after that: "
-        "render them with a newer krm-windows",
-    )
+    if plan.hooks and (plan.hooks.before_open or plan.hooks.after_apply):
+        yield _alert(
+            plan,
+            "KrmWindowsHookFailed",
+            f"max by (policy) ({_annotated(plan, _member(CAUSE, Cause.HOOK_FAILED))})",
+            "a hook of {policy} failed and keeps the targets closed although their window is "
+            "open: their closed-by annotation names its Job",
+        )
 
 
 def _annotated(plan: Plan, part: str) -> str:
@@ -215,24 +186,15 @@ def _annotated(plan: Plan, part: str) -> str:
     return f"{state_metrics.CLOSED_BY}{{{labels}}}"
 
 
-def _member(key: str, value: str | None = None) -> str:
-    """Return how a key, perhaps with its value, is written in the JSON of the annotation.
+def _member(key: str, value: str) -> str:
+    """Return how a key with its value is written in the JSON of the annotation.
 
     It follows another one. A reason's quotes are escaped there, so that no reason looks like it.
     """
-    member = f", {json.dumps(key)}: "
-    if value is not None:
-        member += json.dumps(value)
-    return member
+    return f", {json.dumps(key)}: {json.dumps(value)}"
 
 
-def _alert(
-    plan: Plan,
-    name: str,
-    expression: str,
-    seconds: int,
-    words: str,
-) -> Rule:
+def _alert(plan: Plan, name: str, expression: str, words: str, seconds: int = 0) -> Rule:
     policy = template(plan.policy)
     alert: Rule = {"alert": name, "expr": expression}
     if seconds:

@@ -24,12 +24,6 @@ def is_rendered(content: bytes) -> bool:
     return content.startswith(tuple(map(str.encode, _BEGINNINGS)))
 
 
-def is_rendered_from(policy: str, content: bytes) -> bool:
-    """Whether the content of a file was rendered from this policy (`namespace/name`)."""
-    beginnings = (f"{_KEY}{policy} ", f"{_FORMER}{policy}: ")
-    return content.startswith(tuple(map(str.encode, beginnings)))
-
-
 def policies_of(content: bytes) -> frozenset[str]:
     """Return the policies (`namespace/name`) that a rendered file names."""
     line = content.partition(b"\n")[0].decode(errors="replace")

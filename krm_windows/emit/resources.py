@@ -21,35 +21,17 @@ def written(
 
     Where the policy gives one of the two for a name, the default of the other gives way to it.
     """
-    asked = given.requests.given()
-    limited = given.limits.given()
+    asked, limited = given.requests.given(), given.limits.given()
     asked_all: dict[str, str] = {}
     limited_all: dict[str, str] = {}
     for name in sorted(requests):
-        request, limit = _pair(
-            asked=asked.get(name),
-            limited=limited.get(name),
-            request=read(requests[name]),
-            limit=read(limits[name]),
+        # A request above its limit is refused by the API server (core/v1, ResourceRequirements).
+        limit = limited.get(name) or max(
+            read(limits[name]), asked.get(name, Quantity(0)), key=_amount
         )
-        asked_all[name] = str(request)
-        limited_all[name] = str(limit)
+        request = asked.get(name) or min(read(requests[name]), limit, key=_amount)
+        asked_all[name], limited_all[name] = str(request), str(limit)
     return {"requests": asked_all, "limits": limited_all}
-
-
-def _pair(
-    asked: Quantity | None,
-    limited: Quantity | None,
-    request: Quantity,
-    limit: Quantity,
-) -> tuple[Quantity, Quantity]:
-    """Return a request and its limit, of what is given and of the defaults."""
-    # A request above its limit is refused by the API server (core/v1, ResourceRequirements).
-    if limited is None:
-        limited = max(limit, asked or limit, key=_amount)
-    if asked is None:
-        asked = min(request, limited, key=_amount)
-    return asked, limited
 
 
 def _amount(quantity: Quantity) -> int:

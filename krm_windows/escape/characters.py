@@ -8,7 +8,6 @@ DerivedCoreProperties.txt).
 """
 
 import re
-from functools import cache
 
 # Signs of numbers and verses in Arabic and Kaithi are of category Cf too; they are seen, so they
 # are not here.
@@ -56,46 +55,20 @@ _WHERE = "|".join(
 )
 
 
-@cache
-def hidden() -> re.Pattern[str]:
-    """Return the pattern of a character that nobody sees where it is.
-
-    Made when a text first asks for it.
-    """
-    # One set first, then what is around it: a search runs over text at the speed of that set.
-    return re.compile(f"[{_NEVER}{_JOINERS}{_SELECTORS}{_MARKS}](?:{_WHERE})")
-
-
-# All that can be hidden among ASCII.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-# Code points from which on a code has four digits, and eight.
-_FOUR_DIGITS = 0x100
-_EIGHT_DIGITS = 0x10000
+HIDDEN = re.compile(f"[{_NEVER}{_JOINERS}{_SELECTORS}{_MARKS}](?:{_WHERE})")
+"""The pattern of a character that nobody sees where it is."""
 
 
 def code(sign: str) -> str:
     r"""Write a character as its code: `\x1b`, `\u202e`, `\U000e0041`."""
-    number = ord(sign)
-    if number < _FOUR_DIGITS:
-        return f"\\x{number:02x}"
-    if number < _EIGHT_DIGITS:
-        return f"\\u{number:04x}"
-    return f"\\U{number:08x}"
-
-
-def hidden_in(text: str) -> re.Pattern[str]:
-    """Return the pattern of what nobody sees in a text.
-
-    One that is made in no time where there is only ASCII.
-    """
-    if text.isascii():
-        return _CONTROL
-    return hidden()
+    if sign.isascii():
+        return f"\\x{ord(sign):02x}"
+    return sign.encode("ascii", "backslashreplace").decode()
 
 
 def visible(text: str) -> str:
     """Return a text with the code of every character that nobody sees; tabs and line feeds stay."""
-    return hidden_in(text).sub(lambda found: code(found[0]), text)
+    return HIDDEN.sub(lambda found: code(found[0]), text)
 
 
 class Escaped(str):

@@ -3,7 +3,7 @@
 import json
 import re
 
-from krm_windows.escape.characters import Escaped, hidden_in
+from krm_windows.escape.characters import HIDDEN, Escaped
 from krm_windows.escape.terminal import MARKER
 
 
@@ -23,7 +23,7 @@ def json_text(document: str) -> str:
 
     They are in texts only, where a code means the same.
     """
-    shown = hidden_in(document).sub(_code_of, document)
+    shown = HIDDEN.sub(_code_of, document)
     return MARKER.sub(_code_of, shown)
 
 

@@ -28,11 +28,7 @@ def _text(scalar: Scalar) -> str | None:
     if meaning is None:
         return None
     # `True`, `TRUE` and `true` are one value, as kustomize hands it over.
-    if isinstance(meaning, bool):
-        if meaning:
-            return "true"
-        return "false"
-    return scalar.text
+    return str(meaning).lower() if isinstance(meaning, bool) else scalar.text
 
 
 def present(tree: Tree) -> Tree:

@@ -166,14 +166,11 @@ class Hooks(Part):
 
     def each(self) -> Iterator[tuple[str, Hook]]:
         """Yield the hooks that there are, each with the path of its field below `hooks`."""
-        if self.before_open:
-            yield "beforeOpen", self.before_open
-            # A hook with a Job of its own, and so with all that a hook may say.
-            if self.before_open.rollback:
-                yield "beforeOpen.rollback", self.before_open.rollback
-        if self.after_apply:
-            yield "afterApply", self.after_apply
-            if self.after_apply.rollback:
-                yield "afterApply.rollback", self.after_apply.rollback
+        for name, hook in (("beforeOpen", self.before_open), ("afterApply", self.after_apply)):
+            if hook:
+                yield name, hook
+                # A hook with a Job of its own, and so with all that a hook may say.
+                if hook.rollback:
+                    yield f"{name}.rollback", hook.rollback
         if self.after_close:
             yield "afterClose", self.after_close

@@ -259,21 +259,17 @@ class Actuator(Part, json_schema_extra=_IMAGE_BY_DIGEST):
 
 def _not_shared(windows: dict[str, Window]) -> dict[str, Window]:
     """Refuse every CronJob name that two edges claim."""
-    raise_for(_shared_names(windows))
-    return windows
-
-
-def _shared_names(windows: Mapping[str, Window]) -> Iterator[Finding]:
     seen: set[str] = set()
+    found: list[Finding] = []
     for name, window in windows.items():
-        if window.cron_jobs is None:
-            continue
-        for edge, given in window.cron_jobs.model_dump(exclude_none=True).items():
+        for edge, given in window.cron_jobs or ():
             if given in seen:
                 must = "must name a different CronJob for every edge"
                 path = f"{name}.cronJobs.{edge}"
-                yield Finding(rules.CRONJOB_SHARED, must, given, path=path)
-            seen.add(given)
+                found.append(Finding(rules.CRONJOB_SHARED, must, given, path=path))
+            seen |= {given} if given else set()
+    raise_for(found)
+    return windows
 
 
 class Spec(Part, json_schema_extra=_NO_WINDOWS):

@@ -83,8 +83,6 @@ NTH_DAYS = {
 _YEARS = range(1970, 3000)
 LONGEST = timedelta(days=366)
 """No duration is longer."""
-# No zone is further from UTC.
-_FURTHEST = timedelta(hours=14)
 _ONE_OFF = "must be {}: it must not recur"
 
 # Shapes are put together of these.
@@ -122,18 +120,13 @@ def parse(text: str, role: Role) -> Moment[Value]:
 def duration(text: str) -> timedelta:
     """Read a duration in whole minutes, none included; raises `RefusedError`."""
     found = _DURATION.fullmatch(text)
-    length = None
-    if found:
-        length = _length(found)
-    if length is None or length > LONGEST:
+    lengths = (
+        {unit: int(number or 0) for unit, number in found.groupdict().items()} if found else {}
+    )
+    if not lengths or timedelta(**lengths) > LONGEST:
         must = 'must be a duration such as "90m", "4h", "1h30m" or "2d", at most 366 days'
         raise _refusal(rules.DURATION_SYNTAX, must, text)
-    return length
-
-
-def _length(found: re.Match[str]) -> timedelta:
-    days, hours, minutes = (int(number or 0) for number in found.groups())
-    return timedelta(days=days, hours=hours, minutes=minutes)
+    return timedelta(**lengths)
 
 
 def is_cron(moment: Moment[Value]) -> bool:
@@ -197,14 +190,8 @@ def _date_time(found: re.Match[str], role: Role) -> datetime:
     at = datetime.combine(_day(found), time()) + _since_midnight(found, role)
     if not found["offset"]:
         return at
-    # Of a sign and two numbers; of `Z` there are none.
-    sign = -1 if found["offset"].startswith("-") else 1
-    hours, minutes = int(found["off_hour"] or 0), int(found["off_minute"] or 0)
-    offset = sign * timedelta(hours=hours, minutes=minutes)
-    if abs(offset) > _FURTHEST:
-        must = "must have an offset between -14:00 and +14:00"
-        raise _refusal(rules.MOMENT_SYNTAX, must, found.string)
-    return (at - offset).replace(tzinfo=UTC)
+    zone = datetime.fromisoformat(f"2000-01-01T00:00{found['offset']}").tzinfo
+    return at.replace(tzinfo=zone).astimezone(UTC)
 
 
 def _since_midnight(found: re.Match[str], role: Role) -> timedelta:
@@ -290,7 +277,8 @@ def _days(item: str, text: str) -> frozenset[int]:
 
 _WEEKDAY = f"(?:{'|'.join(_NUMBERS)})"
 _WEEKDAY_ITEM = f"{_WEEKDAY}(?:-{_WEEKDAY})?"
-_OFFSET = r"(?P<offset>Z|[+-](?P<off_hour>\d{2}):(?P<off_minute>[0-5]\d))?"
+# No zone is further from UTC than 14 hours.
+_OFFSET = r"(?P<offset>Z|[+-](?:(?:0\d|1[0-3]):[0-5]\d|14:00))?"
 _Reader = Callable[[re.Match[str], Role], Recurrence | datetime | time]
 _DAYS = f"(?i:(?P<days>{'|'.join(NAMED_DAYS)}|{_WEEKDAY_ITEM}(?:,{_WEEKDAY_ITEM})*))"
 _SHIFT = r"(?: \+(?P<shift>\d{1,2})d)?"

@@ -53,10 +53,7 @@ def _recurring(
     if isinstance(end, datetime):
         must = f'must recur like its beginning, "{begins.text}", or be a time of day'
         yield Finding(rules.END_ONE_OFF, must, ends.text, path=path)
-        return
-    day = None
-    if isinstance(end, Recurrence):
-        day = meeting(begin, end)
+    day = meeting(begin, end) if isinstance(end, Recurrence) else None
     # At such a minute both Jobs would start, and chance decide which is last.
     if day:
         must = f'must never be the same minute as the beginning "{begins.text}", as on {day}'
@@ -83,8 +80,6 @@ def _ordered(
     # Two instants, or two times of one wall clock.
     if bool(begin.tzinfo) == bool(end.tzinfo):
         return begin < end
-    # The zone is wrong, which is a finding of its own.
-    if time_zone is None:
-        return True
-    zone = zones.zone(time_zone)
-    return utc(begin, zone) < utc(end, zone)
+    # Where the zone is wrong, that is a finding of its own.
+    zone = zones.zone(time_zone) if time_zone else None
+    return zone is None or utc(begin, zone) < utc(end, zone)

@@ -41,12 +41,7 @@ class Amounts(Part):
     def given(self) -> dict[str, Quantity]:
         """Return what is given, by the names of Kubernetes."""
         # ResourceName of core/v1; only these three are known to every node.
-        found = {
-            "cpu": self.cpu,
-            "memory": self.memory,
-            "ephemeral-storage": self.ephemeral_storage,
-        }
-        return {name: quantity for name, quantity in found.items() if quantity is not None}
+        return {name.replace("_", "-"): quantity for name, quantity in self if quantity is not None}
 
 
 class Resources(Part):

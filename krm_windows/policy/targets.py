@@ -175,27 +175,18 @@ def not_repeated(
     targets: tuple[TargetSelector, ...], info: ValidationInfo
 ) -> tuple[TargetSelector, ...]:
     """Refuse every name that occurs twice for one kind and namespace."""
-    raise_for(_repeated(targets, context(info).namespace))
-    return targets
-
-
-def _repeated(targets: tuple[TargetSelector, ...], home: str | None) -> Iterator[Finding]:
     seen: set[tuple[str, str, str | None, str]] = set()
+    found: list[Finding] = []
     for i, target in enumerate(targets):
-        group = _group(target)
+        row = gateable.find(target.kind, target.api_version)
+        # The group of the kind in the table, or the one that the target says.
+        group = row.group if row else gateable.group_of(target.api_version or "")
         for j, name in enumerate(target.names or ()):
-            key = (group, target.kind, target.namespace or home, name)
+            key = (group, target.kind, target.namespace or context(info).namespace, name)
             if key in seen:
                 must = "must be listed only once"
-                yield Finding(rules.TARGET_DUPLICATE, must, name, path=f"[{i}].names[{j}]")
+                path = f"[{i}].names[{j}]"
+                found.append(Finding(rules.TARGET_DUPLICATE, must, name, path=path))
             seen.add(key)
-
-
-def _group(target: TargetSelector) -> str:
-    """Return the API group of a target: that of its kind in the table, or the one that it says."""
-    row = gateable.find(target.kind, target.api_version)
-    if row:
-        return row.group
-    if target.api_version:
-        return gateable.group_of(target.api_version)
-    return ""
+    raise_for(found)
+    return targets

@@ -113,7 +113,9 @@ def test_the_path_is_that_of_the_name() -> None:
 )
 def test_other_kinds(text: str, named: list[str]) -> None:
     """A name, or a map that says kind and namespace; odd shapes refer to nothing."""
-    assert [f"{reference.kind} {reference.name}" for reference in found(text)] == named
+    assert sorted(f"{reference.kind} {reference.name}" for reference in found(text)) == sorted(
+        named
+    )
 
 
 def test_another_namespace_or_group_is_another_object() -> None:
