@@ -474,7 +474,8 @@ def _beyond_edges(spec: Spec) -> Iterator[Finding]:
         must = "must not be set with the actuator Kubectl, which has no program"
         yield Finding(rules.KUBECTL_FIELD, must, path="actuator.program")
     # Without any edge nothing would close the targets in the first place.
-    if not spec.windows and spec.outside_windows == "Closed":
+    said = spec.outside_windows if "outside_windows" in spec.model_fields_set else None
+    if not spec.windows and said == "Closed":
         must = f"must have an entry with {only}"
         yield Finding(rules.KUBECTL_FIELD, must, path="windows")
 
