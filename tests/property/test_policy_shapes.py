@@ -59,9 +59,9 @@ def put(document: object, path: Path, shape: object) -> object:
 
 def found(kind: str, document: object) -> list[Result]:
     """Load a document of a kind, for every cluster, and return what is said."""
-    node = krm.node_of(document)
-    if not isinstance(node, krm.Mapping):
+    if not isinstance(document, dict):
         return []
+    node = krm.KubeObject.from_value(document).node
     if kind == "WindowPolicy":
         loaded = policies.load(node)
         return [

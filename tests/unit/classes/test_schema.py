@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from krm_windows.classes.load import load
 from krm_windows.classes.model import ChangeClasses
 from krm_windows.krm import KubeObject
-from krm_windows.krm.nodes import Mapping, node_of, value
+from krm_windows.krm.nodes import Mapping, value
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "function-config/examples/change-classes.yaml"
@@ -40,12 +40,12 @@ def test_the_design_of_rules_is_taken() -> None:
 
     So it may be beside other selectors.
     """
-    node = node_of(
+    node = KubeObject.from_value(
         yaml.load(
             EXAMPLE.read_text().replace("      app.kubernetes.io/part-of: dashboards", "      {}"),
             yaml.CSafeLoader,
         )
-    )
+    ).node
     assert isinstance(node, Mapping)
     assert load(node)[1] == []
 
@@ -116,7 +116,7 @@ def test_schema_and_model_accept_the_same(spec: dict[str, object]) -> None:
         "kind": "ChangeClasses",
         "metadata": {"name": "c"},
     }
-    node = node_of({**api, "spec": spec})
+    node = KubeObject.from_value({**api, "spec": spec}).node
     assert isinstance(node, Mapping)
     errors = load(node)[1]
     refused = [error.message for error in VALIDATOR.iter_errors(value(node))]
@@ -147,8 +147,8 @@ def test_mistakes_are_reported_in_words(text: str, said: str) -> None:
         "default": "live",
         "rules": [{"class": "live", **yaml.load(text, yaml.CSafeLoader)}],
     }
-    node = node_of(
+    node = KubeObject.from_value(
         {"apiVersion": "krm-windows.dev/v1alpha1", "kind": "ChangeClasses", "spec": spec}
-    )
+    ).node
     assert isinstance(node, Mapping)
     assert said in "\n".join(map(str, load(node)[1]))

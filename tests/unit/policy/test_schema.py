@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krm_windows.krm import KubeObject, documents
-from krm_windows.krm.nodes import Mapping, node_of, value
+from krm_windows.krm.nodes import Mapping, value
 from krm_windows.policy.load import load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import Result
@@ -238,7 +238,7 @@ def agree(node: object) -> None:
 @settings(max_examples=examples(300))
 def test_schema_and_model_accept_the_same(policy: dict[str, object]) -> None:
     """Whatever is in a policy, they agree on it as far as a schema can say it."""
-    agree(node_of(policy))
+    agree(KubeObject.from_value(policy).node)
 
 
 def test_the_schema_is_json() -> None:
