@@ -285,9 +285,6 @@ CONFIG_PATH = _warning(
 
 # The final stream: what `verify` finds.
 NOT_RUN = _error("not-run", "The output contains nothing of the policy: the function was not run.")
-INTERVALS_LOST = _warning(
-    "intervals-lost", "A rule cannot be expressed exactly as Alertmanager time intervals."
-)
 ZONE_RELEASE = _info(
     "zone-release", "It was built with another release of the zone data, with the same rules."
 )

@@ -12,7 +12,6 @@ from krm_windows.checks import (
     clock_edges,
     closures,
     images,
-    time_intervals,
     windows,
     zone_changes,
 )
@@ -82,8 +81,6 @@ def _findings(
     known = ends_soon(facts.years.begins)
     if plan.runs_gate and known:
         yield rules.TABLE_ENDS.result(f"is {known}", path="spec")
-    if time_intervals.EXTRA in plan.extras:
-        yield from time_intervals.check(plan)
     # What a build refuses is refused here too, whatever years are asked for.
     begins = min(facts.years.begins, AUDITED[0])
     ends = max(facts.years.ends, AUDITED[1])

@@ -9,7 +9,6 @@ from krm_windows.checks import (
     actuation,
     capacity,
     stream,
-    time_intervals,
     zone_changes,
     zone_release,
 )
@@ -89,8 +88,6 @@ def compile_loaded(
         if not plan.runs_gate:
             planned += actuation.check(plan, *AUDITED)
         planned += capacity.check(plan, application.wanted)
-        if "AlertmanagerTimeIntervals" in plan.extras:
-            planned += time_intervals.check(plan)
     # Findings of the plan are about the policy; those of loading name it already.
     results = (*found, *about(config, [*planned, *application.check()]))
     if fails(results):

@@ -17,10 +17,12 @@ from hypothesis import strategies as st
 from shapes import SHAPES, plan
 
 from krm_windows.plan.intervals import Interval, Ranges, intervals
+from krm_windows.plan.timetable import FIRST_DAY, LAST_DAY
 from krm_windows.schedule.timeline import decide
 from krm_windows.schedule.timetable import Kind, Rule, Timetable
 
 MINUTE = timedelta(minutes=1)
+DAYS = timedelta(days=2)
 
 
 def within(number: int, ranges: Ranges) -> bool:
@@ -62,9 +64,14 @@ def is_plain(at: datetime, zone: ZoneInfo) -> bool:
     return len(offsets) == 1
 
 
+def is_covered(at: datetime) -> bool:
+    """Whether the table has an instant, and the days around it."""
+    return FIRST_DAY + DAYS < at.date() < LAST_DAY - DAYS
+
+
 @given(
     st.sampled_from(sorted(SHAPES)),
-    CHANGES,
+    CHANGES.filter(lambda change: is_covered(change.utc)),
     st.lists(st.integers(-60 * 24 * 60, 60 * 24 * 60), min_size=40, max_size=80),
     st.integers(-400, 3000),
 )
@@ -72,29 +79,28 @@ def is_plain(at: datetime, zone: ZoneInfo) -> bool:
 def test_every_minute_is_open_or_closed_as_decided(
     shape: str, change: object, minutes: list[int], days: int
 ) -> None:
-    """Around what is dated, and in other years, where the clock runs on.
-
-    Where the grammar cannot say it, it is closed.
-    """
+    """Around what is dated, and in other years of the table, where the clock runs on."""
     timetable: Timetable = plan(shape, change).timetable
     found = intervals(timetable)
     zone = oracle.zone(timetable.time_zone)
     for number in minutes:
         for around in (change.utc, change.utc + timedelta(days=days)):
             at = around.replace(second=0, tzinfo=UTC) + number * MINUTE
-            if not is_plain(at, zone):
+            if not is_covered(at) or not is_plain(at, zone):
                 continue
             local = at.astimezone(zone)
             wanted = decide(timetable, at).open
-            said = muted(found.open, local)
-            assert said is wanted or (found.lost and not said), (at, local)
-            assert muted(found.closed, local) is not said, (at, local)
+            assert muted(found.open, local) is wanted, (at, local)
+            assert muted(found.closed, local) is not wanted, (at, local)
 
 
-def test_most_shapes_lose_nothing() -> None:
-    """The grammar can say nearly all that people write; a leap day may move what comes after it."""
-    lost = {name for name in SHAPES if intervals(plan(name, changes()[0]).timetable).lost}
-    assert lost == {"a fifth Sunday", "every other day", "leap years"}
+@pytest.mark.parametrize("shape", sorted(SHAPES))
+def test_shapes_take_few_intervals(shape: str) -> None:
+    """All shapes, also those that the length of a month moves, which are said year by year."""
+    found = intervals(
+        plan(shape, next(filter(lambda each: is_covered(each.utc), changes()))).timetable
+    )
+    assert len(found.open) + len(found.closed) < 250
 
 
 def dated(*overrides: Rule, **fields: object) -> Timetable:
@@ -126,11 +132,10 @@ def test_overrides_of_years(
     year = timedelta(days=365)
     for edge in (begins or ends - year, ends):
         for hours in (*range(-60, 60), -9000, -26000, 9000, 26000):
-            # Nothing is decided of the calendar's last year.
             if edge.year >= 9998 and hours > -9000:
                 continue
             at = edge.replace(tzinfo=UTC) + timedelta(hours=hours)
-            if at.year < 2024 or not is_plain(at, zone):
+            if not is_covered(at) or not is_plain(at, zone):
                 continue
             local = at.astimezone(zone)
             wanted = decide(timetable, at).open
