@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
+from itertools import chain
 from typing import NamedTuple
 
 from krm_windows import rules
@@ -15,7 +16,6 @@ from krm_windows.plan.targets import Address, Selection, address
 from krm_windows.plan.timetable import covered
 from krm_windows.plan.triggers import Given, Wording, triggers
 from krm_windows.policy import moments
-from krm_windows.policy.hooks import Hooks
 from krm_windows.policy.model import Actuator, Spec, WindowPolicy
 from krm_windows.policy.targets import TargetSelector
 from krm_windows.results import Result
@@ -44,7 +44,6 @@ def compile_policy(
     The plan is worth something only where no result is an error.
     """
     spec = policy.spec
-    home = policy.metadata.namespace
     chosen = _chosen(policy, inventory)
     timetable, results = _compiled(policy, cluster, chosen, inventory)
     for selection in chosen.gated:
@@ -53,7 +52,7 @@ def compile_policy(
     found = _triggers(spec, timetable)
     plan = Plan(
         name=policy.metadata.name,
-        namespace=home,
+        namespace=policy.metadata.namespace,
         timetable=timetable,
         triggers=found.triggers,
         rights=_rights(spec, timetable, inventory),
@@ -101,12 +100,15 @@ class _Chosen(NamedTuple):
 
 
 def _chosen(policy: WindowPolicy, inventory: Inventory) -> _Chosen:
+    def selected(selectors: Iterable[TargetSelector], path: str) -> list[Selection]:
+        home = policy.metadata.namespace
+        return [
+            targets.select(selector, f"{path}[{i}]", home, inventory)
+            for i, selector in enumerate(selectors)
+        ]
+
     spec = policy.spec
-    home = policy.metadata.namespace
-    return _Chosen(
-        _selected(spec.targets, "spec.targets", home, inventory),
-        _selected(spec.released, "spec.released", home, inventory),
-    )
+    return _Chosen(selected(spec.targets, "spec.targets"), selected(spec.released, "spec.released"))
 
 
 def _compiled(
@@ -116,9 +118,7 @@ def _compiled(
     inventory: Inventory,
 ) -> tuple[Timetable, list[Result]]:
     early, results = _closes_early(policy.spec, chosen.gated, inventory)
-    gated = _unique(chosen.gated)
-    released = _unique(chosen.released)
-    timetable = _timetable(policy, cluster, early, gated, released)
+    timetable = _timetable(policy, cluster, early, chosen)
     try:
         covered(timetable)
     except TooManySpansError:
@@ -130,18 +130,6 @@ def _compiled(
         # Nothing is made of a policy with an error, so that nobody works them out again.
         timetable = timetable._replace(windows=(), freezes=(), overrides=())
     return timetable, results
-
-
-def _selected(
-    selectors: Iterable[TargetSelector],
-    path: str,
-    namespace: str,
-    inventory: Inventory,
-) -> list[Selection]:
-    return [
-        targets.select(selector, f"{path}[{i}]", namespace, inventory)
-        for i, selector in enumerate(selectors)
-    ]
 
 
 def _triggers(spec: Spec, timetable: Timetable) -> Edges:
@@ -165,22 +153,6 @@ def _runtime(actuator: Actuator, patience: timedelta) -> Runtime:
     )
 
 
-def _revisions(
-    hooks: Hooks,
-    selection: Selection,
-    inventory: Inventory,
-) -> Iterable[Result]:
-    """Yield what hooks that look at revisions cannot know of a target."""
-    waits = hooks.only_if == "Pending"
-    if not waits and not hooks.after_apply:
-        return
-
-    if waits:
-        yield from revisions.check(selection, inventory)
-    if hooks.after_apply:
-        yield from revisions.check_applied(selection)
-
-
 def _check(
     spec: Spec,
     selection: Selection,
@@ -188,8 +160,11 @@ def _check(
 ) -> Iterable[Result]:
     yield from targets.check(selection, inventory)
     yield from sources.check(selection, inventory)
-    if spec.hooks:
-        yield from _revisions(spec.hooks, selection, inventory)
+    # What hooks that look at revisions cannot know of a target.
+    if spec.hooks and spec.hooks.only_if == "Pending":
+        yield from revisions.check(selection, inventory)
+    if spec.hooks and spec.hooks.after_apply:
+        yield from revisions.check_applied(selection)
     # Without a field that says so, an object never applied looks like one that waits for its
     # window.
     if spec.first_apply == "Wait" and not selection.row.applied:
@@ -207,7 +182,7 @@ def _check_released(
     inventory: Inventory,
 ) -> Iterable[Result]:
     # Twice named, the gate would close it at one edge and open it at once.
-    gated = _by_address(selections)
+    gated = _unique(selections)
     for selection in released:
         yield from targets.check_released(selection, inventory)
         for target in selection.targets():
@@ -231,27 +206,19 @@ def _closes_early(
     return timeouts.longest(selections, inventory)
 
 
-def _unique(selections: list[Selection]) -> tuple[Target, ...]:
-    """Return the objects of all entries, sorted, each once."""
-    # In the order of their addresses, so that the order of `targets` in the policy changes no byte.
-    found = _by_address(selections)
-    return tuple(found[address] for address in sorted(found))
-
-
-def _by_address(selections: Iterable[Selection]) -> dict[Address, Target]:
-    found: dict[Address, Target] = {}
-    for selection in selections:
-        for target in selection.targets():
-            found[address(target)] = target
-    return found
+def _unique(selections: Iterable[Selection]) -> dict[Address, Target]:
+    """Return the objects of all entries, each once, by their addresses."""
+    every = chain.from_iterable(selection.targets() for selection in selections)
+    found = {address(target): target for target in every}
+    # Sorted, so that the order of `targets` in the policy changes no byte.
+    return dict(sorted(found.items()))
 
 
 def _timetable(
     policy: WindowPolicy,
     cluster: str | None,
     early: timedelta,
-    gated: tuple[Target, ...],
-    released: tuple[Target, ...],
+    chosen: _Chosen,
 ) -> Timetable:
     spec = policy.spec
     return Timetable(
@@ -267,8 +234,8 @@ def _timetable(
         windows=tuple(_windows(spec)),
         freezes=tuple(_freezes(spec)),
         overrides=tuple(_overrides(spec)),
-        targets=gated,
-        released=released,
+        targets=tuple(_unique(chosen.gated).values()),
+        released=tuple(_unique(chosen.released).values()),
     )
 
 

@@ -7,10 +7,9 @@ fires more often is right; of two that cover, the one with fewer runs is taken.
 
 from calendar import monthrange
 from datetime import date, time, timedelta
-from functools import lru_cache, reduce
+from functools import lru_cache
 from itertools import product
-from operator import or_
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from krm_windows.policy.occurrences import CYCLE
 from krm_windows.schedule import bits, cron
@@ -22,35 +21,11 @@ _MINUTE = timedelta(minutes=1)
 _COMMON_YEAR = 2001
 
 
-class Moments(NamedTuple):
-    """Times on the days that a recurrence names, and around them, as wall-clock minutes.
+Moments: TypeAlias = set[int]
+"""Times on the days that a recurrence names, and around them, as wall-clock minutes.
 
-    Bit 0 of `minutes` is the minute `first`, counted from the midnight of a named day on; less than
-    0 is before it.
-    """
-
-    first: int
-    minutes: int
-
-    def shifted(self, minutes: int) -> "Moments":
-        """Return the moments so many wall-clock minutes later (or earlier)."""
-        return Moments(self.first + minutes, self.minutes)
-
-    def on_days(self) -> dict[int, int]:
-        """Return the minutes of each day that has some, as bits.
-
-        Days are counted from the named one on.
-        """
-        # `first` is -90 for 22:30 of the day before: divmod gives day -1, and 1350 minutes into it.
-        day, begins = divmod(self.first, bits.DAY)
-        left = self.minutes << begins
-        found = {}
-        while left:
-            if left & bits.FULL:
-                found[day] = left & bits.FULL
-            left >>= bits.DAY
-            day += 1
-        return found
+They are counted from the midnight of a named day on; less than 0 is before it.
+"""
 
 
 class DayFields(NamedTuple):
@@ -73,51 +48,32 @@ ANY_DAY = DayFields(EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY)
 
 def moments(recurrence: Recurrence) -> Moments:
     """Return the times of day of a recurrence, on the days it names."""
-    return Moments(0, recurrence.times)
+    return set(bits.numbers(recurrence.times))
+
+
+def shifted(at: Moments, minutes: int) -> Moments:
+    """Return the moments so many wall-clock minutes later (or earlier)."""
+    return {moment + minutes for moment in at}
 
 
 def ends_of(begins: Moments, end: time | timedelta) -> Moments:
     """Return when occurrences of the named day end, by time of day or duration."""
     if isinstance(end, timedelta):
         # A duration ends each occurrence so much later, however many there are on a day.
-        return begins.shifted(end // _MINUTE)
+        return shifted(begins, end // _MINUTE)
     clock = end.hour * HOUR + end.minute
     # What begins before that time ends on its own day, what begins at it or later on the next.
-    # All that begins before the time ends together, so one bit for each of two days is enough.
-    earlier = begins.minutes & bits.below(clock)
-    today = int(earlier != 0)
-    tomorrow = int(earlier != begins.minutes)
-    return Moments(clock, today | tomorrow << bits.DAY)
+    return {clock if begin < clock else bits.DAY + clock for begin in begins}
 
 
 def cover(recurrence: Recurrence, at: Moments) -> str:
     """Return the smallest schedule for every moment in `at` of every recurring day."""
-    on_days = at.on_days()
     # One schedule has the same times on all days, and each minute in all of its hours.
-    by_minute = hours_at(reduce(or_, on_days.values(), 0))
-    minutes = cron.field(by_minute, range(HOUR))
-    hours = cron.field(set().union(*by_minute.values()), range(24))
-    day, month, weekday = cover_days(recurrence, frozenset(on_days)).fields()
+    minutes = cron.field({moment % HOUR for moment in at}, range(HOUR))
+    hours = cron.field({moment // HOUR % 24 for moment in at}, range(24))
+    days_later = frozenset(moment // bits.DAY for moment in at)
+    day, month, weekday = cover_days(recurrence, days_later).fields()
     return f"{minutes} {hours} {day} {month} {weekday}"
-
-
-def hours_at(minutes: int) -> dict[int, frozenset[int]]:
-    """Return the hours in which each minute of an hour is, of minutes of a day as bits.
-
-    One that is in none is not.
-    """
-    # Sixty bits for each hour, and one number of those minutes that any hour has.
-    whole_hour = bits.below(HOUR)
-    of_hours = [minutes >> HOUR * hour & whole_hour for hour in range(24)]
-    within = reduce(or_, of_hours)
-    found: dict[int, frozenset[int]] = {}
-    for minute in range(HOUR):
-        # Most minutes of an hour are in none; to skip them here is what makes this quick.
-        if not within >> minute & 1:
-            continue
-        hours = (hour for hour, of_hour in enumerate(of_hours) if of_hour >> minute & 1)
-        found[minute] = frozenset(hours)
-    return found
 
 
 @lru_cache(maxsize=1024)

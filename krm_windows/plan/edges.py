@@ -8,7 +8,7 @@ keeps is refused, with the advice to use `Gate`.
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, time, timedelta
-from itertools import chain, pairwise, product
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from krm_windows import rules
@@ -55,7 +55,8 @@ class _WindowEdge(NamedTuple):
     suspends: bool
     kind: Edge
 
-    def given(self, names: Given) -> str | None:
+    def given(self, window: Rule, wording: Wording) -> str | None:
+        names = wording.given.get(window.name, Given())
         return names.close if self.suspends else names.open
 
     def value(self, window: Rule) -> object:
@@ -66,6 +67,27 @@ class _WindowEdge(NamedTuple):
         if isinstance(self.value(window), timedelta):
             return f"{window.name}.duration"
         return f"{window.name}.{self.field}"
+
+    def trigger(
+        self,
+        window: Rule,
+        schedule: str,
+        shared: Iterable[str],
+        timetable: Timetable,
+        wording: Wording,
+    ) -> Trigger:
+        """Return a CronJob of a window; two that open together share it, and it names both."""
+        words = "; ".join(wording.words.get(name, name) for name in shared)
+        return Trigger(
+            slug=f"{self.verb}-{window.key}",
+            schedule=schedule,
+            time_zone=timetable.time_zone,
+            words=f"{self.field} {words}",
+            given=self.given(window, wording),
+            suspends=self.suspends,
+            path=self.path(window),
+            edge=self.kind,
+        )
 
 
 OPENS = _WindowEdge("opens", "open", suspends=False, kind=Edge.OPENING)
@@ -124,13 +146,11 @@ def _weekly(timetable: Timetable, wording: Wording) -> Edges:
         message = "together are never closed, so there is no edge to act at"
         return Edges(results=(_error("windows", message),))
     own = {window.name: _of_week([window]) for window in timetable.windows}
-    opening = {name: begins for name, (begins, _) in own.items()}
-    closing = {name: ends for name, (_, ends) in own.items()}
-    both = chain(
-        _Writer(OPENS, timetable, wording, opening).write(opens),
-        _Writer(CLOSES, timetable, wording, closing).write(closes),
-    )
-    triggers, results = _parted(both)
+    found: list[Trigger | Result] = []
+    for number, (edge, wanted) in enumerate(((OPENS, opens), (CLOSES, closes))):
+        of_edge = {name: both[number] for name, both in own.items()}
+        found += _shared_out(edge, wanted, of_edge, timetable, wording)
+    triggers, results = _parted(found)
     # Window `a` with several CronJobs has an `open-a-2200`, and a window `a-2200` has one, too.
     if len({each.slug for each in triggers}) < len(triggers):
         message = "would have CronJobs with the same name: rename one"
@@ -175,76 +195,52 @@ def _parted(parts: Iterable[Trigger | Result]) -> tuple[tuple[Trigger, ...], lis
     return tuple(triggers), results
 
 
-class _Writer(NamedTuple):
-    """Gives each edge of a weekly union to the window that it belongs to.
+def _shared_out(
+    edge: _WindowEdge,
+    wanted: frozenset[int],
+    own: Mapping[str, frozenset[int]],
+    timetable: Timetable,
+    wording: Wording,
+) -> Iterator[Trigger | Result]:
+    """Give each edge of a weekly union to the window that it belongs to.
 
     One that several share goes to the first by name. `own` are all edges of each window, in minutes
     of the week.
     """
-
-    edge: _WindowEdge
-    timetable: Timetable
-    wording: Wording
-    own: Mapping[str, frozenset[int]]
-
-    def write(self, wanted: frozenset[int]) -> Iterator[Trigger | Result]:
-        # Each edge of the union is somebody's; what is taken is not given to a later window.
-        left = wanted
-        for window in self.timetable.windows:
-            mine = self.own[window.name] & left
-            left -= mine
-            yield from self._of(window, mine)
-
-    def _of(
-        self,
-        window: Rule,
-        mine: frozenset[int],
-    ) -> Iterator[Trigger | Result]:
-        given = self.edge.given(self.wording.given.get(window.name, Given()))
-        lines = self._lines(window, mine)
+    # Each edge of the union is somebody's; what is taken is not given to a later window.
+    left = wanted
+    for window in timetable.windows:
+        mine = own[window.name] & left
+        left -= mine
+        given = edge.given(window, wording)
+        lines = _lines(edge, window, mine, wording)
         # The policy names one CronJob; of two with that name only one would be applied.
         if given and len(lines) != 1:
             message = (
                 "must not be set: the edges of this window are not CronJobs of their own; or "
                 f"{GATE}"
             )
-            yield _error(f"{window.name}.cronJobs.{self.edge.verb}", message, given)
+            yield _error(f"{window.name}.cronJobs.{edge.verb}", message, given)
+        shared = [name for name, of_window in own.items() if of_window & mine]
         for first, schedule in lines:
-            slug = f"{self.edge.verb}-{window.key}"
-            if len(lines) > 1:
-                # Several of one window are distinguished by the first time of day that each has.
-                slug += f"-{first // 60:02}{first % 60:02}"
-            yield Trigger(
-                slug=slug,
-                schedule=schedule,
-                time_zone=self.timetable.time_zone,
-                words=self._words(mine),
-                given=given,
-                suspends=self.edge.suspends,
-                path=self.edge.path(window),
-                edge=self.edge.kind,
-            )
+            trigger = edge.trigger(window, schedule, shared, timetable, wording)
+            # Several of one window are distinguished by the first time of day that each has.
+            at = f"-{first // 60:02}{first % 60:02}" if len(lines) > 1 else ""
+            yield trigger._replace(slug=trigger.slug + at)
 
-    def _lines(
-        self,
-        window: Rule,
-        mine: frozenset[int],
-    ) -> list[tuple[int, str]]:
-        """Return the schedules for the edges of one window.
 
-        As written, where that is what fires at them.
-        """
-        written = self.wording.schedules.get((window.name, self.edge.field))
-        value = self.edge.value(window)
-        if written and isinstance(value, Recurrence) and _minutes_of_week(value) == mine:
-            return [(0, written)]
-        return sorted(_schedules(mine))
+def _lines(
+    edge: _WindowEdge, window: Rule, mine: frozenset[int], wording: Wording
+) -> list[tuple[int, str]]:
+    """Return the schedules for the edges of one window.
 
-    def _words(self, mine: frozenset[int]) -> str:
-        # Two windows that open together share the CronJob: the annotation names both.
-        shared = [name for name, own in self.own.items() if own & mine]
-        described = [self.wording.words.get(name, name) for name in shared]
-        return f"{self.edge.field} {'; '.join(described)}"
+    As written, where that is what fires at them.
+    """
+    written = wording.schedules.get((window.name, edge.field))
+    value = edge.value(window)
+    if written and isinstance(value, Recurrence) and _minutes_of_week(value) == mine:
+        return [(0, written)]
+    return sorted(_schedules(mine))
 
 
 def _minutes_of_week(recurrence: Recurrence) -> frozenset[int]:
@@ -323,20 +319,12 @@ def _fired(triggers: Iterable[Trigger], *, suspends: bool) -> dict[int, int]:
     return found
 
 
-def _own(
-    timetable: Timetable,
-    window: Rule,
-    wording: Wording,
-) -> Iterator[Trigger | Result]:
+def _own(timetable: Timetable, window: Rule, wording: Wording) -> Iterator[Trigger | Result]:
     """Yield a CronJob for either edge of a window, or why there can be none."""
-    name = window.key
-    given = wording.given.get(window.name, Given())
     for edge in (OPENS, CLOSES):
-        words = f"{edge.field} {wording.words.get(window.name, name)}"
         # What the policy has written as cron stays as a person wrote it.
-        schedule = wording.schedules.get((window.name, edge.field))
-        if schedule is None:
-            schedule = _exact(window, edge)
+        written = wording.schedules.get((window.name, edge.field))
+        schedule = written or _exact(window, edge)
         if schedule is None:
             message = (
                 "is on another day than its beginning, which days of the month cannot express: "
@@ -344,16 +332,7 @@ def _own(
             )
             yield _error(edge.path(window), message)
             continue
-        yield Trigger(
-            slug=f"{edge.verb}-{name}",
-            schedule=schedule,
-            time_zone=timetable.time_zone,
-            words=words,
-            given=edge.given(given),
-            suspends=edge.suspends,
-            path=edge.path(window),
-            edge=edge.kind,
-        )
+        yield edge.trigger(window, schedule, [window.name], timetable=timetable, wording=wording)
 
 
 def _exact(window: Rule, edge: _WindowEdge) -> str | None:
@@ -365,14 +344,10 @@ def _exact(window: Rule, edge: _WindowEdge) -> str | None:
     if not isinstance(window.begins, Recurrence) or not isinstance(value, time | timedelta):
         return None
     at = covering.ends_of(covering.moments(window.begins), value)
-    on_days = at.on_days()
     # An end on another day needs the day fields moved, and of "the 31st, a day later" none is.
-    if on_days.keys() != {0}:
+    if any(moment // DAY for moment in at):
         return None
-    # A schedule has the same hours for each of its minutes.
-    hours = set(covering.hours_at(on_days[0]).values())
-    if len(hours) > 1:
-        return None
+    # That it fires at no other minute is proven with all of them.
     return covering.cover(window.begins, at)
 
 

@@ -16,6 +16,7 @@ from krm_windows.plan.targets import Selection
 from krm_windows.results import Result
 from krm_windows.schedule import durations
 
+_MINUTE = timedelta(minutes=1)
 LEAST = timedelta(seconds=30)
 HELM_DEFAULT = timedelta(minutes=5)
 
@@ -39,8 +40,8 @@ def longest(
             if not timeouts:
                 results.append(_unknown(selection, name))
     # Rounded up, as nothing may run on after the end.
-    minutes = durations.rounded_up(max(found, default=timedelta()), timedelta(minutes=1))
-    return timedelta(minutes=minutes), results
+    minutes = -(-max(found, default=timedelta()) // _MINUTE)
+    return minutes * _MINUTE, results
 
 
 def _timeouts(

@@ -135,11 +135,11 @@ def _closing(begins: Recurrence, ends: End, early: timedelta) -> str:
     """Return the schedule that covers the ends of a recurring window, `early` ahead of them."""
     back = -_minutes(early)
     if isinstance(ends, Recurrence):
-        return covering.cover(ends, covering.moments(ends).shifted(back))
+        return covering.cover(ends, covering.shifted(covering.moments(ends), back))
     if not isinstance(ends, time | timedelta):
         raise TypeError(f"a recurring window has no end of type {type(ends).__name__}")
     at = covering.ends_of(covering.moments(begins), ends)
-    return covering.cover(begins, at.shifted(back))
+    return covering.cover(begins, covering.shifted(at, back))
 
 
 def _edges(timetable: Timetable) -> Iterator[Trigger]:

@@ -7,10 +7,10 @@ moment that was meant: at 23:00 of the day before, at half past, or a day late. 
 put right here, for the cluster does the same.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from krm_windows.schedule import cron, zones
 from krm_windows.schedule.recurrence import EVERY_MONTH, Recurrence
@@ -99,20 +99,18 @@ class _Clock(NamedTuple):
         return self.at(utc).local - utc.replace(tzinfo=None)
 
 
-class _Unit(Protocol):
-    """How `Next` treats one field: from month to second, each has a unit of its own."""
+class _Unit(NamedTuple):
+    """How `Next` treats one field: from month to second, each has a unit of its own.
 
-    def matches(self, local: datetime) -> bool:
-        """Whether the field allows what the clock shows."""
+    `matches`: whether the field allows what the clock shows. `begin`: where the unit begins, the
+    smaller fields set to their least values. `step`: where the next unit begins, or a later one
+    before which none matches. `comes_round`: whether that is the first of the next larger unit.
+    """
 
-    def begin(self, time: _Time) -> _Time:
-        """Return where the unit begins: the smaller fields are set to their least values."""
-
-    def step(self, time: _Time) -> _Time:
-        """Return where the next unit begins, or a later one before which none matches."""
-
-    def comes_round(self, local: datetime) -> bool:
-        """Whether a step has led to the first unit of the next larger one."""
+    matches: Callable[[datetime], bool]
+    begin: Callable[[_Time], _Time]
+    step: Callable[[_Time], _Time]
+    comes_round: Callable[[datetime], bool]
 
 
 def _clock(time_zone: str) -> _Clock:
@@ -154,9 +152,7 @@ def _next(units: tuple[_Unit, ...], time: _Time) -> datetime | None:
             checked += 1
             continue
         # Only before the first step are the smaller fields set to their beginning.
-        here = time
-        if not begun:
-            here = unit.begin(time)
+        here = time if begun else unit.begin(time)
         begun = True
         time = unit.step(here)
         if time.utc <= here.utc:
@@ -171,105 +167,51 @@ def _next(units: tuple[_Unit, ...], time: _Time) -> datetime | None:
 
 def _units(recurrence: Recurrence, clock: _Clock) -> tuple[_Unit, ...]:
     """Arrange the fields as `Next` checks them, from month to second."""
+    minutes, hours, _, months, *_ = recurrence
     # The month has been checked before the day, with steps of its own.
     in_any_month = recurrence._replace(months=EVERY_MONTH)
+
+    def later(time: _Time, unit: timedelta, field: str, values: Collection[int]) -> _Time:
+        size = (_DAY if unit == _HOUR else 60 * unit) // unit
+        value = getattr(time.local, field)
+        # As many steps as there are to the next of the values, or to where the unit comes round.
+        following = min((other for other in values if other > value), default=size)
+        return clock.later(time, unit, following - value)
+
     return (
-        _Month(recurrence.months, clock),
-        _Day(in_any_month, clock),
-        _Hour(recurrence.hours, clock),
-        _Minute(recurrence.minutes, clock),
-        _Second(clock),
+        _Unit(
+            matches=lambda local: local.month in months,
+            # Go's `time.Date` again: the first of a month may begin with a clock change.
+            begin=lambda time: clock.date(_midnight(time.local).replace(day=1)),
+            step=lambda time: clock.date(_next_month(time.local)),
+            comes_round=lambda local: local.month == 1,
+        ),
+        _Unit(
+            matches=lambda local: in_any_month.on(local.toordinal()),
+            begin=lambda time: clock.date(_midnight(time.local)),
+            step=lambda time: _near_midnight(clock.date(time.local + _DAY), clock),
+            comes_round=lambda local: local.day == 1,
+        ),
+        _Unit(
+            matches=lambda local: local.hour in hours,
+            begin=lambda time: clock.date(time.local.replace(minute=0, second=0)),
+            step=lambda time: later(time, _HOUR, "hour", hours),
+            comes_round=lambda local: local.hour == 0,
+        ),
+        _Unit(
+            matches=lambda local: local.minute in minutes,
+            # Go truncates the absolute time here, and not what the clock shows.
+            begin=lambda time: clock.at(time.utc.replace(second=0)),
+            step=lambda time: later(time, _MINUTE, "minute", minutes),
+            comes_round=lambda local: local.minute == 0,
+        ),
+        _Unit(
+            matches=lambda local: local.second == 0,
+            begin=lambda time: time,
+            step=lambda time: later(time, _SECOND, "second", ()),
+            comes_round=lambda local: local.second == 0,
+        ),
     )
-
-
-class _Month(NamedTuple):
-    months: frozenset[int]
-    clock: _Clock
-
-    def matches(self, local: datetime) -> bool:
-        return local.month in self.months
-
-    def begin(self, time: _Time) -> _Time:
-        # Go's `time.Date` again: the first of a month may begin with a clock change.
-        return self.clock.date(_midnight(time.local).replace(day=1))
-
-    def step(self, time: _Time) -> _Time:
-        return self.clock.date(_next_month(time.local))
-
-    def comes_round(self, local: datetime) -> bool:
-        return local.month == 1
-
-
-class _Day(NamedTuple):
-    recurrence: Recurrence
-    clock: _Clock
-
-    def matches(self, local: datetime) -> bool:
-        return self.recurrence.on(local.toordinal())
-
-    def begin(self, time: _Time) -> _Time:
-        return self.clock.date(_midnight(time.local))
-
-    def step(self, time: _Time) -> _Time:
-        following = self.clock.date(time.local + _DAY)
-        return _near_midnight(following, self.clock)
-
-    def comes_round(self, local: datetime) -> bool:
-        return local.day == 1
-
-
-class _Hour(NamedTuple):
-    hours: frozenset[int]
-    clock: _Clock
-
-    def matches(self, local: datetime) -> bool:
-        return local.hour in self.hours
-
-    def begin(self, time: _Time) -> _Time:
-        return self.clock.date(time.local.replace(minute=0, second=0))
-
-    def step(self, time: _Time) -> _Time:
-        count = _distance(time.local.hour, self.hours, 24)
-        return self.clock.later(time, _HOUR, count)
-
-    def comes_round(self, local: datetime) -> bool:
-        return local.hour == 0
-
-
-class _Minute(NamedTuple):
-    minutes: frozenset[int]
-    clock: _Clock
-
-    def matches(self, local: datetime) -> bool:
-        return local.minute in self.minutes
-
-    def begin(self, time: _Time) -> _Time:
-        # Go truncates the absolute time here, and not what the clock shows.
-        return self.clock.at(time.utc.replace(second=0))
-
-    def step(self, time: _Time) -> _Time:
-        count = _distance(time.local.minute, self.minutes, 60)
-        return self.clock.later(time, _MINUTE, count)
-
-    def comes_round(self, local: datetime) -> bool:
-        return local.minute == 0
-
-
-class _Second(NamedTuple):
-    clock: _Clock
-
-    def matches(self, local: datetime) -> bool:
-        return local.second == 0
-
-    def begin(self, time: _Time) -> _Time:
-        return time
-
-    def step(self, time: _Time) -> _Time:
-        count = _distance(time.local.second, {0}, 60)
-        return self.clock.later(time, _SECOND, count)
-
-    def comes_round(self, local: datetime) -> bool:
-        return local.second == 0
 
 
 def _midnight(local: datetime) -> datetime:
@@ -287,13 +229,4 @@ def _near_midnight(time: _Time, clock: _Clock) -> _Time:
     """Go to midnight from the hour that a clock change has put in its place."""
     hour = time.local.hour
     # Late in the day before, or early in the day that was meant.
-    hours = -hour
-    if hour > _NOON:
-        hours = 24 - hour
-    return clock.at(time.utc + hours * _HOUR)
-
-
-def _distance(value: int, values: Collection[int], size: int) -> int:
-    """Count the steps from `value` to the next of `values`, or to where the unit comes round."""
-    later = [other for other in values if other > value]
-    return min(later, default=size) - value
+    return clock.at(time.utc + (24 - hour if hour > _NOON else -hour) * _HOUR)

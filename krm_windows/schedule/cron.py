@@ -36,15 +36,12 @@ class Bounds(NamedTuple):
     names: tuple[str, ...] = ()
 
     def number(self, text: str) -> int | None:
-        """Return the number of a name of this field, or of a text of digits, in bounds or not."""
+        """Return the number of a name of this field, or one as Go reads it, in bounds or not."""
         name = text.lower()
         if name in self.names:
             # `jan` is 1 and `sun` 0: names count from the least value on.
             return self.low + self.names.index(name)
-        number, sign = _signed(text)
-        if sign:
-            return None
-        return number
+        return _integer(text)
 
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -78,10 +75,9 @@ _BLANK = (
 _WORD = re.compile(f"[^{_BLANK}]+")
 # `TZ=Europe/Berlin 0 8 * * *`, or `CRON_TZ=` as in old crontabs; one blank ends the name.
 _ZONE = re.compile(r"(?:CRON_)?TZ=([^ ]*)( .*)?", re.DOTALL)
-_INTEGER = re.compile(r"([+-]?)([0-9]+)")
-# Go's int, and how many digits it may have.
-_LARGEST = 2**63 - 1
-_DIGITS = 19
+# `-0` is 0 to Go, and any other negative number is refused.
+_INTEGER = re.compile(r"\+?0*([0-9]{1,19})|-0+")
+_LARGEST = 2**63 - 1  # Go's int
 
 
 def parse(text: str) -> Schedule:
@@ -175,11 +171,7 @@ def _range(item: str, bounds: Bounds) -> tuple[range, bool]:
     ends, *steps = item.split("/")
     low, *highs = ends.split("-")
     is_star = low in ("*", "?")
-    if is_star:
-        first = bounds.low
-        last = bounds.high
-    else:
-        first, last = _ends(low, highs, bounds)
+    first, last = (bounds.low, bounds.high) if is_star else _ends(low, highs, bounds)
     step = _step(steps)
     # `5/15` goes on to the end of the field.
     if steps and not highs:
@@ -198,10 +190,7 @@ def _ends(
     if len(highs) > 1:
         raise CronError(f"too many hyphens: {'-'.join([low, *highs])}")
     first = _number(low, bounds)
-    last = first
-    if highs:
-        last = _number(highs[0], bounds)
-    return first, last
+    return first, _number(highs[0], bounds) if highs else first
 
 
 def _step(steps: list[str]) -> int:
@@ -211,7 +200,7 @@ def _step(steps: list[str]) -> int:
         return 1
     step = _integer(steps[0])
     # A step of 0 would never end, and Go refuses it too.
-    if step < 1:
+    if not step:
         raise CronError("step of range should be a positive number")
     return step
 
@@ -220,30 +209,15 @@ def _number(text: str, bounds: Bounds) -> int:
     # Go lowers a dotted capital I to a plain i, Python to two characters.
     number = bounds.number(text.replace("İ", "i"))
     if number is None:
-        return _integer(text)
-    return number
-
-
-def _integer(text: str) -> int:
-    number, sign = _signed(text)
-    # `-0` is 0 to Go, and any other negative number is refused.
-    is_negative = sign == "-" and number != 0
-    if number is None or number > _LARGEST or is_negative:
         raise CronError(f"failed to parse int from {text}")
     return number
 
 
-def _signed(text: str) -> tuple[int | None, str]:
-    """Read a number and its sign; None where there is none, or one that Go cannot hold."""
+def _integer(text: str) -> int | None:
+    """Read a number; None where there is none, or one that Go refuses."""
     found = _INTEGER.fullmatch(text)
-    if not found:
-        return None, ""
-    sign, digits = found.groups()
-    # Leading zeros do not make a number too large.
-    known = digits.lstrip("0") or "0"
-    if len(known) > _DIGITS:
-        return None, sign
-    return int(known), sign
+    number = int(found[1] or 0) if found else _LARGEST + 1
+    return number if number <= _LARGEST else None
 
 
 def _duration(text: str) -> timedelta:

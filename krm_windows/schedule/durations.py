@@ -1,10 +1,6 @@
 """Durations as Go writes and reads them: `1h30m`, `90s`, `1.5h` (`time.ParseDuration`)."""
 
 import re
-from datetime import timedelta
-from typing import TypeVar
-
-Length = TypeVar("Length", int, timedelta)
 
 _PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)")
 _NANOSECONDS = {
@@ -23,12 +19,6 @@ LARGEST = 2**63 - 1
 _DIGITS = 19
 # Digits of a fraction that count: an hour has fewer nanoseconds than this says.
 _PRECISION = 18
-
-
-def rounded_up(length: Length, unit: Length) -> int:
-    """Return how many units a length takes; one of which it takes a part counts."""
-    # `//` rounds down, so the negative is divided.
-    return -(-length // unit)
 
 
 def nanoseconds(text: str) -> int | None:

@@ -1,6 +1,7 @@
 """Recurring moments, compiled to sets of numbers: the cluster parses no grammar."""
 
 from calendar import monthrange
+from collections.abc import Callable
 from datetime import date, datetime
 from functools import lru_cache
 from typing import NamedTuple
@@ -76,20 +77,22 @@ class Recurrence(NamedTuple):
         """
         today = wall.toordinal()
         passed = bits.below(wall.hour * 60 + wall.minute + 1)
-        for day in range(today, min(today + SEARCHED_DAYS, bits.LAST_DAY) + 1):
-            times = self.times & ~passed if day == today else self.times
-            if times and self.on(day):
-                return bits.moment(day, bits.first(times))
-        return None
+        return self._nearest(range(today, today + SEARCHED_DAYS + 1), ~passed, bits.first)
 
     def at_or_before(self, wall: datetime) -> datetime | None:
         """Find the last moment that is not after the naive `wall`, some nine years back."""
         today = wall.toordinal()
         reached = bits.below(wall.hour * 60 + wall.minute + 1)
-        for day in range(today, max(today - SEARCHED_DAYS, bits.FIRST_DAY) - 1, -1):
-            times = self.times & reached if day == today else self.times
+        return self._nearest(range(today, today - SEARCHED_DAYS - 1, -1), reached, bits.last)
+
+    def _nearest(
+        self, days: range, on_first: int, nearest: Callable[[int], int]
+    ) -> datetime | None:
+        """Find the nearest moment on some days, with only some minutes of the first of them."""
+        for day in days:
+            times = self.times & on_first if day == days[0] else self.times
             if times and self.on(day):
-                return bits.moment(day, bits.last(times))
+                return bits.moment(day, nearest(times))
         return None
 
     def named(self, days: range) -> list[int]:

@@ -6,18 +6,19 @@ midnight on; a set of minutes is the bits of a number, the first minute the lowe
 """
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from enum import IntEnum
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import pairwise
 from math import inf
+from operator import or_
 from typing import NamedTuple, TypeAlias
 
 from krm_windows.gate.table import DAY, Pattern, Span, Table
 from krm_windows.schedule import bits, wallclock
 from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timetable import End, Rule, Timetable
-from krm_windows.schedule.wallclock import Stretch, WallClock
+from krm_windows.schedule.wallclock import WallClock
 
 FULL = bits.FULL
 _MINUTE = timedelta(minutes=1)
@@ -128,42 +129,54 @@ def _recurring(
                 covered = of_rule.setdefault(minutes, Covered(rank, rule.name, minutes))
                 on_days[day].append(covered)
     # Few days differ, so few are worked out.
-    same: dict[tuple[Covered, ...], tuple[Covered, ...]] = {}
-    moved: dict[tuple[object, ...], tuple[Covered, ...]] = {}
-    known = {day: same.setdefault(tuple(found), tuple(found)) for day, found in on_days.items()}
+    numbers: dict[tuple[Covered, ...], int] = {}
+    number = {day: numbers.setdefault(tuple(of), len(numbers)) for day, of in on_days.items()}
+    different = tuple(numbers)
+    worked: dict[tuple[_Part, ...], tuple[Covered, ...]] = {}
     found = []
     for day in days:
-        parts = list(clock.parts(day))
-        seen = [(known[at // DAY], known[at // DAY + 1]) for _, (_, at, _) in parts]
-        key = tuple(
-            (length, begins, at % DAY, runs, id(today), id(tomorrow))
-            for (length, (begins, at, runs)), (today, tomorrow) in zip(parts, seen, strict=True)
+        parts = tuple(
+            _Part(length, begins, at % DAY, runs, number[at // DAY], number[at // DAY + 1])
+            for length, (begins, at, runs) in clock.parts(day)
         )
-        if key not in moved:
-            moved[key] = _in_utc(parts, seen)
-            most -= len(moved[key])
+        if parts not in worked:
+            worked[parts] = _in_utc(parts, different)
+            most -= len(worked[parts])
             if most < 0:
                 raise TooManySpansError
-        found.append(moved[key])
+        found.append(worked[parts])
     return found
 
 
+class _Part(NamedTuple):
+    """A part of a UTC day, in which the clock shows some minutes of a day of its own.
+
+    It runs from the minute `shown` of `today` on, maybe into `tomorrow`, or stands there.
+    """
+
+    length: int
+    begins: int
+    shown: int
+    runs: bool
+    today: int
+    tomorrow: int
+
+
 def _in_utc(
-    parts: list[tuple[int, Stretch]],
-    seen: list[tuple[tuple[Covered, ...], tuple[Covered, ...]]],
+    parts: tuple[_Part, ...], different: tuple[tuple[Covered, ...], ...]
 ) -> tuple[Covered, ...]:
     """Turn what is covered of wall-clock days into what is covered of a UTC day."""
     minutes: dict[tuple[Rank, str], Minutes] = {}
-    for (length, (begins, at, runs)), (today, tomorrow) in zip(parts, seen, strict=True):
-        of_part = bits.below(length)
-        for later, covered in ((0, today), (DAY, tomorrow)):
-            for rank, rule, on_day in covered:
-                shown = on_day << later >> at % DAY
-                if not runs:
+    for part in parts:
+        whole = bits.below(part.length)
+        for later, day in ((0, part.today), (DAY, part.tomorrow)):
+            for rank, rule, on_day in different[day]:
+                shown = on_day << later >> part.shown
+                if not part.runs:
                     # What holds at the minute that is shown holds for as long as it is shown.
-                    shown = of_part if shown & 1 else 0
+                    shown = whole if shown & 1 else 0
                 key = rank, rule
-                minutes[key] = minutes.get(key, 0) | (shown & of_part) << begins
+                minutes[key] = minutes.get(key, 0) | (shown & whole) << part.begins
     return tuple(sorted(Covered(*key, found) for key, found in minutes.items() if found))
 
 
@@ -268,32 +281,30 @@ def _on_wall_days(rule: Rule, days: range) -> dict[int, Minutes]:
     begins, ends = rule.begins, rule.ends
     if not isinstance(begins, Recurrence) or isinstance(ends, datetime):
         raise TypeError(f"{rule.name} does not recur")
-    if not begins.times:
-        return {}
+    if isinstance(ends, time):
+        # The next such time, on any day.
+        ends = Recurrence(frozenset({ends.minute}), frozenset({ends.hour}))
     if isinstance(ends, Recurrence):
         return _until_next(begins, ends, days)
-    latest = bits.last(begins.times)
-    if isinstance(ends, timedelta):
-        length = ends // _MINUTE
-        own = bits.lasting(begins.times, min(length, DAY)) & FULL
-        reach = latest + length
-    else:
-        end = ends.hour * 60 + ends.minute
-        own = bits.filled(begins.times, FULL & ~(1 << end))
-        reach = end if latest < end else DAY + end
+    return _lasting(begins, ends // _MINUTE, days)
+
+
+def _lasting(begins: Recurrence, length: int, days: range) -> dict[int, Minutes]:
+    """Cover so many minutes from each beginning on."""
+    covered = bits.lasting(begins.times, length)
+    # Of the day that is named, and of those after it.
+    parts = [covered >> midnight & FULL for midnight in range(0, covered.bit_length(), DAY)]
     found: dict[int, Minutes] = {}
-    longest = max(reach - 1, 0) // DAY
-    for day in begins.named(range(days.start - longest, days.stop)):
-        found[day] = found.get(day, 0) | own
-        for later in range(1, longest + 1):
-            rest = bits.below(min(reach - later * DAY, DAY))
-            found[day + later] = found.get(day + later, 0) | rest
+    for named in begins.named(range(days.start - len(parts), days.stop)):
+        for day, minutes in enumerate(parts, named):
+            found[day] = found.get(day, 0) | minutes
     return {day: minutes for day, minutes in found.items() if day in days}
 
 
 def _until_next(begins: Recurrence, ends: Recurrence, days: range) -> dict[int, Minutes]:
     """Cover what lasts from each beginning until the first end after it."""
-    searched = range(days.start - _LONGEST, days.stop)
+    # What ends every week has begun in the week before.
+    searched = range(days.start - (7 if ends.is_weekly else _LONGEST), days.stop)
     begun, ended = set(begins.named(searched)), set(ends.named(searched))
     found: dict[int, Minutes] = {}
     goes_on = False
@@ -317,83 +328,72 @@ def _of_day(begins: Minutes, ends: Minutes, *, goes_on: bool) -> Minutes:
     return filled >> 1
 
 
-class _Judged(NamedTuple):
-    """What rules make of a UTC day, before anything closes early."""
-
-    opened: Minutes
-    overridden: Minutes
-    deciding: tuple[tuple[Minutes, bool, str], ...]
-
-
 def _patterns(
     timetable: Timetable, covered: list[tuple[Covered, ...]], early: int, most: float
 ) -> tuple[Pattern, ...]:
     open_outside = timetable.outside_windows == "Open"
-    judged: dict[tuple[Covered, ...], _Judged] = {}
-    patterns: dict[tuple[int, int], Pattern] = {}
+    worked: dict[tuple[tuple[Covered, ...], int], tuple[Pattern, int]] = {}
     same: dict[Pattern, Pattern] = {}
     found = []
     # From the last day on, as when it closes early depends on what comes.
     open_after = early  # for how many minutes it is open from the end of the day on
     for of_day in reversed(covered):
-        if of_day not in judged:
-            judged[of_day] = _judge(of_day, open_outside=open_outside)
-        day = judged[of_day]
-        key = id(day), open_after
-        if key not in patterns:
-            pattern = _pattern(day, early, open_after)
+        key = of_day, open_after
+        if key not in worked:
+            pattern, before = _pattern(of_day, early, open_after, open_outside=open_outside)
             if pattern not in same:
                 most -= sum(len(span.rules) for span in pattern)
             if most < 0:
                 raise TooManySpansError
-            patterns[key] = same.setdefault(pattern, pattern)
-        found.append(patterns[key])
-        open_after = min(early, bits.first(~day.opened) + (day.opened == FULL) * open_after)
+            worked[key] = same.setdefault(pattern, pattern), before
+        pattern, open_after = worked[key]
+        found.append(pattern)
     return tuple(reversed(found))
 
 
-def _judge(covered: tuple[Covered, ...], *, open_outside: bool) -> _Judged:
+def _pattern(
+    covered: tuple[Covered, ...], early: int, open_after: int, *, open_outside: bool
+) -> tuple[Pattern, int]:
+    """Name what decides in each span of a day that closes early.
+
+    With it, for how many minutes it would be open from the day's beginning on, at most `early`.
+    """
     left = FULL  # each minute is that of the first rank that is in force in it
     opened = overridden = 0
-    deciding = []
+    deciding: list[tuple[Minutes, bool, str]] = []
     for rank in Rank:
-        of_rank = 0
-        for each in covered:
-            if each.rank is rank and each.minutes & left:
-                of_rank |= each.minutes & left
-                deciding.append((each.minutes & left, rank.opens, each.rule))
-        left &= ~of_rank
+        of_rank = [each for each in covered if each.rank is rank and each.minutes & left]
+        deciding += [(each.minutes & left, rank.opens, each.rule) for each in of_rank]
+        held = left & reduce(or_, (each.minutes for each in of_rank), 0)
+        left &= ~held
         if rank.opens:
-            opened |= of_rank
+            opened |= held
         if rank is Rank.OPENING_OVERRIDE:
-            overridden = of_rank
-    if open_outside and left:
+            overridden = held
+    if open_outside:
         opened |= left
         deciding.append((left, True, "outsideWindows"))
-    return _Judged(opened, overridden, tuple(deciding))
-
-
-def _pattern(day: _Judged, early: int, open_after: int) -> Pattern:
-    """Close early, and name what decides in each span."""
-    opened = day.opened
+    before = min(early, bits.first(~opened) + (opened == FULL) * open_after)
     if early:
         # Open is what stays so for all of the margin, and a minute more; an override says itself
         # until when.
         closing = bits.leading(FULL & ~opened, early + 1)
-        opened &= bits.below(DAY + open_after - early) & ~closing
-        opened |= day.overridden
-    shortened = day.opened & ~opened
-    deciding = [(minutes & ~shortened, is_open, rule) for minutes, is_open, rule in day.deciding]
-    deciding.append((shortened, False, "closesEarly"))
+        lasting = opened & bits.below(DAY + open_after - early) & ~closing | overridden
+        shortened = opened & ~lasting
+        deciding = [(minutes & ~shortened, is_open, rule) for minutes, is_open, rule in deciding]
+        deciding.append((shortened, False, "closesEarly"))
+    return tuple(_spans(deciding)), before
+
+
+def _spans(deciding: list[tuple[Minutes, bool, str]]) -> Iterator[Span]:
+    """Cut a day where what decides changes."""
     edges = {0, DAY}
     for minutes, _, _ in deciding:
         edges.update(bits.numbers(minutes ^ minutes << 1))
-    spans = []
     for begins, ends in pairwise(sorted(edges)):
         found = [(is_open, rule) for minutes, is_open, rule in deciding if minutes >> begins & 1]
         if found:
-            spans.append(Span(begins, ends, found[0][0], tuple(sorted(rule for _, rule in found))))
-    return tuple(spans)
+            yield Span(begins, ends, found[0][0], tuple(sorted(rule for _, rule in found)))
 
 
 def rows(made: Made) -> dict[str, object]:

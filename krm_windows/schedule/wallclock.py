@@ -4,8 +4,8 @@ In a repeated hour it stands still until it reaches new ground
 (docs/decisions/0003-the-wall-clock-never-runs-backwards.md).
 """
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import NamedTuple
 
@@ -13,30 +13,14 @@ from krm_windows.schedule import bits
 from krm_windows.schedule.bits import DAY
 
 _MINUTE = timedelta(minutes=1)
+_FIRST = datetime.min.replace(tzinfo=UTC)  # day 1
 _MARGIN = 3  # days: offsets are less than one, and so is what a clock is put back
 
 
 def wall(instant: datetime, tz: tzinfo) -> datetime:
     """Read the latest naive minute that clocks in `tz` have shown up to the aware `instant`."""
-    local = instant.astimezone(UTC).astimezone(tz)
-    if local.fold:
-        # It is 02:30 for the second time, one hour after the first.
-        first_time = local.replace(fold=0).astimezone(UTC)
-        # Not so where zoneinfo sets `fold` for an hour in Nuuk that was never repeated, or where a
-        # summer ends as it begins.
-        if first_time < instant and first_time.astimezone(tz) == local:
-            local = _latest_before_repeating(first_time, instant, tz)
-    return local.replace(tzinfo=None, fold=0, second=0, microsecond=0)
-
-
-def _latest_before_repeating(first_time: datetime, second_time: datetime, tz: tzinfo) -> datetime:
-    """Find the last minute before clocks were turned back, between two readings of one time."""
-
-    def is_second(minute: datetime) -> bool:
-        return minute.astimezone(tz).fold == 1
-
-    turned_back = _first_minute(first_time, second_time, is_second)
-    return (turned_back - _MINUTE).astimezone(tz)
+    minute = minute_of(instant)
+    return bits.moment(*divmod(_around(minute, tz).at(minute), DAY))
 
 
 def instant(wall_clock: datetime, tz: tzinfo) -> datetime:
@@ -44,20 +28,12 @@ def instant(wall_clock: datetime, tz: tzinfo) -> datetime:
 
     `wall_clock` is naive; the clock is the one that never runs backwards.
     """
+    minute = minute_of(wall_clock)
+    return at(_around(minute, tz).utc(minute))
 
-    def shown(minute: datetime) -> datetime:
-        return minute.astimezone(tz).replace(tzinfo=None)
 
-    def is_reached(minute: datetime) -> bool:
-        return shown(minute) >= wall_clock
-
-    local = wall_clock.replace(tzinfo=tz, fold=0)
-    found = local.astimezone(UTC)
-    if shown(found) == wall_clock:
-        return found
-    # It is in an hour that was left out, around which the two folds are (PEP 495).
-    before = local.replace(fold=1).astimezone(UTC)
-    return _first_minute(before, found, is_reached)
+def _around(minute: int, tz: tzinfo) -> "WallClock":
+    return WallClock(tz, range(minute // DAY, minute // DAY + 1))
 
 
 def utc(moment: datetime, tz: tzinfo) -> datetime:
@@ -163,26 +139,10 @@ def _ahead(tz: tzinfo, minute: int) -> int:
 
 def at(minute: int) -> datetime:
     """Return the instant of a UTC minute."""
-    return bits.moment(*divmod(minute, DAY)).replace(tzinfo=UTC)
+    return _FIRST + (minute - DAY) * _MINUTE
 
 
 def minute_of(moment: datetime) -> int:
     """Return the UTC minute of an instant, or that which a naive moment shows."""
     moment = (moment - (moment.utcoffset() or timedelta())).replace(tzinfo=None)
     return moment.toordinal() * DAY + moment.hour * 60 + moment.minute
-
-
-def _first_minute(
-    low: datetime,
-    high: datetime,
-    holds: Callable[[datetime], bool],
-) -> datetime:
-    """Find the whole minute from `low` to `high` from which on `holds`."""
-    start = low.replace(second=0, microsecond=0)
-    minutes = range((high - start) // _MINUTE)
-
-    def holds_after(count: int) -> bool:
-        return holds(start + count * _MINUTE)
-
-    first = bisect_left(minutes, True, key=holds_after)  # noqa: FBT003 - what is searched for
-    return start + first * _MINUTE

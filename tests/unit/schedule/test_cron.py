@@ -204,7 +204,7 @@ def test_runs_of_numbers(numbers: list[int], want: list[list[int]]) -> None:
     [
         (0, "08", 8),
         (0, "99", 99),
-        (0, "+8", None),
+        (0, "+8", 8),
         (0, "-8", None),
         (0, "jan", None),
         (0, "", None),
@@ -216,7 +216,7 @@ def test_runs_of_numbers(numbers: list[int], want: list[list[int]]) -> None:
     ],
 )
 def test_a_number_of_a_field(field: int, text: str, want: int | None) -> None:
-    """A name in any case, or digits without a sign, within the bounds or not."""
+    """A name in any case, or a number as Go reads it, within the bounds or not."""
     assert cron.FIELDS[field].number(text) == want
 
 

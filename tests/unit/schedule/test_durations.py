@@ -1,7 +1,5 @@
 """Durations as Go reads them, and what it costs to read them."""
 
-from datetime import timedelta
-
 import pytest
 from work import growth
 
@@ -69,13 +67,3 @@ def test_a_schedule_costs_its_length(text: str, part: str) -> None:
             return
 
     assert growth(read, 500) < 2.5
-
-
-def test_a_unit_that_is_begun_counts() -> None:
-    """What is whole stays as it is."""
-    minute = timedelta(minutes=1)
-    assert durations.rounded_up(timedelta(), minute) == 0
-    assert durations.rounded_up(timedelta(seconds=60), minute) == 1
-    assert durations.rounded_up(timedelta(seconds=61), minute) == 2
-    assert durations.rounded_up(7, 7) == 1
-    assert durations.rounded_up(8, 7) == 2
