@@ -154,45 +154,21 @@ def tables(plan: Plan) -> dict[str, str]:
     """Return the JSON that the program follows, by key."""
     found = {TIMETABLE: _timetable(plan)}
     if plan.hooks:
-        found[HOOKS] = str(escape.json_page(hooks.dump(plan, plan.hooks)))
+        found[HOOKS] = _json(hooks.dump(plan, plan.hooks))
     return found
 
 
 def _timetable(plan: Plan) -> str:
-    """Return the timetable as JSON, with a line for each rule and target, for readable diffs."""
     form = dump(_harmless(plan.timetable))
     needed = parts(plan)
     if needed and not plan.ships_program:
         form["parts"] = sorted(needed)
-    return _lines(form) + "\n"
+    return _json(form)
 
 
-def _lines(value: object) -> str:
-    """Write a line for each item of a list or key of an object, and all below it in that line.
-
-    Of targets, each namespace and each name has its own line. Nothing is indented: an eighth of a
-    table would be blanks.
-    """
-    if isinstance(value, list) and value:
-        return "[\n" + ",\n".join(map(_item, value)) + "\n]"
-    if isinstance(value, dict):
-        items = [f"{json.dumps(key)}: {_lines(item)}" for key, item in value.items()]
-        return "{\n" + ",\n".join(items) + "\n}"
-    return escape.json_line(value)
-
-
-def _item(item: object) -> str:
-    if not isinstance(item, dict) or "objects" not in item:
-        return escape.json_line(item)
-    said = {key: value for key, value in item.items() if key != "objects"}
-    kind = escape.json_line(said)
-    # The closing brace goes, and comes back behind the objects.
-    objects = ",\n".join(f"[{_names(names)}]" for names in item["objects"])
-    return f'{kind[:-1]}, "objects": [\n{objects}]}}'
-
-
-def _names(names: list[str]) -> str:
-    return ",\n".join(map(escape.json_line, names))  # a policy may have thousands
+def _json(value: object) -> str:
+    """Return JSON with a line for each item, for readable diffs; an eighth would be indentation."""
+    return f"{escape.json_text(json.dumps(value, indent=0, ensure_ascii=False))}\n"
 
 
 def _harmless(timetable: Timetable) -> Timetable:

@@ -99,8 +99,7 @@ def _await_files(files: Path, digest: str, patience: float) -> None:
     """Wait until the volume holds the ConfigMap that this Job was made with, then begin anew.
 
     kubelet may fill it with that of before. One that does not come for `patience` seconds was
-    overtaken by another, and the run goes on with that
-    (docs/decisions/0034-an-apply-job-waits-for-its-config-map.md).
+    overtaken by another, and the run goes on with that (ADR 34).
     """
     here = files / "digest"
     if here.read_text() == digest:

@@ -1,7 +1,7 @@
 """The annotations by which gates say that a suspension is their own, and when one is believed.
 
 Anybody who may edit an object may write one. So one counts only if it names the policy that its key
-is a digest of, and nobody but the gate wrote it (docs/decisions/0018-when-closed-by-counts.md).
+is a digest of, and nobody but the gate wrote it (ADR 18).
 """
 
 from datetime import datetime, timedelta

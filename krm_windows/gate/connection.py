@@ -12,7 +12,7 @@ LARGEST = 2 * 1024**2  # bytes of an answer: etcd takes objects of 1.5 MiB
 
 
 class _Socket(ssl.SSLSocket):
-    """A socket that waits until the `end` of its request, and has `room` for one answer."""
+    """A socket that waits until the `end` of a request, and has `room` for one answer."""
 
     end = 0.0  # by the monotonic clock
     room = 0  # in bytes

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from enum import Enum, StrEnum
 from functools import partial
 from time import monotonic, sleep
-from typing import Protocol
+from types import ModuleType
 
 from krm_windows.gate import notes
 from krm_windows.gate.annotations import AHEAD, APART, Cause, digest, read_instant
@@ -36,16 +36,6 @@ _FAILED = {
     Stage.FAILED: HookName.AFTER_APPLY,
 }
 _CALMS = [HookName.AFTER_APPLY, HookName.AFTER_CLOSE]  # run once nothing reconciles any more
-
-
-class Pending(Protocol):
-    """What tells whether targets have something to apply: the part `pending`."""
-
-    def observe(self, names: Sequence[str], target: Target, live: object) -> Observed:
-        """Read a target, with what the closed-by annotation of a policy, by its names, notes."""
-
-    def any_waits(self, gate: Gate, cluster: Cluster, targets: Sequence[Target]) -> bool:
-        """Say whether any of the targets may have something to apply, and log which and why."""
 
 
 class May(Enum):
@@ -87,7 +77,7 @@ class Hooks:
     cluster: Cluster
     namespace: str
     hooks: dict[HookName, Hook]
-    pending: Pending | None = None
+    pending: ModuleType | None = None
     pause: float = 5  # in seconds, between two questions
     grace: float = 60  # that the Job controller has to end what is late
 

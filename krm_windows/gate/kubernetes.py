@@ -18,8 +18,7 @@ from krm_windows.gate.names import user
 from krm_windows.gate.objects import MANAGER, cut, dig, parse
 from krm_windows.gate.timetable import TIMEOUT, Target, run_seconds
 
-# Requests: more keep one processor no busier, and the API server gives each account its share.
-AT_ONCE = 8
+AT_ONCE = 8  # requests: more keep one processor no busier
 # For a status where there is none: no answer, and one that cannot be taken.
 UNANSWERED, REFUSED = 0, -1
 BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
@@ -148,10 +147,11 @@ class Cluster:
         later = response.headers["Retry-After"]
         if response.status in BUSY and later:
             # As long as it asks for (RFC 9110, 10.2.3), if there is time: else the others go first.
-            wait = int(later) if later.isdecimal() else 1
+            wait = max(1, int(later)) if later.isdecimal() else 1
             if monotonic() + wait < self._end:
                 sleep(wait)
-                return self.ask(method, path, body)
+                if method != "PATCH":  # which is decided anew
+                    return self.ask(method, path, body)
         return _answer(response.status, content, f"{method} {path}")
 
 

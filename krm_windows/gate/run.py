@@ -9,7 +9,7 @@ from pathlib import Path
 
 from krm_windows.gate.annotations import APART, Cause
 from krm_windows.gate.kubernetes import BUSY, REFUSED, UNANSWERED, ApiError, Cluster
-from krm_windows.gate.objects import cut
+from krm_windows.gate.objects import cut, dig
 from krm_windows.gate.target import Action, Change, Observed, closed_by, due_change, observe
 from krm_windows.gate.timetable import Decision, Target, Timetable
 
@@ -18,6 +18,7 @@ _GATED_BY_ANOTHER = -2  # for a status
 # What leaves a target as it should not be.
 _UNDONE = {Action.NOT_OPENED: REFUSED, Action.LEFT_TO_POLICY: _GATED_BY_ANOTHER}
 _TRIES = 5  # to write a target: others write it, too, Flux its status
+_TRIED_AGAIN = (UNANSWERED, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS)
 
 
 def log(**fields: object) -> None:
@@ -40,8 +41,8 @@ class Gate:
     decides: Callable[[datetime], Decision]
     now: Callable[[], datetime]
     log: Callable[..., None] = log
-    observe: Callable[[Target, object], Observed] = observe
-    due_change: Callable[[Timetable, Target, Observed, Decision, datetime], Change] = due_change
+    observe: Callable[..., Observed] = observe
+    due_change: Callable[..., Change] = due_change
     backwards: bool = False
     files: Path = FILES
 
@@ -119,19 +120,21 @@ class Gate:
         self.log(target=str(target), action=change.action, message=change.words)
 
     def _patched(self, cluster: Cluster, target: Target, change: Change) -> tuple[Observed, bool]:
-        """Patch a target; give it as it is then, and whether this patch is known to be written."""
+        """Patch a target; give it as it is then, and whether this has changed it for certain."""
         try:
             return self.observe(target, cluster.patch(target, change.patch)), True
         except ApiError as error:
-            # It is read again where somebody was faster, or no answer came in time.
-            if error.status not in (HTTPStatus.CONFLICT, UNANSWERED):
+            # Somebody was faster, or it may be written, whatever the answer says.
+            found = self.observe(target, cluster.get(target))
+            is_same = found.version == dig(change.patch, "metadata", "resourceVersion")
+            if is_same and error.status not in _TRIED_AGAIN:
                 raise
-            return self.observe(target, cluster.get(target)), False
+            return found, False
 
     def take_over(self, cluster: Cluster, target: Target, observed: Observed) -> Observed:
         """Take a target over from policies that no longer gate it, as they may not patch it.
 
-        Gives it as it is then (docs/decisions/0048-a-moved-target-is-taken-over.md).
+        Gives it as it is then (ADR 48).
         """
         now = self.now()
         _, others = closed_by(self.timetable, observed, now)
@@ -158,6 +161,7 @@ class Gate:
             self.due_change(self.timetable, target, observed, self.decides(at), at)
             for at in ((now, now - cluster.clocks.skew) if are_apart else (now,))
         ]
+        # What closes comes first, then what opens.
         change = min(changes, key=lambda change: (True, False, None).index(change.suspend))
         if are_apart and change.suspend is False:
             # The annotation says so, for `status` and the alerts.

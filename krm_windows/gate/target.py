@@ -128,7 +128,7 @@ def due_change(
         if not (is_ours or others) and not _adopts(timetable, observed, now, is_new=is_new):
             words = "left closed by a person"
             if any(annotation(name) in observed.annotations for name in timetable.own_names):
-                words += ": its closed-by annotation was not written by the gate"
+                words += ": its closed-by annotation does not count"
             return Change({}, Action.LEFT_TO_PERSON, words)
     wanted = _wanted_annotations(timetable, target, observed, replace(decision, open=opens))
     there = observed.annotations

@@ -11,7 +11,7 @@ from krm_windows.gate.annotations import UNREADABLE, Cause
 from krm_windows.gate.table import Table
 
 NO_DAYS = Table(0, ())
-TIMEOUT = 10.0  # seconds for a request: to connect, to ask and to be answered, all in all
+TIMEOUT = 10.0  # seconds for a request
 FORMAT_VERSION = 2  # of timetable.json and hooks.json: by another one nothing is opened
 _ATTRIBUTES = {
     "timeZone": "time_zone",

@@ -387,6 +387,22 @@ def busy(retry_after: str, code: int = 429) -> Fault:
     return answer
 
 
+def written(code: int) -> Fault:
+    """Do what is asked, and answer with a failure: a proxy has given up."""
+
+    def answer(handler: Handler) -> bool:
+        reply = handler.reply
+
+        def once(_: int, live: Json) -> None:
+            handler.reply = reply  # type: ignore[method-assign]
+            reply(code, live)
+
+        handler.reply = once  # type: ignore[method-assign]
+        return False
+
+    return answer
+
+
 def followed(answer: Json) -> Fault:
     """Answer as it is, and once more at once, with something else that nobody asked for."""
 

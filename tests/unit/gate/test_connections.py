@@ -165,7 +165,7 @@ def test_a_busy_server_is_asked_again_when_it_says(
 
 
 @pytest.mark.parametrize(
-    "later", ["9999", "99999999", "Fri, 20 Nov 2026 12:00:00 GMT", "-1", "soon"]
+    "later", ["9999", "99999999", "Fri, 20 Nov 2026 12:00:00 GMT", "-1", "soon", "0"]
 )
 def test_a_server_that_is_busy_for_long(api: Api, run_once: RunOnce, later: str) -> None:
     """The others come first; then it is asked once more."""

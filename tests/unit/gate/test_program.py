@@ -24,6 +24,7 @@ from api_server import (
     TLS,
     Api,
     Handler,
+    busy,
     closed_by,
     dropped,
     edited,
@@ -32,6 +33,7 @@ from api_server import (
     serving,
     slow,
     status,
+    written,
 )
 
 import krm_windows.gate
@@ -153,6 +155,39 @@ def test_five_tries(api: Api, run_once: RunOnce) -> None:
     assert not run_once(SHUT)
     assert sorted(api.writes()) == ["apps"] + ["infra"] * 5
     assert state(api, "apps") == (True, {OURS})
+
+
+@pytest.mark.parametrize("code", [429, 503])
+def test_a_patch_that_had_to_wait_is_decided_anew(api: Api, run_once: RunOnce, code: int) -> None:
+    """The window has ended while the server was busy: what would have opened late is not sent."""
+    api.add("apps", {"suspend": True}, annotations={OURS: ANNOTATION}, by="krm-windows")
+    api.fault("PATCH", "apps", busy("1", code))
+
+    def now() -> datetime:
+        return NOON if api.writes() else NOON - timedelta(seconds=1)
+
+    run_once(UNTIL_NOON, now, timeout=5)
+    assert not [body for body in api.bodies if dig(body, "spec", "suspend") is False]
+    assert state(api, "apps")[0] is True
+
+
+@pytest.mark.parametrize("code", [500, 504])
+def test_a_patch_that_is_written_whatever_the_answer_says(
+    api: Api, run_once: RunOnce, code: int
+) -> None:
+    """A proxy in between has given up: the target is read again, and judged by what it is."""
+    api.fault("PATCH", "apps", written(code))
+    assert run_once(SHUT)
+    assert state(api, "apps") == (True, {OURS})
+    assert sorted(api.writes()) == ["apps", "infra"]
+
+
+@pytest.mark.parametrize("code", [403, 422, 500])
+def test_a_patch_that_is_refused_is_asked_once(api: Api, run_once: RunOnce, code: int) -> None:
+    """As of a webhook that is down: its own words are the failure."""
+    api.fault("PATCH", "apps", *[status(code, "the webhook says no")] * 9)
+    assert not run_once(SHUT)
+    assert sorted(api.writes()) == ["apps", "infra"]
 
 
 def test_a_person_suspends_in_between(api: Api, run_once: RunOnce) -> None:
