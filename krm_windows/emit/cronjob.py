@@ -4,6 +4,7 @@ from krm_windows.emit import gate, kubectl, names
 from krm_windows.emit.job import Pod, job_spec
 from krm_windows.emit.labels import WINDOW, labels, metadata
 from krm_windows.emit.manifest import Manifest
+from krm_windows.emit.template import fill, read
 from krm_windows.plan.model import Plan
 from krm_windows.plan.triggers import Trigger
 
@@ -11,6 +12,21 @@ from krm_windows.plan.triggers import Trigger
 # from starting; two at once do what one does (docs/decisions/0030-runs-may-overlap.md).
 # Commands that act wait for each other.
 _CONCURRENCY = {"Gate": "Allow", "Kubectl": "Forbid"}
+# `suspend` is written down, so that one of somebody else is taken back at the next reconcile.
+_CRON_JOB = read("""
+apiVersion: batch/v1
+kind: CronJob
+metadata: $metadata
+spec:
+  schedule: $schedule
+  timeZone: $time_zone
+  suspend: false
+  concurrencyPolicy: $concurrency
+  startingDeadlineSeconds: $starting_deadline
+  successfulJobsHistoryLimit: 1
+  failedJobsHistoryLimit: 1
+  jobTemplate: {metadata: {labels: $labels}, spec: $job}
+""")
 
 
 def cron_job(plan: Plan, trigger: Trigger) -> Manifest:
@@ -18,31 +34,22 @@ def cron_job(plan: Plan, trigger: Trigger) -> Manifest:
 
     One finished Job is kept, so that its image stays on the node.
     """
-    pod = _pod(plan, trigger)
     starting_deadline = int(plan.runtime.patience.total_seconds())
     if plan.runs_gate:
         starting_deadline = gate.STARTING_DEADLINE_SECONDS
-    name = names.cron_job(plan, trigger)
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "CronJob",
-        "metadata": metadata(plan, name, plan.namespace, {WINDOW: trigger.words}),
-        "spec": {
-            "schedule": trigger.schedule,
-            "timeZone": trigger.time_zone,
-            # Written down, so that a `suspend` of somebody else is taken back at the next
-            # reconcile.
-            "suspend": False,
-            "concurrencyPolicy": _CONCURRENCY[plan.runtime.actuator],
-            "startingDeadlineSeconds": starting_deadline,
-            "successfulJobsHistoryLimit": 1,
-            "failedJobsHistoryLimit": 1,
-            "jobTemplate": {
-                "metadata": {"labels": labels(plan)},
-                "spec": job_spec(plan, pod),
-            },
-        },
-    }
+    found: Manifest = fill(
+        _CRON_JOB,
+        metadata=metadata(
+            plan, names.cron_job(plan, trigger), plan.namespace, {WINDOW: trigger.words}
+        ),
+        schedule=trigger.schedule,
+        time_zone=trigger.time_zone,
+        concurrency=_CONCURRENCY[plan.runtime.actuator],
+        starting_deadline=starting_deadline,
+        labels=labels(plan),
+        job=job_spec(plan, _pod(plan, trigger)),
+    )
+    return found
 
 
 def _pod(plan: Plan, trigger: Trigger) -> Pod:

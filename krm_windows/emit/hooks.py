@@ -10,6 +10,7 @@ from math import ceil
 from krm_windows.emit import names, resources
 from krm_windows.emit.job import FAILURE_POLICY, RESTRICTED, UNPRIVILEGED
 from krm_windows.emit.labels import COMPONENT, HOOK, labels
+from krm_windows.emit.template import fill, read
 from krm_windows.gate.timetable import run_seconds
 from krm_windows.plan.model import Plan
 from krm_windows.policy.hooks import AfterApply, BeforeOpen, Hook, Hooks
@@ -23,14 +24,50 @@ _SLUGS = {
     "afterClose": "after-close",
 }
 _NAMES = {"beforeOpen.rollback": "rollback"}
-# A day, for somebody to read its log.
-_KEPT_SECONDS = 24 * 3600
 # What the gate gives the Job controller to end a Job beyond its time.
 _GRACE_SECONDS = 60
-# What a hook may write to /tmp, and to its log beside that.
-_SCRATCH = "192Mi"
 _REQUESTS = {"cpu": "10m", "ephemeral-storage": "0", "memory": "64Mi"}
 _LIMITS = {"cpu": "1", "ephemeral-storage": "256Mi", "memory": "256Mi"}
+# Kept for a day, for somebody to read its log.
+_JOB = read("""
+activeDeadlineSeconds: $deadline
+backoffLimit: 0
+completionMode: NonIndexed
+completions: 1
+manualSelector: false
+parallelism: 1
+podFailurePolicy: $failure_policy
+suspend: false
+ttlSecondsAfterFinished: 86400
+""")
+# The API server fills in the account under the field's old name, too. What a hook leaves to its
+# image is left out. It may write to one place alone: of its limit its log has the rest.
+_POD = read("""
+serviceAccountName: $account
+serviceAccount: $account
+automountServiceAccountToken: $has_account
+dnsPolicy: ClusterFirst
+enableServiceLinks: false
+restartPolicy: Never
+schedulerName: default-scheduler
+terminationGracePeriodSeconds: 10
+securityContext: $restricted
+containers:
+  - name: hook
+    image: $image
+    imagePullPolicy: IfNotPresent
+    command: $command
+    args: $args
+    env: $env
+    resources: $resources
+    securityContext: $unprivileged
+    terminationMessagePath: /dev/termination-log
+    terminationMessagePolicy: File
+    volumeMounts: [{name: tmp, mountPath: /tmp}]
+volumes:
+  - name: tmp
+    emptyDir: {sizeLimit: 192Mi}
+""")
 
 
 def dump(plan: Plan, hooks: Hooks) -> dict[str, object]:
@@ -94,54 +131,23 @@ def job_labels(plan: Plan) -> dict[str, str]:
 
 def _job(hook: Hook) -> dict[str, object]:
     """Return a Job's spec: one try (a drained node is none), and gone after a day."""
-    return {
-        "activeDeadlineSeconds": _seconds(hook),
-        "backoffLimit": 0,
-        "completionMode": "NonIndexed",
-        "completions": 1,
-        "manualSelector": False,
-        "parallelism": 1,
-        "podFailurePolicy": FAILURE_POLICY,
-        "suspend": False,
-        "ttlSecondsAfterFinished": _KEPT_SECONDS,
-    }
+    found: dict[str, object] = fill(_JOB, deadline=_seconds(hook), failure_policy=FAILURE_POLICY)
+    return found
 
 
 def _pod(hook: Hook) -> dict[str, object]:
+    """Return its Pod's: without an account of its own a hook has no rights, and no token."""
     account = hook.service_account_name
-    # Without an account of its own a hook has no rights, and no token, either. The field's old name
-    # is filled in by the API server.
-    accounts = {"serviceAccountName": account, "serviceAccount": account} if account else {}
-    return {
-        **accounts,
-        "automountServiceAccountToken": account is not None,
-        "dnsPolicy": "ClusterFirst",
-        "enableServiceLinks": False,
-        "restartPolicy": "Never",
-        "schedulerName": "default-scheduler",
-        "terminationGracePeriodSeconds": 10,
-        "securityContext": RESTRICTED,
-        "containers": [_container(hook)],
-        "volumes": [{"name": "tmp", "emptyDir": {"sizeLimit": _SCRATCH}}],
-    }
-
-
-def _container(hook: Hook) -> dict[str, object]:
-    said = {
-        "command": list(hook.command),
-        "args": list(hook.args),
-        "env": [variable.model_dump(by_alias=True, exclude_none=True) for variable in hook.env],
-    }
-    return {
-        "name": "hook",
-        "image": hook.image,
-        "imagePullPolicy": "IfNotPresent",
-        # What a hook leaves to its image is left out.
-        **{key: value for key, value in said.items() if value},
-        "resources": resources.written(hook.resources, _REQUESTS, _LIMITS),
-        "securityContext": UNPRIVILEGED,
-        "terminationMessagePath": "/dev/termination-log",
-        "terminationMessagePolicy": "File",
-        # The one place that it may write to.
-        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108
-    }
+    found: dict[str, object] = fill(
+        _POD,
+        account=account,
+        has_account=account is not None,
+        restricted=RESTRICTED,
+        image=hook.image,
+        command=list(hook.command) or None,
+        args=list(hook.args) or None,
+        env=[each.model_dump(by_alias=True, exclude_none=True) for each in hook.env] or None,
+        resources=resources.written(hook.resources, _REQUESTS, _LIMITS),
+        unprivileged=UNPRIVILEGED,
+    )
+    return found

@@ -10,29 +10,30 @@ from typing import NamedTuple
 
 from krm_windows.emit import names, resources
 from krm_windows.emit.labels import labels
+from krm_windows.emit.template import fill, read
 from krm_windows.plan.model import Plan
 
 # `nonroot` of distroless images: not root, and no file of a node is its own.
 USER = 65532
 # What Pod Security *restricted* wants of a Pod and of a container, with a numeric user and a
 # read-only root besides.
-RESTRICTED: dict[str, object] = {
-    "runAsNonRoot": True,
-    "runAsUser": USER,
-    "runAsGroup": USER,
-    "seccompProfile": {"type": "RuntimeDefault"},
-}
-UNPRIVILEGED: dict[str, object] = {
-    "allowPrivilegeEscalation": False,
-    "capabilities": {"drop": ["ALL"]},
-    "readOnlyRootFilesystem": True,
-}
+RESTRICTED = read(f"""
+runAsNonRoot: true
+runAsUser: {USER}
+runAsGroup: {USER}
+seccompProfile: {{type: RuntimeDefault}}
+""")
+UNPRIVILEGED = read("""
+allowPrivilegeEscalation: false
+capabilities: {drop: [ALL]}
+readOnlyRootFilesystem: true
+""")
 # A Pod that is evicted or drained has not failed (Kubernetes, "Pod failure policy").
-_DISRUPTED = {
-    "action": "Ignore",
-    "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
-}
-FAILURE_POLICY: dict[str, object] = {"rules": [_DISRUPTED]}
+FAILURE_POLICY = read("""
+rules:
+  - action: Ignore
+    onPodConditions: [{type: DisruptionTarget, status: "True"}]
+""")
 BACKOFF_LIMIT = 2
 # The largest `backoffLimit`.
 _WITHOUT_END = 2**31 - 1
@@ -42,13 +43,45 @@ _WITHOUT_END = 2**31 - 1
 # `localStorageCapacityIsolation: false`). Unsaid, it would be the limit.
 _REQUESTS = {"cpu": "10m", "ephemeral-storage": "0", "memory": "64Mi"}
 _LIMITS = {"cpu": "1", "ephemeral-storage": "64Mi", "memory": "128Mi"}
-# Where clients in a cluster look for their credentials (client-go, rest.InClusterConfig).
-_ACCESS = "api-access"
-_ACCESS_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 # The kubelet renews a token after four fifths of its time, and notices within about a minute; a run
 # takes what it has read for 120 s. Less time would be cut short, more would only help who has
-# stolen it.
-_TOKEN_SECONDS = 1200
+# stolen it. The rest of the volume is as Kubernetes mounts it.
+_ACCESS = read("""
+name: api-access
+projected:
+  defaultMode: 0444
+  sources:
+    - serviceAccountToken: {path: token, expirationSeconds: 1200}
+    - configMap: {name: kube-root-ca.crt, items: [{key: ca.crt, path: ca.crt}]}
+    - downwardAPI:
+        items: [{path: namespace, fieldRef: {apiVersion: v1, fieldPath: metadata.namespace}}]
+""")
+# Where clients in a cluster look for their credentials (client-go, rest.InClusterConfig).
+_MOUNT = read("""
+name: api-access
+mountPath: /var/run/secrets/kubernetes.io/serviceaccount
+readOnly: true
+""")
+# A failure policy takes Pods that never restart (batch/v1), so each try is a Pod of its own.
+_JOB = read(f"""
+activeDeadlineSeconds: $deadline
+backoffLimit: {BACKOFF_LIMIT}
+podFailurePolicy: $failure_policy
+template: $template
+""")
+# Without `enableServiceLinks` every Service of the namespace is in the environment (core/v1).
+_POD = read("""
+metadata: {labels: $labels}
+spec:
+  serviceAccountName: $account
+  automountServiceAccountToken: false
+  enableServiceLinks: false
+  imagePullSecrets: $pull_secrets
+  restartPolicy: $restarts
+  securityContext: $restricted
+  containers: $containers
+  volumes: $volumes
+""")
 
 
 class Pod(NamedTuple):
@@ -61,13 +94,13 @@ class Pod(NamedTuple):
 
 def job_spec(plan: Plan, pod: Pod) -> dict[str, object]:
     """Return the spec of a CronJob's Job: a node that goes away does not count as a failure."""
-    # A failure policy takes Pods that never restart (batch/v1), so each try is a Pod of its own.
-    return {
-        "activeDeadlineSeconds": pod.deadline,
-        "backoffLimit": BACKOFF_LIMIT,
-        "podFailurePolicy": FAILURE_POLICY,
-        "template": _template(plan, pod, "Never"),
-    }
+    found: dict[str, object] = fill(
+        _JOB,
+        deadline=pod.deadline,
+        failure_policy=FAILURE_POLICY,
+        template=_template(plan, pod, "Never"),
+    )
+    return found
 
 
 def unfailing_spec(plan: Plan, pod: Pod) -> dict[str, object]:
@@ -81,42 +114,17 @@ def unfailing_spec(plan: Plan, pod: Pod) -> dict[str, object]:
 
 
 def _template(plan: Plan, pod: Pod, restarts: str) -> dict[str, object]:
-    return {"metadata": {"labels": labels(plan)}, "spec": _pod_spec(plan, pod, restarts)}
-
-
-def _pod_spec(plan: Plan, pod: Pod, restarts: str) -> dict[str, object]:
-    spec: dict[str, object] = {
-        "serviceAccountName": names.gate(plan),
-        "automountServiceAccountToken": False,
-        # Else every Service of the namespace is in the environment (core/v1, PodSpec).
-        "enableServiceLinks": False,
-    }
-    if plan.runtime.pull_secrets:
-        spec["imagePullSecrets"] = [{"name": name} for name in plan.runtime.pull_secrets]
-    spec["restartPolicy"] = restarts
-    spec["securityContext"] = RESTRICTED
-    spec["containers"] = pod.containers
-    spec["volumes"] = [*pod.volumes, _access()]
-    return spec
-
-
-def _access() -> dict[str, object]:
-    """Return the volume of a short-lived token and what belongs to it, as Kubernetes mounts it."""
-    token = {"path": "token", "expirationSeconds": _TOKEN_SECONDS}
-    namespace = {
-        "path": "namespace",
-        "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"},
-    }
-    certificate = {
-        "name": "kube-root-ca.crt",
-        "items": [{"key": "ca.crt", "path": "ca.crt"}],
-    }
-    sources: list[dict[str, object]] = [
-        {"serviceAccountToken": token},
-        {"configMap": certificate},
-        {"downwardAPI": {"items": [namespace]}},
-    ]
-    return {"name": _ACCESS, "projected": {"defaultMode": 0o444, "sources": sources}}
+    found: dict[str, object] = fill(
+        _POD,
+        labels=labels(plan),
+        account=names.gate(plan),
+        pull_secrets=[{"name": name} for name in plan.runtime.pull_secrets] or None,
+        restarts=restarts,
+        restricted=RESTRICTED,
+        containers=pod.containers,
+        volumes=[*pod.volumes, _ACCESS],
+    )
+    return found
 
 
 def container(
@@ -126,7 +134,6 @@ def container(
     mounts: Iterable[dict[str, object]] = (),
 ) -> dict[str, object]:
     """Return a container that runs `program` (its `command` and more) with the account's token."""
-    access = {"name": _ACCESS, "mountPath": _ACCESS_PATH, "readOnly": True}
     return {
         "name": name,
         "image": plan.runtime.image,
@@ -134,5 +141,5 @@ def container(
         **program,
         "resources": resources.written(plan.runtime.resources, _REQUESTS, _LIMITS),
         "securityContext": UNPRIVILEGED,
-        "volumeMounts": [*mounts, access],
+        "volumeMounts": [*mounts, _MOUNT],
     }

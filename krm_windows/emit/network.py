@@ -8,11 +8,28 @@ ports may be reached.
 from krm_windows.emit import names
 from krm_windows.emit.labels import COMPONENT, GATE, POLICY, metadata
 from krm_windows.emit.manifest import Manifest
+from krm_windows.emit.template import fill, read
 from krm_windows.plan.model import Plan
 
+_NETWORK_POLICY = read("""
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: $metadata
+spec:
+  podSelector: {matchLabels: $pods}
+  policyTypes: [Ingress, Egress]
+  ingress: []
+  egress: $egress
+""")
+_GIVEN = read("""
+to: [{ipBlock: {cidr: $cidr}}]
+ports: [{protocol: TCP, port: $port}]
+""")
 # Of the Service `kubernetes`, and of most API servers behind it: some network plugins see the one,
 # some the other.
-_USUAL_PORTS = (443, 6443)
+_USUAL = read("""
+- ports: [{protocol: TCP, port: 443}, {protocol: TCP, port: 6443}]
+""")
 
 
 def objects(plan: Plan) -> list[Manifest]:
@@ -20,31 +37,12 @@ def objects(plan: Plan) -> list[Manifest]:
 
     Those of hooks run elsewhere.
     """
-    selector = {"matchLabels": {COMPONENT: GATE, POLICY: names.policy_label(plan)}}
+    given = [fill(_GIVEN, cidr=each.cidr, port=each.port) for each in plan.api_servers]
     return [
-        {
-            "apiVersion": "networking.k8s.io/v1",
-            "kind": "NetworkPolicy",
-            "metadata": metadata(plan, names.gate(plan), plan.namespace),
-            "spec": {
-                "podSelector": selector,
-                "policyTypes": ["Ingress", "Egress"],
-                "ingress": [],
-                "egress": _egress(plan),
-            },
-        }
+        fill(
+            _NETWORK_POLICY,
+            metadata=metadata(plan, names.gate(plan), plan.namespace),
+            pods={COMPONENT: GATE, POLICY: names.policy_label(plan)},
+            egress=given or _USUAL,
+        )
     ]
-
-
-def _egress(plan: Plan) -> list[dict[str, object]]:
-    if not plan.api_servers:
-        return [{"ports": [_port(port) for port in _USUAL_PORTS]}]
-    found: list[dict[str, object]] = []
-    for each in plan.api_servers:
-        block = {"ipBlock": {"cidr": each.cidr}}
-        found.append({"to": [block], "ports": [_port(each.port)]})
-    return found
-
-
-def _port(port: int) -> dict[str, object]:
-    return {"protocol": "TCP", "port": port}

@@ -3,48 +3,65 @@
 from krm_windows.emit import names
 from krm_windows.emit.labels import metadata
 from krm_windows.emit.manifest import Manifest
+from krm_windows.emit.template import fill, read
 from krm_windows.plan.model import Plan, Rights
 
-RBAC = "rbac.authorization.k8s.io"
+_SERVICE_ACCOUNT = read("""
+apiVersion: v1
+kind: ServiceAccount
+metadata: $metadata
+automountServiceAccountToken: false
+""")
+_ROLE = read("""
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: $metadata
+rules: $rules
+""")
+# An empty list of names would be about all objects as well, and be removed by some tools.
+_RULE = read("""
+apiGroups: [$group]
+resources: [$resource]
+resourceNames: $names
+verbs: $verbs
+""")
+# The account is in the policy's namespace, wherever its Roles are.
+_ROLE_BINDING = read("""
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: $metadata
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: $role}
+subjects: [{kind: ServiceAccount, name: $account, namespace: $namespace}]
+""")
 
 
 def service_account(plan: Plan) -> Manifest:
     """Return the ServiceAccount; its token is mounted only where a container asks for it."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": metadata(plan, names.gate(plan), plan.namespace),
-        "automountServiceAccountToken": False,
-    }
+    found: Manifest = fill(
+        _SERVICE_ACCOUNT, metadata=metadata(plan, names.gate(plan), plan.namespace)
+    )
+    return found
 
 
 def role(plan: Plan, rights: Rights) -> Manifest:
     """Return the Role for one namespace: never `list`, and names wherever they are known."""
-    rules: list[dict[str, list[str]]] = []
+    rules = []
     for grant in rights.grants:
-        rule = {"apiGroups": [grant.group], "resources": [grant.resource]}
-        # An empty list would be about all objects as well, and be removed by some tools.
-        if grant.names:
-            rule["resourceNames"] = list(grant.names)
-        rule["verbs"] = list(grant.verbs)
-        rules.append(rule)
-    return {
-        "apiVersion": f"{RBAC}/v1",
-        "kind": "Role",
-        "metadata": metadata(plan, names.role(plan, rights.namespace), rights.namespace),
-        "rules": rules,
-    }
+        given = {"names": list(grant.names) or None, "verbs": list(grant.verbs)}
+        rules.append(fill(_RULE, group=grant.group, resource=grant.resource, **given))
+    name = names.role(plan, rights.namespace)
+    found: Manifest = fill(_ROLE, metadata=metadata(plan, name, rights.namespace), rules=rules)
+    return found
 
 
 def role_binding(plan: Plan, rights: Rights) -> Manifest:
     """Return the RoleBinding that gives the Role to the account."""
     name = names.role(plan, rights.namespace)
-    # The account is in the policy's namespace, wherever its Roles are.
-    account = {"kind": "ServiceAccount", "name": names.gate(plan), "namespace": plan.namespace}
-    return {
-        "apiVersion": f"{RBAC}/v1",
-        "kind": "RoleBinding",
-        "metadata": metadata(plan, name, rights.namespace),
-        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": name},
-        "subjects": [account],
-    }
+    found: Manifest = fill(
+        _ROLE_BINDING,
+        metadata=metadata(plan, name, rights.namespace),
+        role=name,
+        account=names.gate(plan),
+        namespace=plan.namespace,
+    )
+    return found

@@ -9,6 +9,7 @@ docs/metrics/extend/customresourcestate-metrics.md.
 from krm_windows.emit import names
 from krm_windows.emit.labels import metadata
 from krm_windows.emit.manifest import Manifest
+from krm_windows.emit.template import fill, read
 from krm_windows.gate.annotations import annotation
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import writer
@@ -17,7 +18,29 @@ from krm_windows.plan.model import Plan
 KEY = "custom-resource-state.yaml"
 SUSPENDED = "krm_windows_target_suspended"
 CLOSED_BY = "krm_windows_target_closed_by_info"
-_PREFIX = "krm_windows"
+# Names that Prometheus' own labels of the scrape do not hide. Without the field an object is not
+# suspended, so that nothing is zero.
+_RESOURCE = read("""
+groupVersionKind: {group: $group, version: $version, kind: $kind}
+metricNamePrefix: krm_windows
+labelsFromPath:
+  target_name: [metadata, name]
+  target_namespace: [metadata, namespace]
+metrics:
+  - name: target_suspended
+    help: Whether the object is suspended, by anyone.
+    each:
+      type: Gauge
+      gauge: {path: $field, nilIsZero: true}
+  - name: target_closed_by_info
+    help: >-
+      The closed-by annotation of a policy on an object that it has closed: why, since when and
+      until when.
+    commonLabels: {policy: $policy}
+    each:
+      type: Info
+      info: {path: [metadata, annotations], labelsFromPath: {closed_by: [$annotation]}}
+""")
 
 
 def objects(plan: Plan) -> list[Manifest]:
@@ -52,51 +75,14 @@ def kinds(plan: Plan) -> list[Target]:
 
 
 def _resource(plan: Plan, target: Target) -> dict[str, object]:
-    """Return what is said of one kind.
-
-    Names that Prometheus' own labels of the scrape do not hide.
-    """
-    labels = {
-        "target_name": ["metadata", "name"],
-        "target_namespace": ["metadata", "namespace"],
-    }
-    kind = {
-        "group": target.group,
-        "version": target.version or "*",
-        "kind": target.kind,
-    }
-    metrics = [_suspended(target)]
-    # `Kubectl` writes no annotations.
-    if plan.runs_gate:
-        metrics.append(_closed_by(plan))
-    return {
-        "groupVersionKind": kind,
-        "metricNamePrefix": _PREFIX,
-        "labelsFromPath": labels,
-        "metrics": metrics,
-    }
-
-
-def _suspended(target: Target) -> dict[str, object]:
-    return {
-        "name": SUSPENDED.removeprefix(f"{_PREFIX}_"),
-        "help": "Whether the object is suspended, by anyone.",
-        # Without the field an object is not suspended, so that nothing is zero.
-        "each": {"type": "Gauge", "gauge": {"path": list(target.field), "nilIsZero": True}},
-    }
-
-
-def _closed_by(plan: Plan) -> dict[str, object]:
-    labels = {"closed_by": [annotation(plan.policy)]}
-    return {
-        "name": CLOSED_BY.removeprefix(f"{_PREFIX}_"),
-        "help": (
-            "The closed-by annotation of a policy on an object that it has closed: why, since "
-            "when and until when."
-        ),
-        "commonLabels": {"policy": plan.policy},
-        "each": {
-            "type": "Info",
-            "info": {"path": ["metadata", "annotations"], "labelsFromPath": labels},
-        },
-    }
+    """Return what is said of one kind; `Kubectl` writes no annotations."""
+    found: dict[str, object] = fill(
+        _RESOURCE if plan.runs_gate else {**_RESOURCE, "metrics": _RESOURCE["metrics"][:1]},
+        group=target.group,
+        version=target.version or "*",
+        kind=target.kind,
+        field=list(target.field),
+        policy=plan.policy,
+        annotation=annotation(plan.policy),
+    )
+    return found
