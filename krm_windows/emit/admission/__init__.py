@@ -11,11 +11,11 @@ They are part of what is emitted unless the policy says `admissionPolicy: Disabl
 """
 
 from krm_windows.emit.admission import annotations, hooks, target
-from krm_windows.emit.admission.restraint import BINDING, KINDS, POLICY
+from krm_windows.emit.admission.restraint import KINDS
 from krm_windows.emit.manifest import Manifest
 from krm_windows.plan.model import Plan
 
-__all__ = ["BINDING", "KINDS", "POLICY", "objects"]
+__all__ = ["KINDS", "objects"]
 
 
 def objects(plan: Plan) -> list[Manifest]:

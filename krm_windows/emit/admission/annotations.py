@@ -44,7 +44,7 @@ def restraint(plan: Plan) -> Restraint:
         name=name(plan, "annotations"),
         rules=[rule(resource, ("CREATE", "UPDATE")) for resource in resources],
         condition=by_others(plan),
-        variables=list(changes(ANNOTATIONS)),
+        variables=changes(ANNOTATIONS),
         validations=[f"{changed}.all(key, !(key in {believed} && key in {after}))"],
         message=(
             f"only the gate of {plan.policy} may write its annotations (closed-by, hooks); others "

@@ -3,20 +3,36 @@
 The objects, the account they are about, and what a request changes.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from krm_windows import gateable
 from krm_windows.emit import names
 from krm_windows.emit.admission import cel
 from krm_windows.emit.labels import cluster_metadata
 from krm_windows.emit.manifest import Manifest
+from krm_windows.emit.template import fill, read
 from krm_windows.plan.model import Plan
 
-API_VERSION = "admissionregistration.k8s.io/v1"
-POLICY = "ValidatingAdmissionPolicy"
-BINDING = "ValidatingAdmissionPolicyBinding"
-KINDS = frozenset({POLICY, BINDING})
+# Where an expression fails, the request is refused: what is not judged must not pass.
+_OBJECTS = read("""
+- apiVersion: admissionregistration.k8s.io/v1
+  kind: ValidatingAdmissionPolicy
+  metadata: $metadata
+  spec:
+    failurePolicy: Fail
+    matchConstraints: {resourceRules: $rules}
+    matchConditions: [$condition]
+    variables: $variables
+    validations: $validations
+- apiVersion: admissionregistration.k8s.io/v1
+  kind: ValidatingAdmissionPolicyBinding
+  metadata: $metadata
+  spec:
+    policyName: $name
+    validationActions: [Deny]
+""")
+KINDS = frozenset(each["kind"] for each in _OBJECTS)
 ALL_WRITES = ("CREATE", "UPDATE", "DELETE")
 METADATA = ("metadata",)
 ANNOTATIONS = ("metadata", "annotations")
@@ -68,8 +84,8 @@ def rule(resource: Resource, operations: Sequence[str] = ALL_WRITES) -> dict[str
     }
 
 
-def changes(*paths: Path) -> Iterator[dict[str, str]]:
-    """Yield variables of maps of the object, `before` and `after`, and what `changed` in `paths`.
+def changes(*paths: Path) -> dict[str, str]:
+    """Return variables of maps of the object, `before` and `after`, and what `changed` in `paths`.
 
     That is the keys that came, went, or have another value. Parents come first, the object itself
     without being named. To CEL the object is a plain map at run time (k8s.io/apiserver,
@@ -78,21 +94,20 @@ def changes(*paths: Path) -> Iterator[dict[str, str]]:
     maps: set[Path] = set()
     for path in paths:
         maps.update(path[:depth] for depth in range(len(path) + 1))
+    found: dict[str, str] = {}
     for path in sorted(maps):
         for side, given in (("before", "oldObject"), ("after", "object")):
             part = f"{given} == null ? dyn({{}}) : dyn({given})"
             if path:
                 part = f"{variable(side, path[:-1])}.?{path[-1]}.orValue({{}})"
-            yield {"name": _name(side, path), "expression": part}
+            found[_name(side, path)] = part
         if path in paths:
-            yield _changed(path)
-
-
-def _changed(path: Path) -> dict[str, str]:
-    before, after = variable("before", path), variable("after", path)
-    gone = f"{before}.filter(key, !(key in {after}) || {after}[key] != {before}[key])"
-    fresh = f"{after}.filter(key, !(key in {before}))"
-    return {"name": _name("changed", path), "expression": f"{gone} + {fresh}"}
+            before, after = variable("before", path), variable("after", path)
+            found[_name("changed", path)] = (
+                f"{before}.filter(key, !(key in {after}) || {after}[key] != {before}[key])"
+                f" + {after}.filter(key, !(key in {before}))"
+            )
+    return found
 
 
 def variable(side: str, path: Path) -> str:
@@ -104,42 +119,33 @@ def _name(side: str, path: Path) -> str:
     return "_".join((side, *path))
 
 
-@dataclass(frozen=True)
-class Restraint:
+class Restraint(NamedTuple):
     """An admission policy: the requests it judges (`rules`, `condition`), and what must hold.
 
-    `validations` are expressions. What cannot be judged is refused.
+    `validations` are expressions, `variables` those of what they name.
     """
 
     name: str
     rules: list[dict[str, list[str]]]
     condition: dict[str, str]
-    variables: list[dict[str, str]]
+    variables: dict[str, str]
     validations: list[str]
     message: str
 
-    def objects(self, plan: Plan) -> Iterator[Manifest]:
-        """Yield the policy and its binding."""
-        yield {
-            "apiVersion": API_VERSION,
-            "kind": POLICY,
-            "metadata": cluster_metadata(plan, self.name),
-            "spec": {
-                # Where an expression fails, the request is refused: what is not judged must not
-                # pass.
-                "failurePolicy": "Fail",
-                "matchConstraints": {"resourceRules": self.rules},
-                "matchConditions": [self.condition],
-                "variables": self.variables,
-                "validations": [
-                    {"expression": words, "message": self.message, "reason": "Forbidden"}
-                    for words in self.validations
-                ],
-            },
-        }
-        yield {
-            "apiVersion": API_VERSION,
-            "kind": BINDING,
-            "metadata": cluster_metadata(plan, self.name),
-            "spec": {"policyName": self.name, "validationActions": ["Deny"]},
-        }
+    def objects(self, plan: Plan) -> list[Manifest]:
+        """Return the policy and its binding."""
+        found: list[Manifest] = fill(
+            _OBJECTS,
+            metadata=cluster_metadata(plan, self.name),
+            name=self.name,
+            rules=self.rules,
+            condition=self.condition,
+            variables=[
+                {"name": name, "expression": words} for name, words in self.variables.items()
+            ],
+            validations=[
+                {"expression": words, "message": self.message, "reason": "Forbidden"}
+                for words in self.validations
+            ],
+        )
+        return found

@@ -59,7 +59,7 @@ def _restraint(plan: Plan, fields: tuple[Path, ...], resources: Iterable[Resourc
         name=names.admission(plan, fields),
         rules=[rule(resource) for resource in resources],
         condition=by_account(plan),
-        variables=list(changes(*maps, ANNOTATIONS)),
+        variables=changes(*maps, ANNOTATIONS),
         validations=[
             "request.operation == 'UPDATE'",
             *(
