@@ -74,10 +74,10 @@ def check(
 ) -> Iterator[Result]:
     """Yield an error for each foreign object under a name of ours that is not claimed."""
     yield from _own_targets(plan, wanted)
-    adopted = {id(item) for item in claimed(plan, found)}
+    adopted = claimed(plan, found)
     for manifest in wanted:
         item = found.foreign.get(identity(manifest))
-        if item is None or id(item) in adopted:
+        if item is None or item in adopted:
             continue
         adopt = ""
         # Only CronJobs have names that a policy can give.
@@ -109,12 +109,8 @@ def _own_targets(plan: Plan, wanted: Iterable[Manifest]) -> Iterator[Result]:
 
 def claimed(plan: Plan, found: Existing) -> list[KubeObject]:
     """Return the foreign CronJobs that the policy names in `cronJobs`."""
-    adopted = []
-    for trigger in plan.triggers:
-        key = ("CronJob", plan.namespace, trigger.given or "")
-        if key in found.foreign:
-            adopted.append(found.foreign[key])
-    return adopted
+    keys = [("CronJob", plan.namespace, trigger.given or "") for trigger in plan.triggers]
+    return [found.foreign[key] for key in keys if key in found.foreign]
 
 
 def edit(
@@ -130,16 +126,15 @@ def edit(
     # Ours come last: under one key they win over what is to be adopted.
     here = {**found.foreign, **found.ours}
     manifests = {identity(manifest): manifest for manifest in wanted}
+    added = []
     for key, manifest in manifests.items():
         if key in here:
             _update(here[key], manifest)
-    # By identity: two items of one name may be in the stream.
-    gone = {id(item) for key, item in found.ours.items() if key not in manifests}
-    kept = [item for item in items if id(item) not in gone]
-    for key, manifest in manifests.items():
-        if key not in here:
-            kept.append(KubeObject.from_value(directory.with_path(manifest)))
-    return kept
+        else:
+            added.append(KubeObject.from_value(directory.with_path(manifest)))
+    # Compared by identity: two items of one name may be in the stream.
+    gone = [item for key, item in found.ours.items() if key not in manifests]
+    return [*(item for item in items if item not in gone), *added]
 
 
 def _update(item: KubeObject, manifest: Manifest) -> None:

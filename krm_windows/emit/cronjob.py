@@ -37,7 +37,7 @@ def cron_job(plan: Plan, trigger: Trigger) -> Manifest:
     starting_deadline = int(plan.runtime.patience.total_seconds())
     if plan.runs_gate:
         starting_deadline = gate.STARTING_DEADLINE_SECONDS
-    found: Manifest = fill(
+    return fill(
         _CRON_JOB,
         metadata=metadata(
             plan, names.cron_job(plan, trigger), plan.namespace, {WINDOW: trigger.words}
@@ -49,7 +49,6 @@ def cron_job(plan: Plan, trigger: Trigger) -> Manifest:
         labels=labels(plan),
         job=job_spec(plan, _pod(plan, trigger)),
     )
-    return found
 
 
 def _pod(plan: Plan, trigger: Trigger) -> Pod:

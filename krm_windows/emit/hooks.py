@@ -131,14 +131,13 @@ def job_labels(plan: Plan) -> dict[str, str]:
 
 def _job(hook: Hook) -> dict[str, object]:
     """Return a Job's spec: one try (a drained node is none), and gone after a day."""
-    found: dict[str, object] = fill(_JOB, deadline=_seconds(hook), failure_policy=FAILURE_POLICY)
-    return found
+    return fill(_JOB, deadline=_seconds(hook), failure_policy=FAILURE_POLICY)
 
 
 def _pod(hook: Hook) -> dict[str, object]:
     """Return its Pod's: without an account of its own a hook has no rights, and no token."""
     account = hook.service_account_name
-    found: dict[str, object] = fill(
+    return fill(
         _POD,
         account=account,
         has_account=account is not None,
@@ -150,4 +149,3 @@ def _pod(hook: Hook) -> dict[str, object]:
         resources=resources.written(hook.resources, _REQUESTS, _LIMITS),
         unprivileged=UNPRIVILEGED,
     )
-    return found

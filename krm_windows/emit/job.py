@@ -94,13 +94,12 @@ class Pod(NamedTuple):
 
 def job_spec(plan: Plan, pod: Pod) -> dict[str, object]:
     """Return the spec of a CronJob's Job: a node that goes away does not count as a failure."""
-    found: dict[str, object] = fill(
+    return fill(
         _JOB,
         deadline=pod.deadline,
         failure_policy=FAILURE_POLICY,
         template=_template(plan, pod, "Never"),
     )
-    return found
 
 
 def unfailing_spec(plan: Plan, pod: Pod) -> dict[str, object]:
@@ -114,7 +113,7 @@ def unfailing_spec(plan: Plan, pod: Pod) -> dict[str, object]:
 
 
 def _template(plan: Plan, pod: Pod, restarts: str) -> dict[str, object]:
-    found: dict[str, object] = fill(
+    return fill(
         _POD,
         labels=labels(plan),
         account=names.gate(plan),
@@ -124,7 +123,6 @@ def _template(plan: Plan, pod: Pod, restarts: str) -> dict[str, object]:
         containers=pod.containers,
         volumes=[*pod.volumes, _ACCESS],
     )
-    return found
 
 
 def container(

@@ -6,6 +6,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable
+from operator import attrgetter
 
 from krm_windows.emit import names
 from krm_windows.emit.job import Pod, container
@@ -20,13 +21,14 @@ def pod(plan: Plan, *, suspend: bool) -> Pod:
     """Return the Pod that writes `suspend` into every target."""
     timetable = plan.timetable
     batches = _batches({*timetable.targets, *timetable.released})
-    plain = Counter(map(_plain_name, batches))
+    plain = Counter(map(_name, batches))
     containers = []
     for batch in batches:
         # Containers of one Pod have different names (core/v1).
-        name = _plain_name(batch)
+        name = _name(batch)
         if plain[name] > 1:
-            name = _distinct_name(batch)
+            differs = ".".join((_resource(batch[0]), *batch[0].field))
+            name = _name(batch, names.digest(differs))
         program: dict[str, object] = {
             "command": ["kubectl"],
             "args": _patch(batch, suspend=suspend),
@@ -38,15 +40,11 @@ def pod(plan: Plan, *, suspend: bool) -> Pod:
 def _batches(targets: Iterable[Target]) -> list[Batch]:
     """Return the targets that one command can patch, together."""
     batches: dict[tuple[str, ...], Batch] = {}
-    for target in sorted(targets, key=_order):
+    for target in sorted(targets, key=attrgetter("namespace", "group", "resource", "name")):
         # One patch, one resource, one namespace: what differs in any of these is another command.
         together = (target.namespace, _resource(target), *target.field)
         batches.setdefault(together, []).append(target)
     return list(batches.values())
-
-
-def _order(target: Target) -> tuple[str, str, str, str]:
-    return target.namespace, target.group, target.resource, target.name
 
 
 def _patch(batch: Batch, *, suspend: bool) -> list[str]:
@@ -81,14 +79,7 @@ def _resource(target: Target) -> str:
     return ".".join(filter(None, parts))
 
 
-def _plain_name(batch: Batch) -> str:
+def _name(batch: Batch, *digest: str) -> str:
     """Name a container after what it patches; another one may have the same name."""
     first = batch[0]
-    return names.fit(f"{first.resource}-{first.namespace}", names.NAME_LIMIT)
-
-
-def _distinct_name(batch: Batch) -> str:
-    """Name a container as `_plain_name` does, with a digest of all that it differs in."""
-    first = batch[0]
-    digest = names.digest(".".join((_resource(first), *first.field)))
-    return names.fit(f"{first.resource}-{first.namespace}-{digest}", names.NAME_LIMIT)
+    return names.fit("-".join((first.resource, first.namespace, *digest)), names.NAME_LIMIT)

@@ -1,7 +1,7 @@
 """Labels and annotations of what is emitted."""
 
 from krm_windows.emit import names
-from krm_windows.emit.manifest import Metadata
+from krm_windows.emit.manifest import Manifest
 from krm_windows.inventory import POLICY as POLICY  # noqa: PLC0414
 from krm_windows.plan.model import Plan
 
@@ -33,7 +33,7 @@ def metadata(
     name: str,
     namespace: str,
     annotations: dict[str, str] | None = None,
-) -> Metadata:
+) -> Manifest:
     """Return an object's metadata.
 
     Flux must not substitute variables in code, so every object opts out.
@@ -48,6 +48,6 @@ def metadata(
     }
 
 
-def cluster_metadata(plan: Plan, name: str) -> Metadata:
+def cluster_metadata(plan: Plan, name: str) -> Manifest:
     """Return the metadata of an object of the whole cluster."""
     return {"name": name, "labels": labels(plan), "annotations": {SUBSTITUTE: "disabled"}}

@@ -37,10 +37,7 @@ subjects: [{kind: ServiceAccount, name: $account, namespace: $namespace}]
 
 def service_account(plan: Plan) -> Manifest:
     """Return the ServiceAccount; its token is mounted only where a container asks for it."""
-    found: Manifest = fill(
-        _SERVICE_ACCOUNT, metadata=metadata(plan, names.gate(plan), plan.namespace)
-    )
-    return found
+    return fill(_SERVICE_ACCOUNT, metadata=metadata(plan, names.gate(plan), plan.namespace))
 
 
 def role(plan: Plan, rights: Rights) -> Manifest:
@@ -50,18 +47,16 @@ def role(plan: Plan, rights: Rights) -> Manifest:
         given = {"names": list(grant.names) or None, "verbs": list(grant.verbs)}
         rules.append(fill(_RULE, group=grant.group, resource=grant.resource, **given))
     name = names.role(plan, rights.namespace)
-    found: Manifest = fill(_ROLE, metadata=metadata(plan, name, rights.namespace), rules=rules)
-    return found
+    return fill(_ROLE, metadata=metadata(plan, name, rights.namespace), rules=rules)
 
 
 def role_binding(plan: Plan, rights: Rights) -> Manifest:
     """Return the RoleBinding that gives the Role to the account."""
     name = names.role(plan, rights.namespace)
-    found: Manifest = fill(
+    return fill(
         _ROLE_BINDING,
         metadata=metadata(plan, name, rights.namespace),
         role=name,
         account=names.gate(plan),
         namespace=plan.namespace,
     )
-    return found

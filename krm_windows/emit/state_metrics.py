@@ -76,7 +76,7 @@ def kinds(plan: Plan) -> list[Target]:
 
 def _resource(plan: Plan, target: Target) -> dict[str, object]:
     """Return what is said of one kind; `Kubectl` writes no annotations."""
-    found: dict[str, object] = fill(
+    return fill(
         _RESOURCE if plan.runs_gate else {**_RESOURCE, "metrics": _RESOURCE["metrics"][:1]},
         group=target.group,
         version=target.version or "*",
@@ -85,4 +85,3 @@ def _resource(plan: Plan, target: Target) -> dict[str, object]:
         policy=plan.policy,
         annotation=annotation(plan.policy),
     )
-    return found

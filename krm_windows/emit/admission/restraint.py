@@ -134,18 +134,11 @@ class Restraint(NamedTuple):
 
     def objects(self, plan: Plan) -> list[Manifest]:
         """Return the policy and its binding."""
-        found: list[Manifest] = fill(
-            _OBJECTS,
-            metadata=cluster_metadata(plan, self.name),
-            name=self.name,
-            rules=self.rules,
-            condition=self.condition,
-            variables=[
-                {"name": name, "expression": words} for name, words in self.variables.items()
-            ],
-            validations=[
-                {"expression": words, "message": self.message, "reason": "Forbidden"}
-                for words in self.validations
-            ],
-        )
-        return found
+        variables = [{"name": name, "expression": words} for name, words in self.variables.items()]
+        validations = [
+            {"expression": words, "message": self.message, "reason": "Forbidden"}
+            for words in self.validations
+        ]
+        values = {**self._asdict(), "variables": variables, "validations": validations}
+        common = cluster_metadata(plan, self.name)
+        return [fill(each, metadata=common, **values) for each in _OBJECTS]
