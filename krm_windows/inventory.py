@@ -4,6 +4,7 @@ Only items of the kinds that are asked for are looked into; all others stay the 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -73,17 +74,15 @@ class Resource(NamedTuple):
     def text(self, *path: str) -> str:
         """Return a string field, empty where it is absent or no string."""
         value = self.item.get(*path)
-        if not isinstance(value, str):
-            return ""
-        return value
+        return value if isinstance(value, str) else ""
 
 
+@dataclass(frozen=True)
 class Inventory:
     """The items of a stream that matter; `visible` is false where there are none (a generator)."""
 
-    def __init__(self, resources: tuple[Resource, ...], *, visible: bool) -> None:
-        self.resources = resources
-        self.visible = visible
+    resources: tuple[Resource, ...]
+    visible: bool
 
     @cached_property
     def _named(self) -> dict[tuple[str, str, str], list[Resource]]:
@@ -138,16 +137,12 @@ def file_of(item: KubeObject) -> File | None:
         if annotations.get(path) and (path == PATH or index in annotations):
             return File(annotations[path], _number(annotations.get(index, "")))
     origin = origin_file(annotations.get(ORIGIN, ""))
-    if origin:
-        return File(path=origin)
-    return None
+    return File(path=origin) if origin else None
 
 
 def _number(text: str) -> int:
     # An annotation is anybody's text. What is no index is that of the first document.
-    if text.isascii() and text.isdigit():
-        return int(text)
-    return 0
+    return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def origin_file(note: str) -> str:
@@ -164,24 +159,16 @@ def origin_file(note: str) -> str:
         return ""
     # What a generator made has the kustomization in which it is configured.
     path = fields.get("path") or fields.get("configuredIn")
-    if not isinstance(path, str):
-        return ""
-    return path
+    return path if isinstance(path, str) else ""
 
 
 def about(config: KubeObject, results: Sequence[Result]) -> list[Result]:
     """Return results with the policy as the object they are about, unless they name another."""
-    if not results:
-        return []
-    ref = ref_of(config)
-    file = file_of(config)
-    found = []
-    for result in results:
-        if result.resource_ref:
-            found.append(result)
-        else:
-            found.append(result._replace(resource_ref=ref, file=file))
-    return found
+    ref, file = ref_of(config), file_of(config)
+    return [
+        each if each.resource_ref else each._replace(resource_ref=ref, file=file)
+        for each in results
+    ]
 
 
 def take(items: Iterable[KubeObject], kinds: Iterable[str]) -> Inventory:

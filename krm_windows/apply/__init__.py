@@ -1,5 +1,6 @@
 """A plan onto the items of a stream: a small module for each thing that is done to them."""
 
+from dataclasses import dataclass
 from functools import cached_property
 
 from krm_windows import emit
@@ -12,16 +13,16 @@ from krm_windows.plan.model import Plan
 from krm_windows.results import Result
 
 
+@dataclass(frozen=True)
 class Application:
     """A plan and the stream that it is to be put onto.
 
     First asked what prevents it, then made so.
     """
 
-    def __init__(self, plan: Plan, items: list[KubeObject], inventory: Inventory) -> None:
-        self.plan = plan
-        self.items = items
-        self.inventory = inventory
+    plan: Plan
+    items: list[KubeObject]
+    inventory: Inventory
 
     @cached_property
     def wanted(self) -> list[Manifest]:

@@ -133,7 +133,7 @@ def edit(
         else:
             added.append(KubeObject.from_value(directory.with_path(manifest)))
     # Compared by identity: two items of one name may be in the stream.
-    gone = [item for key, item in found.ours.items() if key not in manifests]
+    gone = {item for key, item in found.ours.items() if key not in manifests}
     return [*(item for item in items if item not in gone), *added]
 
 

@@ -66,12 +66,9 @@ def kinds(plan: Plan) -> list[Target]:
     fields: dict[tuple[str, str], dict[tuple[str, ...], Target]] = {}
     for target in (*plan.timetable.targets, *plan.timetable.released):
         fields.setdefault((target.group, target.kind), {})[target.field] = target
-    found: list[Target] = []
-    for (group, _), by_field in sorted(fields.items()):
-        # CronJobs and Jobs are in `batch`.
-        if group != "batch" and len(by_field) == 1:
-            found.extend(by_field.values())
-    return found
+    # CronJobs and Jobs are in `batch`.
+    reported = [each for (group, _), each in sorted(fields.items()) if group != "batch"]
+    return [target for each in reported if len(each) == 1 for target in each.values()]
 
 
 def _resource(plan: Plan, target: Target) -> dict[str, object]:

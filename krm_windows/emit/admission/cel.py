@@ -41,4 +41,4 @@ def text(value: str) -> str:
 
 def texts(values: Iterable[str]) -> str:
     """Return a list of texts."""
-    return f"[{', '.join(map(text, values))}]"
+    return literal(list(values))
