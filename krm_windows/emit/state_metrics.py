@@ -6,6 +6,8 @@ where it carries one. CronJobs are left out, as kube-state-metrics knows them
 docs/metrics/extend/customresourcestate-metrics.md.
 """
 
+from itertools import chain
+
 from krm_windows.emit import names
 from krm_windows.emit.labels import metadata
 from krm_windows.emit.manifest import Manifest
@@ -68,7 +70,8 @@ def kinds(plan: Plan) -> list[Target]:
         fields.setdefault((target.group, target.kind), {})[target.field] = target
     # CronJobs and Jobs are in `batch`.
     reported = [each for (group, _), each in sorted(fields.items()) if group != "batch"]
-    return [target for each in reported if len(each) == 1 for target in each.values()]
+    alone = [list(each.values()) for each in reported if len(each) == 1]
+    return list(chain.from_iterable(alone))
 
 
 def _resource(plan: Plan, target: Target) -> dict[str, object]:
