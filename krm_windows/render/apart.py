@@ -28,15 +28,10 @@ Folders = Mapping[str, list[Manifest]]
 
 def split(plan: Plan, manifests: Iterable[Manifest]) -> tuple[list[Manifest], Folders]:
     """Return what can be applied wherever the policy's namespace exists, and what is apart."""
-    together: list[Manifest] = []
-    folders: dict[str, list[Manifest]] = {}
+    folders: dict[str, list[Manifest]] = {"": []}
     for manifest in manifests:
-        folder = _folder(plan, manifest)
-        if folder:
-            folders.setdefault(folder, []).append(manifest)
-        else:
-            together.append(manifest)
-    return together, folders
+        folders.setdefault(_folder(plan, manifest), []).append(manifest)
+    return folders.pop(""), folders
 
 
 def _folder(plan: Plan, manifest: Manifest) -> str:
@@ -69,15 +64,18 @@ class Delivery:
         It is in the namespace of the one that delivers the windows, as source, account and
         kubeConfig are named from there.
         """
-        spec = self.item.get("spec")
-        given = spec if isinstance(spec, dict) else {}
-        reached = {key: given[key] for key in _REACHED if key in given}
-        found = []
-        for folder in folders:
-            name = names.apart(plan, folder)
-            path = f"./{normpath(f'{self.path}/{folder}')}"
-            found.append(delivery.kustomization(plan, name, self.item.namespace, path, reached))
-        return found
+        given = {key: self.item.get("spec", key) for key in _REACHED}
+        reached = {key: value for key, value in given.items() if value is not None}
+        return [
+            delivery.kustomization(
+                plan,
+                names.apart(plan, folder),
+                self.item.namespace,
+                f"./{normpath(f'{self.path}/{folder}')}",
+                reached,
+            )
+            for folder in folders
+        ]
 
 
 def find(items: Sequence[KubeObject], directory: str | None) -> Delivery | None:
@@ -87,39 +85,34 @@ def find(items: Sequence[KubeObject], directory: str | None) -> Delivery | None:
     `flux bootstrap` creates. None where there is none, or where what it applies is on another
     cluster, on which Flux does not run.
     """
-    found: dict[int, Delivery] = {}
-    for item in _deliverers(items):
-        delivery = given(item, directory)
-        path = _path(item)
-        # The top of any repository may be what a `.` means. So only what Flux was bootstrapped with
-        # is believed, which is named after its namespace.
-        if delivery is not None and (path != "." or item.name == item.namespace):
-            found.setdefault(len(path), delivery)
-    if not found:
-        return _bootstrapped(items, directory)
-    innermost = found[max(found)]
-    if innermost.item.get("spec", "kubeConfig") is not None:
+    deliverers = list(_deliverers(items))
+    # The top of any repository may be what a `.` means. So only what Flux was bootstrapped with is
+    # believed, which is named after its namespace.
+    found = [
+        given(item, directory)
+        for item in deliverers
+        if _path(item) != "." or item.name == item.namespace
+    ]
+    innermost = max(filter(None, found), key=lambda each: len(_path(each.item)), default=None)
+    if innermost is not None:
+        return innermost if innermost.item.get("spec", "kubeConfig") is None else None
+    # Where it is there, it delivers another directory.
+    if any((item.namespace, item.name) == (NAME, NAME) for item in deliverers):
         return None
-    return innermost
-
-
-def _bootstrapped(items: Iterable[KubeObject], directory: str | None) -> Delivery | None:
-    """Return how `flux bootstrap` delivers a directory, where something names its source.
-
-    A repository of which nobody has bootstrapped a cluster yet does not say it.
-    """
-    # What is there delivers another directory.
-    if any((item.namespace, item.name) == (NAME, NAME) for item in _deliverers(items)):
+    # A repository of which nobody has bootstrapped a cluster yet may name the source all the same.
+    assumed = given(_kustomization(NAME, NAME, ".", "GitRepository"), directory)
+    if assumed is None or not any(map(_is_of_bootstrap, items)):
         return None
-    for item in items:
-        source = item.get("spec", "sourceRef")
-        if group_of(item.api_version) != KUSTOMIZE or not isinstance(source, dict):
-            continue
-        namespace = source.get("namespace") or item.namespace
-        if (source.get("kind"), source.get("name"), namespace) == ("GitRepository", NAME, NAME):
-            found = given(_kustomization(NAME, NAME, ".", "GitRepository"), directory)
-            return None if found is None else replace(found, is_assumed=True)
-    return None
+    return replace(assumed, is_assumed=True)
+
+
+def _is_of_bootstrap(item: KubeObject) -> bool:
+    """Whether an object of Flux has the source that `flux bootstrap` creates."""
+    kind, name, namespace = (
+        item.get("spec", "sourceRef", key) for key in ("kind", "name", "namespace")
+    )
+    source = (group_of(item.api_version), kind, name, namespace or item.namespace)
+    return source == (KUSTOMIZE, "GitRepository", NAME, NAME)
 
 
 def given(item: KubeObject, directory: str | None) -> Delivery | None:
@@ -127,26 +120,22 @@ def given(item: KubeObject, directory: str | None) -> Delivery | None:
 
     `directory` is as `place` gives it. Git has all of a repository, an artifact maybe a part of it.
     """
-    path = _path(item)
-    is_git = item.get("spec", "sourceRef", "kind") == "GitRepository"
     if directory is None:
         return None
+    path = _path(item)
+    is_git = item.get("spec", "sourceRef", "kind") == "GitRepository"
+    is_from_top = is_git and not directory.startswith("/")
     if path == ".":
         # Of an artifact nothing says which part of the repository it is.
-        is_known = is_git and not directory.startswith("/")
-        return Delivery(item, directory) if is_known else None
-    steps = directory.split("/")
-    wanted = path.split("/")
-    is_from_top = is_git and not directory.startswith("/")
-    for begin in range(1) if is_from_top else reversed(range(len(steps))):
-        if steps[begin : begin + len(wanted)] == wanted:
-            return Delivery(item, "/".join(steps[begin:]))
-    return None
+        return Delivery(item, directory) if is_from_top else None
+    # Between slashes, so that only whole names are equal.
+    whole, wanted = f"/{directory}/", f"/{path}/"
+    at = whole.rfind(wanted, 0, len(wanted) if is_from_top else None)
+    return None if at < 0 else Delivery(item, whole[at:].strip("/"))
 
 
 def _path(item: KubeObject) -> str:
-    path = item.get("spec", "path")
-    return below("", path) if isinstance(path, str) else "."
+    return below("", str(item.get("spec", "path") or "."))
 
 
 def _deliverers(items: Iterable[KubeObject]) -> Iterator[KubeObject]:
@@ -158,16 +147,9 @@ def _deliverers(items: Iterable[KubeObject]) -> Iterator[KubeObject]:
             if item.get("spec", "sourceRef", "kind") != artifacts.KIND:
                 yield item
         elif (group, item.kind) == (OPERATOR, "FluxInstance"):
-            yield _synced(item)
-
-
-def _synced(instance: KubeObject) -> KubeObject:
-    """Return the Kustomization that the Flux Operator makes; all is named after its namespace."""
-    home = instance.namespace
-    sync = instance.get("spec", "sync")
-    given = sync if isinstance(sync, dict) else {}
-    name = str(given.get("name") or home)
-    return _kustomization(name, home, given.get("path"), given.get("kind"))
+            # All that it makes is named after its namespace.
+            name, path, kind = (item.get("spec", "sync", key) for key in ("name", "path", "kind"))
+            yield _kustomization(str(name or item.namespace), item.namespace, path, kind)
 
 
 def _kustomization(name: str, namespace: str, path: object, source: object) -> KubeObject:

@@ -40,11 +40,9 @@ def _parsed(path: str, content: bytes) -> KubeObject:
 
 
 def _by_rights(items: Mapping[str, KubeObject]) -> Iterator[Claim]:
-    # With a ConfigMap the windows are in a timetable; without one the actuator is `Kubectl`.
-    if any(map(_is_of_gate, items.values())):
-        return
-    # The CronJobs of a base are suspended: it is never applied as it is.
-    if not any(map(_runs, items.values())):
+    # With a ConfigMap the windows are in a timetable; without one the actuator is `Kubectl`. The
+    # CronJobs of a base are suspended: it is never applied as it is.
+    if any(map(_is_of_gate, items.values())) or not any(map(_runs, items.values())):
         return
     for path, item in items.items():
         label = item.labels.get(POLICY)

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import NoReturn
 
 from krm_windows.krm import InputError
@@ -22,8 +22,9 @@ OUTPUT_DIR = "--output-dir"
 CLUSTER = "{cluster}"
 """In the path of `--resources`: the name of the cluster that is rendered for."""
 _KEY = "# krm-windows.dev/rendered-by: "
-# The arguments that are paths; those of a line are relative to the directory that it is in.
-_PATHS = ("policies", "output_dir", "resources", "clusters", "flux_kustomizations")
+# The arguments that are paths, beside the policies. In a line all are relative to the directory
+# that it is in.
+_PATHS = ("output_dir", "resources", "clusters", "flux_kustomizations")
 # A line of a fleet names a policy in some dozen bytes; what is longer than this is none of ours.
 _LONGEST = 100_000
 
@@ -145,12 +146,8 @@ class RenderCommand:
     @property
     def paths(self) -> tuple[str, ...]:
         """All paths: what is read, and what is written."""
-        found = list(self.policies)
-        for name in _PATHS[1:]:
-            value = getattr(self.arguments, name)
-            if value is not None:
-                found.append(str(value))
-        return tuple(found)
+        others = (getattr(self.arguments, name) for name in _PATHS)
+        return (*self.policies, *(str(each) for each in others if each is not None))
 
     def reads_policy(self, file: str) -> bool:
         """Whether a file is one of its policies, or one that `--clusters` finds."""
@@ -167,7 +164,7 @@ class RenderCommand:
 
         values = dict(vars(self.arguments))
         values["policies"] = [changed(path) for path in self.policies]
-        for name in _PATHS[1:]:
+        for name in _PATHS:
             if values[name] is not None:
                 values[name] = changed(values[name])
         return self.of(argparse.Namespace(**values))
@@ -208,14 +205,15 @@ def line(command: RenderCommand, directory: str) -> str:
 def signed(files: Mapping[str, bytes], command: RenderCommand | None) -> dict[str, bytes]:
     """Return rendered files, by their paths in its output, with the line in each kustomization."""
     found = dict(files)
+    if command is None:
+        return found
     for path, content in files.items():
         folder, name = posixpath.split(path)
-        if command is None or name != KUSTOMIZATION:
+        if name != KUSTOMIZATION:
             continue
         said = line(command, posixpath.join(command.output_dir, folder))
         if said:
-            header, _, body = content.partition(b"\n")
-            found[path] = b"\n".join((header, said.encode(), body))
+            found[path] = content.replace(b"\n", f"\n{said}\n".encode(), 1)
     return found
 
 
@@ -230,18 +228,17 @@ def read(content: bytes, directory: str) -> RenderCommand | None:
         return None
     try:
         words = shlex.split(said.removeprefix(_KEY))
-        command = RenderCommand(tuple(words[len(CALL) :]))
-        paths = command.paths
+        typed = RenderCommand(tuple(words[len(CALL) :]))
+        # What is absolute stays so.
+        command = typed.moved(lambda path: posixpath.normpath(posixpath.join(directory, path)))
     except (InputError, ValueError):
         return None
-    if tuple(words[: len(CALL)]) != CALL or any(map(os.path.isabs, paths)) or "-" in paths:
+    if tuple(words[: len(CALL)]) != CALL or "-" in typed.paths:
         return None
-    command = command.moved(lambda path: posixpath.normpath(posixpath.join(directory, path)))
-    if any(path.split("/")[0] == ".." for path in command.paths):
-        return None
-    return command
+    leads_out = any(f"{path}/".startswith(("/", "../")) for path in command.paths)
+    return None if leads_out else command
 
 
 def _is_below(path: str, directory: str) -> bool:
     """Whether a path is a directory itself or below it; both are normal."""
-    return directory == "." or f"{path}/".startswith(f"{directory}/")
+    return PurePath(path).is_relative_to(directory)

@@ -9,7 +9,7 @@ from krm_windows.apply.paths import file_name
 from krm_windows.gateable import group_of
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.render import flat
-from krm_windows.render.layout import CLUSTERS, DELIVERY, PolicyOutput, directory
+from krm_windows.render.layout import CLUSTERS, DELIVERY, PolicyOutput, directory, names
 
 # What Flux demands of a Kustomization (kustomize.toolkit.fluxcd.io/v1), but for what is filled in.
 _REQUIRED = (
@@ -48,14 +48,13 @@ class Template:
         parts: Sequence[PolicyOutput],
     ) -> dict[str, bytes]:
         """Return the files that deliver the windows of a cluster, by path."""
-        policies = ", ".join(part.plan.policy for part in parts)
+        policies = names(parts)
         name = file_name(self.item.kind, self.item.name)
         files = {name: flat.content(policies, self._for(cluster))}
         for part in parts:
-            for file, manifest in flat.named(part.delivering).items():
-                files[file] = flat.content(part.plan.policy, manifest)
+            files |= flat.objects(part.plan.policy, part.delivering)
         files[flat.KUSTOMIZATION] = flat.content(policies, flat.kustomization(files))
-        return {f"{CLUSTERS}/{cluster}/{DELIVERY}/{file}": files[file] for file in files}
+        return flat.below(f"{CLUSTERS}/{cluster}/{DELIVERY}", files)
 
     def path(self, cluster: str) -> str:
         """Return where the windows of a cluster are in their source."""
@@ -66,15 +65,9 @@ class Template:
 
     def _for(self, cluster: str) -> dict[str, object]:
         """Return the Flux Kustomization of a cluster."""
-        # Flux demands it; the template may say otherwise.
-        spec: dict[str, object] = {"prune": True}
         given = self.item.get("spec")
-        if isinstance(given, dict):
-            spec.update(given)
-        spec["path"] = f"./{self.path(cluster)}"
-        return {
-            "apiVersion": self.item.get("apiVersion"),
-            "kind": self.item.get("kind"),
-            "metadata": self.item.get("metadata"),
-            "spec": spec,
-        }
+        spec = given if isinstance(given, dict) else {}
+        # Flux demands `prune`; the template may say otherwise.
+        placed = {"prune": True, **spec, "path": f"./{self.path(cluster)}"}
+        kept = {key: self.item.get(key) for key in ("apiVersion", "kind", "metadata")}
+        return {**kept, "spec": placed}

@@ -3,7 +3,7 @@
 A kustomization lists them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from krm_windows import emit
 from krm_windows.apply.paths import file_name
@@ -27,35 +27,36 @@ def rendered(
     if delivery is None:
         return files(plan.policy, manifests)
     together, folders = split(plan, manifests)
-    return {
-        **files(plan.policy, [*together, *delivery.kustomizations(plan, folders)]),
-        **apart_files(plan.policy, folders),
-    }
+    together += delivery.kustomizations(plan, folders)
+    return {**files(plan.policy, together), **apart_files(plan.policy, folders)}
+
+
+def below(folder: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return files by their paths from the directory that a folder of them is in."""
+    return {f"{folder}/{name}": content for name, content in files.items()}
 
 
 def apart_files(policy: str, folders: Folders) -> dict[str, bytes]:
     """Return the files of the directories of what is apart, by path."""
-    found = {}
+    found: dict[str, bytes] = {}
     for folder, manifests in folders.items():
-        for name, content_ in files(policy, manifests).items():
-            found[f"{folder}/{name}"] = content_
+        found |= below(folder, files(policy, manifests))
     return found
 
 
 def files(policy: str, manifests: Iterable[Manifest]) -> dict[str, bytes]:
     """Return the content of each file of a directory by its name, for objects of a policy."""
-    objects = named(manifests)
-    values = {**objects, KUSTOMIZATION: kustomization(objects)}
-    return {name: content(policy, value) for name, value in values.items()}
+    found = objects(policy, manifests)
+    return {**found, KUSTOMIZATION: content(policy, kustomization(found))}
 
 
-def named(manifests: Iterable[Manifest]) -> dict[str, Manifest]:
-    """Return objects by the names of their files."""
+def objects(policy: str, manifests: Iterable[Manifest]) -> dict[str, bytes]:
+    """Return the content of the file of each object by its name."""
     found = {}
     for manifest in manifests:
         kind, _, name = emit.identity(manifest)
         # The kind is in the name, as a Role, its binding and their account are named alike.
-        found[file_name(kind, name)] = manifest
+        found[file_name(kind, name)] = content(policy, manifest)
     return found
 
 

@@ -72,7 +72,7 @@ def base(part: PolicyOutput) -> dict[str, bytes]:
     """Return the files of a policy's base, by path."""
     # In a directory of its own, beside those of the clusters, which refer to it.
     files = flat.files(part.plan.policy, overlay.base(part.plan, part.manifests))
-    return {f"{WINDOW}/{part.slug}/{name}": content for name, content in files.items()}
+    return flat.below(f"{WINDOW}/{part.slug}", files)
 
 
 def overlays(
@@ -87,17 +87,13 @@ def overlays(
     for part in parts:
         # Objects that the base lacks are files of the cluster, beside the patches.
         based = bases[part.slug]
-        own, changes = overlay.cluster(based, part.manifests)
-        resources.append(reference(part.slug))
+        added, changes = overlay.cluster(based, part.manifests)
         patches += changes
-        for file, manifest in own.items():
-            name = _in(part, file)
-            resources.append(name)
-            files[name] = flat.content(part.plan.policy, manifest)
-        files.update(_apart(part))
-    whole = {**flat.kustomization(resources), "patches": patches}
-    files[KUSTOMIZATION] = flat.content(_names(parts), whole)
-    return _placed(cluster, files)
+        contents = flat.objects(part.plan.policy, added)
+        own = {_in(part, file): content for file, content in contents.items()}
+        resources += [reference(part.slug), *own]
+        files |= own
+    return _placed(cluster, parts, files, {**flat.kustomization(resources), "patches": patches})
 
 
 def complete(cluster: str, parts: Sequence[PolicyOutput]) -> dict[str, bytes]:
@@ -107,18 +103,8 @@ def complete(cluster: str, parts: Sequence[PolicyOutput]) -> dict[str, bytes]:
     """
     files: dict[str, bytes] = {}
     for part in parts:
-        contents = flat.files(part.plan.policy, part.manifests)
-        for name, content in contents.items():
-            files[f"{part.slug}/{name}"] = content
-        files.update(_apart(part))
-    whole = flat.kustomization(part.slug for part in parts)
-    files[KUSTOMIZATION] = flat.content(_names(parts), whole)
-    return _placed(cluster, files)
-
-
-def _apart(part: PolicyOutput) -> dict[str, bytes]:
-    found = flat.apart_files(part.plan.policy, part.apart)
-    return {f"{part.slug}/{name}": content for name, content in found.items()}
+        files |= flat.below(part.slug, flat.files(part.plan.policy, part.manifests))
+    return _placed(cluster, parts, files, flat.kustomization(part.slug for part in parts))
 
 
 def _in(part: PolicyOutput, name: str) -> str:
@@ -129,9 +115,16 @@ def _in(part: PolicyOutput, name: str) -> str:
     return f"{part.slug}_{name}"
 
 
-def _names(parts: Sequence[PolicyOutput]) -> str:
+def names(parts: Sequence[PolicyOutput]) -> str:
+    """Return the policies as a file that all of them yield names them."""
     return ", ".join(part.plan.policy for part in parts)
 
 
-def _placed(cluster: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
-    return {f"{directory(cluster)}/{name}": content for name, content in files.items()}
+def _placed(
+    cluster: str, parts: Sequence[PolicyOutput], files: Mapping[str, bytes], whole: Object
+) -> dict[str, bytes]:
+    """Return the files of a cluster where they are, with its kustomization and what is apart."""
+    found = {**files, KUSTOMIZATION: flat.content(names(parts), whole)}
+    for part in parts:
+        found |= flat.below(part.slug, flat.apart_files(part.plan.policy, part.apart))
+    return flat.below(directory(cluster), found)

@@ -2,7 +2,7 @@
 
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from krm_windows.emit.header import is_rendered, policies_of
 from krm_windows.preview.stages import RenderedDirectory
@@ -89,19 +89,18 @@ def collect(kustomizations: Iterable[tuple[str, bytes]]) -> list[Output]:
 
     Of a content the first two lines are enough.
     """
-    found: dict[RenderCommand | frozenset[str], list[str]] = {}
-    policies: dict[RenderCommand | frozenset[str], set[str]] = {}
+    found: dict[object, Output] = {}
     for path, content in kustomizations:
-        if not is_rendered(content):
-            continue
-        names = policies_of(content)
-        key = command.read(content, posixpath.dirname(path)) or names
-        found.setdefault(key, []).append(path)
-        policies.setdefault(key, set()).update(names)
-    return [
-        Output(key if isinstance(key, RenderCommand) else None, tuple(paths), frozenset(names))
-        for (key, paths), names in zip(found.items(), policies.values(), strict=True)
-    ]
+        if is_rendered(content):
+            said = command.read(content, posixpath.dirname(path))
+            names = policies_of(content)
+            each = found.setdefault(said or names, Output(said, (), names))
+            found[said or names] = replace(
+                each,
+                kustomizations=(*each.kustomizations, path),
+                policies=each.policies | names,
+            )
+    return list(found.values())
 
 
 def of_policy(every: Sequence[Output], file: str, policy: str) -> list[Output]:

@@ -13,7 +13,6 @@ from krm_windows.emit import Identity, Manifest, configmap, names
 from krm_windows.emit.labels import WINDOW
 from krm_windows.krm import writer
 from krm_windows.plan.model import Plan
-from krm_windows.render import flat
 from krm_windows.render.patch import DIRECTIVE, Object, difference
 
 _Value = TypeVar("_Value")
@@ -39,33 +38,19 @@ def base(plan: Plan, manifests: Iterable[Manifest]) -> list[Manifest]:
 def _waiting(plan: Plan, manifest: Manifest) -> Manifest:
     """Return an object as the base has it."""
     metadata = manifest["metadata"]
-    spec = manifest.get("spec", {})
     match manifest["kind"]:
         case "CronJob":
-            # The windows in words and the zone are each cluster's own, as its schedules are.
-            annotations = _without(metadata["annotations"], WINDOW)
-            return {
-                **manifest,
-                "metadata": {**metadata, "annotations": annotations},
-                "spec": {**_without(spec, "timeZone"), **_NEVER},
-            }
+            spec = {**_without(manifest["spec"], "timeZone"), **_NEVER}
+            manifest = {**manifest, "spec": spec}
         case "ConfigMap":
-            # Of the table, which is each cluster's own.
-            annotations = _without(metadata["annotations"], configmap.ZONE_DATA)
-            return {
-                **manifest,
-                "metadata": {**metadata, "annotations": annotations},
-                "data": _without(manifest.get("data", {}), *_TABLES),
-            }
+            manifest = {**manifest, "data": _without(manifest.get("data", {}), *_TABLES)}
         case "Job":
-            name = names.apply_job(plan, PLACEHOLDER)
-            return {
-                **manifest,
-                "metadata": {**metadata, "name": name},
-                # Suspended it is created but starts no Pod (batch/v1, JobSpec.suspend).
-                "spec": {"suspend": True, **spec},
-            }
-    return manifest
+            metadata = {**metadata, "name": names.apply_job(plan, PLACEHOLDER)}
+            # Suspended it is created but starts no Pod (batch/v1, JobSpec.suspend).
+            manifest = {**manifest, "spec": {"suspend": True, **manifest["spec"]}}
+    # Windows in words, and the zone data of a table, are each cluster's own as its schedules are.
+    annotations = _without(metadata["annotations"], WINDOW, configmap.ZONE_DATA)
+    return {**manifest, "metadata": {**metadata, "annotations": annotations}}
 
 
 def _without(mapping: Mapping[str, _Value], *keys: str) -> dict[str, _Value]:
@@ -74,23 +59,23 @@ def _without(mapping: Mapping[str, _Value], *keys: str) -> dict[str, _Value]:
 
 def cluster(
     based: Iterable[Manifest], wanted: Iterable[Manifest]
-) -> tuple[dict[str, Manifest], list[Object]]:
+) -> tuple[list[Manifest], list[Object]]:
     """Return the difference between a cluster's objects (`wanted`) and those of the base.
 
-    That is the objects that the base lacks, by file name, and the entries of `patches`.
+    That is the objects that the base lacks, and the entries of `patches`.
     """
     # By what stays equal: the name of a Job changes with the times.
     of_base = {_place(manifest): manifest for manifest in based}
     of_cluster = {_place(manifest): manifest for manifest in wanted}
     added = [of_cluster[place] for place in of_cluster if place not in of_base]
     both = [place for place in of_cluster if place in of_base]
-    # Stable: within each sort they stay in the order of the cluster's objects.
-    both.sort(key=_schedules_first)
+    # CronJobs first, as a reader looks for the schedules; else in the order of the cluster.
+    both.sort(key=lambda place: place[0] != "CronJob")
     changes = [_change(of_base[place], of_cluster[place]) for place in both]
     # An object of the base that this cluster does not have is deleted by a patch.
     removals = [_removal(of_base[place]) for place in of_base if place not in of_cluster]
     # Without those that the cluster has as the base has them.
-    return flat.named(added), [*filter(None, changes), *removals]
+    return added, [*filter(None, changes), *removals]
 
 
 def _place(manifest: Manifest) -> Identity:
@@ -104,12 +89,6 @@ def _place(manifest: Manifest) -> Identity:
     return kind, namespace, name
 
 
-def _schedules_first(place: Identity) -> bool:
-    """Return the key that sorts CronJobs first, as a reader looks for the schedules."""
-    kind, _, _ = place
-    return kind != "CronJob"
-
-
 def _change(there: Manifest, here: Manifest) -> Object | None:
     """Return the entry of `patches` that makes one object of another, None where they are equal."""
     changed = _without(difference(there, here), "metadata")
@@ -119,9 +98,7 @@ def _change(there: Manifest, here: Manifest) -> Object | None:
     # Without name and namespace kustomize finds no object that a patch is for.
     named: dict[str, object] = {"metadata": {**_named(here), **metadata}}
     # kustomize trims the end of a patch in line, so a text of several lines must not be its last.
-    patch = _entry(here, {**named, **changed})
-    if "data" in changed:
-        patch = _entry(here, {**changed, **named})
+    patch = _entry(here, {**changed, **named} if "data" in changed else {**named, **changed})
     # kustomize renames only where a patch says that it may.
     if there["metadata"]["name"] != here["metadata"]["name"]:
         patch.update(_renaming(there))
@@ -135,9 +112,7 @@ def _removal(manifest: Manifest) -> Object:
 def _named(manifest: Manifest) -> dict[str, str]:
     """Return what metadata say which object it is; one of the whole cluster has no namespace."""
     _, namespace, name = emit.identity(manifest)
-    if not namespace:
-        return {"name": name}
-    return {"name": name, "namespace": namespace}
+    return {"name": name, "namespace": namespace} if namespace else {"name": name}
 
 
 def _entry(manifest: Manifest, patch: Object) -> dict[str, object]:

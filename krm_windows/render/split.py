@@ -10,12 +10,12 @@ from krm_windows.emit.names import digest, fit
 from krm_windows.inventory import CHANGE_CLASS, Resource
 from krm_windows.krm import KubeObject, Value, writer
 from krm_windows.krm.frames import document
-from krm_windows.render.flat import KUSTOMIZATION, kustomization
+from krm_windows.render.flat import KUSTOMIZATION, below, kustomization
 
 # A file system takes 255 bytes, and something is written beside it.
 _LONGEST = 240
-# Characters that no file system and no shell has trouble with.
-_PLAIN = re.compile(r"[a-z0-9._-]+")
+# All but characters that no file system and no shell has trouble with.
+_UNUSUAL = re.compile(r"[^a-z0-9._-]")
 
 
 def header(name: str) -> str:
@@ -35,15 +35,10 @@ def files(
     is.
     """
     # A class that is empty has no tree, so none may depend on it, either.
-    there: list[ChangeClass] = []
+    there = [declared for declared in spec.classes if any(partition.of(declared.name))]
     found: dict[str, bytes] = {}
-    for declared in spec.classes:
-        tree = _tree(partition, declared)
-        if not tree:
-            continue
-        there.append(declared)
-        for file, content in _listed(tree).items():
-            found[f"{declared.name}/{file}"] = content
+    for declared in there:
+        found |= below(declared.name, _listed(_tree(partition, declared)))
     if template is not None and there:
         found.update(_delivery(template, there))
     head = f"{header(name)}\n".encode()
@@ -75,9 +70,9 @@ def file_name(resource: Resource) -> str:
     # `kustomization.kustomize.toolkit.fluxcd.io`, but `service` in the core group.
     kind = f"{resource.kind}.{resource.group}".rstrip(".").lower()
     stem = "_".join(part for part in (kind, resource.namespace, resource.name) if part)
+    replaced = _UNUSUAL.sub("-", stem)
     # Two names that differ in a replaced character alone are distinguished by the digest.
-    if not _PLAIN.fullmatch(stem):
-        replaced = re.sub("[^a-z0-9._-]", "-", stem)
+    if replaced != stem:
         stem = f"{replaced}-{digest(stem)}"
     return f"{fit(stem, _LONGEST)}.yaml"
 
@@ -114,9 +109,7 @@ def _delivered(
     item.set_annotation(CHANGE_CLASS, declared.name)
     if declared.policy is not None:
         item.set_annotation(GOVERNED_BY, declared.policy)
-    path = template.get("spec", "path")
-    if not isinstance(path, str):
-        path = "."
+    path = str(template.get("spec", "path") or ".")
     item.set(f"{path.rstrip('/')}/{declared.name}", "spec", "path")
     waited = relied_on(declared, there)
     names: list[Value] = [{"name": f"{template.name}-{each.name}"} for each in waited]

@@ -9,9 +9,8 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib import resources
 from importlib.metadata import version
-from importlib.resources.abc import Traversable
+from pathlib import Path
 
 import krm_windows
 
@@ -36,9 +35,9 @@ def program() -> bytes:
     """Return what stands for this program: a digest of its sources, whatever its version says."""
     # Sources and not the version: between two releases the version stays the same.
     parts = [version("tzdata").encode()]
-    sources = sorted(_sources(resources.files(krm_windows)))
-    for path, content in sources:
-        parts += [path, content]
+    root = Path(krm_windows.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        parts += [path.relative_to(root).as_posix().encode(), path.read_bytes()]
     return _digest(parts).encode()
 
 
@@ -48,7 +47,11 @@ def seal(
     key: str,
 ) -> dict[str, bytes]:
     """Return files with the stamp at the end of the one at `place`."""
-    line = f"{_STAMP}{_stamp(files, key)}\n"
+    parts = [key.encode()]
+    for path in sorted(files):
+        parts += [path.encode(), files[path]]
+    # 128 bits are enough against chance, and the line fits a screen.
+    line = f"{_STAMP}{_digest(parts)[:32]}\n"
     return {**files, place: files[place] + line.encode()}
 
 
@@ -72,37 +75,22 @@ def kept(
 
     A release that changes nothing for the zones of a tree changes no file in it.
     """
-    # The same but for the stamp: the input has changed, and the new stamp says so.
-    if without(older, place) == without(files, place):
-        return files
-    # Nothing but the release is new: the files stay, and so does their stamp.
-    if _of_any_release(older, place) == _of_any_release(files, place):
+    before, after = without(older, place), without(files, place)
+    # Nothing but the release is new: the files stay, and so does their stamp. Where they are the
+    # same but for the stamp, the input has changed, and the new stamp says so.
+    if before != after and _of_any_release(before) == _of_any_release(after):
         return older
     return files
 
 
-def _of_any_release(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
-    stampless = without(files, place)
-    return {path: _RELEASE.sub(b"", content) for path, content in stampless.items()}
+def _of_any_release(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    return {path: _RELEASE.sub(b"", content) for path, content in files.items()}
 
 
 def is_fresh(files: Mapping[str, bytes], place: str, key: str) -> bool:
     """Whether files bear the stamp of their own contents and of this input."""
     # The stamp is of the files as they were before it was added.
-    body, found, stamp = files.get(place, b"").rpartition(_STAMP.encode())
-    if not found:
-        return False
-    expected = f"{_stamp({**files, place: body}, key)}\n"
-    return stamp == expected.encode()
-
-
-def _stamp(files: Mapping[str, bytes], key: str) -> str:
-    """Return the stamp of files and of what went in."""
-    parts = [key.encode()]
-    for path in sorted(files):
-        parts += [path.encode(), files[path]]
-    # 128 bits are enough against chance, and the line fits a screen.
-    return _digest(parts)[:32]
+    return place in files and seal(without(files, place), place, key) == files
 
 
 def _digest(parts: Iterable[bytes]) -> str:
@@ -112,12 +100,3 @@ def _digest(parts: Iterable[bytes]) -> str:
         total.update(f"{len(part)}:".encode())
         total.update(part)
     return total.hexdigest()
-
-
-def _sources(folder: Traversable, above: str = "") -> Iterable[tuple[bytes, bytes]]:
-    """Yield path and content of each module of the package."""
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            yield from _sources(entry, f"{above}{entry.name}/")
-        elif entry.name.endswith(".py"):
-            yield f"{above}{entry.name}".encode(), entry.read_bytes()
