@@ -1,4 +1,4 @@
-"""What commands say: the one module that writes to standard output and standard error.
+"""What commands say: the one module that they write to standard output and standard error by.
 
 Nothing leaves it that steers a terminal or is obeyed by a CI system. A command hands over text as
 it has it; what the writer of another medium has escaped is known by its type. The function's own
@@ -9,17 +9,17 @@ import os
 import shutil
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
-from pathlib import Path
-from typing import TextIO, cast
+from typing import TextIO
 
 from rich.console import Console
 from rich.text import Text
 
 from krm_windows import escape
 from krm_windows.checks import color
+from krm_windows.cli import streams
 from krm_windows.krm import InputError
 from krm_windows.plurals import counted
 from krm_windows.preview.wrapping import wrapped
@@ -28,26 +28,6 @@ from krm_windows.rules import INPUT_UNREADABLE as RULE
 
 # For one call of `main`, as the streams are: tests make many in one process.
 _quiet = ContextVar("quiet", default=False)
-
-
-# What a line that is drawn meanwhile does before anything else is printed.
-_before = ContextVar[Callable[[], None] | None]("before", default=None)
-
-
-@contextmanager
-def before_each(act: Callable[[], None]) -> Iterator[None]:
-    """Do something before each time that anything is printed."""
-    token = _before.set(act)
-    try:
-        yield
-    finally:
-        _before.reset(token)
-
-
-def _make_room() -> None:
-    act = _before.get()
-    if act is not None:
-        act()
 
 
 def keep_quiet(*, quiet: bool) -> None:
@@ -65,7 +45,7 @@ def show(text: str) -> None:
     shown = text if isinstance(text, escape.Escaped) else escape.page(text)
     # What Python still holds goes first, as the two streams share one descriptor.
     sys.stdout.flush()
-    _make_room()
+    streams.make_room()
     # The buffer translates no line ends, which an ICS file (RFC 5545) has as CRLF.
     sys.stdout.buffer.write(shown.encode())
     sys.stdout.buffer.flush()
@@ -200,23 +180,6 @@ def log_help(text: str) -> None:
     sys.stderr.write(text)
 
 
-def flush() -> None:
-    """Write what has been printed; raises OSError where it cannot be written."""
-    sys.stdout.flush()
-
-
-def cannot_be_written(error: OSError) -> None:
-    """Say that the output could not be written, unless whoever read it has stopped.
-
-    Then nobody wants to know.
-    """
-    # `krm-windows calendar … | head -1`: head has read enough and closed the pipe (EPIPE).
-    if not isinstance(error, BrokenPipeError):
-        log(f"cannot write the output: {error.strerror}")
-    # What is left would be written again when Python ends, and fail again.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def progress_stream() -> TextIO | None:
     """Return standard error for a bar, which shows no text from elsewhere.
 
@@ -225,7 +188,7 @@ def progress_stream() -> TextIO | None:
     # Past the guard, as rich steers the terminal with codes that the guard would take out.
     if is_quiet() or not logs_to_terminal():
         return None
-    return _behind(sys.stderr)
+    return streams.behind(sys.stderr)
 
 
 def draw(stream: TextIO, text: str) -> None:
@@ -235,57 +198,12 @@ def draw(stream: TextIO, text: str) -> None:
         os.write(stream.fileno(), text.encode())
 
 
-@contextmanager
-def streams() -> Iterator[None]:
-    """Guard the streams of the process.
-
-    What a library or Python itself prints is made harmless too. A stream that the caller has
-    closed, which is None in Python, is one that nobody reads.
-    """
-    # `krm-windows check policy.yaml <&- >&-` in a shell; then Python sets the stream to None.
-    for name, mode in {"stdin": "r", "stdout": "w", "stderr": "w"}.items():
-        if getattr(sys, name) is None:
-            # Open until the end of the process.
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
-    keep_quiet(quiet=False)
-    guarded = (cast("TextIO", Guarded(stream)) for stream in (sys.stdout, sys.stderr))
-    with redirect_stdout(next(guarded)), redirect_stderr(next(guarded)):
-        yield
-
-
-class Guarded:
-    """A stream whose text is made harmless; in all else it is the stream behind it."""
-
-    def __init__(self, behind: TextIO) -> None:
-        self.behind = behind
-
-    def write(self, text: str) -> int:
-        """Write a text, and return how much of it was taken: all."""
-        _make_room()
-        self.behind.write(escape.page(text))
-        # Callers compare with the text that they gave, not with what was made of it.
-        return len(text)
-
-    def writelines(self, texts: Sequence[str]) -> None:
-        """Write texts."""
-        for text in texts:
-            self.write(text)
-
-    def __getattr__(self, name: str) -> object:
-        """Give what the stream behind has: its buffer, its descriptor, whether it is a terminal."""
-        return getattr(self.behind, name)
-
-
 def _painted(stream: TextIO, text: Text) -> None:
     """Write a text with its colours to a terminal; NO_COLOR leaves them out (no-color.org)."""
     stream.flush()
-    _make_room()
+    streams.make_room()
     # `soft_wrap` leaves lines as long as they are, so a terminal shows what a file would hold.
-    Console(file=_behind(stream)).print(text, soft_wrap=True, end="")
-
-
-def _behind(stream: TextIO) -> TextIO:
-    return stream.behind if isinstance(stream, Guarded) else stream
+    Console(file=streams.behind(stream)).print(text, soft_wrap=True, end="")
 
 
 def _say_words(line: str) -> None:

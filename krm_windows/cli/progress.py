@@ -15,7 +15,7 @@ from typing import TextIO, TypeAlias, TypeVar
 from rich import progress as bars
 from rich.console import Console
 
-from krm_windows.cli import output
+from krm_windows.cli import output, streams
 
 Step = TypeVar("Step")
 Progress: TypeAlias = Callable[[int, int], None]
@@ -148,7 +148,7 @@ def waiting(what: str, *, until_said: bool = False) -> Iterator[None]:
         act = line.clear
         if until_said:
             act = line.end
-        with output.before_each(act):
+        with streams.before_each(act):
             yield
     finally:
         line.end()

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from krm_windows.cli import output
+from krm_windows.cli.streams import guarded
 from krm_windows.escape import Escaped
 
 PACKAGE = Path(output.__file__).parents[1]
 # The function's own stream, which is the input with what was added, is raw; the gate has a log of
 # its own, in JSON.
-RAW = {"cli/output.py", "cli/function.py", "gate/run.py"}
+RAW = {"cli/output.py", "cli/streams.py", "cli/function.py", "gate/run.py"}
 # They write to pipes of programs that they started.
 PIPES = {"system/programs.py", "system/sandbox/wire.py"}
 
@@ -89,7 +90,7 @@ def test_a_page_is_escaped_unless_its_type_says_that_it_is(
 
 def test_what_a_library_prints_is_harmless() -> None:
     """Warnings, loggers and Python itself write to the streams as they find them."""
-    with redirect_stderr(io.StringIO()) as behind, output.streams():
+    with redirect_stderr(io.StringIO()) as behind, guarded():
         sys.stderr.write("::error::a\x1b\n")
         sys.stderr.writelines(["x\r", "y"])
     assert behind.getvalue() == "\\x3a:error::a\\x1b\nx\\x0dy"

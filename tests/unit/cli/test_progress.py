@@ -24,9 +24,9 @@ print(list(bar(steps(), 8)))
 
 WAITING = """
 import sys, time
-from krm_windows.cli import output
+from krm_windows.cli import output, streams
 from krm_windows.cli.progress import bar, waiting
-with output.streams(), waiting("reading policies"):
+with streams.guarded(), waiting("reading policies"):
     end = time.monotonic() + {pause}
     while time.monotonic() < end:
         pass
@@ -88,13 +88,13 @@ def test_no_line_in_a_pipe() -> None:
 
 BEHIND = """
 import time
-from krm_windows.cli import output
+from krm_windows.cli import output, streams
 from krm_windows.cli.progress import bar, waiting
 def steps():
     for number in range(8):
         time.sleep({pause})
         yield number
-with output.streams(), waiting("check", until_said=True):
+with streams.guarded(), waiting("check", until_said=True):
     found = list(bar(steps(), 8))
     time.sleep(1.3)
     print(found)
