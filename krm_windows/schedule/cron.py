@@ -76,7 +76,7 @@ _WORD = re.compile(f"[^{_BLANK}]+")
 # `TZ=Europe/Berlin 0 8 * * *`, or `CRON_TZ=` as in old crontabs; one blank ends the name.
 _ZONE = re.compile(r"(?:CRON_)?TZ=([^ ]*)( .*)?", re.DOTALL)
 # `-0` is 0 to Go, and any other negative number is refused.
-_INTEGER = re.compile(r"\+?0*([0-9]{1,19})|-0+")
+_INTEGER = re.compile(r"\+?(?=[0-9])0*+([1-9][0-9]{0,18})?|-0+")
 _LARGEST = 2**63 - 1  # Go's int
 
 

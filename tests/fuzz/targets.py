@@ -7,6 +7,7 @@ entry point as its console script does, within this process.
 import io
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -296,17 +297,22 @@ def _items(data: bytes, *, tame: bool = False) -> list[object] | None:
 
 
 def _texts(data: bytes) -> Iterator[bytes]:
-    """Yield the text of each item in block style, without what surrounds it.
+    """Yield the text of each item as orchestrators write it, without what surrounds it.
 
-    Yields nothing where it cannot be sure.
+    Yields nothing where it cannot be sure, nor in another layout: that is written anew where
+    anything in it is changed (docs/decisions/0001).
     """
     text = data.decode().removeprefix("\ufeff")
     root = yaml.compose(text, yaml.CSafeLoader)
-    keys = [key.value for key, _ in root.value] if isinstance(root, yaml.MappingNode) else []
-    if keys.count("items") != 1 or root.flow_style:
+    keys = [key for key, _ in root.value] if isinstance(root, yaml.MappingNode) else []
+    names = [key.value for key in keys]
+    if names.count("items") != 1 or root.flow_style or re.search("[\x85\u2028\u2029]", text):
         return
-    items = root.value[keys.index("items")][1]
-    if not isinstance(items, yaml.SequenceNode) or items.flow_style:
+    if not all(re.match(r"\w+:(?=\s|$)", text[key.start_mark.index :]) for key in keys):
+        return
+    key, items = root.value[names.index("items")]
+    between = text[key.end_mark.index : items.start_mark.index]
+    if not isinstance(items, yaml.SequenceNode) or not re.fullmatch(r":(?:\s|#.*)*", between):
         return
     for item in items.value:
         part = text[item.start_mark.index : item.end_mark.index].rstrip()
