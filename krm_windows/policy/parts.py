@@ -59,7 +59,14 @@ class Leaf:
         return self.schema.copy()
 
 
-class Part(BaseModel, frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True):
+class Part(
+    BaseModel,
+    frozen=True,
+    extra="forbid",
+    alias_generator=to_camel,
+    validate_by_name=True,
+    defer_build=True,
+):
     """A part of the API."""
 
     @classmethod
