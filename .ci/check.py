@@ -12,7 +12,6 @@ from checks import (
     ids,
     pins,
     requirements,
-    security,
     simplicity,
     weight,
     widths,
@@ -55,7 +54,6 @@ RULES: dict[str, Callable[[], Iterator[str]]] = {
     "licences": licences.problems,
     "decisions": decisions.problems,
     "guarantees": guarantees.problems,
-    "security": security.problems,
     "generated files": catalogue.problems,
 }
 

@@ -1,4 +1,4 @@
-"""Decisions in docs/decisions: numbered without gaps, and each at most a page.
+"""Decisions in docs/decisions: each at most a page, and in the index.
 
 Each opens with its number and its status.
 """
@@ -18,15 +18,12 @@ def problems() -> Iterator[str]:
         path for path in (ROOT / "docs/decisions").glob("*.md") if path.name != "README.md"
     )
     index = (ROOT / "docs/decisions/README.md").read_text()
-    for expected, path in enumerate(records, 1):
+    for path in records:
         match, text = NAME.fullmatch(path.name), path.read_text()
-        if not match or int(match[1]) != expected:
-            yield (
-                f"{path.name}: the next number is {expected:04}, "
-                "and a name is lower case with hyphens"
-            )
-        if not text.startswith(f"# {expected}. "):
-            yield f"{path.name}: must open with `# {expected}. <decision>`"
+        if not match:
+            yield f"{path.name}: must be NNNN-the-decision.md, in lower case with hyphens"
+        elif not text.startswith(f"# {int(match[1])}. "):
+            yield f"{path.name}: must open with `# {int(match[1])}. <decision>`"
         if "\nStatus: " not in text:
             yield f"{path.name}: lacks a line `Status: …`"
         if len(text.splitlines()) > PAGE:
