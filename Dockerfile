@@ -21,7 +21,7 @@ ARG SOURCE_DATE_EPOCH=1580601600
 COPY pyproject.toml README.md LICENSE ./
 COPY krm_windows krm_windows
 COPY .ci/supply .ci/supply
-# What `krm-windows version` says: the commit, where it is known that nothing else is in the sources.
+# What `krm-windows --version` says: the commit, where it is known that nothing else is in the sources.
 ARG COMMIT=
 RUN [ -z "$COMMIT" ] || sed -i "s/\\\$Format:%H\\\$/$COMMIT/" krm_windows/__init__.py
 RUN /opt/build/bin/pip wheel --quiet --no-index --no-deps --no-build-isolation \

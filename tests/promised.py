@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import commands_page
 from calls import call, wire
 
 from krm_windows import inventory
-from krm_windows.cli import arguments
 from krm_windows.cli.commands import COMMANDS
 from krm_windows.emit import labels
 from krm_windows.exit_codes import ExitCode
@@ -89,7 +89,6 @@ ASKED = (
     "set week.yaml --patch {} --dry-run -o json --from 2026-01-05",
     "simulate week.yaml --repo . --from 2025-12-01 -o json",
     "state week.yaml -o json --at 2026-01-05T12:00:00Z",
-    "version -o json",
 )
 
 
@@ -124,8 +123,8 @@ def broken(what: str, kept: Mapping[str, list[str]], now: Mapping[str, list[str]
 
 
 def _options() -> Iterator[str]:
-    whole = arguments.parser(COMMANDS, ["--help", *COMMANDS])
-    for name, parser in arguments.subparsers(whole).items():
+    for name in COMMANDS:
+        parser = commands_page.parser(name)
         yield name
         # What is refused with what to do instead is no promise.
         for action in (each for each in parser._actions if each.help != argparse.SUPPRESS):

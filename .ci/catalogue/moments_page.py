@@ -181,8 +181,8 @@ _HEAD = f"""\
 A moment says when something begins or ends. It is always a string, and it is read on the wall clock
 of the policy's `timeZone`, a name of the
 [IANA time zone database](https://www.iana.org/time-zones).
-[`krm-windows explain`](commands.md#explain) says what the moments of a policy mean, and
-[`krm-windows calendar`](commands.md#calendar) when they happen.
+[`krm-windows explain`](commands.md) says what the moments of a policy mean, and
+[`krm-windows calendar`](commands.md) when they happen.
 
 The column "next" has the first such moment after {NOW:%A %Y-%m-%d %H:%M}.
 """

@@ -50,10 +50,10 @@ SECTIONS = (
     ),
     Section(
         "Extras",
-        "Needed only for `holidays`, `import-ics`, `merge-gate`, `migrate` or `serve`; not in the "
-        "image, and not changed by us.",
-        ("krm-windows[forge,holidays,ics,migrate,server]",),
-        packages.PERMISSIVE | {"LGPL-3.0-or-later"},
+        "Needed only for `completion`, `holidays`, `import-ics`, `merge-gate`, `migrate` or "
+        "`serve`; not in the image, and not changed by us.",
+        ("krm-windows[completion,forge,holidays,ics,migrate,server]",),
+        packages.PERMISSIVE | {"LGPL-3.0-or-later", "MPL-2.0"},
     ),
     Section(
         "Build",

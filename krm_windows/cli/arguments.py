@@ -2,20 +2,15 @@
 
 import argparse
 import importlib
-import shutil
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn
 
-from krm_windows import __version__
-from krm_windows.cli import folding, output
-from krm_windows.cli.commands import COMMANDS, HEADINGS
+from krm_windows.cli import output, version
 from krm_windows.cli.examples import EXAMPLES
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
 from krm_windows.policy.findings import closest
-from krm_windows.schedule import zones
 from krm_windows.system.git_branch import Person
 
 if TYPE_CHECKING:
@@ -55,42 +50,12 @@ class Once(argparse.Action):
 
 
 class Formatter(argparse.HelpFormatter):
-    """Fills paragraphs, and leaves the lines of a list as they are: a command can be copied."""
-
-    def _format_action_invocation(self, action: argparse.Action) -> str:
-        """Write an option with its value once, behind its names, as argparse does from 3.13 on."""
-        if not action.option_strings or action.nargs == 0:
-            return super()._format_action_invocation(action)
-        value = self._format_args(action, self._get_default_metavar_for_optional(action))
-        return f"{', '.join(action.option_strings)} {value}"
+    """Fills paragraphs, and leaves examples as they are, so that they can be copied."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        # A list is what has indented lines: commands below a heading, examples.
-        if "\n  " not in text:
-            return super()._fill_text(text, width, indent)
-        columns = shutil.get_terminal_size().columns
-        if _fits(text, columns):
+        if "\n  " in text:
             return text
-        return folding.text(text, columns)
-
-    # As typeshed has it.
-    def _format_usage(
-        self,
-        usage: str | None,
-        actions: Iterable[argparse.Action],
-        groups: Iterable[argparse._MutuallyExclusiveGroup],
-        prefix: str | None,
-    ) -> str:
-        """Write the usage as argparse does, or further to the left where it would be too wide."""
-        usage = super()._format_usage(usage, actions, groups, prefix)
-        width = shutil.get_terminal_size().columns
-        if _fits(usage, width):
-            return usage
-        return f"{folding.usage(' '.join(usage.split()), width)}\n\n"
-
-
-def _fits(text: str, width: int) -> bool:
-    return max(map(len, text.split("\n"))) <= width
+        return super()._fill_text(text, width, indent)
 
 
 class Parser(argparse.ArgumentParser):
@@ -154,7 +119,7 @@ class Parser(argparse.ArgumentParser):
         meant = closest(str(value), choices)
         advice = f"; did you mean {meant}?" if meant else ""
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - it has no other name
-            listed = "`krm-windows help` lists the commands"
+            listed = "`krm-windows --help` lists the commands"
             self.error(f"unknown command {value!r}{advice or f'; {listed}'}")
         if not meant and "-o" in action.option_strings and _DIRECTORY in self.known():
             advice = f"; to write to a directory, use {_DIRECTORY} {value}"
@@ -201,23 +166,19 @@ def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> Parser:
     made = Parser(
         prog="krm-windows", description=DESCRIPTION, formatter_class=Formatter, allow_abbrev=False
     )
-    if _is_asked_for_help(arguments):
-        made.epilog = _commands()
-    made.add_argument("-v", "--version", action="version", version=_version(arguments))
+    made.epilog = "`krm-windows COMMAND --help` shows the options of a command, and examples."
+    made.add_argument("-v", "--version", action="version", version=version.text())
     made.register("action", None, Once)
     _debug(made, default=False)
     made.add_argument("--strict", action="store_true", help="as a function: exit 1 on warnings too")
-    # The commands are listed below the options, under headings.
-    listed = made.add_subparsers(
-        title="command", metavar="COMMAND", help="one of the commands below"
-    )
+    listed = made.add_subparsers(title="commands", metavar="COMMAND")
     # Behind a command nothing lists the others, each of which takes as long as all of its options.
     declared = commands
     if arguments and arguments[0] in commands:
         declared = {arguments[0]: commands[arguments[0]]}
     for name, summary in declared.items():
         command = listed.add_parser(
-            name, description=summary, formatter_class=Formatter, allow_abbrev=False
+            name, help=summary, description=summary, formatter_class=Formatter, allow_abbrev=False
         )
         # What an option is that does not say otherwise.
         command.register("action", None, Once)
@@ -226,8 +187,7 @@ def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> Parser:
         _debug(command, default=argparse.SUPPRESS)
         # The modules of the other commands are never imported: they would cost most of a start.
         if name in arguments:
-            if _is_asked_for_help(arguments):
-                command.epilog = _examples(name)
+            command.epilog = _examples(name)
             # `import-ics` is the module `import_ics`.
             module = importlib.import_module(f"krm_windows.cli.{name.replace('-', '_')}")
             module.options(command)
@@ -236,53 +196,9 @@ def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> Parser:
     return made
 
 
-def _is_asked_for_help(arguments: Sequence[str]) -> bool:
-    """Say whether what stands below the options may be shown; no other call pays for it."""
-    # `krm-windows` alone at a terminal shows its help, too.
-    is_alone = all(argument.startswith("-") for argument in arguments)
-    return is_alone or "-h" in arguments or "--help" in arguments
-
-
-def _commands() -> str:
-    """Return all commands below their headings, as wide as the terminal."""
-    # What argparse takes for its own lines.
-    width = shutil.get_terminal_size().columns - 2
-    column = max(map(len, COMMANDS)) + 4
-    lines = []
-    for heading, commands in HEADINGS.items():
-        lines.append(f"\n{heading}:")
-        for name, summary in commands.items():
-            lines += textwrap.wrap(
-                summary,
-                width,
-                initial_indent=f"  {name}".ljust(column),
-                subsequent_indent=" " * column,
-            )
-    more = "`krm-windows help COMMAND` shows the options of a command, and examples."
-    lines += ["", *textwrap.wrap(more, width + 2)]
-    return "\n".join(lines).lstrip("\n")
-
-
 def _examples(command: str) -> str:
     lines = [f"  {line}" for line in EXAMPLES[command]]
     return "\n".join(["examples:", *lines])
-
-
-def help_of(command: str | None) -> str:
-    """Return what `--help` says: of a command, or of all where none is named."""
-    asked = ["--help"] if command is None else [command, "--help"]
-    whole = parser(COMMANDS, asked)
-    if command is None:
-        return whole.format_help()
-    return subparsers(whole)[command].format_help()
-
-
-def subparsers(whole: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
-    """Return the parsers of the commands that are declared, by name."""
-    for action in whole._actions:  # noqa: SLF001 - argparse shows them in no other way
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - likewise
-            return dict(action.choices)
-    return {}
 
 
 def check_cluster(arguments: argparse.Namespace, *others: str) -> None:
@@ -293,16 +209,6 @@ def check_cluster(arguments: argparse.Namespace, *others: str) -> None:
         # As argparse names it in the namespace: `--all-clusters` is `all_clusters`.
         if getattr(arguments, option.removeprefix("--").replace("-", "_")):
             raise UsageError(f"--cluster and {option} cannot be used together")
-
-
-def _version(arguments: Sequence[str]) -> str:
-    """Return what `--version` says.
-
-    The release of this program, and that of the zone data in use.
-    """
-    if not {"-v", "--version"}.intersection(arguments):
-        return ""
-    return f"krm-windows {__version__}, zone data {zones.release()}"
 
 
 def output_format(

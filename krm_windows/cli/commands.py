@@ -1,49 +1,30 @@
-"""The commands, as `krm-windows --help` lists them."""
+"""The commands, in the order in which `krm-windows --help` lists them."""
 
-# The headings of `krm-windows --help`, and below each its commands with what they do.
-HEADINGS: dict[str, dict[str, str]] = {
-    "Start": {
-        "init": "write a first policy for a cluster of a Flux repository",
-        "migrate": "convert CronJobs that suspend and resume Flux objects into policies",
-    },
-    "Write": {
-        "set": "change a policy's file with a patch, unless the result is invalid",
-        "override": ("open or close a policy for a while; list, end and prune overrides"),
-        "hold": "keep a target of a cluster closed, whatever its policy says, or release it",
-        "holidays": "print a country's public holidays as freezes",
-        "import-ics": "print the events of an iCalendar file as freezes or windows",
-    },
-    "Check": {
-        "check": "check a policy over the coming years, or a whole repository",
-        "diff": "show which hours a change to a policy opens and closes",
-        "verify": "verify that a build's output contains the windows, RBAC and targets of a policy",
-    },
-    "Inspect": {
-        "calendar": "show when policies will be open",
-        "explain": "explain a policy in plain words",
-        "state": "show whether a policy is open, by which rule, since when and until when",
-        "status": "show the state of a policy's targets in a cluster, and what it should be",
-        "pending": "show what waits for a policy to open: revisions, commits, objects, images",
-        "simulate": (
-            "show which commits of a repository would have waited for a policy, and how long"
-        ),
-        "history": "show when a policy was open, from its versions in Git",
-    },
-    "Deliver": {
-        "render": "write the windows of a policy as plain files",
-        "split": "write a base as one directory of plain files per change class",
-        "install": "install the legacy exec plugin of kustomize",
-        "wait": "wait until a policy is open, or closed",
-        "merge-gate": "set a status on open pull requests: whether a policy allows merging now",
-        "serve": "serve the policies of a Git repository over HTTP, for reading and changing",
-    },
-    "About krm-windows": {
-        "help": "show the options and examples of a command",
-        "version": "print the version, its commit, and the time zone data release",
-        "completion": "print a completion script for bash, zsh or fish",
-        "schema": "print the JSON Schema, the KRMFunctionDefinition or the field reference",
-    },
+COMMANDS: dict[str, str] = {
+    "init": "write a first policy for a cluster of a Flux repository",
+    "migrate": "convert CronJobs that suspend and resume Flux objects into policies",
+    "set": "change a policy's file with a patch, unless the result is invalid",
+    "override": "open or close a policy for a while; list, end and prune overrides",
+    "hold": "keep a target of a cluster closed, whatever its policy says, or release it",
+    "holidays": "print a country's public holidays as freezes",
+    "import-ics": "print the events of an iCalendar file as freezes or windows",
+    "check": "check a policy over the coming years, or a whole repository",
+    "diff": "show which hours a change to a policy opens and closes",
+    "verify": "verify that a build's output contains the windows, RBAC and targets of a policy",
+    "calendar": "show when policies will be open",
+    "explain": "explain a policy in plain words",
+    "state": "show whether a policy is open, by which rule, since when and until when",
+    "status": "show the state of a policy's targets in a cluster, and what it should be",
+    "pending": "show what waits for a policy to open: revisions, commits, objects, images",
+    "simulate": "show which commits of a repository would have waited for a policy, and how long",
+    "history": "show when a policy was open, from its versions in Git",
+    "render": "write the windows of a policy as plain files",
+    "split": "write a base as one directory of plain files per change class",
+    "install": "install the legacy exec plugin of kustomize",
+    "wait": "wait until a policy is open, or closed",
+    "merge-gate": "set a status on open pull requests: whether a policy allows merging now",
+    "serve": "serve the policies of a Git repository over HTTP, for reading and changing",
+    "completion": "print a completion script for bash, zsh or fish",
+    "schema": "print the JSON Schema, the KRMFunctionDefinition or the field reference",
 }
-COMMANDS: dict[str, str] = {}
-for _commands in HEADINGS.values():
-    COMMANDS.update(_commands)
+"""What each does."""

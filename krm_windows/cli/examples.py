@@ -84,11 +84,9 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "krm-windows serve --new-token ci --scopes read,write",
         "krm-windows serve --repo . --tokens tokens.txt",
     ),
-    "help": ("krm-windows help calendar",),
-    "version": ("krm-windows version", "krm-windows version -o json"),
     "completion": (
         "source <(krm-windows completion bash)   # in ~/.bashrc",
-        "source <(krm-windows completion zsh)    # in ~/.zshrc, below compinit",
+        'eval "$(krm-windows completion zsh)"     # in ~/.zshrc, below compinit',
         "krm-windows completion fish | source    # in ~/.config/fish/config.fish",
     ),
     "schema": (

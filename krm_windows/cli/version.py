@@ -1,15 +1,11 @@
-"""`krm-windows version`: which program this is, to be said in a report of a defect."""
+"""Which program this is, to be said in a report of a defect."""
 
-import argparse
 import json
 import platform
 from contextlib import suppress
 from pathlib import Path
 
 from krm_windows import COMMIT, __version__
-from krm_windows.cli import output
-from krm_windows.cli.arguments import output_format
-from krm_windows.exit_codes import ExitCode
 from krm_windows.schedule import zones
 
 # As `git archive` finds it, and every file that came another way still has it (gitattributes(5)).
@@ -18,30 +14,13 @@ _NOT_ARCHIVED = "$Format:"
 _SITE = Path(__file__).resolve().parents[2]
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options."""
-    output_format(parser)
-
-
-def run(arguments: argparse.Namespace) -> ExitCode:
-    """Print the versions."""
-    said = {
-        "version": __version__,
-        "commit": commit(),
-        "zoneRules": zones.release(),
-        "python": platform.python_version(),
-    }
-    if arguments.output == "json":
-        output.show_json(said)
-        return ExitCode.FINE
-    built_from = said["commit"] or "unknown (built from a source tree)"
-    output.show(
-        f"krm-windows {__version__}\n"
-        f"commit      {built_from}\n"
-        f"zone rules  {said['zoneRules']}\n"
-        f"Python      {said['python']}\n"
+def text() -> str:
+    """Return what `--version` says: release, commit, and those of the zone data and of Python."""
+    built_from = f" (commit {known})" if (known := commit()) else ""
+    return (
+        f"krm-windows {__version__}{built_from}, zone data {zones.release()}, "
+        f"Python {platform.python_version()}"
     )
-    return ExitCode.FINE
 
 
 def commit() -> str | None:

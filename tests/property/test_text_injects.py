@@ -602,8 +602,6 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             (argument, "--output-dir", "m", "--adopt-until", argument),
         ],
         "schema": [(), ("--kind", argument)],
-        "help": [(), ("help",), (argument,)],
-        "version": [(), (argument,)],
         "completion": [("bash",), (argument,)],
         "install": [
             ("--plugin-home", f"plugins-{name}"), ("--plugin-home", "policy.yaml"), (argument,),

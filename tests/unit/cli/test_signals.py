@@ -151,7 +151,7 @@ def test_what_the_caller_has_made_stays(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(sys.modules["krm_windows.cli.main"], "_command", command)
     try:
-        assert main(["version"]) == ExitCode.TERMINATED
+        assert main(["state"]) == ExitCode.TERMINATED
         assert [each.exists() for each in (ours, *made)] == [True, False]
     finally:
         temporary.remove(ours)
