@@ -295,7 +295,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "github": read_github,
     "markdown": read_markdown,
     "html": read_html,
-    "in-toto": read_json,
     "svg": read_svg,
     "ics": read_ics,
     "yaml": read_yaml,

@@ -84,7 +84,6 @@ ASKED = (
     "check week.yaml -o json --from 2026-01-01 --years 1",
     "diff week.yaml other.yaml -o json --from 2026-01-05",
     "history week.yaml --repo . --from 2026-01-05 --until 2026-01-12 -o json",
-    "history week.yaml --repo . --from 2026-01-05 --until 2026-01-12 -o in-toto",
     "override closed.yaml open --for 1h --reason Fix --dry-run -o json",
     "set week.yaml --patch {} --dry-run -o json --from 2026-01-05",
     "simulate week.yaml --repo . --from 2025-12-01 -o json",
@@ -266,8 +265,6 @@ def _printed() -> Iterator[str]:
         _committed(place)
         for asked in ASKED:
             name = asked.split(maxsplit=1)[0]
-            if "in-toto" in asked:
-                name += " -o in-toto"
             command = [sys.executable, "-m", "krm_windows", *asked.split()]
             done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr

@@ -17,7 +17,7 @@ from krm_windows.plurals import some
 from krm_windows.system import git_history
 from krm_windows.system.git_history import History
 
-FORMATS = ("text", "json", "html", "in-toto")
+FORMATS = ("text", "json", "html")
 # So many clusters are named where one is not known.
 _NAMED = 10
 
@@ -159,7 +159,7 @@ def _unknown(arguments: argparse.Namespace, known: Sequence[str]) -> str:
 
 
 def _warn_where_ahead(ends: datetime, now: datetime) -> None:
-    # Whoever signs it signs what may still be changed.
+    # Whoever keeps it keeps what may still be changed.
     if ends > now:
         output.log(
             f"--until: the time after {now:%Y-%m-%d %H:%M}Z is in the future, and is shown by "
@@ -187,11 +187,6 @@ def _show(every: Sequence[Account], arguments: argparse.Namespace) -> None:
         records = [account_records.account(made) for made in every]
         # One object for one cluster is easier to read by `jq` than a list of one.
         output.show_json(records if arguments.all_clusters else records[0])
-    elif arguments.output == "in-toto":
-        if arguments.all_clusters:
-            output.show_json(account_records.fleet_statement(every))
-        else:
-            output.show_json(account_records.statement(every[0]))
     elif arguments.output == "html":
         output.show(account_page.render(every))
     else:

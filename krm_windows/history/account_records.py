@@ -1,22 +1,10 @@
-"""What `history` says to programs: as JSON, and as a statement that can be signed.
-
-The statement is one of in-toto (in-toto/attestation, spec/v1/statement.md): its subjects are the
-contents of the policy's file, by digest, and what it says of them is the account.
-"""
-
-from collections.abc import Iterable, Sequence
+"""What `history` says to programs, as JSON."""
 
 from krm_windows.history.account import Account, Opening, Override, Stretch
 from krm_windows.history.revisions import Revision
 from krm_windows.preview.clock import stamp
 from krm_windows.preview.records import Record
 from krm_windows.schedule import zones
-
-STATEMENT = "https://in-toto.io/Statement/v1"
-PREDICATE = "https://krm-windows.dev/attestations/open-hours/v1"
-"""The type of what the statement says; another form of it has another number."""
-FLEET_PREDICATE = "https://krm-windows.dev/attestations/open-hours-of-clusters/v1"
-"""The same of several clusters: `clusters` is a list of what the other one says of one."""
 
 
 def account(of: Account) -> Record:
@@ -38,35 +26,6 @@ def account(of: Account) -> Record:
         "inForce": [_stretch(each, of) for each in of.stretches],
         "open": [_opening(each, of) for each in of.openings],
         "overrides": [_override(each, of) for each in of.overrides],
-    }
-
-
-def statement(of: Account) -> Record:
-    """Return the statement about the contents of the versions, to be signed by whoever likes."""
-    return _statement([of], PREDICATE, account(of))
-
-
-def fleet_statement(every: Sequence[Account]) -> Record:
-    """Return one statement about several clusters, whose accounts are in a list."""
-    return _statement(every, FLEET_PREDICATE, {"clusters": [account(of) for of in every]})
-
-
-def _statement(every: Iterable[Account], kind: str, predicate: Record) -> Record:
-    # Two versions of one content are one subject, by the first of them.
-    subjects: dict[str, Record] = {}
-    for of in every:
-        for each in of.revisions:
-            if each.blob is None or each.digest is None:
-                continue
-            # Names of algorithms as in-toto has them (spec/v1/digest_set.md).
-            digest = {"sha256": each.digest, "gitBlob": each.blob}
-            name = f"{each.path}@{each.commit.name}"
-            subjects.setdefault(each.blob, {"name": name, "digest": digest})
-    return {
-        "_type": STATEMENT,
-        "subject": list(subjects.values()),
-        "predicateType": kind,
-        "predicate": predicate,
     }
 
 
