@@ -7,6 +7,7 @@ import json
 import os
 import re
 import secrets
+import stat
 import threading
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -31,6 +32,7 @@ COOKIE = "krm-windows-session"
 _SESSION_SECONDS = 8 * 3600
 _MOST = 1 << 20
 _SECRET = 32
+_OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 # A file of tokens is looked at again after so long.
 _FRESH_SECONDS = 1.0
 # What a name in a commit cannot have (git-commit(1)): it would end there.
@@ -271,17 +273,15 @@ class Access:
             return None
         if not _is_from(request.client.host, proxy):
             return None
-        users = request.headers.getlist(proxy.user_header)
-        if not users:
+        user = _header(request, proxy.user_header)
+        if user is None:
             return None
-        # Two of them: one is the caller's own, and nobody knows which.
-        if len(users) > 1 or not users[0].strip():
+        if not user.strip():
             raise _unknown()
-        name = _identity(users[0])
-        email = name
-        if proxy.email_header is not None:
-            email = clean(request.headers.get(proxy.email_header, name))
-        granted = self._granted(_groups(request, proxy))
+        name = _identity(user)
+        email = clean(_header(request, proxy.email_header) or name)
+        groups = _header(request, proxy.groups_header) or ""
+        granted = self._granted(each.strip() for each in groups.split(","))
         # A browser behind a proxy of this kind sends its cookie by itself.
         return Caller(name, Person(name, email), granted, by_cookie=True)
 
@@ -354,6 +354,9 @@ class _TokenFile:
     def _load(self) -> None:
         self._looked = time.monotonic()
         state = self._path.stat()
+        # Whoever may write it may let themselves in, as `admin`.
+        if stat.S_ISREG(state.st_mode) and state.st_mode & _OTHERS_MAY_WRITE:
+            raise WorkspaceError(f"{self._path}: others may write it: chmod go-w {self._path}")
         seen = (state.st_mtime_ns, state.st_size, state.st_ino)
         if seen == self._seen:
             return
@@ -444,13 +447,16 @@ def _is_jwt(token: str) -> bool:
     return token.count(".") == 2  # noqa: PLR2004
 
 
-def _groups(request: Request, proxy: Proxy) -> list[str]:
-    """Return the groups that a proxy says a caller is in: `ops,dev`, in one header or several."""
-    groups: list[str] = []
-    if proxy.groups_header is not None:
-        for header in request.headers.getlist(proxy.groups_header):
-            groups += [part.strip() for part in header.split(",")]
-    return groups
+def _header(request: Request, name: str | None) -> str | None:
+    """Return a header that a proxy sets, such as `ops,dev`; None where it is not there.
+
+    Raises Problem for one that comes twice: one of both is the caller's own, and nobody knows
+    which.
+    """
+    found = request.headers.getlist(name) if name is not None else []
+    if len(found) > 1:
+        raise _unknown(f"the header {name} comes {len(found)} times")
+    return found[0] if found else None
 
 
 def _named(claims: Mapping[str, object], *names: str) -> str:

@@ -28,10 +28,17 @@ _LASTING = {"Strict-Transport-Security": "max-age=31536000"}
 _BUSY = Problem(
     HTTPStatus.SERVICE_UNAVAILABLE, "too many requests at once", headers={"Retry-After": "1"}
 )
+_TWO_LENGTHS = Problem(
+    HTTPStatus.BAD_REQUEST,
+    "a request has either Content-Length or Transfer-Encoding",
+    headers={"Connection": "close"},
+)
+_NUL = Problem(HTTPStatus.BAD_REQUEST, "the path must not contain NUL (%00)")
 # Whoever takes an answer slower than this does not want it.
 _SEND_SECONDS = 30.0
 # Asked by whoever decides whether the service lives: they are answered however busy it is.
-_ALWAYS = ("/healthz", "/readyz", "/metrics")
+ALWAYS = ("/healthz", "/readyz", "/metrics")
+"""Paths that are answered however busy the service is, and however often they are asked for."""
 
 
 class Guard:
@@ -60,8 +67,18 @@ class Guard:
             await self._application(scope, receive, send)
             return
         guarded = self._guarded(send)
+        # A proxy that reads the length and not the chunks takes what is behind for another's
+        # request (RFC 9112, 6.1).
+        names = {name for name, _ in scope["headers"]}
+        if {b"content-length", b"transfer-encoding"} <= names:
+            await as_response(_TWO_LENGTHS)(scope, receive, guarded)
+            return
+        # No path of a policy, a file or a page has one; to programs, a text ends there.
+        if "\0" in scope["path"]:
+            await as_response(_NUL)(scope, receive, guarded)
+            return
         # Of those that are refused here none has a place.
-        if self._left <= 0 and scope["path"] not in _ALWAYS:
+        if self._left <= 0 and scope["path"] not in ALWAYS:
             await as_response(_BUSY)(scope, receive, guarded)
             return
         # h11 has a limit for a head that is not whole yet: one that comes at once passes it.

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from krm_windows.service.access import Access, Caller
 from krm_windows.service.calls import FORM, Call, Operation, Parameter, bad_request
+from krm_windows.service.guard import ALWAYS
 from krm_windows.service.log import Log
 from krm_windows.service.problems import Problem, as_response
 from krm_windows.service.rates import Rate
@@ -121,7 +122,7 @@ class Middleware:
         # Who begins a session is nobody yet.
         logged["caller"] = caller.name or None
         _check_scope(operation, caller)
-        self._check_rate(operation, caller)
+        self._check_rate(operation, caller, request)
         # Before the body, which costs most: a wrong call is refused as early as possible.
         values = dict(_query(operation, request))
         values.update(_headers(operation, request))
@@ -209,14 +210,16 @@ class Middleware:
         if origin not in own:
             raise Problem(HTTPStatus.FORBIDDEN, "the request comes from another site")
 
-    def _check_rate(self, operation: Operation, caller: Caller) -> None:
+    def _check_rate(self, operation: Operation, caller: Caller, request: Request) -> None:
         rate = self._reads
         # What takes an audit or a commit has a limit of its own, which is lower.
         if operation.is_costly:
             rate = self._writes
-        if operation.scope is None:
+        # Programs that have no token ask whether the service lives, however often that is.
+        if operation.scope is None and operation.path in ALWAYS:
             return
-        wait = rate.take(caller.name)
+        # Who is not known is counted by address.
+        wait = rate.take(caller.name or f"@{_address(request)}")
         if wait:
             raise _too_many(wait)
 

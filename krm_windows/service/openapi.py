@@ -9,7 +9,7 @@ from krm_windows import __version__
 from krm_windows.function import kinds
 from krm_windows.service.access import Scope
 from krm_windows.service.calls import Operation, Parameter, ResponseModel, Schema, schema_ref
-from krm_windows.service.problems import MEDIA_TYPE
+from krm_windows.service.problems import MEDIA_TYPE, json_body
 from krm_windows.service.routes import OPERATIONS
 from krm_windows.service.windows import Reach
 
@@ -85,6 +85,12 @@ def document() -> dict[str, object]:
             },
         },
     }
+
+
+@cache
+def text() -> bytes:
+    """Return the document as it is sent: to write it takes seven milliseconds."""
+    return json_body(document())
 
 
 def refusals(operation: Operation) -> dict[int, str]:

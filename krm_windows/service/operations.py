@@ -6,7 +6,7 @@ from http import HTTPStatus
 from starlette.responses import Response
 
 from krm_windows.service.access import COOKIE
-from krm_windows.service.calls import Call
+from krm_windows.service.calls import JSON, Call
 from krm_windows.service.handlers import as_json
 from krm_windows.service.problems import Problem
 from krm_windows.service.windows import Reach
@@ -63,7 +63,7 @@ async def get_description(_: Call) -> Response:
     # It is made from the table, of which this is a row.
     from krm_windows.service import openapi  # noqa: PLC0415
 
-    return as_json(openapi.document())
+    return Response(openapi.text(), media_type=JSON)
 
 
 async def begin_session(call: Call) -> Response:

@@ -344,6 +344,24 @@ def test_the_server(repository: Path) -> None:
     assert (told["event"], told["caller"], told["commit"]) == ("changed", "local", body["commit"])
 
 
+def test_a_request_with_two_lengths_ends_the_connection(repository: Path) -> None:
+    """Neither it nor what stands behind it is carried out, under whichever name (RFC 9112, 6.1)."""
+    body = b'{"state": "open", "for": "2h", "reason": "fix"}'
+    head = f"POST {PATH}/overrides HTTP/1.1\r\nHost: 127.0.0.1\r\n".encode()
+    head += b"Content-Type: application/json\r\n"
+    chunk = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+    two = head + b"Content-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n" % len(chunk) + chunk
+    behind = head + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    with served("--repo", str(repository)) as (port, process):
+        found, seconds = answered(port, two + behind)
+        assert found.count(b"HTTP/1.1 ") == 1
+        assert b" 400 " in found.partition(b"\r\n")[0]
+        assert seconds < 5
+        process.terminate()
+        assert process.stderr
+        assert "changed" not in process.stderr.read()
+
+
 def test_over_tls(repository: Path, tmp_path: Path) -> None:
     """With a certificate, nothing is served without."""
     certificate = self_signed(tmp_path, "localhost")

@@ -320,6 +320,53 @@ def test_a_proxy_says_who_calls() -> None:
     assert proxied().caller(request({}, "10.0.0.7")) is None
 
 
+@pytest.mark.parametrize("name", ["x-user", "x-groups", "x-email"])
+def test_a_header_of_the_proxy_that_comes_twice_is_not_believed(name: str) -> None:
+    """One of both is the caller's own, and nobody knows which."""
+    headers = [(b"x-user", b"ada"), (b"x-groups", b"dev"), (b"x-email", b"ada@example.com")]
+    headers.append((name.encode(), b"ops"))
+    scope = {"type": "http", "headers": headers, "client": ("10.0.0.7", 1), "method": "GET"}
+    with pytest.raises(Problem) as raised:
+        proxied().caller(Request(scope))
+    assert raised.value.status == 401
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_a_file_of_tokens_that_others_may_write_is_refused(
+    tokens: dict[str, str], tmp_path: Path, mode: int
+) -> None:
+    """At the start; later, what was believed before it could be written still is, and no more."""
+    path = tmp_path / "tokens"
+    served = Access(Ways(tokens=path))
+    path.write_text(access.token_line("evil", "admin", "kw_evil") + "\n")
+    path.chmod(mode)
+    with pytest.raises(WorkspaceError, match="chmod go-w"):
+        Access(Ways(tokens=path))
+    time.sleep(access._FRESH_SECONDS + 0.1)
+    assert served.begin_session(tokens["reader"])
+    with pytest.raises(Problem):
+        served.begin_session("kw_evil")
+
+
+@pytest.mark.parametrize(
+    "path", ["/policies/a/b%00", "/policies/%00/b/state", "/ui/policies/a/b%00/window", "/%00"]
+)
+@pytest.mark.parametrize("method", ["GET", "PUT", "POST", "DELETE"])
+def test_a_path_with_nul_is_refused(method: str, path: str, serve: Any) -> None:  # noqa: ANN401
+    """As the caller's error: Git and the file system take no such name."""
+    new = {"apiVersion": "krm-windows.dev/v1alpha1", "kind": "WindowPolicy"}
+    body = {**new, "metadata": {"name": "b\0", "namespace": "a"}, "spec": {}}
+    assert serve().ask(method, path, body, if_none_match="*").status == 400
+
+
+def test_who_asks_for_the_description_too_often(serve: Any) -> None:  # noqa: ANN401
+    """Has to wait, as everybody who reads; whether the service lives is answered all the same."""
+    client = serve(limits=Limits(reads_a_minute=2))
+    statuses = [client.ask("GET", "/openapi.json").status for _ in range(3)]
+    assert statuses == [200, 200, 429]
+    assert {client.ask("GET", "/healthz").status for _ in range(4)} == {200}
+
+
 def test_what_a_name_may_hold() -> None:
     """Nothing that would end it in a commit, or steer a terminal."""
     assert access.clean("Ada\n<evil@example.com>\x1b[31m\u2028") == "Adaevil@example.com[31m"
