@@ -128,8 +128,6 @@ def _address(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--port", type=_port, default=_PORT, metavar="N", help="default: %(default)s; 0: any"
     )
-    group.add_argument("--tls-cert", type=Path, metavar="FILE", help="the certificate, as PEM")
-    group.add_argument("--tls-key", type=Path, metavar="FILE", help="its key, as PEM")
     group.add_argument(
         "--tls-by-proxy", action="store_true", help="a proxy in front of the service terminates TLS"
     )
@@ -212,19 +210,16 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         ways = replace(ways, anonymous=replace(ways.anonymous, person=person))
     secret = access.kept_secret(windows.forward.folder)
     made = application.make(windows, access.Access(ways, secret), Log(output.log_record))
-    address = server.Address(arguments.host, arguments.port, arguments.tls_cert, arguments.tls_key)
-    scheme = "http"
-    if arguments.tls_cert is not None:
-        scheme = "https"
+    address = server.Address(arguments.host, arguments.port)
 
     def started(host: str, port: int) -> None:
         shown = host
         # RFC 3986, 3.2.2.
         if ":" in host:
             shown = f"[{host}]"
-        output.log(f"serving on {scheme}://{shown}:{port}")
+        output.log(f"serving on http://{shown}:{port}")
 
-    server.run(made, address, windows.settings.limits.connections, started)
+    server.run(made, address, started)
     return ExitCode.FINE
 
 
@@ -262,14 +257,12 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError(
             f"{reached}: configure authentication with --tokens, --oidc-issuer or --proxy-user"
         )
-    if arguments.tls_cert is None and not arguments.tls_by_proxy:
-        raise UsageError(f"{reached}: give --tls-cert and --tls-key, or --tls-by-proxy")
+    if not arguments.tls_by_proxy:
+        raise UsageError(f"{reached}: put it behind a proxy with TLS, and give --tls-by-proxy")
 
 
 def _check_access(arguments: argparse.Namespace) -> None:
     """Refuse ways of access of which a half is missing."""
-    if (arguments.tls_cert is None) is not (arguments.tls_key is None):
-        raise UsageError("--tls-cert and --tls-key must be given together")
     _check_parts(arguments)
     if arguments.oidc_issuer is not None and not arguments.oidc_audience:
         raise UsageError(
@@ -380,7 +373,7 @@ def _settings(arguments: argparse.Namespace, ways: "Ways") -> "Settings":
         pull_requests=_pull_requests(arguments),
         public_url=arguments.public_url,
         hosts=hosts,
-        secure=arguments.tls_cert is not None or arguments.tls_by_proxy,
+        secure=arguments.tls_by_proxy,
         fetch_seconds=arguments.fetch_every,
         limits=Limits(writes_a_minute=arguments.rate),
     )

@@ -46,7 +46,7 @@ def make(
     application.router.redirect_slashes = False
     settings = windows.settings
     # Outermost, so that no answer lacks its headers.
-    return Guard(application, settings.limits, secure=settings.secure)
+    return Guard(application, secure=settings.secure)
 
 
 class _Dispatch:

@@ -18,14 +18,13 @@ _TEXT: Schema = {"type": "string"}
 _INSTANT: Schema = {"type": "string", "format": "date-time"}
 _FLAG: Schema = {"type": "boolean"}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
-# What any request may get, whatever it asks. 428, 429 and 431 are of RFC 6585, all others of
-# RFC 9110.
+# What any request may get, whatever it asks. 428 and 429 are of RFC 6585, all others of RFC
+# 9110.
 _ALWAYS = {
     400: "The request is invalid.",
     403: "The caller has no permission, such as `admin` for a change of more than hours; or the "
     "request comes from another site.",
     405: "The method is not allowed for this path.",
-    431: "The headers are too large.",
     500: "Internal error; see the log of the service.",
     503: "The service or its repository is busy: try again later.",
 }

@@ -16,13 +16,8 @@ class Limits:
     """What callers may take at most: bytes, seconds, requests."""
 
     body: int = 1 << 20
-    # The line and the headers of a request.
-    head: int = 32 << 10
-    # A request, body included, has to be here after so long; an answer takes no longer, either.
+    # A body has to be here after so long.
     receive_seconds: float = 10.0
-    # Requests that are answered at the same time, and connections that are open.
-    concurrency: int = 64
-    connections: int = 512
     # Of each caller, over a minute: reading, and what costs an audit or a commit.
     reads_a_minute: int = 60_000
     writes_a_minute: int = 600
@@ -64,7 +59,7 @@ class Settings:
     public_url: str | None = None
     # The names by which it may be called; None is any.
     hosts: frozenset[str] | None = None
-    # Whether callers come over TLS, be it ours or a proxy's.
+    # Whether callers come over TLS, which a proxy ends.
     secure: bool = False
     # How often the branch is looked at, its remote fetched, and Git asked whether there is anything
     # to be packed, in seconds.

@@ -1,6 +1,5 @@
 """Who may call: tokens, JSON Web Tokens, a proxy; everybody else gets nothing, and is told of."""
 
-import asyncio
 import html
 import ipaddress
 import json
@@ -20,7 +19,6 @@ from starlette.requests import Request
 
 from krm_windows.service import access, application, rates
 from krm_windows.service.access import Access, Provider, Proxy, Scope, Ways
-from krm_windows.service.guard import Guard
 from krm_windows.service.problems import Problem
 from krm_windows.service.settings import Limits
 from krm_windows.system.errors import WorkspaceError
@@ -420,70 +418,6 @@ def test_who_comes_too_often(serve: Any) -> None:  # noqa: ANN401
     assert done.status == 429
     assert 0 < int(done.headers["retry-after"]) <= 61
     assert client.ask("GET", POLICY).status == 200
-
-
-@pytest.mark.parametrize("path", ["/policies", "/healthz", "/ui/policies/a/b", "/nothing"])
-def test_a_head_that_is_too_large_is_refused(serve: Any, path: str) -> None:  # noqa: ANN401
-    """In one header, in many, or in the query, and also where it arrives at once."""
-    client = serve(limits=Limits(head=2000))
-    many = {f"x-{number}": "a" * 90 for number in range(30)}
-    for query, headers in (("", {"x-one": "a" * 2000}), ("", many), (f"?q={'a' * 2000}", {})):
-        refused = client.ask("GET", f"{path}{query}", **headers)
-        assert (refused.status, refused.json()["status"]) == (431, 431)
-        assert refused.headers["content-type"] == "application/problem+json"
-        assert refused.headers["x-content-type-options"] == "nosniff"
-    assert client.ask("GET", path, **{"x-one": "a" * 1500}).status != 431
-
-
-def test_too_many_at_once(serve: Any) -> None:  # noqa: ANN401
-    """They are told so; whether the service lives can be asked all the same."""
-    client = serve(limits=Limits(concurrency=0))
-    assert client.ask("GET", POLICY).status == 503
-    assert client.ask("GET", "/healthz").status == 200
-
-
-def test_who_is_waited_for_stands_in_nobodys_way() -> None:
-    """A body that comes slowly, and an answer that is read slowly, take no place of another's."""
-    comes, taken, worked = asyncio.Event(), asyncio.Event(), asyncio.Event()
-    start = {"type": "http.response.start", "status": 200, "headers": []}
-
-    async def handle(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's
-        await receive()
-        if scope["path"] == "/works":
-            await worked.wait()
-        await send(dict(start))
-
-    guard = Guard(handle, Limits(concurrency=1), secure=False)
-
-    async def ask(path: str, *, received: Any = None, sent: Any = None) -> int:  # noqa: ANN401
-        statuses: list[int] = []
-
-        async def receive() -> Any:  # noqa: ANN401
-            await (received or asyncio.sleep)(0)
-            return {"type": "http.request", "body": b""}
-
-        async def send(message: Any) -> None:  # noqa: ANN401
-            statuses.append(message.get("status", 0))
-            await (sent or asyncio.sleep)(0)
-
-        scope: Any = {"type": "http", "path": path, "raw_path": b"/", "query_string": b""}
-        await guard({**scope, "headers": []}, receive, send)
-        return statuses[0]
-
-    async def asked() -> list[int]:
-        slow = asyncio.create_task(ask("/", received=lambda _: comes.wait()))
-        reader = asyncio.create_task(ask("/", sent=lambda _: taken.wait()))
-        await asyncio.sleep(0.01)
-        found = [await ask("/")]
-        working = asyncio.create_task(ask("/works"))
-        await asyncio.sleep(0.01)
-        # This one is worked on.
-        found.append(await ask("/"))
-        for event in (comes, taken, worked):
-            event.set()
-        return [*found, await slow, await reader, await working, await ask("/")]
-
-    assert asyncio.run(asked()) == [200, 503, 200, 200, 200, 200]
 
 
 def test_headers_for_browsers(client: Any) -> None:  # noqa: ANN401
