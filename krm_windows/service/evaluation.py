@@ -1,13 +1,12 @@
-"""Whether policies are open, and their calendars: each worked out once for its text and cluster.
+"""Whether policies are open, and their calendars, from tables that are made once.
 
-What is kept is bounded by number and by bytes, whatever callers ask for.
+What is kept is bounded, whatever callers ask for.
 """
 
 import hashlib
 import json
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime
 from enum import Enum
 from http import HTTPStatus
 
@@ -28,23 +27,10 @@ from krm_windows.service.problems import Problem, findings, json_body
 from krm_windows.service.recent import Recent
 from krm_windows.service.resources import NO_FILES, ResourceFiles, Resources
 
-# Bytes of what is kept of each kind, so that a service has a bound whatever it is asked: about
-# 400,000 states, 8,000 versions, and calendars of which one for a year as a page has 100 KB.
-_MOST_STATES = 256 << 20
-_MOST_SOURCES = 128 << 20
-_MOST_VERSIONS = 128 << 20
-_MOST_CALENDARS = 64 << 20
-_MOST_DECIDERS = 64 << 20
-# Measured: what Python takes for an answer beside its body, and for a policy that was read, of each
-# of its characters and beside them.
-_ANSWER = 600
-_VERSION = 10 << 10
-_GROWTH = 25
-# What takes less than a thread needs to begin: so many characters of a policy.
-_FEW = 8 << 10
-# An answer for now is kept until the next edge, and no longer than this: `since` and `until` are
-# only known within 400 days.
-_LONGEST = timedelta(hours=6)
+# Bytes of the texts of policies that are kept as they were read, each of which takes about 25 times
+# as much; and tables, which are of one patch of a policy each.
+_MOST_TEXT = 4 << 20
+_MOST_VERSIONS = 8000
 
 
 class Format(Enum):
@@ -71,11 +57,10 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class TaggedBody:
-    """A body with its entity tag, which holds until an instant."""
+    """A body with its entity tag."""
 
     body: bytes
     tag: str
-    until: datetime
 
 
 class Evaluator:
@@ -84,10 +69,8 @@ class Evaluator:
     def __init__(self, resources: Resources | None = None) -> None:
         """Begin with nothing worked out; targets are looked for among the resources."""
         self._resources = resources
-        self._sources: Recent[load.Source] = Recent(_MOST_SOURCES)
+        self._sources: Recent[load.Source] = Recent(_MOST_TEXT)
         self._versions: Recent[Version] = Recent(_MOST_VERSIONS)
-        self._states: Recent[TaggedBody] = Recent(_MOST_STATES)
-        self._calendars: Recent[TaggedBody] = Recent(_MOST_CALENDARS)
 
     def clusters(self, stored: Stored) -> tuple[str, ...]:
         """Return the clusters that a policy names."""
@@ -117,7 +100,7 @@ class Evaluator:
             # What is said of a policy that is wrong names the cluster.
             if found.timetable is None:
                 return found
-            self._versions.put(key, found, _VERSION + _GROWTH * _own_length(source))
+            self._versions.put(key, found)
         return found.on(name)
 
     def decide(self, stored: Stored, cluster: str | None, at: datetime) -> Decision:
@@ -131,56 +114,14 @@ class Evaluator:
             raise _wrong(version, stored)
         return version.timetable
 
-    def state_now(self, stored: Stored, cluster: str | None, now: datetime) -> TaggedBody | None:
-        """Return the state as it was worked out before, if it still holds; None if it is not."""
-        key = self._known_key(stored, cluster)
-        if key is None:
-            return None
-        found = self._states.get(key)
-        if found is None or found.until <= now:
-            return None
-        return found
+    def state(self, stored: Stored, cluster: str | None, at: datetime) -> TaggedBody:
+        """Say what holds at an instant as JSON."""
+        return _answer(json_body(self.record(stored, cluster, at)))
 
-    def state(
-        self,
-        stored: Stored,
-        cluster: str | None,
-        at: datetime,
-        *,
-        is_now: bool,
-    ) -> TaggedBody:
-        """Work the state out; that of now is kept up to the next edge."""
-        version = self.version(stored, cluster)
-        decision = timeline.decide(self.timetable(stored, cluster), at)
-        record = state_record(stored, version, decision)
-        # It holds up to the next edge, and is then worked out anew.
-        until = at + _LONGEST
-        if decision.until is not None:
-            until = min(until, decision.until)
-        answer = _answer(json_body(record), until)
-        if is_now:
-            self._states.put(self._key(stored, cluster), answer, _size(answer))
-        return answer
-
-    def is_quick(self, stored: Stored) -> bool:
-        """Say whether a question takes less than a thread does to begin, of any cluster."""
-        # Resources are read by processes of Git.
-        if _length(stored) > _FEW or self._is_timed_by_targets(stored):
-            return False
-        return self._sources.get(stored.identity) is not None
-
-    def calendar_known(
-        self,
-        stored: Stored,
-        cluster: str | None,
-        period: Period,
-        form: Format,
-    ) -> TaggedBody | None:
-        """Return a calendar that was drawn before; None if it was not."""
-        key = self._known_key(stored, cluster)
-        if key is None:
-            return None
-        return self._calendars.get((key, period, form))
+    def record(self, stored: Stored, cluster: str | None, at: datetime) -> dict[str, object]:
+        """Return what holds at an instant; raises Problem where the policy is wrong."""
+        timetable = self.timetable(stored, cluster)
+        return state_record(stored, timetable, timeline.decide(timetable, at))
 
     def calendar(
         self,
@@ -190,45 +131,15 @@ class Evaluator:
         form: Format,
     ) -> TaggedBody:
         """Return the calendar of some days, in a form."""
-        # By content: another commit of the same text draws the same.
-        key = (self._key(stored, cluster), period, form)
-        found = self._calendars.get(key)
-        if found is None:
-            [drawn] = calendars([self.timetable(stored, cluster)], period)
-            # Of the forms, the page alone has what the policy says about its windows.
-            if form is Format.HTML:
-                drawn = described(drawn, self.policy(stored, cluster).spec)
-            found = _answer(_written(drawn, form), datetime.max.replace(tzinfo=UTC))
-            self._calendars.put(key, found, _size(found))
-        return found
+        [drawn] = calendars([self.timetable(stored, cluster)], period)
+        # Of the forms, the page alone has what the policy says about its windows.
+        if form is Format.HTML:
+            drawn = described(drawn, self.policy(stored, cluster).spec)
+        return _answer(_written(drawn, form))
 
     def today(self, stored: Stored, cluster: str | None, now: datetime) -> date:
         """Return the day that it is on a cluster."""
         return Today(now).on(self.timetable(stored, cluster).zone)
-
-    def _key(self, stored: Stored, cluster: str | None) -> Hashable:
-        """Return what the hours of a cluster depend on: equal where they are the same."""
-        name = cluster
-        if self._is_timed_by_targets(stored):
-            name = _meant(cluster, self._source(stored))
-        return stored.identity, cluster, self._files(stored, name).digest
-
-    def _known_key(self, stored: Stored, cluster: str | None) -> Hashable | None:
-        """Return the same key; None where Git would have to be asked for it."""
-        if self._resources is None or not stored.may_close_by_targets:
-            return stored.identity, cluster, NO_FILES.digest
-        source = self._sources.get(stored.identity)
-        if source is None:
-            return None
-        name = _meant(cluster, source)
-        files = self._resources.known(stored, name)
-        if files is None:
-            return None
-        return stored.identity, cluster, files.digest
-
-    def _is_timed_by_targets(self, stored: Stored) -> bool:
-        """Say whether hours may depend on resources, and the service knows where they are."""
-        return self._resources is not None and stored.may_close_by_targets
 
     def _files(self, stored: Stored, cluster: str | None) -> ResourceFiles:
         if self._resources is None:
@@ -262,7 +173,7 @@ class Evaluator:
         found = self._sources.get(stored.identity)
         if found is None:
             found = _source_of(stored)
-            self._sources.put(stored.identity, found, _VERSION + _GROWTH * _length(stored))
+            self._sources.put(stored.identity, found, len(stored.config.span))
         return found
 
 
@@ -274,11 +185,8 @@ def _source_of(stored: Stored) -> load.Source:
         raise Problem(HTTPStatus.CONFLICT, f"{stored.file}: {error}") from error
 
 
-def state_record(stored: Stored, version: Version, decision: Decision) -> dict[str, object]:
+def state_record(stored: Stored, timetable: Timetable, decision: Decision) -> dict[str, object]:
     """Return what holds as JSON says it, with the policy and the cluster."""
-    timetable = version.timetable
-    if timetable is None:
-        raise _wrong(version, stored)
     return {
         "policy": stored.title,
         "cluster": timetable.cluster,
@@ -327,8 +235,8 @@ def _written(drawn: Calendar, form: Format) -> bytes:
     return json_body(records.calendar(drawn))
 
 
-def _answer(body: bytes, until: datetime) -> TaggedBody:
-    return TaggedBody(body, tag(body), until)
+def _answer(body: bytes) -> TaggedBody:
+    return TaggedBody(body, tag(body))
 
 
 def tag(body: bytes) -> str:
@@ -337,24 +245,8 @@ def tag(body: bytes) -> str:
     return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
-def _size(answer: TaggedBody) -> int:
-    return _ANSWER + len(answer.body)
-
-
 def _patch_of(source: load.Source, cluster: str | None) -> str | None:
     """Return what the hours of a cluster depend on: its patch, of which a fleet has few."""
     if cluster is None or cluster not in source.patches:
         return cluster
     return json.dumps(source.patches[cluster], sort_keys=True)
-
-
-def _length(stored: Stored) -> int:
-    """Return how many bytes a policy has."""
-    return stored.config.end - stored.config.start
-
-
-def _own_length(source: load.Source) -> int:
-    """Return about how many characters a policy has without its clusters."""
-    spec = source.root.get("spec")
-    clusters = spec.get("clusters") if isinstance(spec, dict) else None
-    return len(json.dumps(source.root)) - len(json.dumps(clusters))

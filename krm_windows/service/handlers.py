@@ -2,13 +2,10 @@
 
 import asyncio
 import hashlib
-import json
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
-from typing import TypeVar
 
 from starlette.responses import Response
 
@@ -24,16 +21,17 @@ from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.preview import html, stages
 from krm_windows.preview.calendar import Period
+from krm_windows.schedule import timeline
+from krm_windows.schedule.timetable import Timetable
 from krm_windows.service import waiting
 from krm_windows.service.access import Scope
 from krm_windows.service.calls import HTML, ICS, JSON, MERGE_PATCH, YAML, Call, bad_request
-from krm_windows.service.evaluation import Format, TaggedBody, Version, state_record
+from krm_windows.service.evaluation import Format, state_record
 from krm_windows.service.policies import NO_NAMESPACE, Stored
 from krm_windows.service.problems import Problem, json_body
 from krm_windows.service.waiting import Arrived, Asked, Found
 from krm_windows.service.writing import Change, Outcome, Place, entity_tag, proposed
 
-_Found = TypeVar("_Found")
 _FORMATS = {JSON: Format.JSON, ICS: Format.ICS, HTML: Format.HTML}
 _DAYS = 7
 _ROWS = 500
@@ -157,19 +155,10 @@ async def get_state(call: Call) -> Response:
     """Say whether a policy is open."""
     stored = call.stored()
     cluster = call.text("cluster")
-    evaluator = call.windows.evaluator
     at = call.values.get("at")
-    answer: TaggedBody | None
-    if isinstance(at, datetime):
-        work = partial(evaluator.state, stored, cluster, at, is_now=False)
-        answer = await _quickly(call, stored, work)
-    else:
-        now = call.windows.now()
-        # The answer of now is kept up to the next edge.
-        answer = evaluator.state_now(stored, cluster, now)
-        if answer is None:
-            work = partial(evaluator.state, stored, cluster, now, is_now=True)
-            answer = await _quickly(call, stored, work)
+    if not isinstance(at, datetime):
+        at = call.windows.now()
+    answer = await call.run(call.windows.evaluator.state, stored, cluster, at)
     return _unless_known(call, answer.body, JSON, {"ETag": answer.tag})
 
 
@@ -177,7 +166,7 @@ async def get_pending(call: Call) -> Response:
     """Say what has come to the branch since a policy closed, and what its targets take of it."""
     stored = call.stored()
     cluster = call.text("cluster")
-    version, decision, arrived = await call.run(_arrived, call, stored, cluster)
+    timetable, decision, arrived = await call.run(_arrived, call, stored, cluster)
     found: Found | None = None
     notes: list[str] = []
     if arrived.commits and arrived.old is not None:
@@ -193,7 +182,7 @@ async def get_pending(call: Call) -> Response:
         since = "it should be open" if decision.open else "no commits since it closed"
         notes.append(f"{since}; what its targets have applied is unknown: no cluster was asked")
     body = {
-        **state_record(stored, version, decision),
+        **state_record(stored, timetable, decision),
         "branch": call.windows.branch.name,
         **waiting.record(arrived, found, notes),
     }
@@ -215,11 +204,13 @@ async def get_rendered(call: Call) -> Response:
     return as_json(body)
 
 
-def _arrived(call: Call, stored: Stored, cluster: str | None) -> tuple[Version, Decision, Arrived]:
+def _arrived(
+    call: Call, stored: Stored, cluster: str | None
+) -> tuple[Timetable, Decision, Arrived]:
     windows = call.windows
-    version = windows.evaluator.version(stored, cluster)
-    decision = windows.evaluator.decide(stored, cluster, windows.now())
-    return version, decision, windows.waiting.arrived(decision, windows.snapshot.commit)
+    timetable = windows.evaluator.timetable(stored, cluster)
+    decision = timeline.decide(timetable, windows.now())
+    return timetable, decision, windows.waiting.arrived(decision, windows.snapshot.commit)
 
 
 async def _found(call: Call, asked: Asked) -> Found | None:
@@ -246,31 +237,14 @@ async def calendar_as(call: Call, media_type: str) -> Response:
     if isinstance(asked, date):
         start = asked
     else:
-        today = partial(evaluator.today, stored, cluster, call.windows.now())
-        start = await _quickly(call, stored, today)
-    days = call.number("days", _DAYS)
-    period = Period(start, days)
-    form = _FORMATS[media_type]
-    # What was drawn before needs no thread; a year's picture does.
-    answer = evaluator.calendar_known(stored, cluster, period, form)
-    if answer is None:
-        draw = partial(evaluator.calendar, stored, cluster, period, form)
-        if form is Format.JSON and days <= _DAYS:
-            answer = await _quickly(call, stored, draw)
-        else:
-            answer = await call.run(draw)
+        start = await call.run(evaluator.today, stored, cluster, call.windows.now())
+    period = Period(start, call.number("days", _DAYS))
+    answer = await call.run(evaluator.calendar, stored, cluster, period, _FORMATS[media_type])
     headers = {"ETag": answer.tag}
     if media_type == HTML:
         # It carries its own style and script: apart from all else of this origin.
         headers["Content-Security-Policy"] = f"{html.POLICY}; sandbox allow-scripts"
     return _unless_known(call, answer.body, media_type, headers)
-
-
-async def _quickly(call: Call, stored: Stored, work: Callable[[], _Found]) -> _Found:
-    """Work something out of a policy: here, where a thread would take longer to begin."""
-    if call.windows.evaluator.is_quick(stored):
-        return work()
-    return await call.run(work)
 
 
 async def list_overrides(call: Call) -> Response:
@@ -563,12 +537,7 @@ def _fleet(call: Call, start: int, limit: int) -> dict[str, object]:
 
 
 def _row(call: Call, stored: Stored, cluster: str | None, now: datetime) -> dict[str, object]:
-    evaluator = call.windows.evaluator
     try:
-        answer = evaluator.state_now(stored, cluster, now)
-        if answer is None:
-            answer = evaluator.state(stored, cluster, now, is_now=True)
-        found: dict[str, object] = json.loads(answer.body)
+        return call.windows.evaluator.record(stored, cluster, now)
     except Problem as problem:
         return {"policy": stored.title, "cluster": cluster, "error": problem.detail}
-    return found

@@ -43,27 +43,14 @@ class Resources:
         self._files: Recent[ResourceFiles] = Recent(_MOST_FILES)
         self._items: Recent[list[KubeObject]] = Recent(_MOST_BYTES)
 
-    def known(self, stored: Stored, cluster: str | None) -> ResourceFiles | None:
-        """Return the files with the resources of a policy; None if this commit was not read yet."""
-        if not stored.may_close_by_targets:
-            return NO_FILES
-        tip = self._tip()
-        if not self._renderer.knows(tip):
-            return None
-        where = self._renderer.resource_place(tip, stored, cluster)
-        if where is None:
-            return NO_FILES
-        return self._files.get((tip, where))
-
     def files(self, stored: Stored, cluster: str | None) -> ResourceFiles:
         """Return the files with the resources of a policy on a cluster."""
-        found = self.known(stored, cluster)
-        if found is not None:
-            return found
+        if not stored.may_close_by_targets:
+            return NO_FILES
         where = self._renderer.resource_place(self._tip(), stored, cluster)
         if where is None:
             return NO_FILES
-        return self._listed(where)
+        return self._files.get((self._tip(), where)) or self._listed(where)
 
     def read(self, files: ResourceFiles, stored: Stored) -> list[KubeObject]:
         """Read the resources of a policy; raises Problem where that cannot be."""
