@@ -3,6 +3,7 @@
 import re
 from http import HTTPStatus
 
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from starlette.responses import Response
 
 from krm_windows.service.access import COOKIE
@@ -50,11 +51,10 @@ async def get_metrics(call: Call) -> Response:
     if health.remote in (Reach.REACHED, Reach.FAILED):
         text = "Whether the remote could be fetched when it was last tried."
         gauges["krm_windows_remote_reached"] = (text, int(health.remote is Reach.REACHED))
-    lines: list[str] = []
+    registry = CollectorRegistry()
     for name, (text, number) in gauges.items():
-        lines += [f"# HELP {name} {text}", f"# TYPE {name} gauge", f"{name} {number}"]
-    lines += call.log.metrics()
-    body = "\n".join([*lines, ""])
+        Gauge(name, text, registry=registry).set(number)
+    body = generate_latest(registry) + generate_latest(call.log.registry)
     return Response(body, headers={"Content-Type": METRICS})
 
 

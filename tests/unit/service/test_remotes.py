@@ -335,17 +335,17 @@ def test_a_remote_that_cannot_be_reached_is_said(
 
     assert said() == (200, "NotTried", "")
     client.windows.fetch()
-    assert said() == (200, "Reached", f"{metric} 1")
+    assert said() == (200, "Reached", f"{metric} 1.0")
     away = remote.rename(remote.with_name("away"))
     with pytest.raises(RemoteError):
         client.windows.fetch()
-    assert said() == (200, "Unreachable", f"{metric} 0")
+    assert said() == (200, "Unreachable", f"{metric} 0.0")
     # Its address is for nobody without a token.
     assert b"remote.git" not in client.ask("GET", "/readyz").body
     assert client.ask("GET", f"{POLICY}/state").status == 200
     away.rename(remote)
     client.windows.fetch()
-    assert said() == (200, "Reached", f"{metric} 1")
+    assert said() == (200, "Reached", f"{metric} 1.0")
 
 
 def test_without_a_remote_nothing_is_said_of_one(serve: Any) -> None:  # noqa: ANN401
