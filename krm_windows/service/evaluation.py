@@ -27,10 +27,13 @@ from krm_windows.service.problems import Problem, findings, json_body
 from krm_windows.service.recent import Recent
 from krm_windows.service.resources import NO_FILES, ResourceFiles, Resources
 
-# Bytes of the texts of policies that are kept as they were read, each of which takes about 25 times
-# as much; and tables, which are of one patch of a policy each.
-_MOST_TEXT = 4 << 20
-_MOST_VERSIONS = 8000
+# Bytes of the policies as they were read that are kept, and of their tables, of which there is one
+# for each patch, so that a service has a bound whatever it is asked.
+_MOST_SOURCES = 128 << 20
+_MOST_VERSIONS = 128 << 20
+# Measured: what Python takes for a policy that was read, beside its characters and for each.
+_VERSION = 10 << 10
+_GROWTH = 25
 
 
 class Format(Enum):
@@ -69,7 +72,7 @@ class Evaluator:
     def __init__(self, resources: Resources | None = None) -> None:
         """Begin with nothing worked out; targets are looked for among the resources."""
         self._resources = resources
-        self._sources: Recent[load.Source] = Recent(_MOST_TEXT)
+        self._sources: Recent[load.Source] = Recent(_MOST_SOURCES)
         self._versions: Recent[Version] = Recent(_MOST_VERSIONS)
 
     def clusters(self, stored: Stored) -> tuple[str, ...]:
@@ -100,7 +103,7 @@ class Evaluator:
             # What is said of a policy that is wrong names the cluster.
             if found.timetable is None:
                 return found
-            self._versions.put(key, found)
+            self._versions.put(key, found, _VERSION + _GROWTH * _own_length(source))
         return found.on(name)
 
     def decide(self, stored: Stored, cluster: str | None, at: datetime) -> Decision:
@@ -173,7 +176,7 @@ class Evaluator:
         found = self._sources.get(stored.identity)
         if found is None:
             found = _source_of(stored)
-            self._sources.put(stored.identity, found, len(stored.config.span))
+            self._sources.put(stored.identity, found, _VERSION + _GROWTH * len(stored.config.span))
         return found
 
 
@@ -250,3 +253,10 @@ def _patch_of(source: load.Source, cluster: str | None) -> str | None:
     if cluster is None or cluster not in source.patches:
         return cluster
     return json.dumps(source.patches[cluster], sort_keys=True)
+
+
+def _own_length(source: load.Source) -> int:
+    """Return about how many characters a policy has without its clusters."""
+    spec = source.root.get("spec")
+    clusters = spec.get("clusters") if isinstance(spec, dict) else None
+    return len(json.dumps(source.root)) - len(json.dumps(clusters))

@@ -26,7 +26,7 @@ class Log:
         self.write = write
         self.registry = CollectorRegistry()
         self._requests = Counter(
-            "krm_windows_requests",
+            "krm_windows_requests_total",
             "Requests by operation and status.",
             ("operation", "status"),
             registry=self.registry,
