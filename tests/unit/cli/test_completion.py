@@ -41,6 +41,19 @@ TYPED = {
 }
 
 
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shell_reads_it(shell: str, tmp_path: Path, tool: Callable[[str], Path]) -> None:
+    """Without a word, whatever help has in quotes, backticks, brackets or behind colons."""
+    program = tool(shell)
+    prepare(shell, tmp_path)
+    command = [program, "-c", "source ./script"]
+    if shell == "zsh":
+        begin = 'autoload -Uz compinit; compinit -u -D; eval "$(cat ./script)"'
+        command = [program, "-f", "-c", begin]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 @pytest.mark.parametrize("shell", STARTED)
 def test_the_shell_completes(shell: str, tmp_path: Path, tool: Callable[[str], Path]) -> None:
     """Commands, options, their values, files and directories, at a tab."""
