@@ -94,7 +94,7 @@ BUNDLES = {
 }
 """The texts by what reads them, for tests that take long."""
 
-# What languages and emoji need (docs/decisions/0017): joiners, and what chooses a form.
+# What languages and emoji need: joiners, and what chooses a form.
 NEEDED = "\u200c\u200d\ufe0f"
 _CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 _SEEN = set(

@@ -9,7 +9,7 @@ from krm_windows.plan.model import Plan
 from krm_windows.plan.triggers import Trigger
 
 # A run that hangs, as its Pod waits for a node, a quota or an image, must not keep those after it
-# from starting; two at once do what one does (docs/decisions/0030-runs-may-overlap.md).
+# from starting; two at once do what one does (docs/decisions/0024).
 # Commands that act wait for each other.
 _CONCURRENCY = {"Gate": "Allow", "Kubectl": "Forbid"}
 # `suspend` is written down, so that one of somebody else is taken back at the next reconcile.
@@ -55,7 +55,7 @@ def _pod(plan: Plan, trigger: Trigger) -> Pod:
     """Return the Pod of a trigger.
 
     At an edge that in the policy's own zone and that in UTC fire in the same minute: one of the two
-    runs begins with the last target (docs/decisions/0030-runs-may-overlap.md).
+    runs begins with the last target (docs/decisions/0024).
     """
     if trigger.suspends is not None:
         return kubectl.pod(plan, suspend=trigger.suspends)

@@ -1,7 +1,7 @@
 """Whose clock: a policy's time zone on a cluster, and the day that it is there.
 
 Nothing else asks a policy for its zone before it is compiled, and nothing else makes a day of an
-instant of now (docs/decisions/0046-now-is-an-instant.md).
+instant of now.
 """
 
 from dataclasses import dataclass

@@ -68,7 +68,6 @@ NOT_RUN = {
     (f"{HOW_TO}/fetch-images-before-a-window.md", "kubectl -n plant rollout status"): "it reads",
     (f"{HOW_TO}/flux-create.md", "flux create kustomization"): "it is no target in Git",
     (f"{HOW_TO}/migrate-from-cronjobs.md", "flux create kustomization"): "it is no target in Git",
-    ("docs/reference/limits.md", "kubectl apply"): "it is named, not proposed",
     ("krm_windows/checks/capacity.py", "kubectl apply"): "it is named, not proposed",
     ("krm_windows/cli/init.py", "flux create"): "it is named, not proposed",
     ("examples/server/README.md", "kubectl"): "it makes what Flux does not deliver",

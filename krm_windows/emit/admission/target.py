@@ -1,7 +1,7 @@
 """The targets: the gate's account may change their field and annotations, and nothing else.
 
 `metadata.managedFields` is left free: the API server writes it, and CEL cannot tell whether a
-client wrote it as well (docs/decisions/0054…).
+client wrote it as well (docs/decisions/0019…).
 """
 
 from collections.abc import Iterable, Iterator
