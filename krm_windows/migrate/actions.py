@@ -1,23 +1,18 @@
-"""What a command does to windows.
+"""What commands suspend and resume: the Flux CLI 2.9 with its flags, and `kubectl patch`."""
 
-That are `flux suspend`, `flux resume`, and patches of `spec.suspend` with kubectl. Reference: the
-commands of the Flux CLI 2.9 with their flags, and `kubectl patch`.
-"""
-
-from collections.abc import Iterable, Iterator
+import argparse
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import Enum
+from typing import NoReturn
 
 from krm_windows import gateable
 from krm_windows.gateable import Gateable
-from krm_windows.krm import InputError, parse, value
-from krm_windows.krm.nodes import Value
+from krm_windows.krm import InputError, Value, parse, value
 from krm_windows.migrate import heuristics
-from krm_windows.migrate.shell import Command
+from krm_windows.migrate.shell import CONDITIONAL, Command
 
 # The namespace that the Flux CLI takes where none is given.
 FLUX_SYSTEM = "flux-system"
-
 # The kinds as `flux suspend` and `flux resume` have them.
 _FLUX = {
     "kustomization": "Kustomization",
@@ -35,43 +30,15 @@ _FLUX = {
 }
 # What `flux suspend` takes as well, and what only drops events while it is suspended.
 _EVENTS = frozenset({"alert", "alert-provider", "receiver"})
-_NAMESPACE = ("-n", "--namespace")
-# Flags that change neither what is suspended nor where; those with a value, and those without.
-_OTHER_WITH_VALUE = (
-    "--timeout",
-    "--field-manager",
-    "--request-timeout",
-    "-v",
-    "-o",
-    "--output",
-    "--type",
-    "-p",
-    "--patch",
-)
-_WITH_VALUE = frozenset({*_NAMESPACE, *_OTHER_WITH_VALUE})
-_PLAIN = frozenset({"--wait", "--verbose", "--all", "--insecure-skip-tls-verify", "--no-header"})
 # Programs that change nothing in the cluster, and do not fail.
-_HARMLESS = frozenset({"echo", "printf", "date", "true", ":", "set", "sleep", "exit"})
+_HARMLESS = frozenset({"echo", "printf", "date", "true", ":", "sleep"})
 # What kubectl does with a file that is not looked into.
 _WRITES = frozenset({"apply", "replace", "edit"})
 # What flux or kubectl only read with.
 _READS = frozenset(
-    {
-        "get",
-        "version",
-        "check",
-        "logs",
-        "events",
-        "stats",
-        "tree",
-        "wait",
-        "describe",
-        "--version",
-        "trace",
-    }
+    {"get", "version", "check", "logs", "events", "stats", "tree", "wait", "describe"}
+    | {"--version", "trace"}
 )
-# Operators behind which a command runs, or not, by what those before it came to.
-_CONDITIONAL = ("&&", "||")
 
 
 class CommandError(Exception):
@@ -91,354 +58,173 @@ class Action:
     namespace: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Script:
-    """What commands do."""
+    """What the commands of a Pod in the namespace `home` do, in order."""
 
-    actions: tuple[Action, ...] = ()
-    """In order."""
+    home: str
+    actions: list[Action] = field(default_factory=list)
+
+    left_out: list[str] = field(default_factory=list)
+    """Commands that neither suspend nor resume."""
 
     chained: bool = False
     """Whether one runs only if another did not fail."""
 
-    left_out: tuple[str, ...] = ()
-    """Commands that neither suspend nor resume."""
+    def read(self, commands: Iterable[Command]) -> None:
+        """Take the commands of a container; raises CommandError for what is not understood."""
+        # What the next command of the same list depends on, if it is behind `&&`.
+        conditions: list[str] = []
+        for command in commands:
+            if command.after not in CONDITIONAL:
+                conditions = []
+            found = _action(command, self.home)
+            if found is None:
+                conditions += self._other(command)
+                continue
+            if command.expands or command.after == "||":
+                raise CommandError(f"`{command}` depends on what the shell finds when it runs")
+            # Behind `;` or a line break it runs whatever became of the others.
+            if command.after == "&&" and conditions:
+                raise CommandError(f"`{command}` runs only if `{conditions[-1]}` succeeds")
+            # The policy acts on each target alone, and the user is warned of that.
+            self.chained |= command.after == "&&" and bool(self.actions)
+            self.actions.append(found)
 
-
-@dataclass
-class _Reader:
-    """Reads the commands of a Pod in the namespace `home`, one after the other."""
-
-    home: str
-    actions: list[Action] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-
-    conditions: list[str] = field(default_factory=list)
-    """What the next command of the same list depends on, if it is behind `&&`."""
-
-    chained: bool = False
-
-    def take(self, command: Command) -> None:
-        """Read the next command; raises CommandError for what is not understood."""
-        if command.after not in _CONDITIONAL:
-            self.conditions = []
-        found = list(_actions(command, self.home))
-        if not found:
-            self._take_other(command)
-            return
-        self._check(command)
-        self.actions += found
-
-    def _check(self, command: Command) -> None:
-        """Refuse a command that suspends or resumes where nobody can say whether it runs."""
-        if command.expands or command.after == "||":
-            raise CommandError(f"`{command}` depends on what the shell finds when it runs")
-        # Behind `;` or a line break it runs whatever became of the others.
-        if command.after != "&&":
-            return
-        if self.conditions:
-            raise CommandError(f"`{command}` runs only if `{self.conditions[-1]}` succeeds")
-        # Behind `&&` of another action: the policy acts on each target alone, and the user is
-        # warned of that.
-        if self.actions:
-            self.chained = True
-
-    def _take_other(self, command: Command) -> None:
-        """Take a command that neither suspends nor resumes anything."""
-        harmless = _is_harmless(command)
-        if not harmless and _may_suspend(command):
-            raise CommandError(f"`{command}` is not supported")
-        if not harmless:
+    def _other(self, command: Command) -> list[str]:
+        """Take a command that suspends nothing; return it where others may depend on it."""
+        program, *words = command.words
+        if program in _HARMLESS:
+            return []
+        # `kubectl get` changes nothing, and fails where there is nothing.
+        if program not in ("flux", "kubectl") or not words or words[0] not in _READS:
+            files = program.endswith("kubectl") and not _WRITES.isdisjoint(words)
+            # The program may be a script or an alias, which the heuristics do not know by name; so
+            # `flux`, which they do, is put before it.
+            if files or heuristics.mentions(f"flux {command}"):
+                raise CommandError(f"`{command}` is not supported")
             self.left_out.append(str(command))
-        # `kubectl get` is harmless, and fails where there is nothing.
-        if command.words[0] not in _HARMLESS:
-            self.conditions.append(str(command))
+        return [str(command)]
 
 
-def read(commands: Iterable[Command], home: str) -> Script:
-    """Read commands of a Pod in the namespace `home`.
+class _Flags(argparse.ArgumentParser):
+    """The flags that change neither what is suspended nor where, but for the namespace."""
 
-    Raises CommandError for what is not understood.
-    """
-    reader = _Reader(home)
-    for command in commands:
-        reader.take(command)
-    return Script(tuple(reader.actions), reader.chained, tuple(reader.left_out))
+    def __init__(self) -> None:
+        super().__init__(add_help=False, allow_abbrev=False)
+        self.add_argument("words", nargs="*")
+        self.add_argument("-n", "--namespace")
+        self.add_argument("-p", "--patch")
+        self.add_argument("--type", default="strategic")
+        self.add_argument("--timeout", "--field-manager", "--request-timeout", "-v")
+        self.add_argument("-o", "--output")
+        for flag in ("--all", "--wait", "--verbose", "--insecure-skip-tls-verify", "--no-header"):
+            self.add_argument(flag, action="store_true")
 
-
-def _is_harmless(command: Command) -> bool:
-    program, *words = command.words
-    if program in _HARMLESS:
-        return True
-    return program in ("flux", "kubectl") and bool(words) and words[0] in _READS
-
-
-def _may_suspend(command: Command) -> bool:
-    """Whether a command that is not understood may suspend or resume.
-
-    It says so by its words, or kubectl is given a file that may.
-    """
-    if _name(command.words[0]) == "kubectl" and not _WRITES.isdisjoint(command.words):
-        return True
-    # The program may be a script or an alias, which the heuristics do not know by name; so `flux`,
-    # which they do, is put before it.
-    return heuristics.mentions(f"flux {command}")
+    def error(self, message: str) -> NoReturn:
+        raise CommandError(message)
 
 
-def _name(path: str) -> str:
-    """Return the name of a program, or of an object: `/usr/bin/flux`, `kustomization/apps`."""
-    return path.rpartition("/")[2]
+_FLAGS = _Flags()
 
 
-def _actions(command: Command, home: str) -> Iterator[Action]:
-    program, *words = command.words
-    match _name(program):
-        # As a word, so that a file or a label with it in its name is none.
-        case "flux" if "suspend" in words or "resume" in words:
-            yield from _flux(_call(words, command), command)
-        case "kubectl" if "patch" in words:
-            yield from _kubectl(_call(words, command), command, home)
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """Words of a command that are no flags, and its flags."""
-
-    words: tuple[str, ...]
-    flags: dict[str, str]
-
-    @property
-    def namespace(self) -> str | None:
-        """The namespace that it names, None where it names none."""
-        for flag, given in self.flags.items():
-            if flag in _NAMESPACE:
-                return given
+def _action(command: Command, home: str) -> Action | None:
+    """Return what a command suspends or resumes, None where it does neither."""
+    program = command.words[0].rpartition("/")[2]
+    # As a word, so that a file or a label with it in its name is none.
+    verbs = {"flux": {"suspend", "resume"}, "kubectl": {"patch"}}.get(program, set[str]())
+    if verbs.isdisjoint(command.words):
         return None
-
-    @property
-    def patch(self) -> str | None:
-        """The patch that it is given, None where there is none."""
-        # The last of two would win, but nobody writes both.
-        return self.flags.get("-p", self.flags.get("--patch"))
-
-    @property
-    def is_strategic(self) -> bool:
-        """Whether the patch is a strategic merge patch, which is what kubectl takes it for."""
-        return self.flags.get("--type", "strategic") == "strategic"
+    try:
+        call = _FLAGS.parse_intermixed_args(command.words[1:])
+        verb, *words = call.words or [""]
+        if program == "kubectl":
+            return _patch(verb, words, call, home)
+        return _flux(verb, words, call)
+    except CommandError as error:
+        raise CommandError(f"`{command}`: {error}") from error
 
 
-def _call(words: Iterable[str], command: Command) -> _Call:
-    """Separate flags from words, as the Flux CLI and kubectl do (pflag)."""
-    plain: list[str] = []
-    flags: dict[str, str] = {}
-    rest = iter(words)
-    for word in rest:
-        flag, equal, given = word.partition("=")
-        if not word.startswith("-") or word == "-":
-            plain.append(word)
-        elif flag in _WITH_VALUE and equal:
-            flags[flag] = given
-        elif flag in _WITH_VALUE:
-            flags[flag] = next(rest, "")
-        elif flag in _PLAIN:
-            flags[flag] = given or "true"
-        # pflag takes a short flag and its value as one word: `-nflux-system`.
-        elif word.startswith("-n"):
-            flags["-n"] = word[2:]
-        else:
-            raise CommandError(f"`{command}` has the flag {flag}, which changes where it acts")
-    return _Call(tuple(plain), flags)
-
-
-def _flux(call: _Call, command: Command) -> Iterator[Action]:
+def _flux(verb: str, words: list[str], call: argparse.Namespace) -> Action | None:
     """Read `flux suspend KIND NAME…`, or with `--all` for the names."""
-    verb, *words = call.words or ("",)
     if verb not in ("suspend", "resume"):
-        return
-    kind = _flux_kind(words)
+        return None
+    # `source` and `image` have a second word for the kind.
+    size = 2 if words[:1] in (["source"], ["image"]) else 1
+    kind, names = " ".join(words[:size]), tuple(words[size:])
     if kind in _EVENTS:
-        raise CommandError(f"`{command}` drops events instead of delaying them")
+        raise CommandError("it drops events instead of delaying them")
     row = gateable.find(_FLUX.get(kind, ""))
     if row is None:
-        raise CommandError(f"`{command}`: unknown kind {kind!r}")
-    everything = call.flags.get("--all") == "true"
+        raise CommandError(f"unknown kind {kind!r}")
     # With both, or with neither, the Flux CLI prints an error.
-    if bool(words) == everything:
-        raise CommandError(f"`{command}` needs either names or --all, so it always fails")
-    names = None
-    if words:
-        names = tuple(words)
-    yield Action(verb == "suspend", row, names, call.namespace or FLUX_SYSTEM)
+    if bool(names) == call.all:
+        raise CommandError("it needs either names or --all, so it always fails")
+    return Action(verb == "suspend", row, names or None, call.namespace or FLUX_SYSTEM)
 
 
-def _flux_kind(words: list[str]) -> str:
-    """Take the kind from some words; `source` and `image` have a second word for it."""
-    if not words:
-        return ""
-    kind = words.pop(0)
-    if kind in ("source", "image") and words:
-        return f"{kind} {words.pop(0)}"
-    return kind
-
-
-def _kubectl(
-    call: _Call,
-    command: Command,
-    home: str,
-) -> Iterator[Action]:
-    """Read `kubectl patch KIND NAME`, or `kubectl patch KIND/NAME`."""
+def _patch(verb: str, words: list[str], call: argparse.Namespace, home: str) -> Action | None:
+    """Read `kubectl patch KIND NAME…`, or `kubectl patch KIND/NAME`."""
     # A flag with a value may be between them, so flags are taken out first.
-    if call.words[:1] != ("patch",) or not call.words[1:]:
-        raise CommandError(f"`{command}` is not supported")
-    kind, _, name = call.words[1].partition("/")
-    names = [_name(word) for word in call.words[2:]]
-    if name:
-        names.insert(0, _name(name))
+    if verb != "patch" or not words:
+        raise CommandError("it is not supported")
+    kind, _, name = words[0].partition("/")
+    names = [each.rpartition("/")[2] for each in (name, *words[1:]) if each]
     row = gateable.named(kind)
     if row is None:
-        _check_other(kind, call.patch, command)
-        return
-    suspends = _sets(row, kind, call.patch, command)
+        # A patch of labels or of another field is nobody's window.
+        if call.patch is None or heuristics.mentions(f"kubectl {call.patch}"):
+            raise CommandError(f"{kind} has no field that suspends it")
+        return None
+    suspends = _effect(call.patch or "", row.field[-1])
     if suspends is None:
-        return
-    _check_runs(call, row, names, command)
-    yield Action(suspends, row, tuple(names), call.namespace or home)
-
-
-def _check_runs(
-    call: _Call,
-    row: Gateable,
-    names: list[str],
-    command: Command,
-) -> None:
-    """Refuse a patch that kubectl or the API server refuses whenever it runs."""
+        return None
     # The API server takes no strategic merge patches of custom resources.
-    if call.is_strategic and row.group != "batch":
+    if call.type == "strategic" and row.group != "batch":
         raise CommandError(
-            f"`{command}` always fails: a custom resource does not support strategic merge "
-            "patches, so --type=merge is needed"
+            "it always fails: a custom resource does not support strategic merge patches, so "
+            "--type=merge is needed"
         )
     if not names:
-        raise CommandError(f"`{command}` names no object, so it always fails")
+        raise CommandError("it names no object, so it always fails")
+    return Action(suspends, row, tuple(names), call.namespace or home)
 
 
-def _sets(
-    row: Gateable,
-    kind: str,
-    content: str | None,
-    command: Command,
-) -> bool | None:
-    """Return whether a patch suspends or resumes, None where it does neither.
+def _effect(content: str, field: str) -> bool | None:
+    """Return whether a patch sets a field of `spec`, None where it leaves that alone.
 
-    Raises CommandError where it may do so and is not understood.
+    A field that is removed, or set to null, suspends no more (RFC 6902, RFC 7386). Raises
+    CommandError for what does anything beside that, or is not in the command.
     """
-    effect = _Effect.UNKNOWN
-    if content is not None:
-        effect = _effect(content, row.field)
-    if effect is _Effect.UNKNOWN:
-        # A file (`--patch-file`) is not read, so what it does is not known.
-        raise _not_the_field(kind, command)
-    if effect is _Effect.NONE:
-        return None
-    return effect is _Effect.SUSPENDS
-
-
-def _check_other(
-    kind: str,
-    content: str | None,
-    command: Command,
-) -> None:
-    """Refuse a patch of a kind that cannot be suspended if it speaks of suspending all the same."""
-    # A patch of labels or of another field is nobody's window.
-    if content is None or heuristics.mentions(f"kubectl {content}"):
-        raise _not_the_field(kind, command)
-
-
-def _not_the_field(kind: str, command: Command) -> CommandError:
-    return CommandError(f"`{command}` patches another field than the one that suspends {kind}")
-
-
-class _Effect(Enum):
-    """What a patch does to the field of the suspension."""
-
-    SUSPENDS = "suspends"
-    RESUMES = "resumes"
-    NONE = "does not change it"
-    UNKNOWN = "is not supported"
-
-
-def _effect(content: str, field: tuple[str, ...]) -> _Effect:
-    """Return what a patch does to the field of the suspension.
-
-    A field that is removed, or set to null, suspends no more (RFC 6902, RFC 7386). What does
-    anything beside that is not understood.
-    """
+    pointer = f"/spec/{field}"
     try:
         patch = value(parse(content))
     except InputError:
-        return _Effect.UNKNOWN
-    match patch:
-        case dict():
-            found = _of_merge(patch, field)
-        case list():
-            found = _of_operations(patch, field)
-        case _:
-            return _Effect.UNKNOWN
-    if found is True:
-        return _Effect.SUSPENDS
-    if found is False:
-        return _Effect.RESUMES
-    if _leaves_alone(patch, field):
-        return _Effect.NONE
-    return _Effect.UNKNOWN
-
-
-def _leaves_alone(patch: dict[str, Value] | list[Value], field: tuple[str, ...]) -> bool:
-    """Whether a patch does not touch a field."""
+        patch = None
+    found: object = None
     if isinstance(patch, dict):
-        spec = patch.get(field[0], {})
-        if not isinstance(spec, dict):
-            return False
-        return field[1] not in spec
-    pointer = _pointer(field)
-    return not any(_touches(operation, pointer) for operation in patch)
-
-
-def _pointer(field: tuple[str, ...]) -> str:
-    """Return the path of a field as JSON patches have it (RFC 6901)."""
-    return "/" + "/".join(field)
+        spec = patch.get("spec", {})
+        if isinstance(spec, dict) and field not in spec:
+            return None
+        if isinstance(spec, dict) and len(patch) == len(spec) == 1:
+            # Null takes it out.
+            found = False if spec[field] is None else spec[field]
+    elif isinstance(patch, list):
+        match patch:
+            case [{"op": "remove", "path": path}] if path == pointer:
+                found = False
+            case [{"op": "add" | "replace", "path": path, "value": given}] if path == pointer:
+                found = given
+            case _ if not any(_touches(each, pointer) for each in patch):
+                return None
+    if not isinstance(found, bool):
+        raise CommandError(f"it patches another field than `spec.{field}`, or more than that")
+    return found
 
 
 def _touches(operation: Value, pointer: str) -> bool:
-    """Whether an operation is about a field, what it is in, or what is in it."""
-    # `move` and `copy` have a source, too, which may be the field.
+    """Whether an operation is about a field, or what that is in; `move` and `copy` may be."""
     if not isinstance(operation, dict) or "from" in operation:
         return True
     path = str(operation.get("path"))
-    # With a slash at the end `/spec/suspend` is in `/spec`, and `/spec/suspended` is another field.
-    return f"{pointer}/".startswith(f"{path}/") or path.startswith(f"{pointer}/")
-
-
-def _of_merge(patch: Value, field: tuple[str, ...]) -> Value:
-    """Return what a merge patch sets a field to, if it sets nothing else."""
-    for step in field:
-        if not isinstance(patch, dict) or list(patch) != [step]:
-            return None
-        patch = patch[step]
-    if patch is None:
-        return False
-    return patch
-
-
-def _of_operations(patch: list[Value], field: tuple[str, ...]) -> Value:
-    """Return what a JSON patch sets a field to, if it is its only operation."""
-    if len(patch) != 1:
-        return None
-    match patch[0]:
-        case {"path": path} if path != _pointer(field):
-            return None
-        case {"path": _, "op": "remove"}:
-            return False
-        case {"path": _, "op": "add" | "replace", "value": found}:
-            return found
-    return None
+    return pointer.startswith(path) or path.startswith(pointer)

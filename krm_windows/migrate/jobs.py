@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from krm_windows import rules
-from krm_windows.migrate import actions, heuristics, shell, trees
+from krm_windows.migrate import heuristics, shell, trees
 from krm_windows.migrate.actions import Action, CommandError, Script
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.shell import Command, ShellError
@@ -109,36 +109,27 @@ def account(document: Document) -> str:
 
 def read(document: Document) -> Job:
     """Read a CronJob."""
-    found: list[Result] = []
-    understood = True
-    try:
-        script = _script(document)
-    except _UnreadError as error:
-        found.append(error.result)
-        script = error.script
-        understood = False
+    script, unread = _script(document)
+    found = [unread] if unread else []
     schedule = _schedule(_leaf(document, "spec", "schedule"))
     found += schedule.results
     found += _chain(document, script)
     found += _left_out(document, script)
     # It speaks of suspending, and no command of it does so.
-    if understood and not script.actions:
+    if not unread and not script.actions:
         found += _elsewhere(document)
     suspend = leaf(document.tree, "spec", "suspend")
     if suspend and not isinstance(suspend.value, bool):
         message = f"`suspend` must be true or false, got {suspend.text}"
         found.append(found_at(rules.MIGRATE_UNTRANSLATED, suspend.location, message))
     # Half of what it does would be a window that nobody made.
-    done: tuple[Action, ...] = ()
-    if understood:
-        done = script.actions
     return Job(
         document=document,
         schedule=schedule.text,
         # The schedule's own zone outranks (robfig/cron).
         zone=schedule.zone or _time_zone(document),
         suspended=suspend is not None and suspend.value is True,
-        actions=done,
+        actions=() if unread else tuple(script.actions),
         results=tuple(found),
     )
 
@@ -179,34 +170,20 @@ def _schedule(written: Leaf) -> _Schedule:
     return _Schedule(plain.strip(), parsed.time_zone)
 
 
-class _UnreadError(Exception):
-    """A CronJob of which a container is not understood; `script` is what those before it do."""
-
-    def __init__(self, script: Script, result: Result) -> None:
-        """Take what was read before, and why no more is."""
-        super().__init__(result.message)
-        self.script = script
-        self.result = result
-
-
-def _script(document: Document) -> Script:
-    """Return what the containers of a CronJob do, one after the other; raises _UnreadError."""
-    found = Script()
+def _script(document: Document) -> tuple[Script, Result | None]:
+    """Return what the containers of a CronJob do, one after the other, and why no more is known."""
+    script = Script(document.namespace)
     for container in containers(document):
         try:
-            more = actions.read(_commands(container), document.namespace)
+            script.read(_commands(container))
         except (ShellError, CommandError) as error:
             location = _last_location(_program(container), document)
-            message = f"{document.name}: {error}"
-            raise _UnreadError(
-                found, found_at(rules.MIGRATE_UNSUPPORTED, location, message)
-            ) from error
-        found = Script(
-            found.actions + more.actions,
-            found.chained or more.chained,
-            found.left_out + more.left_out,
-        )
-    return found
+            message = (
+                f"{document.name}: {error}; write its window into a WindowPolicy by hand, or "
+                "have it run plain `flux` or `kubectl patch` commands"
+            )
+            return script, found_at(rules.MIGRATE_UNSUPPORTED, location, message)
+    return script, None
 
 
 def _program(container: Map) -> list[Leaf]:

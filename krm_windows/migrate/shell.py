@@ -1,102 +1,52 @@
 """The few lines of shell that such Jobs run, as the commands that they come to.
 
-Lists, `for` over words, and variables with values that are in the script or in the container's
-`env` are understood (POSIX shell, 2.2, 2.6 and 2.9). Nothing is run. A word that only the shell
-could know says so; everything else that decides what runs is refused.
+Simple commands in lists, `for` over words, and variables whose values are in the script or in the
+container's `env` (POSIX shell, 2.2, 2.6 and 2.9). Nothing is run. A word that only the shell could
+know says so; everything else that decides what runs is refused.
 """
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import dropwhile, zip_longest
+from dataclasses import dataclass, field
 
-# What a script is made of; a pipe, a group or `&` is none of it, so that no token matches.
+# What a script is made of; a pipe, a group or `&` is none of it, so that no token matches. Where
+# output goes changes nothing of what a command does.
 _TOKEN = re.compile(
     r"""
-      (?P<blank>(?:[ \t\r]|\\\n)+)
-    | (?P<comment>(?:(?<=[\s;&|()])|\A)\#[^\n]*)
-    | (?P<redirect>[0-9]*>>?(?:&[0-9-]|[ \t]*[^\s;&|()<>]+))
+      (?:[ \t\r]|\\\n)+ | (?:(?<=[\s;&|])|\A)\#[^\n]* | [0-9]*>>?(?:&[0-9-]|[ \t]*[^\s;&|()<>]+)
     | (?P<operator>&&|\|\||;|\n)
     | (?P<word>(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\;&|()<>`])+)
     """,
     re.VERBOSE | re.DOTALL,
 )
-# What a word is made of: quoted texts, escaped characters, and the rest.
-_PART = re.compile(
-    r"""
-      '(?P<single>[^']*)'
-    | "(?P<double>(?:[^"\\]|\\.)*)"
-    | \\(?P<escaped>.)
-    | (?P<bare>[^'"\\]+)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-# Inside of double quotes, or of none: what is escaped, a variable, another expansion, or text.
-_INSIDE = re.compile(
-    r"""
-      \\(?P<escaped>[$`"\\\n])
-    | \$(?:(?P<name>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)\})
-    | (?P<other>[$`])
-    | (?P<text>[^\\$`]+|\\)
-    """,
-    re.VERBOSE | re.ASCII,
-)
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
+# A text in quotes, also as the value of a flag: what it holds is not looked at.
+_QUOTED = re.compile(r"""[\w=-]*(?:'[^']*'|"(?:[^"\\]|\\.)*")""", re.ASCII | re.DOTALL)
 # What the shell would put names of files for, or several words.
 _GLOB = re.compile(r"[{}*?\[\]~]")
-_AND = "&&"
-_OR = "||"
+# What means the same wherever it is put in.
+_PLAIN = re.compile(r"[\w./:@%+,=-]+", re.ASCII)
+# Where such a sign is in a word, another one may mean itself.
+_ESCAPES = re.compile(r"['\\]")
 # Operators behind which a command runs, or not, by what those before it came to.
-_CONDITIONAL = (_AND, _OR)
-# What decides whether, or how often, other commands run.
-_RESERVED = (
-    "for",
-    "if",
-    "then",
-    "elif",
-    "else",
-    "fi",
-    "while",
-    "until",
-    "case",
-    "esac",
-    "do",
-    "done",
+CONDITIONAL = ("&&", "||")
+# What decides whether, or how often, other commands run, how the rest is read, or where it ends.
+_DECIDES = frozenset(
+    {"for", "if", "then", "elif", "else", "fi", "while", "until", "case", "esac", "do", "done"}
+    | {"{", "}", "!", "function", "break", "continue", "return", "trap", "eval", "source", "."}
+    | {"alias", "read", "shift", "unset", "local"}
 )
-# What changes how the rest is read, or where it ends.
-_BUILT_IN = (
-    "break",
-    "continue",
-    "return",
-    "trap",
-    "eval",
-    "source",
-    ".",
-    "alias",
-    "read",
-    "shift",
-    "unset",
-    "local",
-)
-_DECIDES = frozenset({*_RESERVED, "{", "}", "!", "function", *_BUILT_IN})
 # These run the command that follows them, as it is.
 _PREFIXES = frozenset({"exec", "command", "time"})
-
 # These say which cluster a command acts on.
-_ELSEWHERE = frozenset(
-    {
-        "KUBECONFIG",
-        "FLUX_SYSTEM_NAMESPACE",
-        "IFS",
-        "PATH",
-        "HOME",
-    }
-)
-
+_ELSEWHERE = frozenset({"KUBECONFIG", "FLUX_SYSTEM_NAMESPACE", "IFS", "PATH", "HOME"})
 # So much of what is refused is shown.
 _SHOWN = 60
-# How much of a script is read, and what its loops may come to: such Jobs have a few lines.
-LONGEST = 100_000
+# How much of a script is read, and how many commands its loops may come to: such Jobs have a few.
+LONGEST = 20_000
+_MOST = 5_000
 
 
 class ShellError(Exception):
@@ -127,26 +77,13 @@ class Command:
 class _Simple:
     """A command as it is written: raw words, and the operators before and behind them."""
 
-    words: tuple[str, ...]
+    words: Sequence[str]
     after: str
-    until: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Loop:
-    """A `for`: the variable, raw words, and what is done for each."""
-
-    name: str
-    words: tuple[str, ...]
-    body: "tuple[_Simple | _Loop, ...]"
-    after: str
+    until: str
 
 
 def split(
-    script: str,
-    environment: Mapping[str, str] | None = None,
-    *,
-    stops: bool = False,
+    script: str, environment: Mapping[str, str] | None = None, *, stops: bool = False
 ) -> list[Command]:
     """Return the commands of a script; `environment` are variables whose values are known.
 
@@ -154,146 +91,70 @@ def split(
     here-documents, branches, and for loops other than over words.
     """
     if len(script) > LONGEST:
-        raise ShellError(
-            f"a script of {len(script)} characters, where {LONGEST} are read, is not supported"
-        )
+        raise ShellError(f"a script of more than {LONGEST} characters is not supported")
     run = _Run(dict(environment or {}), stops)
-    run.all(_parse(script))
+    run.all(_simples(script))
     return run.commands
 
 
-@dataclass
-class _Open:
-    """A loop that is being read."""
-
-    head: _Simple
-
-    above: "list[_Simple | _Loop]"
-    """What it belongs to when it ends."""
-
-    began: bool = False
-    """Whether its `do` was met."""
-
-
-def _parse(script: str) -> "tuple[_Simple | _Loop, ...]":
-    """Read lists and loops."""
-    parser = _Parser()
-    for simple in _simples(script):
-        parser.take(simple)
-    return parser.finish()
-
-
-@dataclass
-class _Parser:
-    """Puts commands into the loops that they are in; a stack holds the loops that are open."""
-
-    stack: list[_Open] = field(default_factory=list)
-    here: "list[_Simple | _Loop]" = field(default_factory=list)
-
-    def take(self, simple: _Simple) -> None:
-        """Take the next command as it is written."""
-        if self.stack and not self.stack[-1].began:
-            self._begin(self.stack[-1], simple)
-            return
-        head = simple.words[0]
-        # `for x in a b; do`, or with the end of the line before `do`.
-        if head == "for" and simple.until in (";", "\n"):
-            self.stack.append(_Open(simple, self.here))
-            self.here = []
-        elif head == "done" and self.stack and len(simple.words) == 1:
-            self._end(self.stack.pop())
-        elif head in _DECIDES:
-            raise _refused(simple.words)
-        else:
-            self.here.append(simple)
-
-    def _begin(self, loop: _Open, simple: _Simple) -> None:
-        """Read the `do` of a loop, and what may follow it on its line."""
-        head, *rest = simple.words
-        if head != "do":
-            raise _refused(simple.words)
-        loop.began = True
-        if rest:
-            # `do flux suspend …` on one line: what follows `do` is the first command of the body.
-            self.take(replace(simple, words=tuple(rest), after=""))
-        elif simple.until != "\n":
-            raise _refused(simple.words)
-
-    def _end(self, loop: _Open) -> None:
-        loop.above.append(_loop(loop.head, tuple(self.here)))
-        self.here = loop.above
-
-    def finish(self) -> "tuple[_Simple | _Loop, ...]":
-        """Return what was read; raises ShellError where a loop is open."""
-        if self.stack:
-            raise _refused(self.stack[-1].head.words)
-        return tuple(self.here)
-
-
-def _loop(head: _Simple, body: "tuple[_Simple | _Loop, ...]") -> _Loop:
-    """Read the head of a loop: `for NAME in WORD…`."""
-    match head.words:
-        # Without `in` a loop is over the script's arguments, which nobody knows here.
-        case ("for", name, "in", *words) if body and _NAME.fullmatch(name):
-            return _Loop(name, tuple(words), body, head.after)
-    raise _refused(head.words)
-
-
 def _simples(script: str) -> Iterator[_Simple]:
-    """Split a script at its operators.
+    """Split a script at its operators, and what `do` has on its line from that.
 
     A chain goes on over the end of a line, and nothing else may be empty.
     """
     words: list[str] = []
     after = ""
-    for kind, sign in _tokens(script):
-        if kind == "word":
+    for sign, is_word in (*_tokens(script), ("\n", False)):
+        if is_word:
             words.append(sign)
         elif words:
-            yield _Simple(tuple(words), after, sign)
-            words = []
-            after = sign
+            if words[0] == "do" and words[1:]:
+                yield _Simple(["do"], after, "\n")
+                words, after = words[1:], ""
+            yield _Simple(words, after, sign)
+            words, after = [], sign
         elif sign != "\n":
             raise _refused([sign])
         # An empty line ends a list, but not behind `&&`, where the chain goes on.
-        elif after not in _CONDITIONAL:
+        elif after not in CONDITIONAL:
             after = sign
-    if words:
-        yield _Simple(tuple(words), after)
-    elif after in _CONDITIONAL:
+    if after in CONDITIONAL:
         raise _refused([after])
 
 
-def _tokens(script: str) -> Iterator[tuple[str, str]]:
-    """Yield words and operators; blanks, comments and redirections are passed over."""
+def _tokens(script: str) -> Iterator[tuple[str, bool]]:
+    """Yield operators and words, and which of both; blanks, comments, redirections are passed."""
     position = 0
     while position < len(script):
         found = _TOKEN.match(script, position)
         if not found:
-            rest = script[position : position + _SHOWN]
-            raise _refused(rest.splitlines()[:1])
-        # Where output goes changes nothing of what a command does.
-        if found.lastgroup in ("operator", "word"):
-            yield found.lastgroup, found.group()
+            raise _refused(script[position : position + _SHOWN].splitlines()[:1])
+        if found.lastgroup:
+            yield found[0], found.lastgroup == "word"
         position = found.end()
 
 
-def _refused(words: Sequence[str]) -> ShellError:
+def _refused(words: Iterable[str]) -> ShellError:
     shown = " ".join(words)[:_SHOWN]
     return ShellError(f"`{shown}` uses shell features that are not supported")
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A text that a part of a raw word comes to."""
-
-    text: str
-
-    quoted: bool = True
-    """Whether it is kept together; what is not is split at blanks."""
-
-    known: bool = True
-    """False where only the shell could know it, and `text` is what is written."""
+def _body(head: _Simple, lines: Iterator[_Simple]) -> list[_Simple]:
+    """Take what is between `do` and `done` of a loop."""
+    first = next(lines, None)
+    if first is None or (list(first.words), first.until) != (["do"], "\n"):
+        raise _refused(head.words)
+    found: list[_Simple] = []
+    depth = 1
+    for line in lines:
+        depth += (line.words[0] == "for") - (line.words[0] == "done")
+        if not depth:
+            # Whether a loop failed is not known, and an empty one is none.
+            if not found or line.words[1:] or {line.after, line.until} & set(CONDITIONAL):
+                raise _refused(line.words)
+            return found
+        found.append(line)
+    raise _refused(head.words)
 
 
 @dataclass
@@ -303,226 +164,98 @@ class _Run:
     variables: dict[str, str]
     stops: bool
     commands: list[Command] = field(default_factory=list)
-    # What loops may still come to: a loop in a loop multiplies.
-    left: int = LONGEST
+    left: int = _MOST
     ended: bool = False
 
-    def all(
-        self,
-        parts: "Iterable[_Simple | _Loop]",
-        chained: str = "",
-    ) -> None:
-        """Take commands and loops in their order.
+    def all(self, lines: Iterator[_Simple]) -> None:
+        """Take commands and loops in their order."""
+        for line in lines:
+            self.left -= 1
+            if self.left < 0:
+                raise ShellError(f"loops that come to more than {_MOST} commands are not supported")
+            match line.words:
+                case ["for", name, "in", *raw] if _ASSIGNMENT.fullmatch(f"{name}="):
+                    self._repeat(name, line, raw, _body(line, lines))
+                case [head, *_] if head in _DECIDES:
+                    raise _refused(line.words)
+                case _ if not self.ended:
+                    self._take(line)
 
-        `chained` is the operator before a loop that they are in.
-        """
-        for part in parts:
-            if self.ended:
-                return
-            if isinstance(part, _Loop):
-                self._repeat(part, chained)
-            else:
-                self._take(part, chained)
-
-    def _repeat(self, loop: _Loop, chained: str) -> None:
-        words, unknown = self._expanded(loop.words)
-        operators = (loop.after, chained)
-        # Whether a loop behind `||` runs at all, only the shell could know.
-        if unknown or _OR in operators:
-            raise _refused(("for", loop.name, "in", *loop.words))
-        inside = ""
-        if _AND in operators:
-            inside = _AND
+    def _repeat(self, name: str, head: _Simple, raw: list[str], body: list[_Simple]) -> None:
+        words, known = self._words(raw)
+        if not (words and known) or head.after in CONDITIONAL:
+            raise _refused(head.words)
         for word in words:
-            self._spend(len(word) + 1)
-            self.variables[loop.name] = word
-            self.all(loop.body, inside)
+            self.variables[name] = word
+            self.all(iter(body))
 
-    def _take(self, simple: _Simple, chained: str) -> None:
-        after = self._operator(simple, chained)
+    def _take(self, line: _Simple) -> None:
         # `A=1 B=2` alone sets variables; before a command they are that command's, and refused.
-        if all(map(_is_assignment, simple.words)):
-            self._assign(simple.words, after)
+        sets = [_ASSIGNMENT.fullmatch(word) for word in line.words if word != "export"]
+        if all(sets):
+            self._assign([each.groups() for each in sets if each], line)
             return
-        words, unknown = self._expanded(simple.words)
-        # These run the command behind them: `exec flux suspend ks apps`.
-        words = list(dropwhile(_PREFIXES.__contains__, words))
-        if not words:
-            raise _refused(simple.words)
-        self._spend(sum(map(len, words)) + len(words))
-        match words[0]:
-            case "export":
-                self._assign([word for word in simple.words[1:] if "=" in word], after)
-            case "set":
-                self._set(words[1:])
-            case "exit":
-                self._exit(simple)
+        words, known = self._words(line.words)
+        while words and words[0] in _PREFIXES:
+            words.pop(0)
+        match words:
+            case []:
+                raise _refused(line.words)
+            case ["set", *options]:
+                if any(option.startswith("+") for option in options):
+                    raise _refused(line.words)
+                # `-e`, `-eu`, `-o errexit`
+                self.stops |= any(each[:1] in "-e" and "e" in each for each in options)
+            case ["exit", *_] if line.after == "&&":
+                raise _refused(line.words)
+            # Behind `||` the rest runs only if what came before did not fail.
+            case ["exit", *_]:
+                self.stops |= line.after == "||"
+                self.ended = line.after != "||"
             case _:
-                self.commands.append(Command(tuple(words), after, unknown))
+                after = line.after
+                if self.stops and after not in CONDITIONAL:
+                    after = "&&" if self.commands else ""
+                self.commands.append(Command(tuple(words), after, not known))
 
-    def _operator(self, simple: _Simple, chained: str) -> str:
-        """Return the operator before a command, which `set -e`, or a loop, may make `&&`."""
-        if simple.after in _CONDITIONAL or not (self.stops or chained):
-            return simple.after
-        if self.commands:
-            return _AND
-        return ""
-
-    def _assign(self, assignments: Iterable[str], after: str) -> None:
-        """Set variables.
-
-        One whose value is not known, or that another command decides about, is not known either.
-        """
-        for written in assignments:
-            name, _, raw = written.partition("=")
+    def _assign(self, pairs: Iterable[Sequence[str]], line: _Simple) -> None:
+        """Set variables; one that another command decides about is not known any more."""
+        for name, raw in pairs:
             if name in _ELSEWHERE:
-                raise _refused((written,))
-            value, unknown = self._joined(raw)
-            # What it was before is not what it is now, even if nobody knows that.
+                raise _refused(line.words)
+            value, known = self._text(raw)
             self.variables.pop(name, None)
-            if not unknown and after not in _CONDITIONAL:
+            if known and line.after not in CONDITIONAL:
                 self.variables[name] = value
 
-    def _set(self, options: Sequence[str]) -> None:
-        """Mind whether a failure ends the script (`set -e`, `set -o errexit`)."""
-        for option, following in zip_longest(options, options[1:], fillvalue=""):
-            sign = option[:1]
-            letters = option[1:]
-            if sign not in ("-", "+"):
-                continue
-            if _sets_e(letters) or (letters == "o" and following == "errexit"):
-                self.stops = sign == "-"
-
-    def _exit(self, simple: _Simple) -> None:
-        """End; behind `||` the rest runs only if what came before did not fail."""
-        if simple.after == _OR:
-            self.stops = True
-        elif simple.after == _AND:
-            raise _refused(simple.words)
-        else:
-            self.ended = True
-
-    def _spend(self, length: int) -> None:
-        self.left -= length
-        if self.left < 0:
-            raise ShellError(
-                f"a script whose loops yield more than {LONGEST} characters is not supported"
-            )
-
-    def _expanded(self, raw: Iterable[str]) -> tuple[list[str], bool]:
-        """Return the words that raw words come to, and whether any of them is not known."""
+    def _words(self, raw: Iterable[str]) -> tuple[list[str], bool]:
+        """Return the words that raw words come to, and whether all of them are known."""
         words: list[str] = []
-        unknown = False
+        known = True
         for each in raw:
-            found = _Word()
-            for piece in self._pieces(each):
-                unknown = unknown or not piece.known
-                found.add(piece)
-            words += found.fields()
-        return words, unknown
-
-    def _joined(self, raw: str) -> tuple[str, bool]:
-        """Return the value that an assignment gives, and whether it is not known.
-
-        It is not split at blanks.
-        """
-        pieces = list(self._pieces(raw))
-        known = all(piece.known for piece in pieces)
-        return "".join(piece.text for piece in pieces), not known
-
-    def _pieces(self, raw: str) -> Iterator[_Piece]:
-        """Yield the texts that a raw word comes to."""
-        position = 0
-        while part := _PART.match(raw, position):
-            position = part.end()
-            if part["double"] is not None:
-                # `""` is a word, too.
-                yield _Piece("")
-                yield from self._inside(part["double"], quoted=True)
-            elif part["bare"] is not None:
-                yield from self._inside(part["bare"], quoted=False)
+            text, is_known = self._text(each)
+            known = known and is_known
+            # A variable's value that is not quoted is split at blanks.
+            if is_known and _VARIABLE.fullmatch(each):
+                known = known and not _GLOB.search(text)
+                words += filter(None, re.split(r"[ \t\n]+", text))
             else:
-                yield _Piece(part["single"] or part["escaped"] or "")
+                words.append(text)
+        return words, known
 
-    def _inside(
-        self,
-        written: str,
-        *,
-        quoted: bool,
-    ) -> Iterator[_Piece]:
-        for found in _INSIDE.finditer(written):
-            name = found["name"] or found["braced"]
-            if name:
-                yield self._value(name, found[0], quoted=quoted)
-            elif found["other"]:
-                yield _Piece(found[0], known=False)
-            elif found["escaped"]:
-                # An escaped end of a line is none at all.
-                yield _Piece(found["escaped"].replace("\n", ""))
-            else:
-                # Quoted, a star is a star.
-                yield _Piece(found[0], known=quoted or not _has_glob(found[0]))
+    def _text(self, raw: str) -> tuple[str, bool]:
+        """Return what a raw word comes to, and whether that is known."""
+        if found := _VARIABLE.fullmatch(raw.removeprefix('"').removesuffix('"')):
+            value = self.variables.get(found[1] or found[2])
+            return (raw, False) if value is None else (value, True)
+        # What a sign means there takes more of a shell.
+        if "`" in raw or "\\\n" in raw or ("$" in raw and _ESCAPES.search(raw)):
+            return raw, False
+        filled = _VARIABLE.sub(self._plain, raw)
+        known = "$" not in filled and not (_GLOB.search(filled) and not _QUOTED.fullmatch(filled))
+        return "".join(shlex.split(filled)), known
 
-    def _value(
-        self,
-        name: str,
-        written: str,
-        *,
-        quoted: bool,
-    ) -> _Piece:
-        """Return the value of a variable."""
-        value = self.variables.get(name)
-        # The shell would put in nothing, or what the image has set.
-        if value is None:
-            return _Piece(written, quoted, known=False)
-        return _Piece(value, quoted, known=quoted or not _has_glob(value))
-
-
-def _has_glob(text: str) -> bool:
-    """Whether the shell would put names of files in place of a text, or several texts."""
-    return _GLOB.search(text) is not None
-
-
-def _sets_e(letters: str) -> bool:
-    """Whether the letters of an option of `set` have `e`, as in `-eu`; long ones have none."""
-    return "e" in letters and not letters.startswith("-")
-
-
-def _is_assignment(raw: str) -> bool:
-    name, equals, _ = raw.partition("=")
-    return bool(equals) and _NAME.fullmatch(name) is not None
-
-
-class _Word:
-    """Fields that a word comes to: an unquoted variable's value is split at blanks."""
-
-    def __init__(self) -> None:
-        """Begin without any."""
-        self._done: list[str] = []
-        self._open: str | None = None
-
-    def add(self, piece: _Piece) -> None:
-        """Add a text."""
-        text = piece.text
-        if piece.quoted:
-            self._open = (self._open or "") + text
-            return
-        if text[:1].isspace():
-            self._close()
-        # `a$x` with `x='b c'` is two words, `ab` and `c`.
-        for number, part in enumerate(text.split()):
-            if number:
-                self._close()
-            self._open = (self._open or "") + part
-        if text[-1:].isspace():
-            self._close()
-
-    def _close(self) -> None:
-        if self._open is not None:
-            self._done.append(self._open)
-        self._open = None
-
-    def fields(self) -> list[str]:
-        """Return the fields."""
-        self._close()
-        return self._done
+    def _plain(self, found: re.Match[str]) -> str:
+        """Return the value of a variable inside of a word, or what is written."""
+        value = self.variables.get(found[1] or found[2], "")
+        return value if _PLAIN.fullmatch(value) else found[0]

@@ -2,16 +2,23 @@
 
 import pytest
 
-from krm_windows.migrate import actions, shell
-from krm_windows.migrate.actions import Action, CommandError
+from krm_windows.migrate import shell
+from krm_windows.migrate.actions import Action, CommandError, Script
 from krm_windows.migrate.shell import ShellError
 
 MERGE = """--type=merge -p '{"spec":{"suspend":true}}'"""
 
 
+def read(script: str) -> Script:
+    """Read a script of a Job in the namespace `jobs`."""
+    found = Script("jobs")
+    found.read(shell.split(script))
+    return found
+
+
 def done(script: str) -> list[str]:
     """Run no script, but say what it would do: verb, kind, namespace and names."""
-    return [_said(action) for action in actions.read(shell.split(script), "jobs").actions]
+    return [_said(action) for action in read(script).actions]
 
 
 def _said(action: Action) -> str:
@@ -162,7 +169,5 @@ def test_a_command_that_may_do_something_else_is_refused(script: str) -> None:
 
 def test_what_else_a_script_does_is_reported() -> None:
     """A message to a chat is no window, but somebody will miss it."""
-    read = actions.read(
-        shell.split("flux suspend ks a; curl -s https://chat.example; flux reconcile ks a"), "jobs"
-    )
-    assert read.left_out == ("curl -s https://chat.example", "flux reconcile ks a")
+    found = read("flux suspend ks a; curl -s https://chat.example; flux reconcile ks a")
+    assert found.left_out == ["curl -s https://chat.example", "flux reconcile ks a"]

@@ -20,15 +20,15 @@ SCRIPTS = (
     "flux suspend ks a && flux suspend ks b; flux suspend ks 'c d'",
     "for x in a b; do flux $x; done",
     'for x in a b\ndo\n  # each\n  flux "$x" ${x}y\ndone\nflux end',
-    "NAMES='a b'; for x in $NAMES c; do flux \"$NAMES\" $NAMES '$x'; done",
+    "NAMES='a b'; for x in $NAMES c; do flux \"$NAMES\" $NAMES $x; done",
     "for x in a b; do for y in 1 2; do flux $x$y; done; flux $x; done",
-    'x="a  b"; flux $x "$x" z$x"y z"$x \\$x "\\$x"',
+    'x="a  b"; y=c; flux $x "$x" z$y"y z"$y ${y}',
     "export ns=shop; flux -n ${ns} \"\" ''",
     "set -e\nflux a\nexit 0\nflux b",
     "flux a || exit 1\nflux b",
     "x=1; x=2; flux $x; y=$x$x; flux $y",
     "for x in a; do\n\n flux $x;\n\ndone; flux \\\n b",
-    "x=' a '; flux b$x c",
+    "x=' a '; flux b $x c",
     "flux a;flux b # c; flux d",
 )
 
@@ -113,6 +113,8 @@ def test_no_script_comes_to_something_else(before: list[str], inside: list[str])
         "eval flux suspend ks a",
         "! flux suspend ks a",
         "false || for x in a; do flux suspend ks $x; done",
+        "for x in a; do flux suspend ks $x; done && flux suspend ks b",
+        "set -e; set +e; flux suspend ks a",
     ],
 )
 def test_a_shell_that_is_more_is_refused(script: str) -> None:
@@ -136,6 +138,9 @@ def test_a_word_that_only_the_shell_knows_says_so() -> None:
         "A=*; flux $A",
         "flux a*",
         "flux ${A:-b}",
+        "A=b; flux '$A'",
+        "A=b; flux \\$A",
+        "A='b c'; flux x$A",
         "flux $1",
     ):
         assert shell.split(script)[-1].expands, script
@@ -144,12 +149,10 @@ def test_a_word_that_only_the_shell_knows_says_so() -> None:
 
 def test_what_set_e_makes_a_chain() -> None:
     """A command runs only if those before it did not fail."""
-    assert [each.after for each in shell.split("flux a\nset -eu\nflux b; flux c\nset +e; flux d")][
-        1:
-    ] == [
+    assert [each.after for each in shell.split("flux a\nset -eu\nflux b; flux c")] == [
+        "",
         "&&",
         "&&",
-        ";",
     ]
     assert [each.after for each in shell.split("flux a; flux b", stops=True)] == ["", "&&"]
 
@@ -186,7 +189,7 @@ def test_a_script_costs_its_length(part: str) -> None:
 def test_a_loop_is_written_out_within_bounds() -> None:
     """Thousands of words times a long body, or loops in loops, are refused, not held in memory."""
     with pytest.raises(ShellError, match="loops"):
-        shell.split(f"for x in {'a ' * 10_000}; do {'echo $x;' * 4_000} done")
+        shell.split(f"for x in {'a ' * 1000}; do {'echo $x;' * 1000} done")
     words = "a " * 100
     with pytest.raises(ShellError, match="loops"):
         shell.split(
