@@ -44,7 +44,7 @@ from krm_windows.system.kustomize import Builder
 
 NAME = "deploy-windows"
 # For those whose Kustomizations are only in the cluster.
-CREATED = f"{SOURCE}/blob/main/docs/how-to/flux-create.md"
+CREATED = f"{SOURCE}/blob/main/docs/how-to/start.md"
 OPENS = "Mon-Thu 09:00"
 CLOSES = "16:00"
 # Where Linux and macOS keep the zone of a machine: a link that ends in its name (localtime(5)).

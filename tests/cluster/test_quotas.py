@@ -22,7 +22,7 @@ RESYNC = "windows-resync"
 NOWHERE = f"127.0.0.1:{REGISTRY_PORT}/nowhere/python:3.13"
 NOTHING_RAN = ("open", "closed", None)
 IMAGE = "/spec/jobTemplate/spec/template/spec/containers/0/image"
-# What docs/how-to/fit-a-namespace.md says of the gate's Pods.
+# What docs/how-to/hold-the-gate-to-its-field.md says of the gate's Pods.
 REQUESTS = {"cpu": "10m", "memory": "64Mi", "ephemeral-storage": "0"}
 LIMITS = {"cpu": "1", "memory": "128Mi", "ephemeral-storage": "64Mi"}
 

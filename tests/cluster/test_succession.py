@@ -156,7 +156,7 @@ def test_annotations_that_a_person_removes(env: Environment) -> None:
     notes = {f"{each}.krm-windows.dev/{digest}": "{}" for each in ("closed-by", "hooks")}
     patch = {"metadata": {"annotations": notes}}
     env.api.patch("kustomizations", env.name, APPS, patch, manager="krm-windows")
-    [closed_by] = proposed.commands("docs/how-to/change-the-actuator.md", "kubectl annotate")
+    [closed_by] = proposed.commands("docs/how-to/rename-or-move.md", "kubectl annotate")
     around = "docs/how-to/run-something-around-a-window.md"
     [hooks] = proposed.commands(around, "kubectl -n flux-system annotate")
     env.shell(closed_by.replace("<hash>", digest))

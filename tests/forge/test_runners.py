@@ -662,12 +662,6 @@ def test_a_path_that_is_compared_is_no_option(
     assert (done.code, "usage" in done.output) == (0, False), done.output
 
 
-def test_the_page_shows_what_is_run() -> None:
-    """Word for word."""
-    page = (ROOT / "docs/how-to/run-in-a-forge.md").read_text()
-    assert f"```yaml\n{GITHUB.read_text()}```\n" in page
-
-
 @pytest.mark.parametrize("path", [ROOT / "action.yml", COMPONENT, GITHUB, GITEA, GITLAB])
 def test_scripts_hold_no_expression(path: Path) -> None:
     """An input that is put into a script is text of it, whatever stands around it."""

@@ -144,19 +144,3 @@ def test_every_row_has_the_cells_of_its_head(page: Path) -> None:
             first, end = token.map
             found = {number + 1: cells(lines[number].strip()) for number in range(first, end)}
             assert set(found.values()) == {found[first + 1]}, found
-
-
-def test_the_plugin_of_argo_cd_is_the_command_that_the_page_runs() -> None:
-    """And the Application, the ConfigMap and the patch name each other's parts."""
-    page = DOCS / "how-to/argo-cd.md"
-    fences = [token for token in MARKDOWN.parse(page.read_text()) if token.type == "fence"]
-    _, config_map, deployment = [
-        yaml.safe_load(token.content) for token in fences if token.info == "yaml"
-    ]
-    plugin = yaml.safe_load(config_map["data"]["plugin.yaml"])
-    command = " ".join(plugin["spec"]["generate"]["command"])
-    assert any(command in token.content for token in fences if token.info == "console")
-    pod = deployment["spec"]["template"]["spec"]
-    assert config_map["metadata"]["name"] in {
-        volume.get("configMap", {}).get("name") for volume in pod["volumes"]
-    }

@@ -17,7 +17,7 @@ from runners import git
 from krm_windows.cli.commands import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs/how-to/check-before-a-commit.md").read_text()
+PAGE = (ROOT / "docs/how-to/check-in-ci.md").read_text()
 CONFIGURATION = ROOT / "examples/merge-gate/.pre-commit-config.yaml"
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
 

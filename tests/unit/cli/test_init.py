@@ -659,7 +659,7 @@ def test_a_repository_without_flux_is_said(tmp_path: Path, capsys: Capture) -> N
     code, _, err = called(capsys, "init", str(tmp_path), "--yes")
     assert code == 1
     assert "no file contains a Flux Kustomization" in err
-    assert "docs/how-to/flux-create.md" in err
+    assert "docs/how-to/start.md" in err
 
 
 def test_kustomizations_that_are_only_in_the_cluster_have_a_page(
@@ -670,7 +670,7 @@ def test_kustomizations_that_are_only_in_the_cluster_have_a_page(
     code, _, err = called(capsys, "init", str(repository), "--yes")
     assert code == 1
     assert "clusters/production applies no Flux Kustomization" in err
-    assert "docs/how-to/flux-create.md" in err
+    assert "docs/how-to/start.md" in err
 
 
 def test_a_directory_that_nothing_applies(repository: Path, capsys: Capture) -> None:
