@@ -13,6 +13,7 @@ from krm_windows.krm import InputError
 from krm_windows.system import processes, remotes, tops
 from krm_windows.system.cache import Cache
 from krm_windows.system.checkout import Checkout
+from krm_windows.system.kustomize import Builder
 
 # As Flux's own example repository has it (fluxcd/flux2-kustomize-helm-example).
 CLUSTERS = "clusters/*"
@@ -52,6 +53,19 @@ def add_build_options(group: argparse._ActionsContainer) -> None:
     )
     group.add_argument(
         "--no-cache", action="store_true", help="do not use or write the build cache"
+    )
+    add_trust_option(group)
+
+
+def add_trust_option(parser: argparse._ActionsContainer) -> None:
+    """Declare what has builds run where the system cannot confine them."""
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help=(
+            "build even where this system has no sandbox (macOS, Linux before 5.13): only if you "
+            "trust everyone who can change what is built"
+        ),
     )
 
 
@@ -175,8 +189,7 @@ def cache(checked: Path, given: Path | None) -> Cache | None:
     return None
 
 
-def requested_cache(checked: Path, arguments: argparse.Namespace) -> Cache | None:
-    """Return the cache that `--cache` and `--no-cache` say."""
-    if arguments.no_cache:
-        return None
-    return cache(checked, arguments.cache)
+def builder(checked: Path, arguments: argparse.Namespace) -> Builder | None:
+    """Return what builds, as the options say; raises WorkspaceError where nothing confines it."""
+    kept = None if arguments.no_cache else cache(checked, arguments.cache)
+    return Builder.find(kept, trust=arguments.trust)

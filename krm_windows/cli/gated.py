@@ -59,6 +59,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help=builds.CLUSTERS_HELP,
     )
     builds.add_source_option(parser)
+    builds.add_trust_option(parser)
 
 
 @contextmanager
@@ -194,7 +195,7 @@ def _survey(place: str, arguments: argparse.Namespace) -> Survey:
     hints = builds.hints(tree, arguments.source, Path(arguments.checkout))
     with ExitStack() as stack:
         # No cache: a runner has none, and what is built is little.
-        builder = Builder.find(None)
+        builder = Builder.find(trust=arguments.trust)
         if builder is not None:
             stack.enter_context(builder)
         with progress.meter("builds") as report:

@@ -83,6 +83,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="the directories of the clusters (default: search for them)",
     )
     builds.add_source_option(parser)
+    builds.add_trust_option(parser)
     parser.add_argument(
         "--name", default=NAME, metavar="NAME", help=f"the policy's name (default: {NAME})"
     )
@@ -207,7 +208,7 @@ def _survey(
     others = tuple(each.directory for each in cluster_directories.find(tree))
     hints = replace(hints, clusters=others)
     cache = builds.cache(Path(tree.root), None)
-    builder = Builder.find(cache)
+    builder = Builder.find(cache, trust=arguments.trust)
     # Without kustomize most is known all the same: what cannot be built is told.
     with builder or nullcontext(), progress.meter("builds") as report:
         jobs = os.cpu_count() or 1

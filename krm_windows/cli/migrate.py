@@ -15,7 +15,6 @@ from krm_windows.plurals import counted
 from krm_windows.results import fails
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.creation import create
-from krm_windows.system.kustomize import Builder
 
 # Long enough for every CronJob of a month to have had its turn.
 _TAKEOVER = timedelta(days=30)
@@ -66,7 +65,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     tree = Checkout.at(arguments.directory)
     # Which of the sources in the cluster is this repository.
     hints = builds.hints(tree, arguments.source, arguments.directory)
-    builder = Builder.find(builds.requested_cache(Path(tree.root), arguments))
+    builder = builds.builder(Path(tree.root), arguments)
     with builder or nullcontext(), progress.meter("builds") as report:
         made = Builds(tree, builder, arguments.jobs, report)
         found = migrate(made, until, arguments.clusters, hints)

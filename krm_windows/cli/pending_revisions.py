@@ -22,7 +22,6 @@ from krm_windows.schedule.timeline import decide
 from krm_windows.system import git
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.kustomize import Builder
 
 # What these bring is in commits; a HelmRelease, say, may take a newer chart.
 _OF_COMMITS = ("Kustomization", "GitRepository")
@@ -42,7 +41,7 @@ class Lookup:
         inputs.check_directory(place)
         tree = Checkout.at(place)
         builds.check_sources(tree, arguments.source)
-        builder = Builder.find(builds.requested_cache(Path(tree.root), arguments))
+        builder = builds.builder(Path(tree.root), arguments)
         if builder is not None:
             stack.enter_context(builder)
 

@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     tree = Checkout.at(Path(arguments.repo))
     builds.check_sources(tree, arguments.source)
     with ExitStack() as stack:
-        builder = Builder.find(builds.requested_cache(Path(tree.root), arguments))
+        builder = builds.builder(Path(tree.root), arguments)
         if builder is not None:
             stack.enter_context(builder)
         before = None

@@ -85,6 +85,7 @@ def options(parser: argparse.ArgumentParser) -> None:
             "only for bases you trust"
         ),
     )
+    builds.add_trust_option(parser)
     report.options(parser)
 
 
@@ -152,7 +153,7 @@ def _base(arguments: argparse.Namespace) -> list[KubeObject]:
     if path == inputs.STDIN:
         return inputs.objects(inputs.STDIN)
     if is_kustomization(Path(path)):
-        return documents(_built(Path(path), arguments.root, fetches=arguments.allow_network))
+        return documents(_built(Path(path), arguments))
     # `kustomize build` would make other objects of these files than are in them.
     for inner in sorted(kustomizations(Path(path))):
         raise InputError(
@@ -162,13 +163,14 @@ def _base(arguments: argparse.Namespace) -> list[KubeObject]:
     return inputs.resources(path)
 
 
-def _built(base: Path, root: Path | None, *, fetches: bool) -> bytes:
+def _built(base: Path, arguments: argparse.Namespace) -> bytes:
     """Build a kustomization from a copy of the files below the root that it names."""
-    tree = Checkout.at(builds.repository(base) if root is None else root)
+    tree = Checkout.at(arguments.root or builds.repository(base))
+    fetches = arguments.allow_network
     place = base.resolve()
     if not place.is_relative_to(tree.root):
         raise InputError(f"{base}: must be inside {tree.root}, because only files there are read")
-    builder = Builder.find()
+    builder = Builder.find(trust=arguments.trust or fetches)
     if builder is None:
         # Unlike `verify`, this writes files that are applied: files read as they are would be a
         # guess.

@@ -48,13 +48,14 @@ def options(parser: argparse.ArgumentParser) -> None:
             "around it, else its own)"
         ),
     )
+    builds.add_trust_option(parser)
     report.options(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Report what is wrong with the output."""
     policies = {path: inputs.policy(path) for path in arguments.policy}
-    items = _applied(arguments.rendered, arguments.root)
+    items = _applied(arguments.rendered, arguments)
     results: list[Result] = []
     for path, config in policies.items():
         results += _verified(path, config, items, arguments.cluster, arguments.rendered)
@@ -77,18 +78,18 @@ def _verified(
     return report.located(results, {path: config}, rendered)
 
 
-def _applied(path: str, root: Path | None) -> list[KubeObject]:
+def _applied(path: str, arguments: argparse.Namespace) -> list[KubeObject]:
     """Return what is applied of a place, and of the directories in it that Flux applies apart."""
-    items = _built(path, root)
+    items = _built(path, arguments)
     if path != inputs.STDIN and is_kustomization(Path(path)):
         for folder, names in walk.walk(path):
             is_apart = FOLDERS.fullmatch(Path(folder).name) and KUSTOMIZATION in names
             if is_apart and is_rendered(Path(folder, KUSTOMIZATION).read_bytes()):
-                items += _built(folder, root)
+                items += _built(folder, arguments)
     return items
 
 
-def _built(path: str, root: Path | None) -> list[KubeObject]:
+def _built(path: str, arguments: argparse.Namespace) -> list[KubeObject]:
     """Return what is applied of a place.
 
     That is what kustomize builds, where it is there, else what the files hold.
@@ -97,10 +98,10 @@ def _built(path: str, root: Path | None) -> list[KubeObject]:
     if path == inputs.STDIN or not is_kustomization(place):
         return inputs.resources(path)
     # Without kustomize the files are judged as they are.
-    builder = Builder.find()
+    builder = Builder.find(trust=arguments.trust)
     if builder is None:
         return inputs.resources(path)
-    tree = Checkout.at(builds.repository(place) if root is None else root)
+    tree = Checkout.at(arguments.root or builds.repository(place))
     if not place.resolve().is_relative_to(tree.root):
         raise InputError(f"{path}: must be inside {tree.root}, because only files there are read")
     # As kustomize wants paths: with slashes, below the root of the copy.

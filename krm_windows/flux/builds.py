@@ -10,15 +10,14 @@ from posixpath import basename, dirname
 from krm_windows import rules
 from krm_windows.emit.header import is_rendered
 from krm_windows.emit.labels import POLICY
-from krm_windows.flux import locations, objects, schemas
+from krm_windows.flux import locations, objects
 from krm_windows.flux.artifact_files import Artifact, ArtifactFiles
-from krm_windows.flux.closure import Closure, close, joined, kustomization_file, unchecked
+from krm_windows.flux.closure import Closure, close, joined, kustomization_file, refusal
 from krm_windows.flux.fields import bases
 from krm_windows.flux.model import Notice, Object
 from krm_windows.krm import InputError, KubeObject, Value, render
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.kustomize import Builder, BuildError
-from krm_windows.system.reading import KUSTOMIZATIONS
 
 ORIGINS = "originAnnotations"
 # What kustomize says where an object, a field or the only content of a kustomization is not there
@@ -27,6 +26,8 @@ _LACKING = re.compile(
     r"no matches for|no resource matches|nothing selected by|failed to find unique target"
     r"|unable to find|is empty|missing (?:path|value|key)|cannot be mapped to a field|not found in",
 )
+# What it says of a file that is not in the copy, or would have to be fetched.
+_UNOPENED = re.compile(r"no such file|permission denied|dial tcp")
 # `accumulating resources: … File: deploy/app.yaml`.
 _FILE = re.compile(r"\bFile: (\S+)")
 Progress = Callable[[int, int], None]
@@ -147,8 +148,8 @@ class Builds:
             notices += plugins.notices
         found, failure = self._built(closure)
         if failure is not None and failure.rule is rules.BUILD_FAILED:
-            named = [path for path in closure.absent if basename(path) in failure.message]
-            failure = self._absent(request, named, failure) or failure
+            missed = [path for _, path in _missed(closure, failure.message)]
+            failure = self._absent(request, missed, failure) or failure
         complete = not closure.notices and failure is None
         unbuilt = None
         if failure is not None:
@@ -181,12 +182,14 @@ class Builds:
         self, request: Request, paths: Sequence[str], failure: Notice | None = None
     ) -> Notice | None:
         """Say what leaves the first of some paths out of an artifact, and what fails by that."""
-        if request.artifact is None or not paths:
+        if request.artifact is None:
             return None
-        layer = self.files(request.artifact).absence(paths[0])
+        files = self.files(request.artifact)
+        absences = ((path, files.absence(path)) for path in paths if not path.startswith("../"))
+        path, layer = next((found for found in absences if found[1]), ("", None))
         if layer is None:
             return None
-        message = f"leaves {paths[0]} out of the artifact"
+        message = f"leaves {path} out of the artifact"
         if failure is None:
             message += ", so a Kustomization finds nothing at its path"
         else:
@@ -235,8 +238,6 @@ class Builds:
         value = fields.pop(key)
         if index is not None and isinstance(value, list):
             fields[key] = [*value[:index], *value[index + 1 :]]
-        if (dirname(file) or ".") == closure.directory:
-            closure.root = fields
         closure.kustomizations[file] = fields
         closure.files[file] = render(fields).encode()
         found, failure = self._built(closure)
@@ -269,17 +270,29 @@ class Builds:
         if self.builder is None:
             message = "needs kustomize or kubectl, and neither is installed"
             return (), Notice(rules.BUILD_FAILED, message, place)
-        refused = _unchecked(closure, self.builder)
-        if refused is not None:
-            return (), refused
-        _write_as_read(closure, self.builder)
         # Whoever speaks of an object wants to say in which file it is.
         _note_origins(closure)
         try:
             output = self.builder.build(closure.inputs)
             return tuple(objects.built(output, closure.directory)), None
         except (BuildError, InputError) as error:
-            return (), _failed(closure, place, str(error))
+            return (), self._failed(closure, place, str(error))
+
+    def _failed(self, closure: Closure, place: str, said: str) -> Notice:
+        """Name a failure: one that comes of what is not read here says nothing of the repository.
+
+        It can come of a remote base only where the builder lacks something.
+        """
+        if closure.remote and _LACKING.search(said):
+            message = f"cannot be built without its remote parts: {said}"
+            return Notice(rules.NOT_FOLLOWED, message, place)
+        for entry, path in _missed(closure, said):
+            _, reason = refusal(self.tree, entry, path)
+            if reason is not None:
+                message = f"cannot be built: {said}: {entry} {reason}"
+                return Notice(rules.NOT_FOLLOWED, message, place)
+        file = _named(closure, said) or place
+        return Notice(rules.BUILD_FAILED, f"cannot be built: {said}", file)
 
     def _plain(self, closure: Closure) -> tuple[Object, ...] | None:
         """Return the objects of plain files.
@@ -348,81 +361,32 @@ def whole(
     if closure.unrun:
         message = "a WindowPolicy among the transformers or generators is not run here"
         found.append(Notice(rules.NOT_FOLLOWED, message, directory))
-    refused = _unchecked(closure, builder)
-    if refused is not None:
-        found.append(refused)
     if found:
         said = []
         for each in found:
             place = each.file or directory
             said.append(f"{place}:{each.line}: {each.message}")
         raise LeftOutError("; ".join(said), remote=closure.remote)
-    _write_as_read(closure, builder)
     try:
         return builder.build(closure.inputs)
     except BuildError as error:
         raise InputError(f"{directory}: cannot be built: {error}") from error
 
 
-def _unchecked(closure: Closure, builder: Builder) -> Notice | None:
-    """Name what only a build that is confined may meet, where none can be had here."""
-    # Confined, it can read nothing but the copy that it is given.
-    if builder.unconfined is None:
-        return None
-    for file, wanted in closure.kustomizations.items():
-        text = next(unchecked(closure, file, wanted), None)
-        if text is not None:
-            message = (
-                "cannot be built here, because programs cannot be confined "
-                f"({builder.unconfined}) and {text} may lead anywhere"
-            )
-            return Notice(rules.BUILD_FAILED, message, file)
-    return None
-
-
-def _write_as_read(closure: Closure, builder: Builder) -> None:
-    """Give a builder that nothing confines the kustomizations as they were read, and checked, here.
-
-    However kustomize would have read the files themselves.
-    """
-    if builder.unconfined is None:
-        return
-    for file, wanted in closure.kustomizations.items():
-        closure.files[file] = render(wanted).encode()
-
-
 def _note_origins(closure: Closure) -> None:
-    """Have kustomize note on each object where it came from.
-
-    It also reads no schema that it does not need.
-    """
-    # Notes that the kustomization itself asks for stay.
-    metadata: list[Value] = []
-    known = closure.root.get("buildMetadata")
-    if isinstance(known, list):
-        metadata += known
-    noted: dict[str, Value] = {**closure.root, "buildMetadata": [*metadata, ORIGINS]}
-    empty = schemas.empty_document(closure)
-    if empty is not None:
-        closure.files[empty] = schemas.EMPTY
-        noted[schemas.FIELD] = {"path": basename(empty)}
+    """Have kustomize note on each object where it came from."""
     # The first directory has a kustomization in any case: its own, or the one that Flux generates.
-    names = (joined(closure.directory, name) for name in KUSTOMIZATIONS)
-    file = next(path for path in names if path in closure.files)
-    closure.files[file] = render(noted).encode()
+    file, fields = next(iter(closure.kustomizations.items()))
+    # Notes that the kustomization itself asks for stay.
+    known = fields.get("buildMetadata")
+    metadata: list[Value] = [*(known if isinstance(known, list) else ()), ORIGINS]
+    closure.files[file] = render({**fields, "buildMetadata": metadata}).encode()
 
 
-def _failed(closure: Closure, place: str, said: str) -> Notice:
-    """Name a failure: one that comes of what was left out here says nothing about the repository.
-
-    It can come of that only where the builder lacks something: a file that it cannot read is one of
-    this repository.
-    """
-    if closure.remote and _LACKING.search(said):
-        message = f"cannot be built without its remote parts: {said}"
-        return Notice(rules.NOT_FOLLOWED, message, place)
-    file = _named(closure, said) or place
-    return Notice(rules.BUILD_FAILED, f"cannot be built: {said}", file)
+def _missed(closure: Closure, said: str) -> Iterator[tuple[str, str]]:
+    """Yield what a kustomization names and a builder could not open, with the path of each."""
+    if _UNOPENED.search(said):
+        yield from (pair for pair in closure.missing.items() if basename(pair[1]) in said)
 
 
 def _named(closure: Closure, said: str) -> str | None:

@@ -1,9 +1,9 @@
 """What a build reads.
 
-Every file that a kustomization leads to, with what a build here must not touch left out. Left out
-are remote bases and paths that lead out of the repository, each named, and the policies of this
-program among the plugins, which are read instead of run. Everything else is as kustomize finds it
-(api/internal/loader).
+Every file that a text of a kustomization names, in whatever field: which ones kustomize opens is
+its own business, and the sandbox refuses what was not found here. What cannot be read here is left
+out of its lists of bases and plugins, and named: remote bases, and what leads out of the
+repository. So are the policies of this program among the plugins, which are read instead of run.
 """
 
 import re
@@ -14,18 +14,7 @@ from urllib.parse import parse_qsl
 
 from krm_windows import rules
 from krm_windows.flux import dropped
-from krm_windows.flux.fields import (
-    BASES,
-    CHARTS,
-    PLUGIN,
-    PLUGINS,
-    bases,
-    is_part,
-    is_path,
-    paths,
-    spellings,
-    unknown,
-)
+from krm_windows.flux.fields import BASES, PLUGINS
 from krm_windows.flux.model import Notice
 from krm_windows.flux.objects import parsed, readable
 from krm_windows.gateable import GROUP, group_of
@@ -39,18 +28,12 @@ from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
 GENERATED = KUSTOMIZATIONS[0]
 # What kustomize takes for a kustomization (api/types/kustomization.go).
 _NAMED = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
-# Fields of its metadata that are texts, and those that are maps of texts.
-_TEXTS = frozenset({"name", "namespace"})
-_MAPS = frozenset({"labels", "annotations"})
-# The fields of which each entry leads to more files.
-_LEADING = (*BASES, *PLUGINS)
 # No path is longer; a text that is no path may be.
 _LONGEST = 1024
+# An address of this very machine: never to be fetched.
+_LOCAL = re.compile(r"(?:git::)?file:", re.IGNORECASE)
 # What kustomize takes for the address of a repository or a file (api/internal/git,
 # api/internal/loader).
-_FETCHED = re.compile(r"https?:", re.IGNORECASE)
-# An address all the same, but of this very machine: never to be fetched.
-_LOCAL = re.compile(r"(?:git::)?file:", re.IGNORECASE)
 _REMOTE = re.compile(
     r"(?:git::|gh:|ssh://|https?:|file:|github\.com[/:]|[a-z][a-z0-9-]*@)", re.IGNORECASE
 )
@@ -69,9 +52,9 @@ class Closure:
     None where a build does more than to put files together. `policies` are the WindowPolicies by
     their file, `plugins` the directories that yield some, `unrun` says that one was among the
     plugins; `notices` are what was left out and why. `remote`: what is missing would have to be
-    fetched. `broken`: a kustomization cannot be read. `anywhere`: one names a file that is not
-    below it. `absent` are the paths that the artifact lacks. `kustomizations` are all by their
-    files, as they are built; `root` is the first.
+    fetched. `broken`: a kustomization cannot be read. `missing` are the texts at whose path nothing
+    is read, most of which are no paths, each with that path. `kustomizations` are all by their
+    files, as they are built; the first is that of the directory itself.
     """
 
     directory: str
@@ -84,15 +67,13 @@ class Closure:
     unrun: bool = False
     remote: bool = False
     broken: bool = False
-    anywhere: bool = False
-    absent: list[str] = field(default_factory=list)
+    missing: dict[str, str] = field(default_factory=dict)
     kustomizations: dict[str, Fields] = field(default_factory=dict)
-    root: Fields = field(default_factory=dict)
 
     @property
     def inputs(self) -> Inputs:
         """What the builder is given."""
-        return Inputs(self.directory, self.files, self.links, self.anywhere)
+        return Inputs(self.directory, self.files, self.links)
 
 
 def joined(directory: str, name: str) -> str:
@@ -228,11 +209,7 @@ class _Walk:
         self.seen: set[str] = set()
         self.depth = 0
 
-    def directory(
-        self,
-        path: str,
-        changes: Mapping[str, Value],
-    ) -> None:
+    def directory(self, path: str, changes: Mapping[str, Value]) -> None:
         """Take in a directory, without the links that led to it.
 
         kustomize refuses one that leads to itself.
@@ -240,15 +217,17 @@ class _Walk:
         real = self.tree.real(path) or path
         if real != path:
             self.closure.links[path] = real
-        file = kustomization_file(self.tree, real)
-        if file is None or real in self.seen:
-            # A base that is reached twice, leads to itself, or is none: kustomize has something to
-            # say.
+        places = [joined(real, name) for name in KUSTOMIZATIONS]
+        found = {file: text for file in places if (text := self.tree.read(file)) is not None}
+        if len(found) != 1 or real in self.seen:
+            # A base that is reached twice, leads to itself, or is none, or has two files:
+            # kustomize has something to say.
             self.closure.resources = None
+        if not found or real in self.seen:
             return
         self.seen.add(real)
-        content = self.tree.read(file) or b""
-        self.closure.files[file] = content
+        self.closure.files.update(found)
+        file, content = next(iter(found.items()))
         try:
             fields = _first(content)
         except InputError as error:
@@ -256,17 +235,8 @@ class _Walk:
             self.closure.broken = True
             return
         if self.depth >= _MOST_BASES:
-            self._break(
-                f"is not built: its bases are nested more than {_MOST_BASES} levels deep", file
-            )
-            return
-        several = [
-            name for name in KUSTOMIZATIONS if self.tree.read(joined(real, name)) is not None
-        ]
-        if len(several) > 1:
-            self._break(
-                f"cannot be built: kustomize takes one of {', '.join(several)} in a directory", file
-            )
+            message = f"is not built: its bases are nested more than {_MOST_BASES} levels deep"
+            self._break(message, file)
             return
         self.closure.notices += dropped.check(self.tree, file, content)
         self.depth += 1
@@ -279,98 +249,57 @@ class _Walk:
         self.closure.notices.append(Notice(rules.BUILD_FAILED, message, file))
         self.closure.broken = True
 
-    def kustomization(
-        self,
-        file: str,
-        fields: Fields,
-        changes: Mapping[str, Value],
-    ) -> None:
+    def kustomization(self, file: str, written: Fields, changes: Mapping[str, Value]) -> None:
         """Take in what a kustomization leads to, and the kustomization as it is to be built."""
-        if _is_empty({**fields, **changes}):
+        fields = {**written, **_merged(written, changes)}
+        if _is_empty(fields):
             self._break(f"cannot be built: {basename(file)} is empty", file)
             return
+        # Here, so that it stands before those that it leads to.
+        self.closure.kustomizations[file] = fields
         place = dirname(file) or "."
-        wanted = self._wanted(file, place, fields, changes)
-        if not _is_plain(wanted):
+        for key in (*BASES, *PLUGINS):
+            entries = fields.get(key)
+            if not isinstance(entries, list):
+                continue
+            take = self._plugin if key in PLUGINS else self._base
+            # What is no text kustomize refuses, in its own words.
+            fields[key] = [x for x in entries if not isinstance(x, str) or take(file, x)]
+            if not fields[key] and key != "resources":
+                del fields[key]
+        self._name_files(
+            place, [part for key, part in fields.items() if key not in (*BASES, *PLUGINS)]
+        )
+        if not _is_plain(fields):
             self.closure.resources = None
-        if place == self.closure.directory:
-            self.closure.root = wanted
-        self.closure.kustomizations[file] = wanted
         # The bytes stay as they are where nothing was taken out or put in.
-        if wanted != fields or file not in self.closure.files:
-            self.closure.files[file] = render(wanted).encode()
+        if fields != written or file not in self.closure.files:
+            self.closure.files[file] = render(fields).encode()
 
-    def _wanted(
-        self,
-        file: str,
-        place: str,
-        written: Fields,
-        changes: Mapping[str, Value],
-    ) -> Fields:
-        """Return a kustomization as it is to be built, and take in what it leads to."""
-        fields: Fields = {}
-        for key, part in written.items():
-            if not self._is_chart(file, key):
-                fields[key] = part
-        fields = {**fields, **_merged(fields, changes)}
-        # Patches and generators may name files as well, some of which are not to be read.
-        fields = self._local(file, place, fields)
-        wanted = dict(fields)
-        for key in _LEADING:
-            if fields.get(key):
-                wanted[key] = self._entries(file, place, key, fields[key])
-        others = [part for key, part in fields.items() if key not in _LEADING]
-        self._named(place, others)
-        return wanted
-
-    def _entries(
-        self,
-        file: str,
-        place: str,
-        key: str,
-        entries: Value,
-    ) -> Value:
-        """Return those entries of a list of bases or plugins that can be built here."""
-        if not isinstance(entries, list):
-            return entries
-        take = self._base
-        if key in PLUGINS:
-            take = self._plugin
-        # What is no text kustomize refuses, in its own words.
-        return [
-            entry for entry in entries if not isinstance(entry, str) or take(file, place, entry)
-        ]
-
-    def _base(self, file: str, place: str, entry: str) -> bool:
+    def _base(self, file: str, entry: str) -> bool:
         """Take in a resource or a component; say whether it stays in the list."""
-        if self._is_to_be_fetched(entry):
-            # More than files are put together: the builder has to fetch something.
-            self.closure.resources = None
-            return True
-        path = self._inside(file, place, entry)
-        if path is None:
+        place = dirname(file) or "."
+        if self._leaves_out(file, place, entry):
             return False
+        path = joined(place, entry)
         content = self.tree.read(path)
         if content is not None:
-            self._resource(place, path, content)
+            own = self._file(path, content)
+            if self.closure.resources is not None:
+                self.closure.resources.append(own)
+            self.closure.policies += [(path, item) for item in window_policies(content)]
         elif self.tree.is_directory(path):
             self.directory(path, {})
         else:
-            # It is not there: kustomize says so.
+            # It is to be fetched, or not there: kustomize says so.
             self.closure.resources = None
-            self._note_absent(path)
+            self.closure.missing[entry] = path
         return True
 
-    def _resource(self, home: str, path: str, content: bytes) -> None:
-        place = self._file(home, path, content)
-        if self.closure.resources is not None:
-            self.closure.resources.append(place)
-        self.closure.policies += [(path, item) for item in window_policies(content)]
-
-    def _file(self, home: str, path: str, content: bytes) -> str:
+    def _file(self, path: str, content: bytes) -> str:
         """Take in a file where it really is, with the link that leads to its directory.
 
-        Return its path. `home` is the directory of the kustomization that names it.
+        Return its path.
         """
         above = dirname(path) or "."
         real = self.tree.real(above) or above
@@ -378,31 +307,32 @@ class _Walk:
             self.closure.links[above] = real
         place = joined(real, basename(path))
         self.closure.files.setdefault(place, content)
-        # Above or beside it: kustomize's load restrictor would refuse that, and Flux does not.
-        if home != "." and not place.startswith(f"{home}/"):
-            self.closure.anywhere = True
         return place
 
-    def _plugin(self, file: str, place: str, entry: str) -> bool:
+    def _plugin(self, file: str, entry: str) -> bool:
         """Take in a plugin's configuration; say whether it stays in the list.
 
-        It does not if it is one of ours, or names a file that is not read.
+        It does not if it is one of ours.
         """
+        place, path = dirname(file) or ".", file
+        content: bytes | None = entry.encode()
         # A plugin may be written down right in the list, as YAML or JSON.
-        if "\n" in entry or entry.lstrip().startswith("{"):
-            return self._configuration(file, file, place, entry.encode())
-        if self._is_to_be_fetched(entry):
-            return True
-        path = self._inside(file, place, entry)
-        if path is None:
-            return False
-        content = self.tree.read(path)
+        if "\n" not in entry and not entry.lstrip().startswith("{"):
+            if self._leaves_out(file, place, entry):
+                return False
+            path = joined(place, entry)
+            content = self.tree.read(path)
         if content is None:
             return self._plugin_directory(path)
-        is_kept = self._configuration(path, file, place, content)
-        if is_kept:
-            self._file(place, path, content)
-        return is_kept
+        found = window_policies(content)
+        if found:
+            self.closure.policies += [(path, item) for item in found]
+            self.closure.unrun = True
+            return False
+        if path != file:
+            self._file(path, content)
+        self._name_files(place, [value(item.node) for item in readable(content)])
+        return True
 
     def _plugin_directory(self, path: str) -> bool:
         """Take in a directory that makes plugins' configurations, unless ours are among them."""
@@ -416,188 +346,57 @@ class _Walk:
         self.directory(path, {})
         return True
 
-    def _configuration(
-        self,
-        written: str,
-        file: str,
-        place: str,
-        content: bytes,
-    ) -> bool:
-        """Take in what the configurations of plugins name.
-
-        Say whether they may stay in the kustomization `file`.
-        """
-        found = window_policies(content)
-        self.closure.policies += [(written, item) for item in found]
-        if found:
-            self.closure.unrun = True
+    def _leaves_out(self, file: str, place: str, entry: str) -> bool:
+        """Whether an entry is remote, leads outside or is not to be read; then it is named."""
+        if self.fetches and _is_fetchable(entry):
             return False
-        for item in readable(content):
-            fields = value(item.node)
-            # A plugin without a part of its files would do something else.
-            if self._kept(written, place, fields, PLUGIN, "") != fields:
-                message = "a plugin is skipped, because it refers to something that is not read"
-                self._leave(file, basename(written), message)
-                return False
-            self._named(place, [fields])
-        return True
-
-    def _is_to_be_fetched(self, entry: str) -> bool:
-        """Whether an address is one that this build may fetch.
-
-        It is of no file here, and has no option for git in it.
-        """
-        if not self.fetches or not _REMOTE.match(entry) or _LOCAL.match(entry):
+        is_remote, reason = refusal(self.tree, entry, joined(place, entry))
+        if reason is None:
             return False
-        # `?ref=--upload-pack=…`: git would take such a text for an option.
-        _, _, query = entry.partition("?")
-        given = parse_qsl(query, keep_blank_values=True)
-        return not any(text.startswith("-") for _, text in given)
-
-    def _inside(self, file: str, place: str, entry: str) -> str | None:
-        """Return the path of an entry.
-
-        One that is remote, leads outside or is not to be read is named, and None.
-        """
-        if _REMOTE.match(entry):
-            where = "remote"
-            if _LOCAL.match(entry):
-                where = "an address of this machine"
-            self._leave_remote(file, entry, where)
-            return None
-        path = joined(place, entry)
-        # An absolute path means this machine, so it is refused as it is written.
-        named = path
-        if entry.startswith("/"):
-            named = entry
-        refused = self.tree.refusal(named)
-        if refused is not None:
-            self._leave(file, entry, f"{entry} {refused}")
-            return None
-        return path
-
-    def _leave_remote(self, file: str, entry: str, where: str) -> None:
-        """Name what would have to be fetched."""
-        message = f"{entry} is {where}: nothing is fetched, so its content is not checked"
-        self._leave(file, entry, message)
-        self.closure.remote = True
-
-    def _leave(self, file: str, entry: str, message: str) -> None:
+        self.closure.remote |= is_remote
         text = (self.tree.read(file) or b"").decode(errors="replace")
-        line = _line_of(text, entry)
-        self.closure.notices.append(Notice(rules.NOT_FOLLOWED, message, file, line))
-
-    def _is_chart(self, file: str, key: str) -> bool:
-        """Whether a field has kustomize render a chart, which Flux does not let it, nor do we."""
-        if key not in CHARTS:
-            return False
-        message = f"{key} are rendered neither here nor by Flux, so they are not checked"
-        self._leave(file, key, message)
+        notice = Notice(rules.NOT_FOLLOWED, f"{entry} {reason}", file, _line_of(text, entry))
+        self.closure.notices.append(notice)
         return True
 
-    def _local(self, file: str, place: str, fields: Fields) -> Fields:
-        """Return a kustomization without the files that are not read.
-
-        They would have to be fetched, or are where nothing is read.
-        """
-        kept = self._kept(file, place, fields, "", "")
-        if isinstance(kept, dict):
-            return kept
-        return {}
-
-    def _kept(
-        self,
-        file: str,
-        place: str,
-        part: Value,
-        name: str,
-        above: str,
-    ) -> Value:
-        """Return what is kept of the part under `name`, which is itself under `above`.
-
-        It is None where nothing is kept.
-        """
-        if isinstance(part, list):
-            return self._kept_entries(file, place, part, name, above)
-        if isinstance(part, dict):
-            return self._kept_fields(file, place, part, name)
-        if not isinstance(part, str) or not is_path(name, above):
-            return part
-        # `files` may mean the path as a whole or what is behind its key, and either may be read.
-        if all(self._is_read(file, place, path) for path in spellings(name, part)):
-            return part
-        return None
-
-    def _kept_entries(
-        self,
-        file: str,
-        place: str,
-        entries: list[Value],
-        name: str,
-        above: str,
-    ) -> list[Value]:
-        found: list[Value] = []
-        for entry in entries:
-            kept = self._kept(file, place, entry, name, above)
-            # A null was no path before, and stays; what became None is left out.
-            if kept is not None or entry is None:
-                found.append(kept)
-        return found
-
-    def _kept_fields(
-        self,
-        file: str,
-        place: str,
-        fields: Fields,
-        name: str,
-    ) -> Value:
-        found: Fields = {}
-        for key, entry in fields.items():
-            kept = self._kept(file, place, entry, key, name)
-            if kept is not None or entry is None:
-                found[key] = kept
-        # A patch without its path is none.
-        if is_part(name) and fields.get("path") is not None and "path" not in found:
-            return None
-        return found
-
-    def _is_read(self, file: str, place: str, path: str) -> bool:
-        """Whether a path may be read; name it where it may not."""
-        if _FETCHED.match(path):
-            if not self.fetches:
-                self._leave_remote(file, path, "remote")
-            return self.fetches
-        named = joined(place, path)
-        if path.startswith("/"):
-            named = path
-        refusal = self.tree.refusal(named)
-        if refusal is None:
-            return True
-        self._leave(file, path, f"{path} {refusal}")
-        return False
-
-    def _named(self, place: str, parts: list[Value]) -> None:
-        """Take in each file that a field names.
-
-        It may be behind the key of a generator (`key=path`).
-        """
-        # Which texts are paths is not asked: one that names a file of the repository may be read.
+    def _name_files(self, place: str, parts: list[Value]) -> None:
+        """Take in each file that a text names, which may be behind a key (`key=path`)."""
         for text in _leaves(parts):
             _, _, behind = text.partition("=")
             for entry in {text, behind} - {"", "."}:
-                path = joined(place, entry[:_LONGEST])
-                if "\n" in entry or len(entry) > _LONGEST or not _is_inside(entry, path):
+                if "\n" in entry or len(entry) > _LONGEST:
                     continue
-                content = self.tree.read(path)
+                path = joined(place, entry)
+                content = None
+                # None that leads to a place above the repository.
+                if not entry.startswith("/") and not path.startswith("../"):
+                    content = self.tree.read(path)
                 if content is not None:
-                    self._file(place, path, content)
+                    self._file(path, content)
                 else:
-                    self._note_absent(path)
+                    self.closure.missing[entry] = path
 
-    def _note_absent(self, path: str) -> None:
-        """Note a path that is in the repository, and not in the artifact."""
-        if self.tree.is_absent(path):
-            self.closure.absent.append(path)
+
+def refusal(tree: Checkout, entry: str, path: str) -> tuple[bool, str | None]:
+    """Return whether an entry of a kustomization is remote, and why it is not read.
+
+    If it is a path it is that one in the tree. The reason is None where it may be read, or nothing
+    is there.
+    """
+    if _REMOTE.match(entry):
+        where = "an address of this machine" if _LOCAL.match(entry) else "remote"
+        return True, f"is {where}: nothing is fetched, so its content is not checked"
+    # An absolute path means this machine, so it is refused as it is written.
+    return False, tree.refusal(entry if entry.startswith("/") else path)
+
+
+def _is_fetchable(entry: str) -> bool:
+    """Whether an address is of another machine, and has no option for git in it."""
+    if not _REMOTE.match(entry) or _LOCAL.match(entry):
+        return False
+    # `?ref=--upload-pack=…`: git would take such a text for an option.
+    _, _, query = entry.partition("?")
+    return not any(text.startswith("-") for _, text in parse_qsl(query, keep_blank_values=True))
 
 
 def _line_of(text: str, entry: str) -> int:
@@ -617,73 +416,17 @@ def _is_empty(fields: Fields) -> bool:
     return all(part is None for key, part in fields.items() if key not in _NAMED)
 
 
-def _is_plain(wanted: Fields) -> bool:
+def _is_plain(fields: Fields) -> bool:
     """Whether a kustomization has only a list of resources, so that it puts files together.
 
     Of one that is odd in any way the builder says what it makes of it.
     """
-    if any(not _is_plain_field(key, part) for key, part in wanted.items()):
+    entries = fields.get("resources")
+    if not isinstance(entries, list) or not all(each and isinstance(each, str) for each in entries):
         return False
-    # Without any list kustomize calls it empty, and refuses it.
-    return any(isinstance(wanted.get(key), list) for key in _LEADING)
-
-
-def _is_plain_field(key: str, part: Value) -> bool:
-    """Whether a field is one that kustomize surely takes, and that changes no object."""
-    # A null is a field that is not there.
-    if part is None:
-        return True
-    if key in _NAMED:
-        # A Component changes what others have put together.
-        return part in ("", _NAMED[key])
-    if key == "resources":
-        return isinstance(part, list) and all(isinstance(entry, str) and entry for entry in part)
-    # What is left of a list that had remote bases, or our policies.
-    if key in _LEADING:
-        return part == []
-    return key == "metadata" and _is_plain_metadata(part)
-
-
-def _is_plain_metadata(part: Value) -> bool:
-    """Whether it is the metadata of an object, as far as people write it in a kustomization."""
-    if not isinstance(part, dict):
-        return False
-    for key, entry in part.items():
-        texts: list[Value] = []
-        if key in _MAPS and isinstance(entry, dict):
-            texts += entry.values()
-        elif key in _TEXTS:
-            texts.append(entry)
-        elif entry is not None:
-            return False
-        if not all(text is None or isinstance(text, str) for text in texts):
-            return False
-    return True
-
-
-def _is_inside(entry: str, path: str) -> bool:
-    """Whether an entry, whose path that is, leads to no place above the repository."""
-    return not entry.startswith("/") and not path.startswith("../")
-
-
-def unchecked(
-    closure: Closure,
-    file: str,
-    fields: Fields,
-) -> Iterator[str]:
-    """Yield what a kustomization has that was not checked to be harmless.
-
-    It is a field, or a path of no file in the copy.
-    """
-    for name in unknown(fields):
-        yield f"the field {name}"
-    place = dirname(file) or "."
-    # What is in the copy that a build is given; all else it might read from this machine.
-    directories = (dirname(each) or "." for each in closure.kustomizations)
-    known = {*closure.files, *directories}
-    for path in (*paths(fields), *bases(fields)):
-        if path.startswith("/") or joined(place, path) not in known:
-            yield path
+    others = {key: part for key, part in fields.items() if key != "resources"}
+    # A Component changes what others have put together.
+    return all(part in (None, "", _NAMED.get(key)) for key, part in others.items())
 
 
 def _merged(fields: Fields, changes: Mapping[str, Value]) -> Fields:

@@ -52,7 +52,7 @@ def synced(builder: Builder | None, sync: Sync, *, lacking: int | None = None) -
         root = {"resources": ["sync.yaml"], "patches": wanted}
         files = {"kustomization.yaml": render(root).encode(), "sync.yaml": output}
         try:
-            output = builder.build(Inputs(".", files, anywhere=False))
+            output = builder.build(Inputs(".", files))
         except BuildError as error:
             raise InputError(f"its patches cannot be applied: {error}") from error
     return [replace(each, made_by=sync.item) for each in built(output, ".")]

@@ -17,16 +17,19 @@ from krm_windows.system.cache import Cache
 from krm_windows.system.closeable import Closing
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.sandbox import executables
-from krm_windows.system.sandbox.confinement import Access, Finished, Limits, Sandbox
+from krm_windows.system.sandbox.confinement import (
+    Access,
+    Finished,
+    Limits,
+    NotConfinedError,
+    Sandbox,
+)
 from krm_windows.system.sandbox.executables import Executable
 
-# Flux builds with files from anywhere in the repository.
-_ANYWHERE, _BELOW = (
-    "--load-restrictor=LoadRestrictionsNone",
-    "--load-restrictor=LoadRestrictionsRootOnly",
-)
+# Flux builds with files from anywhere in the repository; what is elsewhere the sandbox refuses.
+_ANYWHERE = "--load-restrictor=LoadRestrictionsNone"
 # Raised when what is kept in the cache changes its meaning: older entries are not found then.
-_FORMAT = "3"
+_FORMAT = "4"
 # As Go's os/exec words the end of a program: `exit status 128`, `signal: killed`.
 _STATUS = re.compile(r"(?:exit status|signal:) .*")
 # As kustomize complains of a resource that it could take for neither a file nor a directory.
@@ -63,21 +66,17 @@ class BuildError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a build reads: contents and links by path, and the directory that is built.
-
-    `anywhere`: a kustomization names a file that is not below its own directory.
-    """
+    """What a build reads: contents and links by path, and the directory that is built."""
 
     directory: str
     files: Mapping[str, bytes]
     links: Mapping[str, str] = field(default_factory=dict)
-    anywhere: bool = True
 
     def digest(self, version: str) -> str:
         """Return a name for what a program of this version makes of them."""
         found = hashlib.sha256()
         # With the number of links: else a file and its content could pass for one more of them.
-        parts = [_FORMAT, version, self.directory, str(self.anywhere), str(len(self.links))]
+        parts = [_FORMAT, version, self.directory, str(len(self.links))]
         for link in sorted(self.links.items()):
             parts.extend(link)
         contents: list[bytes] = []
@@ -107,8 +106,8 @@ class Inputs:
 class Builder(Closing):
     """The program that builds, and the sandbox in which it does; leave it as a context.
 
-    `unconfined` says why there is none: then a build must be given nothing but what was checked to
-    be harmless.
+    Where the kernel confines nothing it is not made, unless told to `trust` what is built. Raises
+    WorkspaceError.
     """
 
     def __init__(
@@ -117,9 +116,10 @@ class Builder(Closing):
         program: Executable,
         cache: Cache | None = None,
         limits: Limits | None = None,
+        *,
+        trust: bool = False,
     ) -> None:
         """Start the sandbox, and ask the program for its version in it."""
-        self.unconfined: str | None = None
         self._name = name
         self._program = program
         self._cache = cache
@@ -130,24 +130,18 @@ class Builder(Closing):
             # version.
             self._sandbox, self.version = self._begun(_OFFLINE, confined=True)
         except WorkspaceError as error:
-            self.unconfined = f"{program.path}: {error}"
-            try:
-                # Without a sandbox it may still build what was checked to be harmless.
-                self._sandbox, self.version = self._begun(_OFFLINE, confined=False)
-            except WorkspaceError as again:
-                advice = "put the program itself first in PATH, not a wrapper script"
-                raise WorkspaceError(
-                    f"{program.path} does not print its version: {again}; {advice}"
-                ) from again
+            if not trust:
+                raise _not_begun(program.path, error) from error
+            self._sandbox, self.version = self._begun(_OFFLINE, confined=False)
 
     @classmethod
-    def find(cls, cache: Cache | None = None) -> "Builder | None":
+    def find(cls, cache: Cache | None = None, *, trust: bool = False) -> "Builder | None":
         """Return kustomize, or kubectl where it is not installed, or None."""
         # kustomize first: kubectl has an older one built in.
         for name in _COMMANDS:
             program = executables.find(name)
             if program is not None:
-                return cls(name, program, cache)
+                return cls(name, program, cache, trust=trust)
         return None
 
     def close(self) -> None:
@@ -177,18 +171,16 @@ class Builder(Closing):
         # Only these: the rest of the environment is nobody's business in a build.
         variables = {name: os.environ[name] for name in (*_USER, *_PROXIES) if name in os.environ}
         self._sandbox, _ = self._begun({**variables, **_GIT}, confined=False)
-        self.unconfined = None
 
     def _built(self, inputs: Inputs) -> bytes:
         """Build a copy, in which nothing else is."""
         folder = self._sandbox.copies / str(next(self._numbers))
-        restrictor = _ANYWHERE if inputs.anywhere else _BELOW
         try:
             inputs.write(folder)
             # Given as an absolute path: the program's working directory is another one.
             place = os.path.normpath(folder / inputs.directory)
             build, _ = _COMMANDS[self._name]
-            return _checked(self._sandbox.run(self._program.path, *build, place, restrictor))
+            return _checked(self._sandbox.run(self._program.path, *build, place, _ANYWHERE))
         except WorkspaceError as error:
             # Messages name files as they are in the repository, and not as in the copy.
             raise BuildError(
@@ -214,6 +206,19 @@ class Builder(Closing):
             sandbox.close()
             raise
         return sandbox, f"{self._name} {said.decode(errors='replace')}"
+
+
+def _not_begun(path: str, error: WorkspaceError) -> WorkspaceError:
+    """Say why a program cannot be used, and what to do."""
+    if isinstance(error, NotConfinedError):
+        return NotConfinedError(
+            f"{path} is not started: {error}; build elsewhere and pipe the result in, or use "
+            "--trust if you trust everyone who can change what is built"
+        )
+    return WorkspaceError(
+        f"{path} does not print its version: {error}; put the program itself first in PATH, not "
+        "a wrapper script"
+    )
 
 
 def _checked(done: Finished) -> bytes:

@@ -61,9 +61,11 @@ def test_builds_are_confined_here(
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / name).symlink_to(tool(name))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    with Builder.find() or pytest.fail(f"{name} is not found") as builder:
-        if builder.unconfined is not None:
-            lacking(builder.unconfined)
+    try:
+        found = Builder.find()
+    except NotConfinedError as error:
+        lacking(str(error))
+    with found or pytest.fail(f"{name} is not found") as builder:
         assert builder.version.startswith(name)
 
 
@@ -134,48 +136,22 @@ HARMLESS = {
 }
 
 
-def test_unconfined_only_what_is_known_to_be_harmless_is_built(
+def test_where_nothing_confines_a_build_it_is_not_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What it reads was found beforehand, and lies in the copy."""
+    """Whatever is to be built: no command guesses that it is harmless, but for `--trust`."""
     started = unconfined(monkeypatch)
-    assert split(write(tmp_path / "tree", HARMLESS), "base") == 0, capsys.readouterr()
-    assert "name: x-b" in written(tmp_path / "tree")
+    tree = write(tmp_path / "tree", HARMLESS)
+    assert split(tree, "base") == 1
+    assert "--trust" in capsys.readouterr().err
+    policy = str(FIRES / "clusters/north/policy.yaml")
+    for command in (["check", "--repo"], ["verify", "--policy", policy]):
+        assert main([*command, str(tree / "base")]) == 1
+        assert "cannot confine" in capsys.readouterr().err
+    assert started == []
+    assert split(tree, "base", "--trust") == 0, capsys.readouterr()
+    assert "name: x-b" in written(tree)
     assert len(started) == 2
-
-
-@pytest.mark.parametrize(
-    "field",
-    [
-        "openapi: {path: schema.json}",
-        "generators: [generator.yaml]",
-        "transformers: [../other]",
-        (
-            "validators:\n- |\n  apiVersion: builtin\n  kind: PrefixTransformer\n"
-            "  metadata: {name: a}\n  prefix: a\n"
-        ),
-        "somethingNew: {a: b}",
-        "ConfigMapGenerator: [{name: a, env: a}]",
-        "patches: [{path: gone.yaml}]",
-        "configMapGenerator: [{name: b, files: [gone]}]",
-        "components: [../gone]",
-    ],
-)
-def test_unconfined_every_other_field_is_refused_and_nothing_is_started(
-    field: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With a reason that says why, and which."""
-    started = unconfined(monkeypatch)
-    files = {**HARMLESS, "base/kustomization.yaml": f"resources: [a.yaml]\n{field}\n"}
-    files["base/generator.yaml"] = (
-        "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: a}\nprefix: a\n"
-    )
-    files["base/schema.json"] = "{}"
-    assert split(write(tmp_path / "tree", files), "base") == 1
-    said = capsys.readouterr().err
-    assert "programs cannot be confined" in said
-    assert field.partition(":")[0] in said or "gone" in said
-    assert [command[1] for command in started] == ["version"]
 
 
 def test_a_base_reaches_its_siblings_in_the_repository(tmp_path: Path) -> None:

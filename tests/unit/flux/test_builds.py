@@ -148,7 +148,6 @@ def test_what_kustomize_refuses_is_not_put_together(
     [
         "resources: []",
         "resources: [a.yaml]\nnamespace: null\nkind: ''",
-        "resources: [a.yaml]\nmetadata: {name: a, labels: {a: b}, annotations: null}",
         "resources: [a.yaml]\ncomponents: []\ntransformers: []",
     ],
 )
@@ -233,7 +232,6 @@ def test_what_was_built_is_kept_by_the_content_of_all_that_it_read(
             Inputs("a", {**files, "a/a.yaml": config_map("b").encode()}),
             Inputs("a", {**files, "b.yaml": b""}),
             Inputs("a", files, {"b": "a"}),
-            Inputs("a", files, anywhere=False),
         )
         for other in others:
             with pytest.raises(BuildError):
@@ -256,6 +254,36 @@ def test_an_error_says_where_in_the_repository_it_is(write: Write, builder: Buil
     (notice,) = built(write(files), builder).notices
     assert "/tmp" not in notice.message  # noqa: S108 - that is what must not be in it
     assert "gone.yaml" in notice.message
+
+
+@pytest.mark.parametrize(
+    ("field", "rule", "said"),
+    [
+        (
+            "configMapGenerator: [{name: a, files: ['a=https://a.test/a']}]",
+            "not-followed",
+            "a.test",
+        ),
+        ("patches: [{path: 'https://a.test/a'}]", "not-followed", "https://a.test/a is remote"),
+        ("crds: ['https://a.test/a']", "not-followed", "nothing is fetched"),
+        ("secretGenerator: [{name: a, envs: [../.hidden/a]}]", "not-followed", "hidden directory"),
+        ("patches: [{path: ../../outside}]", "not-followed", "leads out of the repository"),
+        ("patches: [{path: ../gone}]", "build-failed", "no such file"),
+        ("helmCharts: [{name: a, repo: 'https://a.test'}]", "build-failed", "--enable-helm"),
+    ],
+)
+def test_a_file_that_the_sandbox_refuses_is_named(
+    field: str, rule: str, said: str, write: Write, builder: Builder
+) -> None:
+    """What is not read here says nothing of the repository; what Flux would refuse does."""
+    files = {
+        "apps/kustomization.yaml": f"resources: [a.yaml]\n{field}\n",
+        "apps/a.yaml": config_map("a"),
+        ".hidden/a": "a=b\n",
+    }
+    (notice,) = built(write(files), builder).notices
+    assert notice.rule.id == rule
+    assert said in notice.message
 
 
 def test_a_file_twice_is_left_to_kustomize(write: Write, builder: Builder) -> None:
@@ -356,7 +384,6 @@ def test_a_policy_of_a_directory_of_plugins_may_be_local_config(
         (Inputs(".", {"b": b""}, {"a": "b"}), Inputs(".", {"a": b"b", "b": b""})),
         (Inputs(".", {}, {"a": "b", "c": "d"}), Inputs(".", {"c": b"d"}, {"a": "b"})),
         (Inputs(".", {"a": b"b"}), Inputs(".", {"ab": b""})),
-        (Inputs(".", {}), Inputs(".", {}, anywhere=False)),
     ],
 )
 def test_what_differs_has_another_name_in_the_cache(one: Inputs, other: Inputs) -> None:

@@ -54,32 +54,6 @@ def test_what_is_remote_is_named_and_left_out(write: Write, field: str, entry: s
     assert "base/a.yaml" in closure.files
 
 
-@pytest.mark.parametrize(
-    "field",
-    [
-        "configMapGenerator: [{name: a, files: ['a=https://example.com/a']}]",
-        "secretGenerator: [{name: a, envs: ['https://example.com/a']}]",
-        "patches: [{path: 'https://example.com/a'}]",
-        "crds: ['https://example.com/a']",
-    ],
-)
-def test_a_file_that_would_be_fetched_is_named_and_left_out(write: Write, field: str) -> None:
-    """A generator, a patch or a definition does without it.
-
-    A literal that is an address is none.
-    """
-    literal = (
-        "generators: []\n"
-        if "configMap" in field
-        else "configMapGenerator: [{name: b, literals: [a=https://b]}]\n"
-    )
-    text = f"resources: [../base]\n{field}\n{literal}"
-    closure = close(write(BASE | {"apps/kustomization.yaml": text}), "apps", {})
-    assert ["https://example.com/a" in notice.message for notice in closure.notices] == [True]
-    assert b"example.com" not in closure.files["apps/kustomization.yaml"]
-    assert ("a=https://b" in text) == (b"a=https://b" in closure.files["apps/kustomization.yaml"])
-
-
 @pytest.mark.parametrize("entry", ["../../outside", "/etc", "../outside"])
 def test_what_leads_out_of_the_repository_is_named_and_left_out(write: Write, entry: str) -> None:
     """By its path, or by a link."""
@@ -180,14 +154,6 @@ def test_a_directory_of_plugins_that_makes_a_policy_is_built_alone(write: Write)
     }
     closure = close(write(BASE | files), "apps", {})
     assert closure.plugins == ["windows"]
-    assert closure.resources == ["base/a.yaml"]
-
-
-def test_charts_are_named_and_left_out(write: Write) -> None:
-    """Flux has kustomize render none."""
-    text = "resources: [../base]\nhelmCharts: [{name: a, repo: 'https://example.com'}]\n"
-    closure = close(write(BASE | {"apps/kustomization.yaml": text}), "apps", {})
-    assert ["helmCharts" in notice.message for notice in closure.notices] == [True]
     assert closure.resources == ["base/a.yaml"]
 
 
