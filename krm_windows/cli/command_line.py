@@ -23,7 +23,6 @@ _EXTRAS = {
     "starlette": _SERVER,
     "uvicorn": _SERVER,
     "jwt": _SERVER,
-    "jinja2": _SERVER,
 }
 
 

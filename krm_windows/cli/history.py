@@ -9,7 +9,7 @@ from pathlib import Path
 from krm_windows.cli import inputs, output, periods, progress, times
 from krm_windows.cli.arguments import check_cluster, output_format
 from krm_windows.exit_codes import ExitCode
-from krm_windows.history import account_page, account_records, account_text
+from krm_windows.history import account_records, account_text, pages
 from krm_windows.history.account import Account, account
 from krm_windows.history.revisions import Revision, Versions
 from krm_windows.krm import InputError
@@ -188,7 +188,7 @@ def _show(every: Sequence[Account], arguments: argparse.Namespace) -> None:
         # One object for one cluster is easier to read by `jq` than a list of one.
         output.show_json(records if arguments.all_clusters else records[0])
     elif arguments.output == "html":
-        output.show(account_page.render(every))
+        output.show(pages.account(every))
     else:
         width = periods.width()
         output.show_words("\n".join(account_text.render(made, width) for made in every))

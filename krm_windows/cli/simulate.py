@@ -10,7 +10,7 @@ from krm_windows.cli import inputs, output, periods, previews, progress, report
 from krm_windows.cli.arguments import output_format
 from krm_windows.cli.inputs import UsageError
 from krm_windows.exit_codes import ExitCode
-from krm_windows.history import simulation_page, simulation_records, simulation_text
+from krm_windows.history import pages, simulation_records, simulation_text
 from krm_windows.history.changes import changes
 from krm_windows.history.simulation import CommittedChange, Simulation, simulate
 from krm_windows.inventory import file_of
@@ -148,6 +148,6 @@ def _show(every: list[Simulation], arguments: argparse.Namespace) -> None:
         else:
             output.show_json(records)
     elif arguments.output == "html":
-        output.show(simulation_page.render(every))
+        output.show(pages.simulation(every))
     else:
         output.show_words(simulation_text.render(every, periods.width()))

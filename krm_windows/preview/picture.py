@@ -229,6 +229,20 @@ class Picture:
         return f"{self.subject}, {self.days}"
 
     @property
+    def count(self) -> str:
+        """How many policies and clusters it shows; the name of the only one, unless `policy`."""
+        # Rows of what is alike stand for many clusters.
+        number = sum(len(row.names) for row in self.rows)
+        if number == 1:
+            name = self.rows[0].names[0]
+            # A policy that is for every cluster is in the title already.
+            return "" if name == self.subject else name
+        what = "clusters" if self.policy else "policies and clusters"
+        if number == len(self.rows):
+            return f"{number} {what}"
+        return f"{number} {what}, grouped in {len(self.rows)} rows"
+
+    @property
     def clocks(self) -> str:
         """Whose clocks the hours are of, in a sentence."""
         if self.several_zones:

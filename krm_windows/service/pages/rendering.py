@@ -3,19 +3,18 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from http import HTTPStatus
 from pkgutil import get_data
 from urllib.parse import quote, urlencode
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 
-from krm_windows.escape import visible
-from krm_windows.preview.clock import shown, stamp
+from krm_windows.preview import templating
 from krm_windows.preview.text import span
 from krm_windows.service.access import Scope
 from krm_windows.service.calls import HTML, Call
@@ -161,18 +160,8 @@ def assets() -> Mapping[str, Asset]:
 @cache
 def environment() -> Environment:
     """Return the templates, and the functions that they use."""
-    made = Environment(
-        loader=PackageLoader("krm_windows.service"),
-        # Whatever a template writes is escaped for HTML, unless it is Markup.
-        autoescape=True,
-        # A name that a template does not get is our bug, and no empty place in a page.
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_seen,
-    )
+    made = templating.environment("krm_windows.service")
     # Filters turn values into texts; functions make what no template could.
-    made.filters["time"] = time
     made.filters["span"] = _unbroken
     made.filters["typed"] = typed
     made.filters["utc"] = _utc
@@ -183,24 +172,9 @@ def environment() -> Environment:
     return made
 
 
-def _seen(value: object) -> object:
-    """Return what a template writes: of a text, the code of every character that nobody sees."""
-    if value is None:
-        return ""
-    # Markup was made here, of parts that were escaped.
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return visible(value)
-    return value
-
-
 def typed(text: str) -> Markup:
     """Return what somebody typed as it was, to be sent again by the same form."""
     return escape(text)
-
-
-def time(at: datetime, zone: tzinfo) -> Markup:
-    """Return an instant as a reader wants it, and as a program does (HTML, 4.5.14)."""
-    return Markup('<time datetime="{}">{}</time>').format(stamp(at, zone), shown(at, zone))
 
 
 def away(at: datetime, now: datetime) -> str:

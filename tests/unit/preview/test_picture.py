@@ -12,10 +12,12 @@ from krm_windows.gate.timetable import Target
 from krm_windows.krm import KubeObject
 from krm_windows.plan.clocks import Today
 from krm_windows.policy.load import load
-from krm_windows.preview import html, markup, merged_bars, svg, text
+from krm_windows.preview import html, svg, text
 from krm_windows.preview.axis import Band, Quiet, last_day
 from krm_windows.preview.calendar import Calendar, Period, calendars, described
 from krm_windows.preview.picture import Picture, draw
+from krm_windows.preview.templating import fitting
+from krm_windows.preview.tracks import tracks
 from krm_windows.schedule import wallclock
 from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timetable import Kind, Rule, Timetable
@@ -405,13 +407,13 @@ def test_svg_is_as_wide_as_is_asked_for(width: int) -> None:
 
 def test_labels_are_cut_with_a_mark() -> None:
     """A few letters say nothing."""
-    assert [markup.fitting("audit-of-everything", room) for room in (19, 10, 6, 5)] == [
+    assert [fitting("audit-of-everything", room) for room in (19, 10, 6, 5)] == [
         "audit-of-everything",
         "audit-of-…",
         "audit…",
         "",
     ]
-    assert len(markup.fitting("w" * 50, 30)) <= 20
+    assert len(fitting("w" * 50, 30)) <= 20
 
 
 def test_names_say_what_differs() -> None:
@@ -448,11 +450,12 @@ def test_windows_too_fine_to_see(days: int, drawn_bars: list[str]) -> None:
     """
     tens = zoned.timetable(policy="flux-system/tens", time_zone="UTC", windows=(EVERY_TEN,))
     picture = drawn(tens, days=days)
-    bars = merged_bars.bars(picture.rows[0], bands(picture)[0])
-    assert [fact.kind for _, fact in bars] == drawn_bars
+    [track] = tracks(picture, bands(picture)[0])
+    facts = [bar.fact for bar in track.bars]
+    assert [fact.kind for fact in facts] == drawn_bars
     if days > 1:
-        assert bars[0][1].label == "tens, every 10 m, 1,008 times"
-        assert bars[0][1].words.startswith(
+        assert facts[0].label == "tens, every 10 m, 1,008 times"
+        assert facts[0].words.startswith(
             "opens every 10 m, 1,008 times, within 6 d 23 h 55 m, for 3 d 12 h in all, "
             "by windows.tens"
         )
@@ -462,6 +465,7 @@ def test_bars_keep_the_order_of_what_begins() -> None:
     """Whoever moves by keyboard meets everything in the order of time."""
     picture = drawn(timetable())
     [row] = picture.rows
-    met = [[number for number, _ in merged_bars.bars(row, band)] for band in bands(picture)]
+    drawn_tracks = [track for band in bands(picture) for track in tracks(picture, band)]
+    met = [[bar.number for bar in track.bars] for track in drawn_tracks]
     assert all(numbers == sorted(numbers) for numbers in met)
     assert {number for numbers in met for number in numbers} == set(range(len(row.facts)))

@@ -1,0 +1,32 @@
+"""What looks back as one page of HTML: an account for whoever has to keep it, and simulations."""
+
+from collections.abc import Sequence
+
+from krm_windows.history import account_text, simulation_text
+from krm_windows.history.account import Account
+from krm_windows.history.simulation import Simulation
+from krm_windows.preview import stages
+from krm_windows.preview.templating import asset, environment
+
+_HERE = "krm_windows.history"
+
+
+def account(every: Sequence[Account]) -> str:
+    """Return the account; of several, which are of clusters, each has a heading."""
+    of = every[0].policy if len(every) > 1 else account_text.title(every[0])
+    return _page(
+        "account.html", f"What was open: {of}", every=every, words=account_text, stages=stages
+    )
+
+
+def simulation(every: Sequence[Simulation]) -> str:
+    """Return the figures in tables, and bars beside them."""
+    names = ", ".join(simulation.name for simulation in every)
+    return _page(
+        "simulation.html", f"What would have waited: {names}", every=every, words=simulation_text
+    )
+
+
+def _page(template: str, heading: str, **values: object) -> str:
+    page = environment(_HERE).get_template(template)
+    return page.render(heading=heading, style=asset("past.css", _HERE), **values)

@@ -1,0 +1,98 @@
+"""Templates of HTML and SVG, in which every text is escaped.
+
+What XML 1.0 forbids (2.2, Char) and what nobody sees is written as its code: a character reference
+would be the character again.
+"""
+
+from datetime import datetime, tzinfo
+from functools import cache
+from pkgutil import get_data
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from krm_windows.escape import visible
+from krm_windows.preview.clock import shown, stamp
+from krm_windows.preview.picture import KINDS
+from krm_windows.preview.text import recurring, span
+
+_HERE = "krm_windows.preview"
+# As a reader of either format shows them.
+_WHITE = str.maketrans("\n\t", "  ")
+# Of a label that is cut: fewer say nothing.
+_FEWEST = 6
+_BROAD = "mwMW"
+
+
+def render(name: str, **values: object) -> str:
+    """Return what a template of this room writes."""
+    return environment(_HERE).get_template(name).render(values)
+
+
+@cache
+def environment(room: str) -> Environment:
+    """Return the templates of a room and of this one, with the functions that they use."""
+    made = Environment(
+        loader=ChoiceLoader([PackageLoader(each) for each in dict.fromkeys((room, _HERE))]),
+        # Whatever a template writes is escaped, unless it is Markup.
+        autoescape=True,
+        # A name that a template does not get is our bug, and no empty place in a page.
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_seen,
+    )
+    made.filters |= {
+        "characters": characters,
+        "fitting": fitting,
+        "percent": percent,
+        "span": span,
+        "time": time,
+    }
+    made.globals |= {"kinds": KINDS, "recurring": recurring, "shown": shown, "stamp": stamp}
+    return made
+
+
+def asset(name: str, room: str = _HERE) -> Markup:
+    """Return a style sheet or a script, to be written as it is."""
+    # Out of a wheel or an archive alike. What these hold is ours.
+    return Markup((get_data(room, f"assets/{name}") or b"").decode())  # noqa: S704
+
+
+def time(at: datetime, zone: tzinfo) -> Markup:
+    """Return an instant as a reader wants it, and as a program does (HTML, 4.5.14)."""
+    return Markup('<time datetime="{}">{}</time>').format(stamp(at, zone), shown(at, zone))
+
+
+def fitting(words: str, room: float) -> str:
+    """Return words that fit so many characters, cut with a mark; nothing where few would fit."""
+    if characters(words) <= room:
+        return words
+    if room < _FEWEST:
+        return ""
+    kept = words
+    while kept and characters(kept) > room - 1:
+        kept = kept[:-1]
+    return f"{kept}\N{HORIZONTAL ELLIPSIS}"
+
+
+def characters(words: str) -> float:
+    """Return about how many characters of a mean width words are as wide as."""
+    return len(words) + sum(map(words.count, _BROAD)) / 2
+
+
+def percent(fraction: float) -> str:
+    """Write a fraction as a percentage, exact to a hundredth of a pixel of any screen."""
+    digits = f"{100 * fraction:.4f}"
+    # `12.5%`, and not `12.5000%`.
+    return digits.rstrip("0").rstrip(".") + "%"
+
+
+def _seen(value: object) -> object:
+    """Return what a template writes: of a text, the code of every character that nobody sees."""
+    if value is None:
+        return ""
+    # Markup was made here, of parts that were escaped.
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return visible(value).translate(_WHITE)
+    return value
