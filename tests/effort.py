@@ -34,3 +34,9 @@ def mostly_slow(values: Iterable[object], every: int) -> list[ParameterSet]:
         pytest.param(value, marks=[pytest.mark.slow] if number % every else [])
         for number, value in enumerate(values)
     ]
+
+
+def crossed(calls: Iterable[str], cases: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the first call with every case, and every call with the first case."""
+    calls, cases = list(calls), list(cases)
+    return [(calls[0], case) for case in cases] + [(call, cases[0]) for call in calls[1:]]

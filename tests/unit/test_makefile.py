@@ -79,26 +79,9 @@ def test_the_demonstration_is_one_screen(clone: Path) -> None:
     [site] = (clone / ".cache/demo/lib").glob("python3*/site-packages")
     installed = {found.metadata["Name"].lower() for found in distributions(path=[str(site)])}
     assert {"krm-windows", "pyyaml", "rich", "tzdata"} <= installed
-    assert installed & {"pytest", "ruff", "mypy", "hypothesis", "pydantic"} == set()
+    assert installed & {"pytest", "ruff", "mypy", "hypothesis"} == set()
     # A second time nothing is set up.
     assert make(clone, "demo") == shown
-
-
-def test_the_tests_say_at_once_how_long_they_take(clone: Path) -> None:
-    """Before anything is set up for them."""
-    planned = make(clone, "--dry-run", "test")
-    first = planned.splitlines()[0]
-    assert "four minutes" in first
-    assert "after a minute to set up" in first
-
-
-def test_some_of_the_tests_are_named_instead(clone: Path) -> None:
-    """They take seconds."""
-    some = "TESTS=tests/unit/policy/test_moments.py -k 'nth or last'"
-    planned = make(clone, "--dry-run", "test", some)
-    assert "tests/unit/policy/test_moments.py" in planned.splitlines()[0]
-    assert "minutes on two cores" not in planned
-    assert "minutes on two cores" not in make(clone, "--dry-run", "test-all", some)
 
 
 def test_the_scripts_of_the_targets_are_found() -> None:
@@ -120,13 +103,3 @@ def test_a_script_of_a_target_finds_what_it_imports(path: str, script: str) -> N
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("script", ["bench/bench.py", ".ci/mutants.py"])
-def test_a_misspelt_name_is_answered_with_those_that_there_are(script: str) -> None:
-    """Even one that Python has a module of."""
-    command = [sys.executable, script, "calendar"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    last = done.stderr.splitlines()[-1]
-    assert re.search(r"error: there is no \w+ calendar: write some of \w+, \w+", last), last

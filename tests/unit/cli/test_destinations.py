@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from calls import POLICY
+from effort import crossed
 from repositories import pair
 
 from krm_windows.cli import destinations
@@ -56,6 +57,9 @@ READS = {
     ],
     "split --check": [*WRITES["split"][:-1], "--check", "--output-dir"],
 }
+
+
+CALLS = {**WRITES, **READS}
 
 
 @pytest.fixture
@@ -123,17 +127,16 @@ def test_it_writes_where_it_is_asked_to(here: Path, argv: list[str]) -> None:
         assert everything(here / "deep") == written
 
 
-@pytest.mark.parametrize("argv", [*WRITES.values(), *READS.values()], ids=[*WRITES, *READS])
-@pytest.mark.parametrize("named", ["", " ", "\t"])
+@pytest.mark.parametrize(("call", "named"), crossed(CALLS, ["", " ", "\t"]))
 def test_an_empty_name_is_none(
-    here: Path, argv: list[str], named: str, capsys: pytest.CaptureFixture[str]
+    here: Path, call: str, named: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It would be the directory that one is in.
 
     A variable that is not set fills that with files.
     """
     before = everything(here)
-    assert main([*argv, named]) == 2
+    assert main([*CALLS[call], named]) == 2
     assert "must be a directory" in capsys.readouterr().err
     assert everything(here) == before
 
@@ -156,18 +159,17 @@ def _link(here: Path, target: str) -> None:
     (here / "link").symlink_to(target)
 
 
-@pytest.mark.parametrize("argv", [*WRITES.values(), *READS.values()], ids=[*WRITES, *READS])
-@pytest.mark.parametrize("stands", STANDS.values(), ids=STANDS)
+@pytest.mark.parametrize(("call", "stands"), crossed(CALLS, STANDS))
 def test_nothing_is_followed(
-    here: Path, argv: list[str], stands: Callable[[Path], str], capsys: pytest.CaptureFixture[str]
+    here: Path, call: str, stands: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No link, pipe or device is written to, or taken for the directory.
 
     The error says what is there.
     """
-    named = stands(here)
+    named = STANDS[stands](here)
     before = everything(here.parent)
-    assert main([*argv, named]) == 1
+    assert main([*CALLS[call], named]) == 1
     printed = capsys.readouterr()
     assert printed.err.startswith("krm-windows: ") or "\nkrm-windows: " in printed.err
     assert "is in the way" in printed.err
@@ -246,8 +248,9 @@ def linked(policies: Path, request: pytest.FixtureRequest) -> Path:
     return policies
 
 
-@pytest.mark.parametrize("call", EDITS)
-@pytest.mark.parametrize("way", ["deep/link.yaml", "link/week.yaml", "chain.yaml", "up.yaml"])
+@pytest.mark.parametrize(
+    ("call", "way"), crossed(EDITS, ["deep/link.yaml", "link/week.yaml", "chain.yaml", "up.yaml"])
+)
 @pytest.mark.parametrize("around", ["a repository", "a directory", "a directory named in whole"])
 def test_no_policy_is_edited_through_a_link_out_of_the_repository(
     linked: Path, call: str, way: str, around: str, capsys: pytest.CaptureFixture[str]

@@ -3,11 +3,10 @@
 import io
 import re
 import sys
-from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 
 import pytest
+from effort import crossed
 
 from krm_windows.checks import color
 from krm_windows.cli import main
@@ -108,8 +107,7 @@ HEADS = {
 }
 
 
-@pytest.mark.parametrize("case", HEADS)
-@pytest.mark.parametrize("call", COMMANDS)
+@pytest.mark.parametrize(("call", "case"), crossed(COMMANDS, HEADS))
 def test_what_is_wrong_with_a_head_begins_with_its_place(
     call: str, case: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -254,8 +252,9 @@ def read(call: str, text: str, capsys: pytest.CaptureFixture[str]) -> str:
     return printed.err
 
 
-@pytest.mark.parametrize("case", [*BROKEN, *OTHERS])
-@pytest.mark.parametrize("call", READERS)
+@pytest.mark.parametrize(
+    ("call", "case"), [*crossed(READERS, [*BROKEN, *OTHERS]), *((call, "two") for call in READERS)]
+)
 def test_what_cannot_be_read_begins_with_file_and_line(
     call: str, case: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -276,14 +275,7 @@ def test_what_cannot_be_read_begins_with_file_and_line(
     assert shown.count("\n") == 1
 
 
-def _broken_objects() -> Iterator[tuple[str, str]]:
-    for call, case in product(OF_OBJECTS, BROKEN):
-        # What is no mapping can be read as a patch, though it changes nothing.
-        if case != "no mapping" or not call.startswith("set"):
-            yield call, case
-
-
-@pytest.mark.parametrize(("call", "case"), list(_broken_objects()))
+@pytest.mark.parametrize(("call", "case"), crossed(OF_OBJECTS, BROKEN))
 def test_objects_that_cannot_be_read_begin_with_file_and_line(
     call: str, case: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -306,16 +298,18 @@ CONFLICTS = {
 }
 
 
-@pytest.mark.parametrize("case", CONFLICTS)
 @pytest.mark.parametrize(
-    "call",
-    [
-        *READERS,
-        *OF_OBJECTS,
-        "status good.yaml -f broken.yaml",
-        "import-ics broken.yaml",
-        "merge-gate good.yaml --event broken.yaml --forge github --repo a/b",
-    ],
+    ("call", "case"),
+    crossed(
+        [
+            *READERS,
+            *OF_OBJECTS,
+            "status good.yaml -f broken.yaml",
+            "import-ics broken.yaml",
+            "merge-gate good.yaml --event broken.yaml --forge github --repo a/b",
+        ],
+        CONFLICTS,
+    ),
 )
 def test_a_merge_conflict_is_said_at_its_line(
     call: str, case: str, capsys: pytest.CaptureFixture[str]
