@@ -215,9 +215,8 @@ def _days_of(days: frozenset[int], length: int) -> Ranges:
 
 def _years(years: frozenset[int]) -> Ranges:
     """Return years as ranges, with all that those at either end stand for."""
-    ends = {_YEARS[0]: FIRST_YEAR, _YEARS[-1]: LAST_YEAR}
     return tuple(
-        (ends.get(first, first), ends.get(last, last))
+        (FIRST_YEAR if first == _YEARS[0] else first, LAST_YEAR if last == _YEARS[-1] else last)
         for first, last in _but_all(years, len(_YEARS))
     )
 

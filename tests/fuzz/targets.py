@@ -306,7 +306,11 @@ def _texts(data: bytes) -> Iterator[bytes]:
     root = yaml.compose(text, yaml.CSafeLoader)
     keys = [key for key, _ in root.value] if isinstance(root, yaml.MappingNode) else []
     names = [key.value for key in keys]
-    if names.count("items") != 1 or root.flow_style or re.search("[\x85\u2028\u2029]", text):
+    if (
+        names.count("items") != 1
+        or root.flow_style
+        or re.search("\r(?!\n)|[\x85\u2028\u2029]", text)
+    ):
         return
     if not all(re.match(r"\w+:(?=\s|$)", text[key.start_mark.index :]) for key in keys):
         return

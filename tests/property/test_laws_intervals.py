@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import oracle
 import pytest
 from changes import CHANGES, changes
-from effort import examples
+from effort import examples, mostly_slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapes import SHAPES, plan
@@ -94,7 +94,7 @@ def test_every_minute_is_open_or_closed_as_decided(
             assert muted(found.closed, local) is not wanted, (at, local)
 
 
-@pytest.mark.parametrize("shape", sorted(SHAPES))
+@pytest.mark.parametrize("shape", mostly_slow(sorted(SHAPES), 6))
 def test_shapes_take_few_intervals(shape: str) -> None:
     """All shapes, also those that the length of a month moves, which are said year by year."""
     found = intervals(
@@ -118,8 +118,8 @@ def dated(*overrides: Rule, **fields: object) -> Timetable:
         (None, datetime(9999, 12, 31, tzinfo=UTC)),
     ],
 )
-@pytest.mark.parametrize("state", ["Open", "Closed"])
-@pytest.mark.parametrize("early", [0, 90])
+@pytest.mark.parametrize("state", mostly_slow(["Open", "Closed"], 2))
+@pytest.mark.parametrize("early", mostly_slow([0, 90], 2))
 def test_overrides_of_years(
     begins: datetime | None, ends: datetime, state: str, early: int
 ) -> None:
@@ -141,6 +141,21 @@ def test_overrides_of_years(
             wanted = decide(timetable, at).open
             assert muted(found.open, local) is wanted, at
             assert muted(found.closed, local) is not wanted, at
+
+
+def test_a_year_at_either_end_of_the_table_stands_for_all_beyond_it() -> None:
+    """Also where it is alone in what it says: all years between the two are closed."""
+    rule = Rule(Kind.OVERRIDE, "long", datetime(2025, 1, 1), datetime(2037, 1, 1), "r", "Closed")
+    found = intervals(dated(rule))
+    for year in (1970, 2023, 2024, 2037, 2040, 9999):
+        # A Monday in office hours, on which no clock changes.
+        monday = next(datetime(year, 6, day, 12) for day in range(1, 8) if _is_monday(year, day))
+        assert muted(found.open, monday), year
+        assert not muted(found.closed, monday), year
+
+
+def _is_monday(year: int, day: int) -> bool:
+    return datetime(year, 6, day).weekday() == 0
 
 
 @pytest.mark.parametrize("state", ["Open", "Closed"])

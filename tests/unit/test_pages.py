@@ -73,7 +73,7 @@ def target(page: Path, link: str) -> Path:
 
 def test_no_link_is_dead() -> None:
     """A link into the repository has a file, and the heading that it names; others have TLS."""
-    for page, link in ((page, link) for page in PAGES for link in links(page)):
+    for page, link in ((each, link) for each in PAGES for link in links(each)):
         parts = urlsplit(link)
         if parts.scheme in ("http", "https", "mailto"):
             is_local = parts.hostname in ("localhost", "127.0.0.1")
@@ -116,7 +116,7 @@ def test_a_page_has_one_title() -> None:
 
 def test_every_block_of_yaml_and_json_can_be_read() -> None:
     """It may be a part of a file, and is one that a parser takes."""
-    for page, token in ((page, token) for page in PAGES for token in tokens(page)):
+    for page, token in ((each, token) for each in PAGES for token in tokens(each)):
         if token.type == "fence" and token.info == "yaml":
             assert list(yaml.safe_load_all(token.content)) != [None], page
         if token.type == "fence" and token.info == "json":
@@ -133,7 +133,7 @@ def cells(row: str) -> int:
 
 def test_every_row_has_the_cells_of_its_head() -> None:
     """A parser leaves out what is too much, and fills up what is missing, without a word."""
-    for page, token in ((page, token) for page in PAGES for token in tokens(page)):
+    for page, token in ((each, token) for each in PAGES for token in tokens(each)):
         if token.type == "table_open" and token.map:
             lines = page.read_text().splitlines()[slice(*token.map)]
             assert len({cells(line.strip()) for line in lines}) == 1, (page, lines)

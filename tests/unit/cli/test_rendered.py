@@ -10,6 +10,7 @@ from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
+from effort import mostly_slow
 
 from krm_windows.cli import main, times
 from krm_windows.fleet.rendering import Files, Fleet, Rendered
@@ -61,7 +62,7 @@ CHANGES = {
 }
 
 
-@pytest.fixture(params=LAYOUTS.values(), ids=LAYOUTS)
+@pytest.fixture(params=mostly_slow(LAYOUTS.values(), 3), ids=LAYOUTS)
 def rendered(request: pytest.FixtureRequest, repository: Path) -> Path:
     """A repository in which a policy is rendered."""
     assert main(["render", "week.yaml", *shlex.split(request.param)]) == 0

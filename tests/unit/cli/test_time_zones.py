@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import yaml
+from effort import mostly_slow
 from repositories import pair
 from twelve_zones import BASE, INSTANTS, POLICY, ZONES, local
 
@@ -31,7 +32,7 @@ def policy(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.fixture(params=INSTANTS, ids=lambda at: at.isoformat(timespec="minutes"))
+@pytest.fixture(params=mostly_slow(INSTANTS, 4), ids=lambda at: at.isoformat(timespec="minutes"))
 def now(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> datetime:
     """The instant that it is."""
     monkeypatch.setattr(times, "now", lambda: request.param)
@@ -95,7 +96,7 @@ def test_all_clusters_open_and_close_at_once_and_end_at_one_instant(
     assert all(each.rules != ("overrides.o",) for each in decided(policy, ends).values())
 
 
-@pytest.mark.parametrize("zone", ZONES.values())
+@pytest.mark.parametrize("zone", mostly_slow(ZONES.values(), 4))
 def test_a_time_of_day_is_the_next_one_that_the_clocks_show(zone: str) -> None:
     """No minute before shows it, but where clocks skip it."""
     for now, clock in product(INSTANTS, ["18:00", "02:30", "00:00"]):
@@ -245,7 +246,7 @@ def flux_repository(top: Path) -> Path:
     return top
 
 
-@pytest.mark.parametrize("zone", ZONES.values())
+@pytest.mark.parametrize("zone", mostly_slow(ZONES.values(), 4))
 def test_the_example_of_a_new_policy_is_of_its_zones_year(
     zone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

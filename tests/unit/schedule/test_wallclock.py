@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 import pytest
 import zoned
+from effort import mostly_slow
 
 from krm_windows.schedule import zones
 from krm_windows.schedule.wallclock import instant, wall
@@ -44,7 +45,7 @@ def test_clocks_change_there(name: str, change: datetime) -> None:
     assert (at - MINUTE).astimezone(tz).utcoffset() != at.astimezone(tz).utcoffset()
 
 
-@pytest.mark.parametrize("zone", [zones.zone, zoned.zone])
+@pytest.mark.parametrize("zone", mostly_slow([zones.zone, zoned.zone], 2))
 @pytest.mark.parametrize(("name", "change"), CHANGES)
 def test_wall_is_the_highest_reading_so_far(
     name: str, change: datetime, zone: Callable[[str], tzinfo]

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 import pytest
 import yaml
 from catalogue import schema
+from effort import mostly_slow
 
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.service.access import Caller, Scope
@@ -319,7 +320,7 @@ def beyond_hours(text: str) -> Any:  # noqa: ANN401
     return every
 
 
-@pytest.mark.parametrize("way", REFUSED)
+@pytest.mark.parametrize("way", mostly_slow(REFUSED, 4))
 def test_what_is_no_hours_is_refused(way: str, serve: Serve, git: Any) -> None:  # noqa: ANN401
     """Whatever way it is asked for; `admin` would be let."""
     method, kind, body = REFUSED[way]
