@@ -9,6 +9,7 @@ from datetime import datetime, time
 from typing import NamedTuple
 
 from catalogue import reference
+from krm_windows import rules
 from krm_windows.policy import moments, phrases, schedules
 from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.moments import Role, Value
@@ -212,10 +213,10 @@ _REFUSED = """\
 ## What is refused
 
 Quote a date with a time in YAML: without quotes, some tools turn it into a time with seconds,
-which would change its meaning.
+which would change its meaning. Where no field is named, it is one that takes every form.
 
-| written | as | message | write instead |
-|---|---|---|---|
+| written | write instead | rule |
+|---|---|---|
 """
 
 
@@ -302,11 +303,9 @@ def _refused() -> Iterator[str]:
             moments.parse(text, role)
         except RefusedError as error:
             yield _refusal(text, FIELDS[role][0], error, instead)
-    for text in NO_DURATIONS:
-        try:
-            moments.duration(text)
-        except RefusedError as error:
-            yield _refusal(text, "windows.<name>.duration", error, "")
+    named = ", ".join(f"`{text}`" for text in NO_DURATIONS)
+    rule = rules.DURATION_SYNTAX.id
+    yield f"\nNo durations are {named} ([{rule}](rules.md#{rule})).\n"
 
 
 def _refusal(
@@ -321,4 +320,5 @@ def _refusal(
     written = finding.proposed or instead
     if written:
         written = f"`{written}`"
-    return f"| `{text}` | `{field}` | {finding.must} ({rule}) | {written} |\n"
+    place = "" if field == FIELDS[Role.BEGIN][0] else f" in `{field}`"
+    return f"| `{text}`{place} | {written} | {rule} |\n"

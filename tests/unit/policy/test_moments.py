@@ -513,7 +513,7 @@ def test_what_the_page_refuses_is_refused_and_what_it_proposes_is_taken() -> Non
         assert not (proposed and instead), text
         written = proposed or instead
         assert not written or moments.parse(written, role).text == written
-        row = next(line for line in moments_page.page().splitlines() if f"| `{text}` |" in line)
+        row = next(line for line in moments_page.page().splitlines() if f"| `{text}` " in line)
         assert f"(rules.md#{rule})" in row or text == "Mon 08:00"
 
 
