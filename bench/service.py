@@ -60,16 +60,15 @@ CLUSTER = "    plant-{number:04}: {{windows: {{week: {{opens: 'Mon {hour:02}:{mi
 SERVER = """\
 import sys
 from pathlib import Path
-from starlette.applications import Starlette
+from fastapi import FastAPI
 from starlette.responses import Response
-from starlette.routing import Route
 from krm_windows.service import access, application, server
 from krm_windows.service.settings import Limits, Settings
 from krm_windows.service.windows import Windows
 
 MANY = 10**9
 
-async def empty(_):
+async def empty():
     return Response(b"{}", media_type="application/json")
 
 def service(repository):
@@ -82,10 +81,11 @@ def started(host, port):
     print(port, flush=True)
 
 if len(sys.argv) == 1:
-    application = Starlette(routes=[Route("/empty", empty)])
+    application = FastAPI()
+    application.get("/empty", response_model=None)(empty)
 else:
     application = service(sys.argv[1])
-server.run(application, server.Address("127.0.0.1", 0), 512, started)
+server.run(application, server.Address("127.0.0.1", 0), started)
 """
 
 

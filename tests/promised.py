@@ -25,7 +25,7 @@ from krm_windows.exit_codes import ExitCode
 from krm_windows.function import dispatch, kinds
 from krm_windows.gate import annotations, events
 from krm_windows.rules import RULES
-from krm_windows.service import openapi
+from krm_windows.service import description
 
 FIXTURES = Path(__file__).resolve().parent / "fixtures"
 FILE = FIXTURES / "promised.json"
@@ -109,7 +109,7 @@ def current() -> dict[str, list[str]]:
         "rules that are not only information": sorted(
             rule.id for rule in RULES if rule.severity != "info"
         ),
-        "HTTP API": sorted(set(_operations(openapi.document()))),
+        "HTTP API": sorted(set(_operations(description.document()))),
         "JSON that a command prints": sorted(set(_printed())),
     }
 
@@ -214,7 +214,7 @@ def _metrics() -> Iterator[str]:
     text = "".join(json.dumps(item) for item in _emitted(ALL))
     yield from re.findall(r"\bkrm_windows[_:][a-z_:]*[a-z]\b", text)
     yield from (f"alert {name}" for name in re.findall(r'"alert": "(\w+)"', text))
-    for path in sorted(Path(openapi.__file__).parent.glob("*.py")):
+    for path in sorted(Path(description.__file__).parent.glob("*.py")):
         yield from re.findall(r"\bkrm_windows_[a-z_]*[a-z]\b", path.read_text())
 
 

@@ -29,9 +29,6 @@ _TWO_LENGTHS = Problem(
     headers={"Connection": "close"},
 )
 _NUL = Problem(HTTPStatus.BAD_REQUEST, "the path must not contain NUL (%00)")
-# Asked by whoever decides whether the service lives.
-ALWAYS = ("/healthz", "/readyz", "/metrics")
-"""Paths that are answered however often they are asked for."""
 
 
 class Guard:
@@ -56,6 +53,9 @@ class Guard:
                     headers.setdefault(name, text)
             await send(message)
 
+        # As GET, without the body, which uvicorn leaves out (RFC 9110, 9.3.2).
+        if scope.get("method") == "HEAD":
+            scope = {**scope, "method": "GET"}
         # The start and the end of the server are said in the same way (ASGI, lifespan).
         problem = _problem(scope) if scope["type"] == "http" else None
         application = self._application if problem is None else as_response(problem)

@@ -1,4 +1,4 @@
-"""The handlers of the REST interface: each takes a call that is checked, and answers it."""
+"""The handlers of the REST interface: each takes a call that was let in, and answers it."""
 
 import asyncio
 import hashlib
@@ -6,7 +6,10 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
+from typing import Annotated, Any
 
+from fastapi import APIRouter, Query
+from pydantic import ValidationError
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
@@ -14,7 +17,7 @@ from krm_windows.edit.overrides import Wanted
 from krm_windows.edit.patches import patched, patched_cluster
 from krm_windows.edit.proposal import Proposal
 from krm_windows.gate.timetable import Decision
-from krm_windows.krm import InputError, KubeObject, Value
+from krm_windows.krm import InputError, KubeObject
 from krm_windows.plurals import counted
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
@@ -23,20 +26,68 @@ from krm_windows.preview import html, stages
 from krm_windows.preview.calendar import Period
 from krm_windows.schedule import timeline
 from krm_windows.schedule.timetable import Timetable
-from krm_windows.service import waiting
+from krm_windows.service import bodies, models, problems, waiting
 from krm_windows.service.access import Scope
-from krm_windows.service.calls import HTML, ICS, JSON, MERGE_PATCH, YAML, Call, bad_request
+from krm_windows.service.admission import (
+    AdminPolicy,
+    Call,
+    OverrideCluster,
+    OverridePolicy,
+    Read,
+    ReadCluster,
+    ReadPolicy,
+    WriteCluster,
+    WritePolicy,
+)
+from krm_windows.service.bodies import HTML, ICS, JSON, MERGE_PATCH, YAML
 from krm_windows.service.evaluation import Format, state_record
+from krm_windows.service.parameters import (
+    At,
+    Continue,
+    Days,
+    From,
+    IdempotencyKey,
+    IfMatch,
+    IfNoneMatch,
+    Limit,
+    MustMatch,
+    OverrideName,
+    Reason,
+    Strict,
+)
 from krm_windows.service.policies import NO_NAMESPACE, Stored
-from krm_windows.service.problems import Problem, json_body
+from krm_windows.service.problems import Problem, bad_request, json_body
+from krm_windows.service.routing import Route, operation_id
 from krm_windows.service.waiting import Arrived, Asked, Found
-from krm_windows.service.writing import Change, Outcome, Place, entity_tag, proposed
+from krm_windows.service.writing import Change, Order, Outcome, entity_tag, proposed
 
 _FORMATS = {JSON: Format.JSON, ICS: Format.ICS, HTML: Format.HTML}
-_DAYS = 7
-_ROWS = 500
 # Who asks what waits has it after so many seconds, or asks again.
 _PATIENCE = 20.0
+_POLICY = "/policies/{namespace}/{name}"
+_TEXT = {"schema": {"type": "string"}}
+_OBJECT = {"schema": {"type": "object"}}
+_WINDOW_POLICY = {"schema": {"$ref": "#/components/schemas/WindowPolicy"}}
+_OVERRIDE = {"schema": {"$ref": "#/components/schemas/Override"}}
+_ETAG = {"headers": {"ETag": {"description": "The name of this version.", **_TEXT}}}
+_Answers = dict[int | str, dict[str, Any]]
+_TAGGED: _Answers = {200: _ETAG}
+# The caller has it already: it was asked with If-None-Match (RFC 9110, 15.4.5).
+_KNOWN: _Answers = {304: {"description": "Not modified.", **_ETAG}}
+# Accepted and not yet acted upon (RFC 9110, 15.3.3): a person merges it, or does not.
+_PROPOSED: _Answers = {
+    202: {
+        "description": "The change was proposed, as a branch or a pull request.",
+        "model": models.Change,
+    }
+}
+
+router = APIRouter(route_class=Route, tags=["policies"], generate_unique_id_function=operation_id)
+
+
+def _takes(description: str, content: dict[str, object]) -> dict[str, Any]:
+    """Describe the body that a handler reads itself, once the caller is let in."""
+    return {"requestBody": {"description": description, "required": True, "content": content}}
 
 
 def as_json(
@@ -45,18 +96,21 @@ def as_json(
     headers: dict[str, str] | None = None,
 ) -> Response:
     """Answer with JSON."""
-    body = json_body(value)
-    return Response(body, status.value, headers, JSON)
+    return Response(json_body(value), status.value, headers, JSON)
 
 
-async def list_policies(call: Call) -> Response:
-    """Answer with the policies, page by page."""
+@router.get("/policies", response_model=models.PolicyList)
+async def list_policies(
+    call: Read,
+    namespace: Annotated[str | None, Query(description="Only of this namespace.")] = None,
+    limit: Limit = 500,
+    start: Continue = 0,
+) -> Response:
+    """Return the policies of the branch, page by page."""
     snapshot = call.windows.snapshot
     # All of one commit, whatever is changed meanwhile.
     # Sorted by name, so that a page begins where the one before ended.
     found = list(snapshot.every())
-    limit, start = _page(call)
-    namespace = call.text("namespace")
     if namespace is not None:
         found = [stored for stored in found if (stored.namespace or NO_NAMESPACE) == namespace]
     # `next` is a number: a policy that is added meanwhile may move one row to the next page.
@@ -72,8 +126,11 @@ async def list_policies(call: Call) -> Response:
     return as_json(body)
 
 
-async def get_policy(call: Call) -> Response:
-    """Answer with a policy: its own text as YAML, or what it means as JSON."""
+@router.get(
+    _POLICY, responses={200: {"content": {JSON: _WINDOW_POLICY, YAML: _TEXT}, **_ETAG}, **_KNOWN}
+)
+async def get_policy(call: ReadPolicy) -> Response:
+    """Return a policy: the file's text as YAML, or its meaning as JSON."""
     stored = call.stored()
     if preferred(call, (JSON, YAML)) == YAML:
         headers = {"ETag": entity_tag(stored, json=False)}
@@ -82,52 +139,89 @@ async def get_policy(call: Call) -> Response:
     return _unless_known(call, content, JSON, {"ETag": entity_tag(stored, json=True)})
 
 
-async def put_policy(call: Call) -> Response:
-    """Replace a policy, or make it."""
-    new = call.policy()
-    _check_identity(new, call.place)
+@router.put(
+    _POLICY,
+    response_model=models.Change,
+    responses={**_TAGGED, 201: {"model": models.Change, **_ETAG}, **_PROPOSED},
+    openapi_extra=_takes(
+        "The policy: JSON keeps the comments of the file; YAML is its text, without the scope "
+        "`admin` only its values.",
+        {JSON: _WINDOW_POLICY, YAML: _WINDOW_POLICY},
+    ),
+)
+async def put_policy(
+    call: WritePolicy,
+    reason: Reason = None,
+    strict: Strict = False,  # noqa: FBT002 - FastAPI gives each by its name
+    if_match: IfMatch = None,
+    if_none_match: IfNoneMatch = None,
+) -> Response:
+    """Replace a policy (If-Match), or create one (If-None-Match: *; scope `admin`)."""
+    new, media_type = await _policy(call, JSON, YAML)
+    order = Order(call.caller, reason or f"Replace windows {call.place.title}", if_match)
+    order = replace(order, strict=strict)
     # RFC 9110, 13.1.2: only if there is none yet.
-    if call.text("If-None-Match") == "*":
-        order = call.order(f"Add windows {call.place.title}")
+    if if_none_match == "*":
+        order = replace(order, reason=reason or f"Add windows {call.place.title}")
         made = await call.run(call.writer.create, call.place, new, order)
         return written(call, made, HTTPStatus.CREATED)
-    _require_match(call)
-    change = _replaced(call, new)
-    order = call.order(f"Replace windows {call.place.title}")
+    if if_match is None:
+        raise problems.no_match()
+    change = _replaced(call, new, media_type)
     return written(call, await call.run(call.writer.change, call.place, change, order))
 
 
-async def patch_policy(call: Call) -> Response:
-    """Change a policy by a merge patch: the whole object, or its spec on one cluster."""
-    _require_match(call)
-    change = _patch(call)
-    order = call.order(f"Change windows {call.place.title}")
+@router.patch(
+    _POLICY,
+    response_model=models.Change,
+    responses={**_TAGGED, **_PROPOSED},
+    openapi_extra=_takes("A merge patch (RFC 7396).", {MERGE_PATCH: _OBJECT}),
+)
+async def patch_policy(
+    call: WriteCluster,
+    if_match: MustMatch,
+    reason: Reason = None,
+    strict: Strict = False,  # noqa: FBT002 - likewise
+) -> Response:
+    """Change a policy with a JSON merge patch of the whole object, or of its spec on a cluster."""
+    body, _ = await call.body(MERGE_PATCH)
+    order = Order(call.caller, reason or f"Change windows {call.place.title}", if_match)
+    order = replace(order, strict=strict)
+    change = _patch(call, body)
     return written(call, await call.run(call.writer.change, call.place, change, order))
 
 
-async def delete_policy(call: Call) -> Response:
-    """Take a policy out of its file."""
-    _require_match(call)
-    order = call.order(f"Remove windows {call.place.title}")
+@router.delete(_POLICY, response_model=models.Change, responses={**_TAGGED, **_PROPOSED})
+async def delete_policy(call: AdminPolicy, if_match: MustMatch, reason: Reason = None) -> Response:
+    """Remove a policy from its file."""
+    order = Order(call.caller, reason or f"Remove windows {call.place.title}", if_match)
     return written(call, await call.run(call.writer.remove, call.place, order))
 
 
-async def preview(call: Call) -> Response:
-    """Say what would come of a change, or of a policy that is not there yet."""
+@router.post(
+    f"{_POLICY}/preview",
+    response_model=models.Preview,
+    responses=_TAGGED,
+    openapi_extra=_takes(
+        "A merge patch, or a policy.",
+        {MERGE_PATCH: _OBJECT, JSON: _WINDOW_POLICY, YAML: _WINDOW_POLICY},
+    ),
+)
+async def preview(call: ReadCluster, strict: Strict = False) -> Response:  # noqa: FBT002 - likewise
+    """Preview a change: findings and hours. Nothing is saved."""
     now = call.windows.now()
-    if call.media_type == MERGE_PATCH:
-        stored = call.stored()
-        proposal = await call.run(call.writer.preview, stored, _patch(call), now, call.caller)
-        return _previewed(call, stored.file, proposal, stored)
-    new = call.policy()
-    _check_identity(new, call.place)
-    if call.windows.is_new(call.place.namespace, call.place.name):
-        file, proposal = await call.run(call.writer.preview_new, call.place, new, now, call.caller)
-        return _previewed(call, file, proposal, None)
+    body, media_type = await call.body(MERGE_PATCH, JSON, YAML)
+    if media_type == MERGE_PATCH:
+        change = _patch(call, body)
+    else:
+        new = _identified(call, bodies.parsed_policy(body, media_type))
+        if call.windows.is_new(call.place.namespace, call.place.name):
+            file, made = await call.run(call.writer.preview_new, call.place, new, now, call.caller)
+            return _previewed(call, file, made, None, strict=strict)
+        change = _replaced(call, new, media_type)
     stored = call.stored()
-    change = _replaced(call, new)
     proposal = await call.run(call.writer.preview, stored, change, now, call.caller)
-    return _previewed(call, stored.file, proposal, stored)
+    return _previewed(call, stored.file, proposal, stored, strict=strict)
 
 
 def _previewed(
@@ -135,8 +229,9 @@ def _previewed(
     file: str,
     proposal: Proposal,
     stored: Stored | None,
+    *,
+    strict: bool,
 ) -> Response:
-    strict = call.flag("strict")
     body = {
         "policy": call.place.title,
         "file": file,
@@ -151,21 +246,19 @@ def _previewed(
     return as_json(body, headers=headers)
 
 
-async def get_state(call: Call) -> Response:
-    """Say whether a policy is open."""
-    stored = call.stored()
-    cluster = call.text("cluster")
-    at = call.values.get("at")
-    if not isinstance(at, datetime):
-        at = call.windows.now()
-    answer = await call.run(call.windows.evaluator.state, stored, cluster, at)
+@router.get(f"{_POLICY}/state", response_model=models.State, responses={**_TAGGED, **_KNOWN})
+async def get_state(call: ReadCluster, at: At = None) -> Response:
+    """Say whether a policy should be open by what is in Git, why, since when, until when."""
+    found = at or call.windows.now()
+    answer = await call.run(call.windows.evaluator.state, call.stored(), call.cluster, found)
     return _unless_known(call, answer.body, JSON, {"ETag": answer.tag})
 
 
-async def get_pending(call: Call) -> Response:
-    """Say what has come to the branch since a policy closed, and what its targets take of it."""
+@router.get(f"{_POLICY}/pending", response_model=models.Pending)
+async def get_pending(call: ReadCluster) -> Response:
+    """Return the commits since a policy should have closed, and what its targets take of them."""
     stored = call.stored()
-    cluster = call.text("cluster")
+    cluster = call.cluster
     timetable, decision, arrived = await call.run(_arrived, call, stored, cluster)
     found: Found | None = None
     notes: list[str] = []
@@ -189,8 +282,9 @@ async def get_pending(call: Call) -> Response:
     return as_json(body)
 
 
-async def get_rendered(call: Call) -> Response:
-    """Say which directories are rendered from a policy, and whether they are current."""
+@router.get(f"{_POLICY}/rendered", response_model=models.Rendered)
+async def get_rendered(call: ReadPolicy) -> Response:
+    """Return the directories that are rendered from a policy, and whether they are current."""
     stored = call.stored()
     renderer, commit = call.windows.renderer, call.windows.snapshot.commit
     found = None if renderer is None else await call.run(renderer.check, commit, stored)
@@ -223,23 +317,24 @@ async def _found(call: Call, asked: Asked) -> Found | None:
     return found.result()
 
 
-async def get_calendar(call: Call) -> Response:
-    """Answer with a policy's calendar, in the form that the caller wants most."""
-    return await calendar_as(call, preferred(call, tuple(_FORMATS)))
+@router.get(
+    f"{_POLICY}/calendar",
+    response_model=models.Calendar,
+    responses={200: {"content": {ICS: _TEXT, HTML: _TEXT}, **_ETAG}, **_KNOWN},
+)
+async def get_calendar(call: ReadCluster, start: From = None, days: Days = 7) -> Response:
+    """Say when a policy should be open by what is in Git: as JSON, as iCalendar, or as a page."""
+    return await calendar_as(call, preferred(call, tuple(_FORMATS)), start, days)
 
 
-async def calendar_as(call: Call, media_type: str) -> Response:
+async def calendar_as(call: Call, media_type: str, start: date | None, days: int) -> Response:
     """Answer with a policy's calendar in one form."""
     stored = call.stored()
-    cluster = call.text("cluster")
     evaluator = call.windows.evaluator
-    asked = call.values.get("from")
-    if isinstance(asked, date):
-        start = asked
-    else:
-        start = await call.run(evaluator.today, stored, cluster, call.windows.now())
-    period = Period(start, call.number("days", _DAYS))
-    answer = await call.run(evaluator.calendar, stored, cluster, period, _FORMATS[media_type])
+    if start is None:
+        start = await call.run(evaluator.today, stored, call.cluster, call.windows.now())
+    period, form = Period(start, days), _FORMATS[media_type]
+    answer = await call.run(evaluator.calendar, stored, call.cluster, period, form)
     headers = {"ETag": answer.tag}
     if media_type == HTML:
         # It carries its own style and script: apart from all else of this origin.
@@ -247,8 +342,9 @@ async def calendar_as(call: Call, media_type: str) -> Response:
     return _unless_known(call, answer.body, media_type, headers)
 
 
-async def list_overrides(call: Call) -> Response:
-    """Answer with the overrides of a policy, as they are now."""
+@router.get(f"{_POLICY}/overrides", response_model=models.OverrideList, tags=["overrides"])
+async def list_overrides(call: ReadPolicy) -> Response:
+    """Return the overrides that a policy has in Git: future, active and over."""
     stored = call.stored()
     try:
         found = await call.run(overrides.listed, stored.config, call.windows.now())
@@ -257,37 +353,53 @@ async def list_overrides(call: Call) -> Response:
     return as_json({"policy": stored.title, "overrides": [each.record() for each in found]})
 
 
-async def add_override(call: Call) -> Response:
-    """Open or close at once, until a moment."""
-    wanted = _wanted(call)
+@router.post(
+    f"{_POLICY}/overrides",
+    status_code=HTTPStatus.CREATED,
+    response_model=models.Change,
+    responses={201: _ETAG, **_PROPOSED},
+    openapi_extra=_takes("The override.", {JSON: _OVERRIDE}),
+    tags=["overrides"],
+)
+async def add_override(
+    call: OverridePolicy, if_match: IfMatch = None, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Open or close a policy until a given time: in Git now, in a cluster once it is applied."""
+    body, _ = await call.body(JSON)
+    wanted = _wanted(call, body)
     now = call.windows.now()
     # Named before it is made, so that the answer to a repetition has the same name.
     name = wanted.name or overrides.default_name(wanted.state, now)
     change = partial(overrides.made, wanted=replace(wanted, name=name), at=now)
-    order = call.order(wanted.reason, urgent=True)
     # Path and body: the same key for another override is refused.
     url = call.request.url
-    digest = hashlib.sha256(f"{url.path}?{url.query}\n".encode() + call.body).hexdigest()
-    key = call.text("Idempotency-Key")
-    order = replace(order, key=key, digest=digest, override=name)
+    digest = hashlib.sha256(f"{url.path}?{url.query}\n".encode() + body).hexdigest()
+    order = Order(call.caller, wanted.reason, if_match, urgent=True, override=name)
+    order = replace(order, key=idempotency_key, digest=digest)
     outcome = await call.run(call.writer.change, call.place, change, order)
     return written(call, outcome, HTTPStatus.CREATED)
 
 
-async def end_override(call: Call) -> Response:
-    """Take an override out of the file."""
-    name = call.request.path_params["override"]
-    change = partial(overrides.ended, name=name, cluster=call.text("cluster"))
-    order = call.order(f"End override {name} of {call.place.title}", urgent=True)
-    order = replace(order, override=name)
+@router.delete(
+    f"{_POLICY}/overrides/{{override}}",
+    response_model=models.Change,
+    responses={**_TAGGED, **_PROPOSED},
+    tags=["overrides"],
+)
+async def end_override(
+    call: OverrideCluster, name: OverrideName, reason: Reason = None, if_match: IfMatch = None
+) -> Response:
+    """End an override: remove it from the file."""
+    change = partial(overrides.ended, name=name, cluster=call.cluster)
+    reason = reason or f"End override {name} of {call.place.title}"
+    order = Order(call.caller, reason, if_match, urgent=True, override=name)
     return written(call, await call.run(call.writer.change, call.place, change, order))
 
 
-async def get_fleet(call: Call) -> Response:
-    """Say what is open now: a row for each policy and cluster."""
-    limit, start = _page(call)
-    body = await call.run(_fleet, call, start, limit)
-    return as_json(body)
+@router.get("/fleet", response_model=models.Fleet, tags=["fleet"])
+async def get_fleet(call: Read, limit: Limit = 500, start: Continue = 0) -> Response:
+    """Say what should be open now by what is in Git, for all policies and clusters, by page."""
+    return as_json(await call.run(_fleet, call, start, limit))
 
 
 def written(
@@ -376,15 +488,14 @@ def _unless_known(
     return Response(body, headers=headers, media_type=media_type)
 
 
-def _require_match(call: Call) -> None:
-    if call.text("If-Match") is None:
-        raise Problem(
-            HTTPStatus.PRECONDITION_REQUIRED,
-            "If-Match is required, with the ETag of the policy as you read it",
-        )
+async def _policy(call: Call, *taken: str) -> tuple[KubeObject, str]:
+    """Return the policy that a body is, which must be that of the path, and its media type."""
+    body, media_type = await call.body(*taken)
+    return _identified(call, bodies.parsed_policy(body, media_type)), media_type
 
 
-def _check_identity(new: KubeObject, place: Place) -> None:
+def _identified(call: Call, new: KubeObject) -> KubeObject:
+    place = call.place
     found = (new.api_version, new.kind, new.namespace, new.name)
     wanted = (API_VERSION, KIND, place.namespace, place.name)
     if found != wanted:
@@ -393,12 +504,13 @@ def _check_identity(new: KubeObject, place: Place) -> None:
             HTTPStatus.CONFLICT,
             f"the body must be the {KIND} {place.title} ({API_VERSION}), as in the path",
         )
+    return new
 
 
-def _replaced(call: Call, new: KubeObject) -> Change:
+def _replaced(call: Call, new: KubeObject, media_type: str) -> Change:
     def change(old: KubeObject) -> KubeObject:
         # A comment may be code to others (`{"$imagepolicy": …}`), and differs in no field.
-        if call.media_type == YAML and call.caller.may(Scope.ADMIN):
+        if media_type == YAML and call.caller.may(Scope.ADMIN):
             return _framed(new, old)
         # Only what differs is written: comments and order of the file stay.
         changed = old.as_read()
@@ -419,64 +531,36 @@ def _framed(new: KubeObject, old: KubeObject) -> KubeObject:
     return KubeObject.parse(text)
 
 
-def _patch(call: Call) -> Change:
-    patch = call.json()
-    cluster = call.text("cluster")
+def _patch(call: Call, body: bytes) -> Change:
+    patch = bodies.parsed_json(body)
 
     def change(policy: KubeObject) -> KubeObject:
-        if cluster is None:
+        if call.cluster is None:
             return patched(policy, patch)
-        return patched_cluster(policy, cluster, patch)
+        return patched_cluster(policy, call.cluster, patch)
 
     return change
 
 
-def _wanted(call: Call) -> Wanted:
+def _wanted(call: Call, body: bytes) -> Wanted:
     """Return the override that the body asks for."""
-    asked = call.json()
-    if not isinstance(asked, dict):
-        raise bad_request("the body must be a JSON object")
-    # A misspelt member would be an override that is another than was meant.
-    unknown = asked.keys() - {
-        "state",
-        "for",
-        "until",
-        "reason",
-        "ticket",
-        "requestedBy",
-        "name",
-        "cluster",
-    }
-    if unknown:
-        raise bad_request(f"the body has an unknown member {min(unknown)!r}")
-    texts = {name: _text(asked, name) for name in asked}
-    state = texts.get("state")
-    if state not in overrides.STATES:
-        raise bad_request("state must be open or closed")
-    reason = texts.get("reason")
-    if not reason:
-        raise bad_request("an override needs a reason: give reason")
-    length, until = texts.get("for"), texts.get("until")
-    if (length is None) is (until is None):
+    try:
+        asked = models.Override.model_validate(bodies.parsed_object(body))
+    except ValidationError as error:
+        raise problems.invalid(error) from None
+    if (asked.length is None) is (asked.until is None):
         raise bad_request("an override needs an end: give for, such as 2h, or until")
     return Wanted(
-        state=state,
-        reason=reason,
-        length=_length(length),
-        until=until,
-        ticket=texts.get("ticket"),
-        requested_by=texts.get("requestedBy", call.caller.name),
-        name=texts.get("name"),
-        cluster=texts.get("cluster"),
+        state=asked.state,
+        reason=asked.reason,
+        length=_length(asked.length),
+        until=asked.until,
+        ticket=asked.ticket,
+        requested_by=asked.requested_by or call.caller.name,
+        name=asked.name,
+        cluster=asked.cluster,
         longest=moments.LONGEST,
     )
-
-
-def _text(asked: dict[str, Value], name: str) -> str | None:
-    found = asked[name]
-    if found is None or isinstance(found, str):
-        return found
-    raise bad_request(f"{name} must be a string")
 
 
 def _length(text: str | None) -> timedelta | None:
@@ -499,11 +583,6 @@ def _listed(stored: Stored) -> dict[str, object]:
         "file": stored.file,
         "etag": entity_tag(stored, json=True),
     }
-
-
-def _page(call: Call) -> tuple[int, int]:
-    """Return how many rows are asked for, and from which on."""
-    return call.number("limit", _ROWS), call.number("continue", 0)
 
 
 def _next(after: int, count: int) -> str | None:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
 from starlette.responses import Response
 
 from krm_windows.checks import report
@@ -45,6 +47,29 @@ class Problem(Exception):  # noqa: N818 - RFC 9457 calls it so
         if self.findings:
             found["findings"] = list(self.findings)
         return found
+
+
+def bad_request(detail: str) -> Problem:
+    """Return a problem of a request that is not understood."""
+    return Problem(HTTPStatus.BAD_REQUEST, detail)
+
+
+def no_match() -> Problem:
+    """Return the problem of a change that does not say what it is a change of."""
+    return Problem(
+        HTTPStatus.PRECONDITION_REQUIRED,
+        "If-Match is required, with the ETag of the policy as you read it",
+    )
+
+
+def invalid(error: ValidationError | RequestValidationError) -> Problem:
+    """Return the problem of parameters, or of a body, that are not as they are described."""
+    first = error.errors()[0]
+    name = ".".join(map(str, first["loc"][-1:]))
+    if (name, first["type"]) == ("If-Match", "missing"):
+        return no_match()
+    # What pydantic puts before the words of a ValueError.
+    return bad_request(f"{name} {first['msg'].removeprefix('Value error, ')}".strip())
 
 
 def findings(

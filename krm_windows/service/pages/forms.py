@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from krm_windows.edit.proposal import Proposal
 from krm_windows.preview.difference import Difference, alike
 from krm_windows.results import Result, Severity
-from krm_windows.service.calls import Call
+from krm_windows.service.admission import Call
 from krm_windows.service.pages.rendering import page, policy_url
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem

@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from http import HTTPStatus
+from typing import Annotated
 from zoneinfo import ZoneInfo
 
+from fastapi import Query
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
@@ -17,14 +19,17 @@ from krm_windows.plan import clocks
 from krm_windows.policy import moments
 from krm_windows.policy.findings import RefusedError
 from krm_windows.results import Result, fails
-from krm_windows.service import routes
-from krm_windows.service.calls import Call, bad_request
-from krm_windows.service.pages import forms, policy
+from krm_windows.service import parameters
+from krm_windows.service.admission import Call, OverrideCluster, OverridePolicy, ReadPolicy
+from krm_windows.service.pages import forms, policy, rendering
 from krm_windows.service.pages.forms import Form, Found
 from krm_windows.service.pages.rendering import page
 from krm_windows.service.policies import Stored
-from krm_windows.service.problems import Problem
+from krm_windows.service.problems import Problem, bad_request
+from krm_windows.service.writing import Order
 
+_OVERRIDE = "/ui/policies/{namespace}/{name}/override"
+router = rendering.router()
 FIELDS = ("state", "for", "until", "reason", "ticket", "requested-by", "cluster")
 """The fields of the form."""
 # So many fit a list to choose from; of more, the name is typed.
@@ -51,24 +56,30 @@ class Effect:
     zone: ZoneInfo
 
 
-async def show(call: Call) -> Response:
+@router.get(_OVERRIDE)
+async def show_override_form(
+    call: OverrideCluster, state: Annotated[str, Query()] = "open"
+) -> Response:
     """Show the form."""
     stored = call.stored()
     form = Form(dict.fromkeys(FIELDS, ""))
     # So that a tired reader can confirm it as it is.
     form.texts["for"] = _DEFAULT_LENGTH
     form.texts["requested-by"] = call.caller.person.name
-    form.texts["cluster"] = call.text("cluster") or ""
-    form.texts["state"] = call.text("state") or "open"
+    form.texts["cluster"] = call.cluster or ""
+    form.texts["state"] = state
     return _answer(call, stored, form)
 
 
-async def check(call: Call) -> Response:
+# Likewise: what is checked has not happened.
+@router.post(f"{_OVERRIDE}/check")
+async def check_override(call: ReadPolicy) -> Response:
     """Show what an override would do, to be confirmed; or the form, with what is wrong."""
     stored = call.stored()
-    form = _sent_form(call)
+    sent = await call.form()
+    form = _sent_form(sent)
     # From the confirmation back to the form, with all that was typed.
-    if call.form().get("edit"):
+    if sent.get("edit"):
         return _answer(call, stored, form)
     now = call.windows.now()
     wanted = _wanted(call, stored, form, now)
@@ -87,16 +98,17 @@ async def check(call: Call) -> Response:
     return page(call, "confirm.html", values)
 
 
-async def make(call: Call) -> Response:
+@router.post(_OVERRIDE)
+async def make_override(call: OverridePolicy) -> Response:
     """Make the override that was confirmed."""
     stored = call.stored()
-    form = _sent_form(call)
+    form = _sent_form(await call.form())
     now = call.windows.now()
     # Hidden fields come back as anything: they are read as if they had been typed.
     wanted = _wanted(call, stored, form, now)
     if wanted is None:
         return _answer(call, stored, form)
-    order = replace(call.order(wanted.reason, urgent=True), override=wanted.name)
+    order = Order(call.caller, wanted.reason, urgent=True, override=wanted.name)
     change = partial(overrides.made, wanted=wanted, at=now)
     outcome = await call.run(forms.try_change, call, form, change, order)
     # Whatever changed since it was confirmed: the form says it, with all that was typed.
@@ -106,32 +118,35 @@ async def make(call: Call) -> Response:
     return forms.done(call, outcome)
 
 
-async def end(call: Call) -> Response:
+@router.post(f"{_OVERRIDE}/end")
+async def end_override_on_page(call: OverrideCluster) -> Response:
     """End an override, or take one away that is over."""
     # In a field and not in the path: a name may be any key of YAML.
-    name = call.form().get("override", "")
+    name = (await call.form()).get("override", "")
     if not name:
         raise bad_request("the form does not name the override to end")
-    change = partial(overrides.ended, name=name, cluster=call.text("cluster"))
+    change = partial(overrides.ended, name=name, cluster=call.cluster)
     # Ended in a hurry, as it was made: the message says what and where.
     reason = f"End override {name} of {call.place.title}"
-    order = replace(call.order(reason, urgent=True), override=name)
+    order = Order(call.caller, reason, urgent=True, override=name)
     outcome = await call.run(call.writer.change, call.place, change, order)
     call.note(outcome)
     return forms.done(call, outcome)
 
 
-async def prune(call: Call) -> Response:
+@router.post(f"{_OVERRIDE}/prune")
+async def prune_overrides(call: OverridePolicy) -> Response:
     """Take all overrides away that are over."""
+    await call.form()
     change = partial(overrides.pruned, at=call.windows.now())
-    order = call.order(f"Remove overrides of {call.place.title} that are over", urgent=True)
+    reason = f"Remove overrides of {call.place.title} that are over"
+    order = Order(call.caller, reason, urgent=True)
     outcome = await call.run(call.writer.change, call.place, change, order)
     call.note(outcome)
     return forms.done(call, outcome)
 
 
-def _sent_form(call: Call) -> Form:
-    sent = call.form()
+def _sent_form(sent: dict[str, str]) -> Form:
     texts = {name: sent.get(name, "").strip() for name in FIELDS}
     return Form(texts)
 
@@ -151,7 +166,7 @@ def _wanted(call: Call, stored: Stored, form: Form, now: datetime) -> Wanted | N
     if length is not None:
         ends = overrides.until(now, length).astimezone(zone).isoformat(timespec="minutes")
     try:
-        reason = str(routes.REASON.read(texts["reason"]))
+        reason = parameters.line(texts["reason"])
     except ValueError:
         form.add("reason", "Give a reason in one line; everyone who waits can read it.")
     if form.fails:

@@ -3,16 +3,19 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Annotated
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
+from fastapi import Query
 from starlette.responses import Response
 
 from krm_windows.gate.timetable import Decision
-from krm_windows.service.calls import Call
-from krm_windows.service.pages import waits
+from krm_windows.service.admission import Call, Read
+from krm_windows.service.pages import rendering, waits
 from krm_windows.service.pages.rendering import page, policy_url
 from krm_windows.service.pages.waits import Waits
+from krm_windows.service.parameters import Continue
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
 from krm_windows.system.git_branch import Entry
@@ -21,7 +24,7 @@ from krm_windows.system.git_branch import Entry
 _ROWS = 50
 # To find the open ones among many, so many are looked at for a page.
 _MOST_LOOKED_AT = 2000
-STATES = ("open", "closed", "unknown")
+router = rendering.router()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class Row:
 
     @property
     def state(self) -> str:
-        """One of STATES."""
+        """Open, closed or unknown."""
         if self.decision is None:
             return "unknown"
         if self.decision.open:
@@ -67,11 +70,16 @@ class Listing:
         return sum(row.state == state for row in self.rows)
 
 
-async def overview(call: Call) -> Response:
+@router.get("/")
+async def show_overview(
+    call: Read,
+    words: Annotated[str, Query(alias="q")] = "",
+    # A form that is sent with nothing chosen has an empty text.
+    state: Annotated[str, Query(pattern="^(open|closed|unknown|)$")] = "",
+    start: Continue = 0,
+) -> Response:
     """Show what is open now."""
-    words = call.text("q") or ""
-    state = call.text("state") or ""
-    listing = await call.run(_listing, call, words, state)
+    listing = await call.run(_listing, call, words, state, start)
     values = {
         "words": words,
         "state": state,
@@ -95,9 +103,8 @@ def row(call: Call, stored: Stored, cluster: str | None, now: datetime) -> Row:
     return Row(stored, cluster, decision, zone)
 
 
-def _listing(call: Call, words: str, state: str) -> Listing:
+def _listing(call: Call, words: str, state: str, start: int) -> Listing:
     now = call.windows.now()
-    start = call.number("continue", 0)
     # Names alone: what holds is worked out for the rows of this page.
     places = list(_places(call, words))
     found: list[Row] = []

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
 from functools import partial
 from http import HTTPStatus
+from typing import Annotated
 
+from fastapi import Query
 from starlette.responses import Response
 
 from krm_windows.edit import overrides
@@ -18,11 +19,13 @@ from krm_windows.preview import explanation, stages
 from krm_windows.preview.calendar import Period, calendars
 from krm_windows.preview.stages import RenderedDirectory
 from krm_windows.service import handlers
-from krm_windows.service.calls import ICS, JSON, Call
-from krm_windows.service.pages import drawing, overview, waits
+from krm_windows.service.admission import Call, ReadCluster
+from krm_windows.service.bodies import ICS, JSON
+from krm_windows.service.pages import drawing, overview, rendering, waits
 from krm_windows.service.pages.drawing import Drawn
 from krm_windows.service.pages.rendering import address, page, policy_url
 from krm_windows.service.pages.waits import Waits
+from krm_windows.service.parameters import Days, From
 from krm_windows.service.policies import Stored
 from krm_windows.service.problems import Problem
 from krm_windows.service.writing import entity_tag
@@ -30,8 +33,9 @@ from krm_windows.system.git_branch import Entry
 
 # A policy may name a thousand clusters: more are on the first page, and one at a time here.
 _MOST_CLUSTERS = 50
-_DAYS = 7
 _COMMITS = 15
+_POLICY = "/ui/policies/{namespace}/{name}"
+router = rendering.router()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +56,39 @@ class Rules:
     order: tuple[str, ...]
 
 
-async def show(call: Call) -> Response:
-    """Show a policy."""
+@router.get(_POLICY)
+async def show_policy(
+    call: ReadCluster,
+    start: From = None,
+    days: Days = 7,
+    # The commit that was made.
+    saved: Annotated[str, Query()] = "",
+    # `rendered`: find out whether what is rendered is current.
+    check: Annotated[str, Query()] = "",
+) -> Response:
+    """Show a policy: its state, calendar, rules and changes."""
     stored = call.stored()
-    values = await call.run(_values, call, stored)
+    period = Period(start or Today(call.windows.now()), days)
+    values = await call.run(_values, call, stored, period, saved, check)
     return page(call, "policy.html", values)
 
 
-async def calendar_json(call: Call) -> Response:
+@router.get(f"{_POLICY}/calendar.json")
+async def show_calendar_json(call: ReadCluster, start: From = None, days: Days = 7) -> Response:
     """Answer with a policy's calendar as JSON, whatever a browser would rather have."""
-    return await handlers.calendar_as(call, JSON)
+    return await handlers.calendar_as(call, JSON, start, days)
 
 
-async def calendar_ics(call: Call) -> Response:
+@router.get(f"{_POLICY}/calendar.ics")
+async def show_calendar_ics(call: ReadCluster, start: From = None, days: Days = 7) -> Response:
     """Answer with a policy's calendar as iCalendar, whatever a browser would rather have."""
-    return await handlers.calendar_as(call, ICS)
+    return await handlers.calendar_as(call, ICS, start, days)
 
 
-def _values(call: Call, stored: Stored) -> dict[str, object]:
-    cluster = call.text("cluster")
+def _values(
+    call: Call, stored: Stored, period: Period, saved: str, check: str
+) -> dict[str, object]:
+    cluster = call.cluster
     now = call.windows.now()
     clusters = call.windows.evaluator.clusters(stored)
     shown: tuple[str | None, ...] = clusters[:_MOST_CLUSTERS] or (None,)
@@ -92,11 +110,11 @@ def _values(call: Call, stored: Stored) -> dict[str, object]:
         "branch": call.windows.branch.name,
         "history": call.windows.history(stored, _COMMITS),
         "is_shallow": call.windows.branch.layout.is_shallow,
-        "saved": _saved(call, stored),
+        "saved": _saved(call, stored, saved),
         "is_pushed": call.windows.settings.remote is not None,
         "commit": call.windows.snapshot.commit,
         "renders": call.windows.renderer is not None,
-        "rendered": _rendered(call, stored),
+        "rendered": _rendered(call, stored, check),
         "stages": stages,
         "etag": entity_tag(stored, json=False),
         "wrong": None,
@@ -104,14 +122,14 @@ def _values(call: Call, stored: Stored) -> dict[str, object]:
         "calendar": None,
         "listed": [],
         "over": 0,
-        "days": call.number("days", _DAYS),
+        "days": period.days,
         "zone": rows[0].zone if len(rows) == 1 and rows[0].zone else zone,
         "zones": len(clocks.of_clusters(stored.config)),
         "windows": _names(stored),
         "rest": _rest(call, stored),
     }
     try:
-        values["calendar"] = _calendar(call, stored, shown)
+        values["calendar"] = _calendar(call, stored, shown, period)
         found = listed(call, stored, cluster)
         values["listed"] = found
         values["over"] = sum(each.phase is Phase.OVER for each in found)
@@ -128,22 +146,22 @@ def _waits(
 ) -> Waits | None:
     """Return what waits, where the page is of one cluster, or of a policy that names none."""
     row = rows[0]
-    if row.cluster is None or call.text("cluster") is not None or len(clusters) == 1:
+    if row.cluster is None or call.cluster is not None or len(clusters) == 1:
         return waits.of(call, row.stored, row.cluster, row.decision)
     return None
 
 
 def here(call: Call, stored: Stored) -> Callable[..., str]:
     """Return a function that makes addresses of a policy's pages, of the same file."""
-    return partial(policy_url, stored.namespace, stored.name, file=call.text("file"))
+    return partial(policy_url, stored.namespace, stored.name, file=call.place.file)
 
 
-def _rendered(call: Call, stored: Stored) -> Sequence[RenderedDirectory] | None:
+def _rendered(call: Call, stored: Stored, check: str) -> Sequence[RenderedDirectory] | None:
     """Return what is rendered from a policy, so far as it is known or asked for."""
     windows = call.windows
     if windows.renderer is None:
         return None
-    if call.text("check"):
+    if check:
         return windows.renderer.check(windows.snapshot.commit, stored)
     return windows.renderer.checked(windows.snapshot.commit, stored)
 
@@ -159,10 +177,9 @@ def listed(call: Call, stored: Stored, cluster: str | None = None) -> list[Liste
         raise Problem(HTTPStatus.CONFLICT, str(error)) from error
 
 
-def _saved(call: Call, stored: Stored) -> Entry | None:
+def _saved(call: Call, stored: Stored, commit: str) -> Entry | None:
     """Return the commit that the address names, if it did change this policy's file."""
-    commit = call.text("saved")
-    if commit is None:
+    if not commit:
         return None
     # Anybody can write an address: it is said only of a commit that is there.
     # It may have been some commits ago: the page was left open, and loaded again.
@@ -172,21 +189,16 @@ def _saved(call: Call, stored: Stored) -> Entry | None:
     return None
 
 
-def _calendar(call: Call, stored: Stored, shown: tuple[str | None, ...]) -> Drawn:
+def _calendar(call: Call, stored: Stored, shown: tuple[str | None, ...], period: Period) -> Drawn:
     # Clusters that are alike share a row, so that a fleet of fifty is read at a glance.
     evaluator = call.windows.evaluator
-    now = call.windows.now()
-    start = call.values.get("from")
-    if not isinstance(start, date):
-        start = Today(now)
     timetables = [evaluator.timetable(stored, name) for name in shown]
-    return drawing.drawn(calendars(timetables, Period(start, call.number("days", _DAYS))), now)
+    return drawing.drawn(calendars(timetables, period), call.windows.now())
 
 
 def _rest(call: Call, stored: Stored) -> Callable[..., str]:
     """Return a function that makes addresses of the REST interface."""
-    file = call.text("file")
-    return partial(address, "/policies", stored.namespace, stored.name, file=file)
+    return partial(address, "/policies", stored.namespace, stored.name, file=call.place.file)
 
 
 def _names(stored: Stored) -> list[str]:

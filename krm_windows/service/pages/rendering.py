@@ -9,6 +9,7 @@ from http import HTTPStatus
 from pkgutil import get_data
 from urllib.parse import quote, urlencode
 
+from fastapi import APIRouter
 from jinja2 import Environment
 from markupsafe import Markup, escape
 from starlette.requests import Request
@@ -17,9 +18,11 @@ from starlette.responses import Response
 from krm_windows.preview import templating
 from krm_windows.preview.text import span
 from krm_windows.service.access import Scope
-from krm_windows.service.calls import HTML, Call
+from krm_windows.service.admission import Call
+from krm_windows.service.bodies import HTML
 from krm_windows.service.policies import NO_NAMESPACE
 from krm_windows.service.problems import Problem
+from krm_windows.service.routing import Route, operation_id
 
 _ASSETS = {
     "calendar.css": "krm_windows.preview",
@@ -63,6 +66,19 @@ class Asset:
     name: str
     body: bytes
     media_type: str
+
+
+class _PageRoute(Route):
+    """A route whose refusals are pages, too: they say in words what JSON says to programs."""
+
+    def refuse(self, problem: Problem, request: Request) -> Response:
+        """Answer with a page that says why there is none."""
+        return refused(problem, request)
+
+
+def router() -> APIRouter:
+    """Return a router for pages."""
+    return APIRouter(route_class=_PageRoute, generate_unique_id_function=operation_id)
 
 
 def page(
@@ -111,11 +127,6 @@ def _html(
     return Response(body, status.value, dict(headers), f"{HTML}; charset=utf-8")
 
 
-async def login(call: Call) -> Response:
-    """Show the form to sign in."""
-    return page(call, "login.html", {"problem": None, "back": call.text("next") or ""})
-
-
 def _asked_for(request: Request) -> str:
     """Return the address of the page that was asked for, to be led to once it is known by whom."""
     # A token that was wrong: the form says where it is to lead.
@@ -131,17 +142,6 @@ def _asked_for(request: Request) -> str:
     if address == "/":
         return ""
     return address
-
-
-async def asset(call: Call) -> Response:
-    """Answer with a file that pages load."""
-    name = call.request.path_params["asset"]
-    for each in assets().values():
-        # Another digest is an older version, which is gone: the page that asks is older, too.
-        if each.name == name:
-            headers = {"Cache-Control": "public, max-age=31536000, immutable"}
-            return Response(each.body, headers=headers, media_type=each.media_type)
-    raise Problem(HTTPStatus.NOT_FOUND, "file not found")
 
 
 @cache

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from krm_windows.gate.timetable import Decision
-from krm_windows.service.calls import Call
+from krm_windows.service.admission import Call
 from krm_windows.service.policies import Stored
 from krm_windows.service.waiting import Arrived, Asked, Found
 

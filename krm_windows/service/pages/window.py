@@ -1,6 +1,5 @@
 """The form that changes a window: a preview of the hours, then one commit."""
 
-from dataclasses import replace
 from http import HTTPStatus
 
 from starlette.responses import Response
@@ -10,24 +9,27 @@ from krm_windows.edit.proposal import Proposal
 from krm_windows.krm import EditError, InputError, KubeObject, Value
 from krm_windows.krm.merge_patch import merge
 from krm_windows.plan import clocks
-from krm_windows.service import permissions, routes
-from krm_windows.service.calls import Call, bad_request
-from krm_windows.service.pages import forms, policy
+from krm_windows.service import parameters, permissions
+from krm_windows.service.admission import Call, ReadWindow, WriteWindow
+from krm_windows.service.pages import forms, policy, rendering
 from krm_windows.service.pages.forms import Form, Found
 from krm_windows.service.pages.rendering import page
 from krm_windows.service.policies import Stored
-from krm_windows.service.problems import Problem
-from krm_windows.service.writing import Change, Outcome, entity_tag
+from krm_windows.service.problems import Problem, bad_request
+from krm_windows.service.writing import Change, Order, Outcome, entity_tag
 
+_WINDOW = "/ui/policies/{namespace}/{name}/window"
+router = rendering.router()
 FIELDS = ("opens", "closes", "duration", "description")
 """The fields of a window that the form changes."""
 
 
-async def show(call: Call) -> Response:
+@router.get(_WINDOW)
+async def show_window_form(call: WriteWindow) -> Response:
     """Show the form with the window as it is."""
     stored = call.stored()
-    window = _window(call)
-    texts = _texts(stored, window, call.text("cluster"))
+    window = call.window
+    texts = _texts(stored, window, call.cluster)
     # Without a name it is the form of a window that is not there yet.
     if window and not any(texts.values()):
         raise Problem(HTTPStatus.NOT_FOUND, f"{stored.title} has no window {window!r}")
@@ -37,18 +39,21 @@ async def show(call: Call) -> Response:
     return _answer(call, stored, form, None)
 
 
-async def preview(call: Call) -> Response:
+# Apart from saving: it changes nothing, so that no line of the log says it did.
+@router.post(f"{_WINDOW}/preview")
+async def preview_window(call: ReadWindow) -> Response:
     """Say what would come of the change."""
     stored = call.stored()
-    form = _sent_form(call, stored)
+    form = _sent_form(call, stored, await call.form())
     proposal = await call.run(_preview, call, stored, form)
     return _answer(call, stored, form, proposal, "preview")
 
 
-async def save(call: Call) -> Response:
+@router.post(_WINDOW)
+async def save_window(call: WriteWindow) -> Response:
     """Save the change, or say why not."""
     stored = call.stored()
-    form = _sent_form(call, stored)
+    form = _sent_form(call, stored, await call.form())
     _check_reason(form)
     if not form.fails:
         outcome = await call.run(_save, call, form)
@@ -64,11 +69,10 @@ async def save(call: Call) -> Response:
     return _answer(call, stored, form, proposal, "save")
 
 
-def _sent_form(call: Call, stored: Stored) -> Form:
-    sent = call.form()
+def _sent_form(call: Call, stored: Stored, sent: dict[str, str]) -> Form:
     texts = {name: sent.get(name, "").strip() for name in (*FIELDS, "reason", "remove")}
     # A window that is there keeps its name: another one would be another window.
-    texts["name"] = _window(call) or sent.get("name", "").strip()
+    texts["name"] = call.window or sent.get("name", "").strip()
     was = {name: sent.get(f"was-{name}", "") for name in FIELDS}
     etag = sent.get("etag", "")
     if not etag:
@@ -76,21 +80,21 @@ def _sent_form(call: Call, stored: Stored) -> Form:
     form = Form(texts, was, etag, sent.get("seen", ""))
     if not texts["name"]:
         form.add("name", "A window needs a name, such as working-week.")
-    elif not _window(call) and any(_texts(stored, texts["name"], call.text("cluster")).values()):
+    elif not call.window and any(_texts(stored, texts["name"], call.cluster).values()):
         form.add("name", "A window with this name already exists.")
     return form
 
 
 def _check_reason(form: Form) -> None:
     try:
-        form.texts["reason"] = str(routes.REASON.read(form.texts["reason"]))
+        form.texts["reason"] = parameters.line(form.texts["reason"])
     except ValueError:
         form.add("reason", "Give a reason in one line; it becomes the commit message.")
 
 
 def _save(call: Call, form: Form) -> Outcome | None:
     # Only the version that the form was made from is changed (RFC 9110, 13.1.1).
-    order = replace(call.order(form.texts["reason"]), if_match=form.etag)
+    order = Order(call.caller, form.texts["reason"], if_match=form.etag)
     return forms.try_change(call, form, _change(call, form), order)
 
 
@@ -117,7 +121,7 @@ def _change(call: Call, form: Form) -> Change:
 
 
 def _with(call: Call, name: str, window: Value) -> Change:
-    cluster = call.text("cluster")
+    cluster = call.cluster
     part: Value = {"windows": {name: window}}
 
     def change(config: KubeObject) -> KubeObject:
@@ -131,7 +135,7 @@ def _with(call: Call, name: str, window: Value) -> Change:
 def _may_remove(call: Call, stored: Stored) -> bool:
     """Say whether the caller may remove the window: with it may go more than hours."""
     try:
-        removed = _with(call, _window(call), None)(stored.config)
+        removed = _with(call, call.window, None)(stored.config)
         permissions.check(call.caller, stored.config, removed)
     except (Problem, InputError, EditError):
         return False
@@ -153,7 +157,7 @@ def _changed(form: Form) -> dict[str, Value]:
 def _take_over(call: Call, stored: Stored, form: Form) -> None:
     """Begin again from the version that is there now, and keep what was typed."""
     form.meanwhile = forms.since(call, stored, form.seen)
-    now = _texts(stored, form.texts["name"], call.text("cluster"))
+    now = _texts(stored, form.texts["name"], call.cluster)
     for name in FIELDS:
         # Three versions: as it was, as somebody else made it, as it was typed here.
         if form.texts[name] == form.was[name]:
@@ -193,7 +197,7 @@ def _at(value: Value, name: str) -> Value:
 
 def _paths(call: Call, window: str) -> dict[str, str]:
     """Return the paths at which something may be found, with the field of the form they mean."""
-    cluster = call.text("cluster")
+    cluster = call.cluster
     places = [f"spec.windows.{window}"]
     # What a cluster changes is found at its own entry, or at the policy's that it is merged with.
     if cluster is not None:
@@ -235,22 +239,18 @@ def _answer(
         changes = list(forms.differences(proposal))
     values = {
         "stored": stored,
-        "cluster": call.text("cluster"),
-        "window": _window(call),
+        "cluster": call.cluster,
+        "window": call.window,
         "may_remove": _may_remove(call, stored),
         "form": form,
         "action": action,
         "proposal": proposal,
         "changes": changes,
-        "clock": _clock(stored, call.text("cluster")),
+        "clock": _clock(stored, call.cluster),
         "days": call.windows.settings.days_compared,
         "here": policy.here(call, stored),
     }
     return page(call, "window.html", values, status)
-
-
-def _window(call: Call) -> str:
-    return call.text("window") or ""
 
 
 def _tag(stored: Stored) -> str:

@@ -20,7 +20,7 @@ from krm_windows.forge import http, queue
 from krm_windows.forge.errors import ForgeError
 from krm_windows.gate import annotations
 from krm_windows.krm import InputError, KubeObject, plain_json
-from krm_windows.service.calls import parsed_json
+from krm_windows.service.bodies import parsed_json
 from krm_windows.service.problems import Problem
 
 EVERY = pytest.mark.parametrize("text", JSON.values(), ids=JSON)

@@ -9,8 +9,7 @@ import jsonschema
 import pytest
 from starlette.routing import Route
 
-from krm_windows.service import openapi
-from krm_windows.service.routes import OPERATIONS
+from krm_windows.service import description
 
 POLICY = "/policies/flux-system/week"
 MERGE = "application/merge-patch+json"
@@ -97,14 +96,17 @@ def test_every_answer_is_as_documented(
     media_type = answer.headers.get("content-type", "").partition(";")[0]
     assert media_type in content or not answer.body
     if media_type.endswith("json"):
-        schema = {**content[media_type]["schema"], "components": openapi.document()["components"]}
+        schema = {
+            **content[media_type]["schema"],
+            "components": description.document()["components"],
+        }
         jsonschema.validate(answer.json(), schema)
 
 
 def documented(method: str, target: str) -> Any:  # noqa: ANN401
     """Return what the document says of a request; None where it says nothing."""
     path = target.partition("?")[0]
-    for template, operations in openapi.document()["paths"].items():  # type: ignore[attr-defined]
+    for template, operations in description.document()["paths"].items():  # type: ignore[attr-defined]
         pattern = re.sub(r"\{\w+\}", "[^/]+", template)
         if re.fullmatch(pattern, path):
             return operations.get(method.lower())
@@ -112,20 +114,22 @@ def documented(method: str, target: str) -> Any:  # noqa: ANN401
 
 
 def test_every_operation_is_documented(client: Any) -> None:  # noqa: ANN401
-    """And what is documented is an operation: both are made from one table."""
+    """And what is documented is an operation."""
     found = client.ask("GET", "/openapi.json").json()
     documented = {
         (method.upper(), path) for path, every in found["paths"].items() for method in every
     }
-    assert documented == {(each.method, each.path) for each in OPERATIONS}
-    assert found == json.loads(json.dumps(openapi.document()))
+    assert documented == {
+        (method, route.path) for route in description.ROUTES for method in route.methods
+    }
+    assert found == json.loads(json.dumps(description.document()))
 
 
 def test_every_route_is_of_the_table_or_a_page(client: Any) -> None:  # noqa: ANN401
     """What is served beside the interface are pages, and what they are drawn with."""
     inner = client.application._application
     paths = {route.path for route in inner.routes if isinstance(route, Route)}
-    others = paths - {each.path for each in OPERATIONS}
+    others = paths - {each.path for each in description.ROUTES}
     assert all(path == "/" or path.startswith("/ui/") for path in others), others
 
 
@@ -162,7 +166,7 @@ def test_what_an_override_may_last_is_described_as_it_is_read(
     client: Any,  # noqa: ANN401
 ) -> None:
     """The pattern takes what the service takes, and nothing that is refused for its form."""
-    schemas: Any = openapi.document()["components"]
+    schemas: Any = description.document()["components"]
     pattern = schemas["schemas"]["Override"]["properties"]["for"]["pattern"]
     body = {"state": "closed", "reason": "r", "for": text}
     answer = client.ask("POST", f"{POLICY}/overrides", body)
@@ -171,9 +175,8 @@ def test_what_an_override_may_last_is_described_as_it_is_read(
 
 def test_a_json_body_is_an_object() -> None:
     """Whatever else it has to be: a generator of clients begins with its type."""
-    described = openapi.document()
-    paths: Any = described["paths"]
-    schemas: Any = described["components"]
+    paths: Any = description.document()["paths"]
+    schemas: Any = description.document()["components"]
     found = []
     for methods in paths.values():
         for operation in methods.values():
@@ -216,11 +219,17 @@ TEXTS = (
 
 def parameter(operation: str, name: str) -> dict[str, Any]:
     """Return the published schema of a parameter."""
-    for each in OPERATIONS:
-        for found in each.parameters:
-            if (each.name, found.name) == (operation, name):
-                return found.schema
-    raise AssertionError(name)
+    paths: Any = description.document()["paths"]
+    [found] = [
+        each["schema"]
+        for methods in paths.values()
+        for one in methods.values()
+        if one["operationId"] == operation
+        for each in one["parameters"]
+        if each["name"] == name
+    ]
+    assert isinstance(found, dict)
+    return found
 
 
 @pytest.mark.parametrize("text", TEXTS)

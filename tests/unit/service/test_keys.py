@@ -14,7 +14,7 @@ from authorization import bearer
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
-from krm_windows.service import keys, middleware
+from krm_windows.service import admission, keys
 from krm_windows.service.access import Provider, Scope, Ways
 from krm_windows.service.keys import Keys, UnreachableError, UntrustedError
 
@@ -170,7 +170,7 @@ def test_who_is_known_does_not_wait_for_a_provider_that_hangs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Others have it asked for a key that nobody knows; they wait for a while, in no thread."""
-    monkeypatch.setattr(middleware, "_PATIENCE", 2.0)
+    monkeypatch.setattr(admission, "_PATIENCE", 2.0)
     monkeypatch.setattr(keys, "_AGAIN_SECONDS", 0.0)
     client = started(ways, [])
     assert client.ask("GET", POLICY, **bearer(issuer.token())).status == 200

@@ -1,0 +1,325 @@
+"""Who is let in: one place for what holds for every request, before a handler gets it."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from typing import Annotated, ParamSpec, TypeVar
+from urllib.parse import parse_qsl, urlsplit
+
+from fastapi import Depends, Query, Security
+from fastapi.security import HTTPBearer, SecurityScopes
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+
+from krm_windows.service import bodies
+from krm_windows.service.access import Access, Caller, Scope
+from krm_windows.service.bodies import FORM
+from krm_windows.service.log import Log
+from krm_windows.service.parameters import Cluster, File, Name, Namespace
+from krm_windows.service.policies import NO_NAMESPACE, Stored
+from krm_windows.service.problems import Problem, bad_request
+from krm_windows.service.rates import Rate
+from krm_windows.service.settings import SERVICE
+from krm_windows.service.windows import Windows
+from krm_windows.service.writing import Outcome, Place, Writer
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+FORM_TOKEN = "form-token"  # noqa: S105 - the name of a field
+"""The field of a form that proves that it is ours."""
+# Asked by whoever decides whether the service lives, however often that is.
+_ALWAYS = ("/healthz", "/readyz", "/metrics")
+# Of who fails to say who they are, from one address: enough for typing errors.
+_FAILURES_A_MINUTE = 60
+_MOST_FIELDS = 200
+# Who waits for the keys of a provider in seconds: they stand in the way of others.
+_PATIENCE = 3.0
+_TOKEN = HTTPBearer(
+    scheme_name="token",
+    auto_error=False,
+    description="A token of the service, or a JWT of its identity provider; not needed if the "
+    "service can be reached only from its own machine. The scope `write` is for hours; `admin` is "
+    "for everything.",
+)
+_NOWHERE = Place("", "")
+EVERYBODY = Caller("", SERVICE, frozenset())
+"""Who asks for what everybody may ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request that was let in: who calls, of which policy, and what answers it.
+
+    `logged` is what a line of the log says of it, gathered on the way.
+    """
+
+    request: Request
+    service: "Service"
+    windows: Windows
+    writer: Writer
+    caller: Caller
+    logged: dict[str, object]
+    place: Place = _NOWHERE
+    cluster: str | None = None
+    window: str = ""
+
+    def stored(self) -> Stored:
+        """Return the policy that the path names, as the branch has it now.
+
+        Raises Problem where there is none, or where several files have it.
+        """
+        return self.windows.find(self.place.namespace, self.place.name, self.place.file)
+
+    def form_token(self) -> str:
+        """Return what a form of ours has in its field `form-token`."""
+        return self.service.access.form_token(self.caller)
+
+    def note(self, outcome: Outcome) -> None:
+        """Have the log say what became of a change: each commit is `changed` in one line alone."""
+        self.logged["commit"] = outcome.commit
+        if outcome.is_replayed:
+            self.logged["event"] = "repeated"
+        elif outcome.commit is None:
+            self.logged["event"] = "unchanged"
+
+    async def body(self, *taken: str) -> tuple[bytes, str]:
+        """Return the body and its media type, one of those that are taken; else raise Problem."""
+        # Without parameters, such as `; charset=utf-8`: JSON and YAML are UTF-8 here.
+        given = self.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if given not in taken:
+            raise Problem(
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body must be one of {', '.join(taken)}"
+            )
+        limits = self.windows.settings.limits
+        body = bytearray()
+        try:
+            async with asyncio.timeout(limits.receive_seconds):
+                async for part in self.request.stream():
+                    body += part
+                    if len(body) > limits.body:
+                        raise Problem(
+                            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                            f"the body must have at most {limits.body} bytes",
+                            # The rest of it is not waited for.
+                            headers={"Connection": "close"},
+                        )
+        except TimeoutError:
+            raise Problem(
+                HTTPStatus.REQUEST_TIMEOUT,
+                "timed out reading the body",
+                headers={"Connection": "close"},
+            ) from None
+        except ClientDisconnect:
+            raise bad_request("the body is incomplete") from None
+        return bytes(body), given
+
+    async def form(self) -> dict[str, str]:
+        """Return the fields of a form; raises Problem for one that is not ours.
+
+        A browser sends it with whatever it knows of a caller, whoever made the form.
+        """
+        body, _ = await self.body(FORM)
+        fields = bodies.parsed_form(body)
+        # A missing field is a wrong one; both are compared in constant time.
+        token = fields.get(FORM_TOKEN, "")
+        # Who begins or ends a session is nobody.
+        if self.caller is EVERYBODY or self.service.access.is_form_token(self.caller, token):
+            return fields
+        raise Problem(
+            HTTPStatus.FORBIDDEN, "the form has expired: reload the page and send it again"
+        )
+
+    async def run(self, function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        """Run what takes long in a thread."""
+        # A pool of threads: as many requests work at once as Starlette allows, 40.
+        return await run_in_threadpool(function, *args, **kwargs)
+
+
+class Service:
+    """What requests share, and the checks that each of them passes."""
+
+    def __init__(self, windows: Windows, access: Access, log: Log) -> None:
+        """Let callers in to the policies."""
+        limits = windows.settings.limits
+        self.log = log
+        self.access = access
+        self._windows = windows
+        self._writer = Writer(windows)
+        self._reads = Rate(limits.reads_a_minute)
+        self._writes = Rate(limits.writes_a_minute)
+        self._failures = Rate(_FAILURES_A_MINUTE)
+
+    async def admit(self, request: Request, scope: Scope | None) -> Call:
+        """Let a request in that takes a scope, or None; raises Problem."""
+        self._check_host(request)
+        if request.method != "GET":
+            self._check_origin(request)
+        logged: dict[str, object] = request.state.logged
+        request.state.scope = scope
+        # Whether the service lives is asked by programs that have no token.
+        caller = EVERYBODY if scope is None else await self._caller(request)
+        # Who begins a session is nobody yet.
+        logged["caller"] = caller.name or None
+        if scope is not None and not caller.may(scope):
+            raise Problem(HTTPStatus.FORBIDDEN, f"{caller.name} has no scope {scope.value!r}")
+        self._check_rate(caller, request)
+        _check_query(request)
+        return Call(request, self, self._windows, self._writer, caller, logged)
+
+    def count_failure(self, request: Request) -> None:
+        """Count that somebody did not say who they are; raises Problem where it is too often."""
+        _take(self._failures, address(request) or "")
+
+    async def _caller(self, request: Request) -> Caller:
+        try:
+            await self._await_keys(request)
+            found = self.access.caller(request)
+        except Problem:
+            self.count_failure(request)
+            raise
+        if found is None:
+            raise Problem(
+                HTTPStatus.UNAUTHORIZED,
+                "authentication required: Authorization: Bearer TOKEN",
+                headers={"WWW-Authenticate": 'Bearer realm="krm-windows"'},
+            )
+        return found
+
+    async def _await_keys(self, request: Request) -> None:
+        """Wait for the keys of a provider, in no thread, of which there are few."""
+        awaited = self.access.awaited(request)
+        if awaited is None:
+            return
+        found = asyncio.wrap_future(awaited)
+        # Whoever reads them goes on, for others who wait.
+        await asyncio.wait([found], timeout=_PATIENCE)
+        if not found.done():
+            raise Problem(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "cannot fetch the identity provider's keys; try again later",
+                headers={"Retry-After": "5"},
+            )
+
+    def _check_host(self, request: Request) -> None:
+        """Refuse a name that is not ours: another site could have it lead here (DNS rebinding)."""
+        hosts = self._windows.settings.hosts
+        if hosts is not None and _host(request) not in hosts:
+            raise Problem(HTTPStatus.FORBIDDEN, "unknown host name")
+
+    def _check_origin(self, request: Request) -> None:
+        """Refuse what a page of another site has a browser send (Fetch Metadata, RFC 6454)."""
+        # Only browsers send it, and no script can set it; curl does not.
+        site = request.headers.get("sec-fetch-site", "none")
+        origin = request.headers.get("origin")
+        own = {f"{scheme}://{request.headers.get('host', '')}" for scheme in ("http", "https")}
+        # A proxy may have called us by another name than the browser knows.
+        public = self._windows.settings.public_url
+        if public is not None:
+            own = {public.rstrip("/")}
+        if site not in ("same-origin", "none") or (origin is not None and origin not in own):
+            raise Problem(HTTPStatus.FORBIDDEN, "the request comes from another site")
+
+    def _check_rate(self, caller: Caller, request: Request) -> None:
+        if request.url.path in _ALWAYS:
+            return
+        # What takes an audit or a commit has a limit of its own, which is lower.
+        rate = self._reads if request.method == "GET" else self._writes
+        # Who is not known is counted by address.
+        _take(rate, caller.name or f"@{address(request)}")
+
+
+async def _admit(
+    request: Request, scopes: SecurityScopes, _: Annotated[object, Security(_TOKEN)]
+) -> Call:
+    service: Service = request.app.state.service
+    return await service.admit(request, Scope(scopes.scope_str))
+
+
+async def _admit_everybody(request: Request) -> Call:
+    service: Service = request.app.state.service
+    return await service.admit(request, None)
+
+
+async def _of_policy(
+    call: Annotated[Call, Depends(_admit)],
+    namespace: Namespace,
+    name: Name,
+    file: File = None,
+) -> Call:
+    # No namespace of Kubernetes is called so.
+    known = "" if namespace == NO_NAMESPACE else namespace
+    return replace(call, place=Place(known, name, file))
+
+
+async def _on_cluster(call: Annotated[Call, Depends(_of_policy)], cluster: Cluster = None) -> Call:
+    return replace(call, cluster=cluster)
+
+
+async def _of_window(
+    call: Annotated[Call, Depends(_on_cluster)],
+    # In the query and not in the path: a name may be any key of YAML.
+    window: Annotated[str, Query()] = "",
+) -> Call:
+    return replace(call, window=window)
+
+
+# What a handler takes: by these the scope is checked, and described.
+Anybody = Annotated[Call, Depends(_admit_everybody)]
+Read = Annotated[Call, Security(_admit, scopes=[Scope.READ])]
+ReadPolicy = Annotated[Call, Security(_of_policy, scopes=[Scope.READ])]
+ReadCluster = Annotated[Call, Security(_on_cluster, scopes=[Scope.READ])]
+ReadWindow = Annotated[Call, Security(_of_window, scopes=[Scope.READ])]
+WritePolicy = Annotated[Call, Security(_of_policy, scopes=[Scope.WRITE])]
+WriteCluster = Annotated[Call, Security(_on_cluster, scopes=[Scope.WRITE])]
+WriteWindow = Annotated[Call, Security(_of_window, scopes=[Scope.WRITE])]
+OverridePolicy = Annotated[Call, Security(_of_policy, scopes=[Scope.OVERRIDE])]
+OverrideCluster = Annotated[Call, Security(_on_cluster, scopes=[Scope.OVERRIDE])]
+AdminPolicy = Annotated[Call, Security(_of_policy, scopes=[Scope.ADMIN])]
+
+
+def address(request: Request) -> str | None:
+    """Return the address that a request comes from; a socket of this machine has none."""
+    if request.client is None:
+        return None
+    return request.client.host
+
+
+def _host(request: Request) -> str | None:
+    """Return the name by which a request calls us, without the port; None where it is none."""
+    # Of IPv6 in brackets: `[::1]:8080`.
+    try:
+        return urlsplit(f"//{request.headers.get('host', '')}").hostname
+    except ValueError:
+        return None
+
+
+def _take(rate: Rate, key: str) -> None:
+    wait = rate.take(key)
+    if wait:
+        raise Problem(
+            HTTPStatus.TOO_MANY_REQUESTS,
+            "too many requests: try again later",
+            headers={"Retry-After": str(int(wait) + 1)},
+        ) from None
+
+
+def _check_query(request: Request) -> None:
+    """Refuse a parameter that is given twice, or that nobody reads: it is a typing error."""
+    known: set[str] = request.scope["route"].query
+    try:
+        pairs = parse_qsl(
+            request.url.query,
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=_MOST_FIELDS,
+        )
+    except ValueError:
+        raise bad_request("the query cannot be read") from None
+    names = [name for name, _ in pairs]
+    for name in names:
+        if name not in known:
+            raise bad_request(f"unknown parameter {name[:100]!r}")
+        if names.count(name) > 1:
+            raise bad_request(f"{name} is given twice")

@@ -1,0 +1,338 @@
+"""The bodies of requests and responses, as the description of the interface has them.
+
+Responses are written from the records of other rooms; a test compares each with its model.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+
+def _without_defaults(schema: dict[str, Any]) -> None:
+    for each in schema["properties"].values():
+        each.pop("default", None)
+
+
+class _Closed(BaseModel):
+    """A member that is not described would be one that nobody knows of."""
+
+    model_config = ConfigDict(
+        extra="forbid", alias_generator=to_camel, json_schema_extra=_without_defaults
+    )
+
+
+# The default of what is left out where there is none; it is never null.
+_ABSENT: Any = None
+_Count = Annotated[int, Field(ge=0)]
+_From = Annotated[datetime, Field(alias="from")]
+_InCluster = Annotated[
+    bool | None, Field(description="Always null, for unknown: no cluster is asked.")
+]
+
+
+class Reference(_Closed):
+    """The object that a finding is about."""
+
+    api_version: str
+    kind: str
+    name: str
+    namespace: str = _ABSENT
+
+
+class FieldReference(_Closed):
+    """The field that a finding is about."""
+
+    path: str
+    current_value: str = _ABSENT
+    proposed_value: str = _ABSENT
+
+
+class Finding(_Closed):
+    """What a rule says of a policy."""
+
+    rule: str
+    severity: Literal["error", "warning", "info"]
+    message: str
+    field: FieldReference = _ABSENT
+    resource_ref: Reference = _ABSENT
+    file: str = _ABSENT
+    line: _Count = _ABSENT
+
+
+class Problem(_Closed):
+    """Problem details (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    findings: list[Finding] = _ABSENT
+
+
+class Turn(_Closed):
+    """A time that a change opens or closes."""
+
+    start: _From
+    until: datetime | None
+    rules: list[str]
+    instead: list[str]
+
+
+class Difference(_Closed):
+    """The hours that a change moves on a cluster."""
+
+    policy: str
+    cluster: str | None
+    time_zone: str
+    start: _From
+    until: datetime
+    opens: list[Turn]
+    closes: list[Turn]
+
+
+class RenderedDirectory(_Closed):
+    """A directory that is rendered from a policy."""
+
+    directory: str
+    stale: bool | None = Field(
+        description="Whether it is not what the policy yields; null: unknown."
+    )
+    files: list[str] = Field(description="What is out of date, or what a change renders.")
+    reason: str | None = Field(description="Why it is unknown.")
+    command: str | None = Field(description="What renders it; null: unknown.")
+    in_git: bool | None = Field(description="Whether the branch has it so.")
+
+
+_Directories = Annotated[
+    list[RenderedDirectory] | None,
+    Field(description="The directories that are rendered from the policy; null: unknown."),
+]
+
+
+class _Outcome(_Closed):
+    policy: str
+    file: str
+    differences: list[Difference]
+    findings: list[Finding]
+
+
+class Change(_Outcome):
+    """What became of a change."""
+
+    written: bool = Field(description="The branch has it. Clusters may not: see `missing`.")
+    commit: str | None
+    missing: list[Literal["merge", "push", "reconcile"]] = Field(
+        description="What has to happen before a cluster knows of the change, in this order."
+    )
+    rendered: _Directories
+    override: str = _ABSENT
+    summary: str = _ABSENT
+    pull_request: str = _ABSENT
+    branch: str = _ABSENT
+
+
+class Preview(_Outcome):
+    """What would become of a change."""
+
+    writable: bool
+    changes: bool
+
+
+class State(_Closed):
+    """Whether a policy should be open."""
+
+    policy: str
+    cluster: str | None
+    time_zone: str
+    open: bool = Field(description="Whether it should be open by what is in Git.")
+    rule: str | None
+    reason: str
+    since: datetime | None
+    until: datetime | None
+    in_git: bool
+    in_cluster: _InCluster
+
+
+class Failed(_Closed):
+    """Why the state of a policy is not known."""
+
+    policy: str
+    cluster: str | None
+    error: str
+
+
+class Rendered(_Closed):
+    """What is rendered from a policy."""
+
+    policy: str
+    file: str
+    commit: str
+    rendered: _Directories
+    in_cluster: _InCluster
+
+
+class Commit(_Closed):
+    """A commit of the branch."""
+
+    commit: str
+    committed: _Count
+    author: str
+    subject: str
+
+
+class Target(_Closed):
+    """What waits for a target; null is unknown."""
+
+    kind: str
+    namespace: str
+    name: str
+    pending: bool | None
+    count: _Count | None
+    commits: list[Commit] | None
+    reverted: list[Commit]
+    new_images: list[str] | None
+    notes: list[str]
+
+
+class Pending(State):
+    """What waits for a policy to open."""
+
+    branch: str
+    start: str | None = Field(alias="from")
+    to: str
+    count: _Count | None = Field(
+        description="How many commits came since it closed; null: unknown."
+    )
+    complete: bool = Field(description="Whether `commits` are all that came.")
+    commits: list[Commit]
+    targets: list[Target] | None
+    notes: list[str]
+
+
+class Interval(_Closed):
+    """A time in which a policy is open."""
+
+    opens: datetime | None
+    closes: datetime | None
+    rules: list[str]
+
+
+class CalendarException(_Closed):
+    """A freeze or an override."""
+
+    rule: str
+    kind: str
+    reason: str | None
+    start: _From
+    until: datetime
+
+
+class Calendar(_Closed):
+    """When a policy should be open."""
+
+    policy: str
+    cluster: str | None
+    time_zone: str
+    zone_release: str
+    start: _From
+    until: datetime
+    intervals: list[Interval]
+    exceptions: list[CalendarException]
+
+
+class ListedPolicy(_Closed):
+    """A policy of the branch."""
+
+    namespace: str
+    name: str
+    file: str
+    etag: str
+
+
+class Unreadable(_Closed):
+    """A file that may hold policies and cannot be read."""
+
+    file: str
+    detail: str
+
+
+class PolicyList(_Closed):
+    """A page of policies."""
+
+    commit: str
+    policies: list[ListedPolicy]
+    unreadable: list[Unreadable]
+    next: str | None
+
+
+class ListedOverride(_Closed):
+    """An override of a policy."""
+
+    name: str
+    cluster: str | None
+    state: str
+    begins: datetime | None
+    ends: datetime
+    phase: Literal["coming", "active", "over"] = Field(description="By what is in Git.")
+    reason: str
+
+
+class OverrideList(_Closed):
+    """The overrides of a policy."""
+
+    policy: str
+    overrides: list[ListedOverride]
+
+
+class Fleet(_Closed):
+    """A page of policies on clusters."""
+
+    commit: str
+    at: datetime
+    count: _Count
+    rows: list[State | Failed]
+    next: str | None
+
+
+class Health(_Closed):
+    """Whether the service lives, and what it knows of its remote, if it has one."""
+
+    status: str
+    commit: str
+    remote: Literal["NotTried", "Reached", "Unreachable"] = _ABSENT
+
+
+def _either(schema: dict[str, Any]) -> None:
+    _without_defaults(schema)
+    text = {"type": "string"}
+    schema["oneOf"] = [
+        {"required": [name], "properties": {name: text}} for name in ("for", "until")
+    ]
+
+
+class Override(_Closed):
+    """An override that is asked for: `for` or `until` says when it ends."""
+
+    model_config = ConfigDict(json_schema_extra=_either)
+
+    state: Literal["open", "closed"]
+    reason: str = Field(min_length=1, max_length=500)
+    length: str | None = Field(
+        None,
+        alias="for",
+        description="How long, from now: 2h, 90m, 1d.",
+        # Not nothing, such as `0h` or `00d`; what reads it says why.
+        json_schema_extra={
+            "pattern": r"^(?=\d*[dhm\d]*[1-9])(\d{1,2}d)?(\d{1,3}h)?(\d{1,5}m)?$",
+            "examples": ["2h"],
+        },
+    )
+    until: str | None = Field(
+        None, description="Until when: 18:00, 2026-12-24, or an instant with an offset."
+    )
+    ticket: str | None = Field(None, description="The ticket with the request.")
+    requested_by: str | None = Field(None, description="Who requested it (default: the caller).")
+    name: str | None = Field(None, description="Its name (default: made from state and time).")
+    cluster: str | None = Field(None, description="Only on this cluster (default: on all).")

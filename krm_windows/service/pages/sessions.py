@@ -1,0 +1,73 @@
+"""The way in and out, and what pages are drawn with: for who is not known yet, too."""
+
+import re
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import Path, Query
+from starlette.responses import RedirectResponse, Response
+
+from krm_windows.service.access import COOKIE
+from krm_windows.service.admission import Anybody
+from krm_windows.service.pages import rendering
+from krm_windows.service.pages.rendering import page
+from krm_windows.service.problems import Problem
+
+# The first page or one below `/ui/`, of characters that a path and a query have (RFC 3986, 3.3).
+_OWN_PAGE = re.compile(r"/(?:ui/[\w.~!$&'()*+,;=:@%/-]*)?(?:\?[\w.~!$&'()*+,;=:@%/?-]*)?", re.ASCII)
+_Next = Annotated[str, Query(alias="next")]
+router = rendering.router()
+
+
+@router.get("/ui/login")
+async def show_login(call: Anybody, back: _Next = "") -> Response:
+    """Show the form to sign in."""
+    return page(call, "login.html", {"problem": None, "back": back})
+
+
+@router.post("/ui/login")
+async def begin_session(call: Anybody, back: _Next = "") -> Response:
+    """Let a browser in: a cookie for whoever has a token."""
+    fields = await call.form()
+    try:
+        cookie = call.service.access.begin_session(fields.get("token", "").strip())
+    except Problem:
+        call.service.count_failure(call.request)
+        raise
+    # With 303 the browser goes on by GET, and a reload sends nothing again (RFC 9110, 15.4.4).
+    response = RedirectResponse(own_page(back), HTTPStatus.SEE_OTHER)
+    # No script sees it, and no other site has it sent.
+    secure = call.windows.settings.secure
+    response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=secure)
+    return response
+
+
+@router.post("/ui/logout")
+async def end_session(call: Anybody) -> Response:
+    """Forget a browser."""
+    await call.form()
+    response = RedirectResponse("/", HTTPStatus.SEE_OTHER)
+    response.delete_cookie(COOKIE, secure=call.windows.settings.secure, httponly=True)
+    return response
+
+
+@router.get("/ui/assets/{asset}")
+async def get_asset(_: Anybody, name: Annotated[str, Path(alias="asset")]) -> Response:
+    """Answer with a file that pages load."""
+    for each in rendering.assets().values():
+        # Another digest is an older version, which is gone: the page that asks is older, too.
+        if each.name == name:
+            headers = {"Cache-Control": "public, max-age=31536000, immutable"}
+            return Response(each.body, headers=headers, media_type=each.media_type)
+    raise Problem(HTTPStatus.NOT_FOUND, "file not found")
+
+
+def own_page(address: str) -> str:
+    r"""Return the address of a page of ours, the first page for any other.
+
+    A link to the form to sign in may come from anybody, and browsers read `//evil.example`,
+    `/\evil.example` and `https:evil.example` as addresses of other sites (WHATWG URL, 4.4).
+    """
+    if _OWN_PAGE.fullmatch(address):
+        return address
+    return "/"
