@@ -1,9 +1,9 @@
 """Which function is meant: chosen by `apiVersion` and `kind` of the functionConfig."""
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import TypeAlias
 
-from krm_windows.function import change_classes, window_policy
 from krm_windows.krm import ConfigurationError, KubeObject, ResourceList
 
 Function: TypeAlias = Callable[[ResourceList, KubeObject], None]
@@ -11,11 +11,11 @@ Function: TypeAlias = Callable[[ResourceList, KubeObject], None]
 API_VERSION = "krm-windows.dev/v1alpha1"
 MODE = "krm-windows.dev/mode"
 VALIDATE = "Validate"
-# How each kind is run, and how under `Validate`.
-KINDS: Mapping[str, tuple[Function, Function]] = {
-    "WindowPolicy": (window_policy.transform, window_policy.validate),
-    "ChangeClasses": (change_classes.transform, change_classes.validate),
+KINDS: Mapping[str, str] = {
+    "WindowPolicy": "krm_windows.function.window_policy",
+    "ChangeClasses": "krm_windows.function.change_classes",
 }
+"""The module of each kind: its `transform` runs the function, its `validate` under `Validate`."""
 EXPECTED = f"expected a {API_VERSION} {' or '.join(KINDS)}"
 
 
@@ -31,9 +31,9 @@ def process(resources: ResourceList) -> None:
     if config.api_version != API_VERSION or config.kind not in KINDS:
         found = f"{config.api_version or '(no apiVersion)'} {config.kind or '(no kind)'}"
         raise ConfigurationError(f"functionConfig is {found}: {EXPECTED}")
-    run, validate = KINDS[config.kind]
+    module = import_module(KINDS[config.kind])
     # kustomize calls a function of `validators:` like one of `transformers:`, so the policy has to
     # say.
-    if config.annotations.get(MODE) == VALIDATE:
-        run = validate
+    validates = config.annotations.get(MODE) == VALIDATE
+    run: Function = module.validate if validates else module.transform
     run(resources, config)
