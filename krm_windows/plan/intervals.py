@@ -112,11 +112,11 @@ def _on_wall(timetable: Timetable, opened: _Days, days: Collection[int]) -> _Day
     clock = WallClock(timetable.zone, COVERED)
     found = dict.fromkeys(days, 0)
     for day in sorted(_around(days)):
-        for length, (begins, shown, runs) in clock.parts(day):
+        for length, begins, shown, runs in clock.parts(day):
             # What is shown again was shown before; what is left out never is.
             part = (opened[day] >> begins) & bits.below(length) if runs else 0
             # Moved to where the wall clock shows them, over midnight too.
-            shown_day, minute = divmod(shown, DAY)
+            shown_day, minute = divmod(day * DAY + shown, DAY)
             for each, minutes in (
                 (shown_day, part << minute & FULL),
                 (shown_day + 1, part << minute >> DAY),

@@ -18,7 +18,7 @@ from krm_windows.gate.table import DAY, Pattern, Span, Table
 from krm_windows.schedule import bits, wallclock
 from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timetable import End, Rule, Timetable
-from krm_windows.schedule.wallclock import WallClock
+from krm_windows.schedule.wallclock import Part, WallClock
 
 FULL = bits.FULL
 _MINUTE = timedelta(minutes=1)
@@ -31,6 +31,8 @@ NEVER = (date.max.toordinal() + 2) * DAY
 _YEARS = range(date.min.year + 1, date.max.year)
 Minutes: TypeAlias = int
 """Minutes of a day, as bits."""
+_Shown: TypeAlias = tuple[Part, int, int]
+"""A part of a UTC day, with the numbers of the wall-clock days that are shown in it."""
 
 
 class Made(NamedTuple):
@@ -120,58 +122,47 @@ def _recurring(
     most: float = inf,
 ) -> list[tuple[Covered, ...]]:
     """Return what rules that recur cover of each UTC day."""
-    shown = range(days.start - 2, days.stop + 2)
-    on_days: dict[int, list[Covered]] = {day: [] for day in shown}
+    wall_days = range(days.start - 2, days.stop + 2)
+    on_days: dict[int, list[Covered]] = {day: [] for day in wall_days}
     for rank, rule in _ranked(timetable):
         if isinstance(rule.begins, Recurrence):
-            of_rule: dict[Minutes, Covered] = {}
-            for day, minutes in _on_wall_days(rule, shown).items():
-                covered = of_rule.setdefault(minutes, Covered(rank, rule.name, minutes))
-                on_days[day].append(covered)
+            on_wall_days = _on_wall_days(rule, wall_days)
+            # The days of a week are alike, or nearly so.
+            of_rule = {each: Covered(rank, rule.name, each) for each in set(on_wall_days.values())}
+            for day, minutes in on_wall_days.items():
+                on_days[day].append(of_rule[minutes])
     # Few days differ, so few are worked out.
     numbers: dict[tuple[Covered, ...], int] = {}
     number = {day: numbers.setdefault(tuple(of), len(numbers)) for day, of in on_days.items()}
     different = tuple(numbers)
-    worked: dict[tuple[_Part, ...], tuple[Covered, ...]] = {}
+    worked: dict[tuple[_Shown, ...], tuple[Covered, ...]] = {}
     found = []
     for day in days:
-        parts = tuple(
-            _Part(length, begins, at % DAY, runs, number[at // DAY], number[at // DAY + 1])
-            for length, (begins, at, runs) in clock.parts(day)
+        shown = tuple(
+            [
+                (part, number[day + part.shown // DAY], number[day + part.shown // DAY + 1])
+                for part in clock.parts(day)
+            ]
         )
-        if parts not in worked:
-            worked[parts] = _in_utc(parts, different)
-            most -= len(worked[parts])
+        if shown not in worked:
+            worked[shown] = _in_utc(shown, different)
+            most -= len(worked[shown])
             if most < 0:
                 raise TooManySpansError
-        found.append(worked[parts])
+        found.append(worked[shown])
     return found
 
 
-class _Part(NamedTuple):
-    """A part of a UTC day, in which the clock shows some minutes of a day of its own.
-
-    It runs from the minute `shown` of `today` on, maybe into `tomorrow`, or stands there.
-    """
-
-    length: int
-    begins: int
-    shown: int
-    runs: bool
-    today: int
-    tomorrow: int
-
-
 def _in_utc(
-    parts: tuple[_Part, ...], different: tuple[tuple[Covered, ...], ...]
+    parts: tuple[_Shown, ...], different: tuple[tuple[Covered, ...], ...]
 ) -> tuple[Covered, ...]:
     """Turn what is covered of wall-clock days into what is covered of a UTC day."""
     minutes: dict[tuple[Rank, str], Minutes] = {}
-    for part in parts:
+    for part, today, tomorrow in parts:
         whole = bits.below(part.length)
-        for later, day in ((0, part.today), (DAY, part.tomorrow)):
+        for later, day in ((0, today), (DAY, tomorrow)):
             for rank, rule, on_day in different[day]:
-                shown = on_day << later >> part.shown
+                shown = on_day << later >> part.shown % DAY
                 if not part.runs:
                     # What holds at the minute that is shown holds for as long as it is shown.
                     shown = whole if shown & 1 else 0

@@ -4,9 +4,10 @@ In a repeated hour it stands still until it reaches new ground
 (docs/decisions/0003-the-wall-clock-never-runs-backwards.md).
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
+from itertools import pairwise
 from typing import NamedTuple
 
 from krm_windows.schedule import bits
@@ -14,6 +15,7 @@ from krm_windows.schedule.bits import DAY
 
 _MINUTE = timedelta(minutes=1)
 _FIRST = datetime.min.replace(tzinfo=UTC)  # day 1
+_STEP = 4  # days: no clock was ever put back to what it showed within as many
 _MARGIN = 3  # days: offsets are less than one, and so is what a clock is put back
 
 
@@ -54,6 +56,18 @@ class Stretch(NamedTuple):
     runs: bool
 
 
+class Part(NamedTuple):
+    """A part of a UTC day: from its minute `begins` on, the clock runs from `shown` on, or stands.
+
+    `shown` is counted from the midnight of the UTC day on, and may be before it.
+    """
+
+    length: int
+    begins: int
+    shown: int
+    runs: bool
+
+
 class WallClock:
     """What the clock of a zone shows on some UTC days."""
 
@@ -63,6 +77,10 @@ class WallClock:
         first = max(days.start - _MARGIN, bits.FIRST_DAY + 1)
         self.stretches = _stretches(tz, range(first, min(days.stop + _MARGIN, bits.LAST_DAY)))
         self._begins = [stretch.begins for stretch in self.stretches]
+        # Most days are in one stretch, and alike in it.
+        self._whole = [
+            (Part(DAY, 0, shown - begins, runs),) for begins, shown, runs in self.stretches
+        ]
         # A clock that stands still shows nothing new.
         self._running = [stretch for stretch in self.stretches if stretch.runs]
         self._shown = [stretch.shown for stretch in self._running]
@@ -82,18 +100,20 @@ class WallClock:
         begins, shown, runs = self.stretches[max(bisect_right(self._begins, utc) - 1, 0)]
         return shown + (utc - begins) * runs
 
-    def parts(self, day: int) -> Iterator[tuple[int, Stretch]]:
-        """Cut a UTC day: yield how many minutes each part has, and what the clock shows in it."""
-        now = day * DAY
-        number = max(bisect_right(self._begins, now) - 1, 0)
-        while now < (day + 1) * DAY:
-            begins, shown, runs = self.stretches[number]
-            number += 1
-            ends = (day + 1) * DAY
-            if number < len(self.stretches):
-                ends = min(ends, self.stretches[number].begins)
-            yield ends - now, Stretch(now - day * DAY, shown + (now - begins) * runs, runs)
-            now = ends
+    def parts(self, day: int) -> tuple[Part, ...]:
+        """Cut a UTC day where the clock changes."""
+        midnight = day * DAY
+        before = max(bisect_right(self._begins, midnight), 1)
+        after = bisect_left(self._begins, midnight + DAY)
+        if before >= after and self.stretches[before - 1].runs:
+            return self._whole[before - 1]
+        edges = [midnight, *self._begins[before:after], midnight + DAY]
+        return tuple(
+            Part(ends - begins, begins - midnight, self.at(begins) - midnight, stretch.runs)
+            for stretch, (begins, ends) in zip(
+                self.stretches[before - 1 : after], pairwise(edges), strict=True
+            )
+        )
 
 
 def _stretches(tz: tzinfo, days: range) -> list[Stretch]:
@@ -118,7 +138,7 @@ def _stretches(tz: tzinfo, days: range) -> list[Stretch]:
 def changes(tz: tzinfo, days: range) -> Iterator[int]:
     """Yield the UTC minutes of some days from which on clocks are ahead by another span."""
     before, was = days.start * DAY, _ahead(tz, days.start * DAY)
-    for day in days[1:]:
+    for day in (*days[_STEP::_STEP], days[-1]):
         after, now = day * DAY, _ahead(tz, day * DAY)
         while was != now:
             low, high = before, after

@@ -1,13 +1,14 @@
 """The wall clock never runs backwards, and every moment on it happens exactly once."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from itertools import pairwise
 
 import pytest
 import zoned
 from effort import mostly_slow
 
-from krm_windows.schedule import zones
+from krm_windows.schedule import wallclock, zones
 from krm_windows.schedule.wallclock import instant, wall
 from krm_windows.schedule.zones import zone
 
@@ -166,3 +167,15 @@ def test_an_hour_that_is_no_repetition() -> None:
     for minutes in range(-120, 120):
         at = end + MINUTE * minutes
         assert wall(at, tz) == at.astimezone(tz).replace(tzinfo=None, fold=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("year", [1945, 2000, 2040, 2072])
+def test_no_clock_changes_and_changes_back_unseen(year: int) -> None:
+    """Of no zone, as one that is asked every day shows; those of Brazil and Gaza do for a week."""
+    days = range(date(year, 1, 1).toordinal(), date(year + 1, 1, 1).toordinal())
+    for name in zones.names():
+        tz = zone(name)
+        ahead = [wallclock.at(day * wallclock.DAY).astimezone(tz).utcoffset() for day in days]
+        daily = sum(one != other for one, other in pairwise(ahead))
+        assert len(list(wallclock.changes(tz, days))) >= daily, name
