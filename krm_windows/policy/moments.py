@@ -109,11 +109,14 @@ def parse(text: str, role: Role) -> Moment[Value]:
     if schedules.looks_like_one(shorter):
         return Moment(text, _schedule(text, role))
     _check_spelling(shorter, role)
-    words = " ".join(shorter.split())
+    words = TIME_FIRST.sub(r"\2 \1", " ".join(shorter.split()))
     for pattern, read in SHAPES:
         found = pattern.fullmatch(words)
         if found:
-            return Moment(shorter, read(found, role))
+            try:
+                return Moment(shorter, read(found, role))
+            except KeyError:  # a word that is no day's
+                break
     raise _refusal(rules.MOMENT_SYNTAX, f"must be {role.value}", text)
 
 
@@ -240,10 +243,10 @@ def _recurring(found: re.Match[str], role: Role) -> tuple[frozenset[int], frozen
 
 
 def _nth(found: re.Match[str], role: Role) -> Recurrence:
-    minutes, hours, shift = _recurring(found, role)
-    # `2nd Tue +4d 22:00`: so many days after the second Tuesday.
     weekdays = NTH_DAYS[found["day"].lower()]
     nth = _ORDINALS[found["nth"].lower()]
+    minutes, hours, shift = _recurring(found, role)
+    # `2nd Tue +4d 22:00`: so many days after the second Tuesday.
     days = int(found["shift"] or 0)
     # More would pass the next month's own.
     if days > 27:  # noqa: PLR2004
@@ -252,10 +255,11 @@ def _nth(found: re.Match[str], role: Role) -> Recurrence:
 
 
 def _weekdays(found: re.Match[str], role: Role) -> Recurrence:
-    minutes, hours, shift = _recurring(found, role)
-    named: set[int] = set()
-    for item in found["days"].lower().split(","):
+    days = found["days"].lower()
+    named = set(NAMED_DAYS.get(days, ()))
+    for item in [] if named else days.split(","):
         named |= _days(item, found.string)
+    minutes, hours, shift = _recurring(found, role)
     # An end at 24:00 falls on the days that follow those named.
     shifted = frozenset((day + shift) % 7 for day in named)
     return Recurrence(minutes, hours, weekdays=shifted)
@@ -263,8 +267,6 @@ def _weekdays(found: re.Match[str], role: Role) -> Recurrence:
 
 def _days(item: str, text: str) -> frozenset[int]:
     """Return the weekdays of one item; a range may go on over the weekend: `Fri-Mon`."""
-    if item in NAMED_DAYS:
-        return NAMED_DAYS[item]
     first, dash, last = item.partition("-")
     begin = _NUMBERS[first]
     if not dash:
@@ -275,23 +277,19 @@ def _days(item: str, text: str) -> frozenset[int]:
     return frozenset((begin + i) % 7 for i in range(length + 1))
 
 
-_WEEKDAY = f"(?:{'|'.join(_NUMBERS)})"
-_WEEKDAY_ITEM = f"{_WEEKDAY}(?:-{_WEEKDAY})?"
 # No zone is further from UTC than 14 hours.
 _OFFSET = r"(?P<offset>Z|[+-](?:(?:0\d|1[0-3]):[0-5]\d|14:00))?"
 _Reader = Callable[[re.Match[str], Role], Recurrence | datetime | time]
-_DAYS = f"(?i:(?P<days>{'|'.join(NAMED_DAYS)}|{_WEEKDAY_ITEM}(?:,{_WEEKDAY_ITEM})*))"
-_SHIFT = r"(?: \+(?P<shift>\d{1,2})d)?"
-_NTH = f"(?i:(?P<nth>{'|'.join(_ORDINALS)}) (?P<day>{'|'.join(NTH_DAYS)}){_SHIFT})"
+_EVERY = "[Ee][Vv][Ee][Rr][Yy]"
+_DAYS = f"(?P<days>[A-Za-z,-]+|{_EVERY} [A-Za-z]+)"
+_NTH = rf"(?P<nth>(?!{_EVERY} )\w+(?: \w+)?) (?P<day>\w+)(?: \+(?P<shift>\d{{1,2}})d)?"
+TIME_FIRST = re.compile(r"^(\d{1,2}:\d{2}) (.+)", re.ASCII)
+"""The one other order of a shape's parts: `08:00 Mon` is read as `Mon 08:00`."""
 
-
-# Each way to write a moment, with a pattern for each order of its parts, as a name may be only once
-# in a pattern. They exclude each other, so their order does not matter.
+# Each way to write a moment; they exclude each other, so that their order does not matter.
 SHAPES: tuple[tuple[re.Pattern[str], _Reader], ...] = (
     (re.compile(f"{_DAYS} {_TIME}", re.ASCII), _weekdays),
-    (re.compile(f"{_TIME} {_DAYS}", re.ASCII), _weekdays),
     (re.compile(f"{_NTH} {_TIME}", re.ASCII), _nth),
-    (re.compile(f"{_TIME} {_NTH}", re.ASCII), _nth),
     (re.compile(_DATE, re.ASCII), _date),
     (re.compile(f"{_DATE}T{_TIME}{_OFFSET}", re.ASCII), _date_time),
     (re.compile(_TIME, re.ASCII), _time_of_day),
