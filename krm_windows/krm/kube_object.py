@@ -165,16 +165,19 @@ class KubeObject:
         except InputError as error:
             raise self._in_input(error) from error
 
-    def mentions(self, text: str) -> bool:
-        """Say whether `text` may be part of a key or value: cheap, and never wrongly False."""
-        # What has blanks or quotes may be folded or escaped in YAML.
-        if _NOT_LITERAL.search(text):
-            return True
+    def mentions(self, *texts: str) -> bool:
+        """Say whether a key or value may have one of `texts`: cheap, and never wrongly False."""
         source, start, end = self.source, self.start, self.end
         if self._text is not None:
             source, start, end = self.span, 0, len(self.span)
         # Behind a backslash any character may be as its number (`\u0041`).
-        return any(source.find(each, start, end) >= 0 for each in (text.encode(), b"\\"))
+        if source.find(b"\\", start, end) >= 0:
+            return True
+        for text in texts:
+            # What has blanks or quotes may be folded or escaped in YAML.
+            if _NOT_LITERAL.search(text) or source.find(text.encode(), start, end) >= 0:
+                return True
+        return False
 
     def set(self, content: object, *path: str | int) -> None:
         """Make the value at `path` be `content`, and change no line that already says so.
@@ -284,4 +287,4 @@ def _line_of(key: str, column: int) -> re.Pattern[bytes]:
 
 def mentioning(items: Iterable[KubeObject], *texts: str) -> Iterator[KubeObject]:
     """Give the objects that may mention one of some texts: most are in none of them."""
-    return (item for item in items if any(map(item.mentions, texts)))
+    return (item for item in items if item.mentions(*texts))

@@ -295,7 +295,9 @@ PIECES = ("web", "team-web", "w eb", '"\\x77eb"', "app", "a: web-team", "über")
     sources=st.lists(
         st.lists(st.lists(st.sampled_from(PIECES), max_size=3), min_size=1, max_size=8), max_size=3
     ),
-    texts=st.lists(st.sampled_from(["web", "team-web", "absent", "w eb", "\\"]), max_size=3),
+    texts=st.lists(
+        st.sampled_from(["web", "team-web", "absent", "w eb", "\\"]), min_size=1, max_size=3
+    ),
     edited=st.sets(st.integers(0, 20)),
     order=st.randoms(use_true_random=False),
     shuffled=st.booleans(),
