@@ -183,7 +183,7 @@ def _hurried(
 ) -> Iterator[Result]:
     """Report two edges between which a clock change leaves less time than a late Job takes."""
     # The Job of the first may start as late as `patience`, and then take as long again.
-    needed = 2 * plan.runtime.patience
+    needed = 2 * plan.patience
     for change in changes:
         edges: set[datetime] = set()
         for trigger in plan.triggers:

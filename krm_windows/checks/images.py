@@ -29,8 +29,8 @@ def check(plan: Plan) -> Iterator[Result]:
 def _named(plan: Plan) -> Iterator[tuple[str, str]]:
     # What a release names by default is pinned with the release.
     defaults = {image.reference for image in DEFAULTS.values()}
-    if plan.runtime.image not in defaults:
-        yield "spec.actuator.image", plan.runtime.image
+    if plan.actuator.runs_on not in defaults:
+        yield "spec.actuator.image", plan.actuator.runs_on
     if plan.hooks:
         for name, hook in plan.hooks.each():
             yield f"spec.hooks.{name}.image", hook.image

@@ -34,7 +34,7 @@ def cron_job(plan: Plan, trigger: Trigger) -> Manifest:
 
     One finished Job is kept, so that its image stays on the node.
     """
-    starting_deadline = int(plan.runtime.patience.total_seconds())
+    starting_deadline = int(plan.patience.total_seconds())
     if plan.runs_gate:
         starting_deadline = gate.STARTING_DEADLINE_SECONDS
     return fill(
@@ -44,7 +44,7 @@ def cron_job(plan: Plan, trigger: Trigger) -> Manifest:
         ),
         schedule=trigger.schedule,
         time_zone=trigger.time_zone,
-        concurrency=_CONCURRENCY[plan.runtime.actuator],
+        concurrency=_CONCURRENCY[plan.actuator.type],
         starting_deadline=starting_deadline,
         labels=labels(plan),
         job=job_spec(plan, _pod(plan, trigger)),

@@ -117,7 +117,7 @@ def _template(plan: Plan, pod: Pod, restarts: str) -> dict[str, object]:
         _POD,
         labels=labels(plan),
         account=names.gate(plan),
-        pull_secrets=[{"name": name} for name in plan.runtime.pull_secrets] or None,
+        pull_secrets=[{"name": name} for name in plan.actuator.image_pull_secrets] or None,
         restarts=restarts,
         restricted=RESTRICTED,
         containers=pod.containers,
@@ -134,10 +134,10 @@ def container(
     """Return a container that runs `program` (its `command` and more) with the account's token."""
     return {
         "name": name,
-        "image": plan.runtime.image,
-        "imagePullPolicy": plan.runtime.pull_policy,
+        "image": plan.actuator.runs_on,
+        "imagePullPolicy": plan.actuator.image_pull_policy,
         **program,
-        "resources": resources.written(plan.runtime.resources, _REQUESTS, _LIMITS),
+        "resources": resources.written(plan.actuator.resources, _REQUESTS, _LIMITS),
         "securityContext": UNPRIVILEGED,
         "volumeMounts": [*mounts, _MOUNT],
     }

@@ -34,7 +34,7 @@ def pod(plan: Plan, *, suspend: bool) -> Pod:
             "args": _patch(batch, suspend=suspend),
         }
         containers.append(container(plan, name, program))
-    return Pod(containers, int(plan.runtime.patience.total_seconds()))
+    return Pod(containers, int(plan.patience.total_seconds()))
 
 
 def _batches(targets: Iterable[Target]) -> list[Batch]:

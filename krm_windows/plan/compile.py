@@ -10,13 +10,13 @@ from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Inventory
 from krm_windows.plan import revisions, sources, targets, timeouts
 from krm_windows.plan.edges import Edges, edges
-from krm_windows.plan.model import Plan, Rights, Runtime
+from krm_windows.plan.model import Plan, Rights
 from krm_windows.plan.rights import rights
 from krm_windows.plan.targets import Address, Selection, address
 from krm_windows.plan.timetable import covered
-from krm_windows.plan.triggers import Given, Wording, triggers
+from krm_windows.plan.triggers import Wording, triggers
 from krm_windows.policy import moments
-from krm_windows.policy.model import Actuator, Spec, WindowPolicy
+from krm_windows.policy.model import CronJobNames, Spec, WindowPolicy
 from krm_windows.policy.targets import TargetSelector
 from krm_windows.results import Result
 from krm_windows.schedule import zones
@@ -56,7 +56,8 @@ def compile_policy(
         timetable=timetable,
         triggers=found.triggers,
         rights=_rights(spec, timetable, inventory),
-        runtime=_runtime(spec.actuator, found.patience),
+        actuator=spec.actuator,
+        patience=found.patience,
         interval=spec.interval,
         extras=frozenset(spec.extras),
         hooks=spec.hooks,
@@ -138,19 +139,6 @@ def _triggers(spec: Spec, timetable: Timetable) -> Edges:
     if spec.actuator.type == "Kubectl":
         return edges(timetable, wording)
     return Edges(triggers(timetable, wording, spec.interval))
-
-
-def _runtime(actuator: Actuator, patience: timedelta) -> Runtime:
-    pull_secrets = tuple(actuator.image_pull_secrets)
-    return Runtime(
-        image=actuator.runs_on,
-        pull_policy=actuator.image_pull_policy,
-        pull_secrets=pull_secrets,
-        actuator=actuator.type,
-        program=actuator.program,
-        patience=patience,
-        resources=actuator.resources,
-    )
 
 
 def _check(
@@ -271,7 +259,7 @@ def _wording(spec: Spec) -> Wording:
     Schedules as written, given names, the windows in words.
     """
     schedules: dict[tuple[str, str], str] = {}
-    given: dict[str, Given] = {}
+    given: dict[str, CronJobNames] = {}
     words: dict[str, str] = {}
     for name, window in spec.windows.items():
         path = f"windows.{name}"
@@ -281,7 +269,7 @@ def _wording(spec: Spec) -> Wording:
             if moment is not None and moments.is_cron(moment):
                 schedules[path, edge] = moment.text
         if window.cron_jobs:
-            given[path] = Given(window.cron_jobs.open, window.cron_jobs.close)
+            given[path] = window.cron_jobs
     return Wording(schedules, given, words)
 
 

@@ -15,7 +15,8 @@ from krm_windows import rules
 from krm_windows.gate.table import Table
 from krm_windows.plan import covering
 from krm_windows.plan.grouping import grouped
-from krm_windows.plan.triggers import Edge, Given, Trigger, Wording
+from krm_windows.plan.triggers import Edge, Trigger, Wording
+from krm_windows.policy.model import CronJobNames
 from krm_windows.results import Result
 from krm_windows.schedule import bits, cron, table
 from krm_windows.schedule.bits import DAY
@@ -56,7 +57,7 @@ class _WindowEdge(NamedTuple):
     kind: Edge
 
     def given(self, window: Rule, wording: Wording) -> str | None:
-        names = wording.given.get(window.name, Given())
+        names = wording.given.get(window.name, CronJobNames())
         return names.close if self.suspends else names.open
 
     def value(self, window: Rule) -> object:

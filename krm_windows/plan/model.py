@@ -1,12 +1,12 @@
 """The plan: what is emitted for one policy and one cluster, before it becomes objects."""
 
 from datetime import timedelta
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from krm_windows.plan.triggers import Trigger
 from krm_windows.policy.hooks import Hooks
+from krm_windows.policy.model import Actuator
 from krm_windows.policy.network import ApiServer
-from krm_windows.policy.resources import Resources
 from krm_windows.schedule.timetable import Timetable
 
 
@@ -29,26 +29,11 @@ class Rights(NamedTuple):
     grants: tuple[Grant, ...]
 
 
-class Runtime(NamedTuple):
-    """What runs in a Job, its image and how that is pulled, and its resources.
-
-    `program`: where that of the gate is. `patience`: with `Kubectl`, how long a Job may take to
-    start, and then again to end.
-    """
-
-    image: str
-    pull_policy: str
-    pull_secrets: tuple[str, ...] = ()
-    actuator: Literal["Gate", "Kubectl"] = "Gate"
-    program: Literal["ConfigMap", "Image"] = "ConfigMap"
-    patience: timedelta = timedelta()
-    resources: Resources = Resources()
-
-
 class Plan(NamedTuple):
     """One policy, compiled for one cluster.
 
-    `interval` lies between two runs, `extras` are named as in the policy. `admission`: whether
+    `patience`: with `Kubectl`, how long a Job may take to start, and then again to end. `interval`
+    lies between two runs, `extras` are named as in the policy. `admission`: whether
     admission policies hold its account. `api_servers`: where its Pods may connect to, with the
     extra `NetworkPolicy`; none means any address at the usual ports. `zone_release`: of the zone
     data that its table was made with, such as `2026f`.
@@ -59,7 +44,8 @@ class Plan(NamedTuple):
     timetable: Timetable
     triggers: tuple[Trigger, ...]
     rights: tuple[Rights, ...]
-    runtime: Runtime
+    actuator: Actuator
+    patience: timedelta = timedelta()
     interval: timedelta = timedelta(minutes=15)
     extras: frozenset[str] = frozenset()
     hooks: Hooks | None = None
@@ -74,12 +60,12 @@ class Plan(NamedTuple):
 
         Else they act at the edges (`Kubectl`).
         """
-        return self.runtime.actuator == "Gate"
+        return self.actuator.type == "Gate"
 
     @property
     def ships_program(self) -> bool:
         """Whether its ConfigMap has the program, which its image has otherwise."""
-        return self.runtime.program == "ConfigMap"
+        return self.actuator.program == "ConfigMap"
 
     @property
     def policy(self) -> str:

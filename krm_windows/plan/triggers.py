@@ -17,6 +17,7 @@ from krm_windows.gate.annotations import digest
 from krm_windows.plan import covering, utc_edges
 from krm_windows.plan import timetable as timetables
 from krm_windows.plan.covering import HOUR
+from krm_windows.policy.model import CronJobNames
 from krm_windows.schedule.bits import DAY
 from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timetable import End, Rule, Timetable
@@ -50,13 +51,6 @@ class Trigger(NamedTuple):
     edge: Edge | None = None
 
 
-class Given(NamedTuple):
-    """The names of CronJobs that the policy itself gives to a window's edges."""
-
-    open: str | None = None
-    close: str | None = None
-
-
 class Wording(NamedTuple):
     """What the policy says of each rule.
 
@@ -64,7 +58,7 @@ class Wording(NamedTuple):
     """
 
     schedules: Mapping[tuple[str, str], str] = MappingProxyType({})
-    given: Mapping[str, Given] = MappingProxyType({})
+    given: Mapping[str, CronJobNames] = MappingProxyType({})
     words: Mapping[str, str] = MappingProxyType({})
 
 
@@ -115,7 +109,7 @@ def _window(
     if not isinstance(rule.begins, Recurrence):
         return
     name = rule.key
-    given = wording.given.get(rule.name, Given())
+    given = wording.given.get(rule.name, CronJobNames())
     words = wording.words.get(rule.name, name)
     zone = timetable.time_zone
     # A schedule that the policy itself has is kept as it is written, as a person knows it again.

@@ -11,7 +11,8 @@ from served import Cluster, kustomization, serving
 
 from krm_windows.emit import kubectl
 from krm_windows.gate.timetable import Target
-from krm_windows.plan.model import Plan, Runtime
+from krm_windows.plan.model import Plan
+from krm_windows.policy.model import Actuator
 
 GROUP = "kustomize.toolkit.fluxcd.io"
 APPS = Target(
@@ -39,7 +40,8 @@ def run(program: Path, cluster: Cluster, home: Path, *targets: Target, suspend: 
         held,
         (),
         (),
-        Runtime("i:1", "Always", (), "Kubectl", timedelta(minutes=5)),
+        Actuator(type="Kubectl"),
+        timedelta(minutes=5),
     )
     [container] = kubectl.pod(plan, suspend=suspend).containers
     assert container["command"] == ["kubectl"]

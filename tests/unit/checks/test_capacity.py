@@ -17,8 +17,9 @@ from krm_windows.emit import Manifest, configmap, objects
 from krm_windows.inventory import Inventory
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy
-from krm_windows.plan.model import Plan, Runtime
+from krm_windows.plan.model import Plan
 from krm_windows.policy.load import load
+from krm_windows.policy.model import Actuator
 from krm_windows.schedule.timetable import Timetable
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -29,7 +30,7 @@ PLAN = Plan(
     Timetable(policy="flux-system/week", time_zone="Etc/UTC"),
     (),
     (),
-    Runtime("i:1", ""),
+    Actuator(),
 )
 APP = """\
 apiVersion: kustomize.toolkit.fluxcd.io/v1

@@ -6,7 +6,8 @@ from calls import POLICY, call, wire
 
 from krm_windows.emit import Manifest, apply_job, configmap, names
 from krm_windows.gate.timetable import FORMAT_VERSION
-from krm_windows.plan.model import Plan, Runtime
+from krm_windows.plan.model import Plan
+from krm_windows.policy.model import Actuator
 
 PLAN = Plan(
     "week",
@@ -14,7 +15,7 @@ PLAN = Plan(
     zoned.timetable(policy="flux-system/week", time_zone="Etc/UTC"),
     (),
     (),
-    Runtime("i:1", "Always"),
+    Actuator(),
 )
 
 
@@ -183,7 +184,7 @@ def test_every_key_of_the_volume_is_in_the_config_map() -> None:
     assert paths["package.__init__.py"] == "krm_windows/__init__.py"
 
 
-IN_IMAGE = PLAN._replace(runtime=Runtime("i@sha256:1", "Always", program="Image"))
+IN_IMAGE = PLAN._replace(actuator=Actuator(program="Image", image=f"i@sha256:{'1' * 64}"))
 
 
 def test_a_program_in_the_image_has_what_it_reads_from_the_config_map() -> None:
@@ -215,9 +216,9 @@ def test_a_format_has_a_config_map_of_its_own(monkeypatch: pytest.MonkeyPatch) -
     "other",
     [
         PLAN._replace(timetable=PLAN.timetable._replace(state="Open")),
-        PLAN._replace(runtime=Runtime("i:2", "Always")),
-        PLAN._replace(runtime=Runtime("i:1", "Never")),
-        PLAN._replace(runtime=Runtime("i:1", "Always", ("secret",))),
+        PLAN._replace(actuator=Actuator(image="i:2")),
+        PLAN._replace(actuator=Actuator(image_pull_policy="Never")),
+        PLAN._replace(actuator=Actuator(image_pull_secrets=("secret",))),
     ],
     ids=["timetable", "image", "pull policy", "pull secrets"],
 )

@@ -9,7 +9,8 @@ from calls import POLICY, call, wire
 from krm_windows import emit
 from krm_windows.emit import kubectl
 from krm_windows.gate.timetable import Target
-from krm_windows.plan.model import Plan, Runtime
+from krm_windows.plan.model import Plan
+from krm_windows.policy.model import Actuator
 
 KUSTOMIZE, HELM = "kustomize.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io"
 APPS = Target(
@@ -34,8 +35,8 @@ WEB = Target(
 def plan(*targets: Target) -> Plan:
     """Make a plan without edges for some targets."""
     held = zoned.timetable(policy="flux-system/week", time_zone="Etc/UTC", targets=targets)
-    runtime = Runtime("i:1", "Always", (), "Kubectl", timedelta(minutes=2))
-    return Plan("week", "flux-system", held, (), (), runtime)
+    actuator = Actuator(type="Kubectl")
+    return Plan("week", "flux-system", held, (), (), actuator, timedelta(minutes=2))
 
 
 def commands(*targets: Target, suspend: bool = True) -> list[str]:

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from krm_windows import emit
 from krm_windows.emit import names
 from krm_windows.gate.timetable import Target
-from krm_windows.plan.model import Plan, Runtime
+from krm_windows.plan.model import Plan
 from krm_windows.plan.rights import rights
 from krm_windows.plan.triggers import Trigger, Wording, triggers
+from krm_windows.policy.model import Actuator
 from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timetable import Kind, Rule
 
@@ -46,8 +47,7 @@ def plan(
         targets=targets,
     )
     found = triggers(timetable, Wording(), timedelta(minutes=15))
-    runtime = Runtime("python:3.13", "IfNotPresent")
-    return Plan(name, namespace, timetable, found, rights(targets), runtime, extras=EXTRAS)
+    return Plan(name, namespace, timetable, found, rights(targets), Actuator(), extras=EXTRAS)
 
 
 def all_names(one: Plan) -> list[tuple[str, str, str]]:

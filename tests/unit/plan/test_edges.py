@@ -13,8 +13,9 @@ from krm_windows.inventory import Inventory
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy
 from krm_windows.plan.edges import Edges, edges
-from krm_windows.plan.triggers import Given, Trigger, Wording
+from krm_windows.plan.triggers import Trigger, Wording
 from krm_windows.policy.load import load
+from krm_windows.policy.model import CronJobNames
 from krm_windows.rules import KUBECTL_DEADLINE, KUBECTL_RESUMES_ALL, KUBECTL_UNION, TARGET_UNSEEN
 from krm_windows.schedule import controller
 from krm_windows.schedule.recurrence import Recurrence
@@ -246,7 +247,7 @@ def test_names_that_cannot_be_distinguished() -> None:
 
 def test_given_names_are_kept() -> None:
     """Those of hand-written CronJobs, which are adopted."""
-    names = Wording(given={"windows.w": Given("infra-open", "infra-close")})
+    names = Wording(given={"windows.w": CronJobNames(open="infra-open", close="infra-close")})
     rule = Rule(Kind.WINDOW, "w", at(480, frozenset({1})), timedelta(hours=4))
     assert [each.given for each in edges(timetable(rule), names).triggers] == [
         "infra-close",

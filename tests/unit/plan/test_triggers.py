@@ -12,7 +12,8 @@ from effort import examples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from krm_windows.plan.triggers import Edge, Given, Trigger, Wording, triggers
+from krm_windows.plan.triggers import Edge, Trigger, Wording, triggers
+from krm_windows.policy.model import CronJobNames
 from krm_windows.schedule import cron, zones
 from krm_windows.schedule.recurrence import Recurrence
 from krm_windows.schedule.timeline import timeline
@@ -243,7 +244,9 @@ def test_given_names_are_always_there() -> None:
     It takes the place of one that we would have made.
     """
     windows = tuple(Rule(Kind.WINDOW, name, MONDAY, THURSDAY) for name in ("a", "b", "c"))
-    wording = Wording(given={"windows.b": Given(open="first"), "windows.c": Given(open="second")})
+    wording = Wording(
+        given={"windows.b": CronJobNames(open="first"), "windows.c": CronJobNames(open="second")}
+    )
     found = triggers(
         zoned.timetable(policy="p/q", time_zone="Etc/UTC", windows=windows), wording, QUARTER
     )
