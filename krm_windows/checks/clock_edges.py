@@ -2,19 +2,16 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from krm_windows import rules
 from krm_windows.checks import findings
 from krm_windows.checks.clock_changes import ClockChange
-from krm_windows.checks.facts import DAY, Facts
+from krm_windows.checks.facts import Facts
 from krm_windows.results import Result
-from krm_windows.schedule.recurrence import Recurrence
+from krm_windows.schedule import table, wallclock
 from krm_windows.schedule.timetable import Kind, Rule
-
-_MINUTE = timedelta(minutes=1)
-
 
 # What the fields of a rule are called that say when it begins and when it ends.
 _FIELDS = {
@@ -53,125 +50,50 @@ def _met(
     """Return the changes in which a rule does not exist, and the hits of each of its fields."""
     gone: list[ClockChange] = []
     hits: dict[str, list[_Hit]] = {}
+    fields = _fields(rule)
+    occurrences = _occurrences(rule, changes)
     for change in changes:
+        begun, ended = (
+            [each for each in occurrences if change.begins <= each[edge] < change.ends]
+            for edge in (0, 1)
+        )
         # What does not exist at all has no edge that could be hit.
-        if _vanishes(rule, change):
+        if change.skips and fields[0] and any(ends <= change.ends for _, ends in begun):
             gone.append(change)
             continue
-        for hit in _hits(rule, change):
-            hits.setdefault(hit.path, []).append(hit)
+        # One of each is enough: a rule that recurs within the hour has the same trouble each time.
+        for edge, (field, found) in enumerate(zip(fields, (begun, ended), strict=True)):
+            if field and found:
+                hit = _Hit(f"{rule.name}.{field}", found[0][edge], change)
+                hits.setdefault(field, []).append(hit)
     return tuple(gone), tuple(map(tuple, hits.values()))
 
 
-def _hits(rule: Rule, change: ClockChange) -> Iterator[_Hit]:
-    """Yield the first beginning and the first end of a rule that fall into a change."""
+def _occurrences(rule: Rule, changes: Sequence[ClockChange]) -> list[tuple[datetime, datetime]]:
+    """Return when a rule holds from the day before the first change on, on the wall clock."""
+    if not changes:
+        return []
+    days = range(changes[0].begins.toordinal() - 1, changes[-1].ends.toordinal() + 2)
+    found = table.intervals((rule,), UTC, days)
+    return [(_moment(begins), _moment(ends)) for begins, ends in found]
+
+
+def _moment(minute: int) -> datetime:
+    return wallclock.at(minute).replace(tzinfo=None)
+
+
+def _fields(rule: Rule) -> tuple[str, str]:
+    """Return the fields that say when a rule begins and ends, empty for an instant.
+
+    An instant with an offset of its own is on no wall clock.
+    """
     first, last = _FIELDS[rule.kind]
-    # One of each is enough: a rule that recurs within the hour has the same trouble each time.
-    begins = next(_begins(rule, change.begins, change.ends), None)
-    if begins:
-        yield _Hit(f"{rule.name}.{first}", begins, change)
-    ends = next(_ends(rule, change), None)
-    if ends:
-        field = last
-        # The end of a window with a duration is no field of its own.
-        if isinstance(rule.ends, timedelta):
-            field = "duration"
-        yield _Hit(f"{rule.name}.{field}", ends, change)
-
-
-def _begins(
-    rule: Rule,
-    first: datetime,
-    last: datetime,
-) -> Iterator[datetime]:
-    """Yield the wall-clock beginnings from `first` on and before `last`."""
-    if isinstance(rule.begins, Recurrence):
-        moment = rule.begins.after(first - _MINUTE)
-        while moment and moment < last:
-            yield moment
-            moment = rule.begins.after(moment)
-    # An instant with an offset of its own is on no wall clock.
-    elif rule.begins and not rule.begins.tzinfo and first <= rule.begins < last:
-        yield rule.begins
-
-
-def _ends(rule: Rule, change: ClockChange) -> Iterator[datetime]:
-    """Yield the wall-clock ends in a change."""
-    match rule.ends:
-        case timedelta() as length:
-            # What ends in the change began so long before.
-            first = change.begins - length
-            last = change.ends - length
-            for begin in _begins(rule, first, last):
-                yield begin + length
-        case time() as clock:
-            # A change may be around midnight, and so on two days.
-            days = (change.begins.date(), (change.ends - _MINUTE).date())
-            for day in dict.fromkeys(days):
-                end = datetime.combine(day, clock)
-                if _closes(rule, end, change):
-                    yield end
-        case Recurrence() as recurrence:
-            yield from _recurring_ends(rule, recurrence, change)
-        case datetime() as end:
-            # An instant with an offset of its own is on no wall clock.
-            if not end.tzinfo and change.begins <= end < change.ends:
-                yield end
-
-
-def _recurring_ends(
-    rule: Rule,
-    recurrence: Recurrence,
-    change: ClockChange,
-) -> Iterator[datetime]:
-    end = recurrence.after(change.begins - _MINUTE)
-    while end and end < change.ends:
-        if _is_end(rule, recurrence, end):
-            yield end
-        end = recurrence.after(end)
-
-
-def _closes(rule: Rule, end: datetime, change: ClockChange) -> bool:
-    """Whether a time of day is in a change and ends what began in the day before."""
-    if not change.begins <= end < change.ends:
-        return False
-    return any(_begins(rule, end - DAY, end))
-
-
-def _is_end(rule: Rule, recurrence: Recurrence, end: datetime) -> bool:
-    """Whether anything is open for this end to close."""
-    if not isinstance(rule.begins, Recurrence):
-        return False
-    begin = rule.begins.at_or_before(end - _MINUTE)
-    # Another end in between would have closed it before.
-    return begin is not None and recurrence.after(begin) == end
-
-
-def _vanishes(rule: Rule, change: ClockChange) -> bool:
-    """Whether an occurrence lies wholly in a missing hour, so that it does not exist."""
-    if not change.skips:
-        return False
-    ends = (_end_of(rule, begin) for begin in _begins(rule, change.begins, change.ends))
-    return any(end <= change.ends for end in ends if end)
-
-
-def _end_of(rule: Rule, begin: datetime) -> datetime | None:
-    """Return the wall-clock end of an occurrence; None where there is none, or it is an instant."""
-    match rule.ends:
-        case timedelta() as length:
-            return begin + length
-        case time() as clock:
-            # The next such time after the beginning, so 22:00 to 06:00 ends on the next day.
-            end = datetime.combine(begin, clock)
-            if end <= begin:
-                end += DAY
-            return end
-        case Recurrence() as recurrence:
-            return recurrence.after(begin)
-        case datetime(tzinfo=None) as end:
-            return end
-        case _:
-            return None
+    is_instant = isinstance(rule.begins, datetime) and rule.begins.tzinfo is not None
+    if isinstance(rule.ends, datetime):
+        return "" if is_instant else first, "" if rule.ends.tzinfo else last
+    # The end of a window with a duration is no field of its own.
+    last = "duration" if isinstance(rule.ends, timedelta) else last
+    return ("", "") if is_instant else (first, last)
 
 
 def _vanished(

@@ -4,8 +4,8 @@ A layer above may have moved, renamed or dropped what was emitted, and an exec f
 enabled is skipped without a word (kustomize), so this reads what would be applied.
 """
 
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
-from itertools import product
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain, product
 from typing import NamedTuple
 
 from krm_windows import rules
@@ -27,32 +27,28 @@ from krm_windows.results import Result
 
 # In place of a name: a rule without `resourceNames` is about all objects (rbac/v1, PolicyRule).
 ALL = "*"
-# The verbs by which the gate turns a target: it reads the object, and patches its field.
-_TURN = ("get", "patch")
-# And those of a source, with `onlyIf: Pending`.
+# The verbs on a source, with `onlyIf: Pending`.
 _READ = ("get",)
 
 
-class _Nameless(NamedTuple):
-    """A right in a namespace that cannot name its objects, such as that to make Jobs."""
+class _Right(NamedTuple):
+    """One line of a Role: verbs on one object of a resource in a namespace, or on `ALL` of them."""
 
     namespace: str
-    verbs: tuple[str, ...]
-    group: str
-    resource: str
-
-
-class _Grant(NamedTuple):
-    """One line of a Role: verbs on one object of a resource, or on `ALL` of them."""
-
-    verbs: tuple[str, ...]
     group: str
     resource: str
     name: str
+    verbs: tuple[str, ...]
 
-    def nameless(self, namespace: str) -> _Nameless:
-        """Return it without its name."""
-        return _Nameless(namespace, self.verbs, self.group, self.resource)
+    @property
+    def is_read(self) -> bool:
+        """Whether it is that to read a source."""
+        return self.group == SOURCE and self.verbs == _READ
+
+    @property
+    def what(self) -> tuple[str, ...]:
+        """The object, in whatever namespace, with whatever verbs."""
+        return self.group, self.resource, self.name
 
 
 class Emitted(NamedTuple):
@@ -410,142 +406,72 @@ def _says(item: KubeObject, manifest: Manifest) -> bool:
 
 def _rights(emitted: Emitted) -> Iterator[Result]:
     """Prove that each target can be turned, and nothing else be touched."""
-    plan = emitted.plan
-    held = plan.timetable
-    # What the policy gates no more is still opened by the gate, once.
-    every = {*held.targets, *held.released}
-    wanted = {each for each in every if emitted.has_rights(each.namespace)}
-    nameless = {each for each in _nameless(plan) if emitted.has_rights(each.namespace)}
-    bound = [role for role in emitted.of("Role") if _bound(emitted, role)]
-    yield from _lacking(emitted, wanted, bound)
-    yield from _lacking_nameless(nameless, bound)
-    reads = {each for each in _reads(plan) if emitted.has_rights(each.namespace)}
-    yield from _lacking_reads(reads, bound)
-    yield from _excess(emitted, wanted, nameless, reads)
-
-
-def _lacking(
-    emitted: Emitted,
-    wanted: Iterable[Target],
-    bound: Sequence[KubeObject],
-) -> Iterator[Result]:
-    """Yield the targets that no bound Role in their namespace names."""
-    for target in sorted(wanted, key=str):
-        # A Role grants nothing outside of its own namespace.
-        near = (role for role in bound if role.namespace == target.namespace)
-        if not any(_grants(role, target) for role in near):
-            yield _misplaced(emitted, target)
-
-
-def _lacking_nameless(
-    nameless: Iterable[_Nameless], bound: Sequence[KubeObject]
-) -> Iterator[Result]:
-    """Yield the rights without names that no bound Role gives, such as that to make Jobs."""
-    given: set[_Nameless] = set()
-    for role in bound:
-        for grant in _granted(role):
-            if grant.name == ALL:
-                given.add(grant.nameless(role.namespace))
-    for right in sorted(nameless):
-        if right not in given:
-            message = (
-                f"no bound Role in {right.namespace} lets the gate {' and '.join(right.verbs)} "
-                f"{right.resource} there"
-            )
-            yield rules.RIGHTS_MISSING.result(message)
-
-
-def _reads(plan: Plan) -> set[Source]:
-    """Return the sources that hooks with `onlyIf: Pending` read; `ALL` for those of no name."""
-    kinds = {resource: kind for kind, resource in RESOURCES.items()}
-    found: set[Source] = set()
-    for rights in plan.rights:
-        for grant in rights.grants:
-            if _is_read(grant.group, tuple(grant.verbs)):
-                for name in grant.names or (ALL,):
-                    found.add(Source(kinds[grant.resource], rights.namespace, name))
-    return found
-
-
-def _is_read(group: str, verbs: tuple[str, ...]) -> bool:
-    return group == SOURCE and verbs == _READ
-
-
-def _lacking_reads(reads: Iterable[Source], bound: Sequence[KubeObject]) -> Iterator[Result]:
-    """Yield the sources that are known by name, and that no bound Role lets the gate read."""
-    given: set[tuple[str, str, str]] = set()
-    for role in bound:
-        for grant in _granted(role):
-            given.add((role.namespace, grant.resource, grant.name))
-    for source in sorted(reads):
-        named = (source.namespace, RESOURCES[source.kind], source.name)
-        # One that is not seen may have a name in the Role, which was made where it is seen.
-        if source.name != ALL and named not in given:
-            message = (
-                f"no bound Role in {source.namespace} lets the gate read {source}, so hooks "
-                "would run even if there is nothing to apply"
-            )
-            yield rules.RIGHTS_MISSING.result(message)
-
-
-def _excess(
-    emitted: Emitted,
-    wanted: Iterable[Target],
-    nameless: Container[_Nameless],
-    reads: Collection[Source],
-) -> Iterator[Result]:
-    """Yield what a Role gives beyond that, bound or not."""
-    # All verbs together: `get` alone, or with `delete` beside, is another grant.
-    turned: set[_Grant] = set()
-    for target in wanted:
-        turned.add(_Grant(_TURN, target.group, target.resource, target.name))
-    for role in emitted.of("Role"):
-        for grant in _granted(role):
-            if grant in turned or _is_any_read(grant, role.namespace, reads):
-                continue
-            # It only asks; in another namespace than the targets' it is of no use.
-            if grant.resource == REVIEWS.resource and grant.verbs == REVIEWS.verbs:
-                continue
-            if grant.name == ALL and grant.nameless(role.namespace) in nameless:
-                continue
-            message = (
-                f"grants {list(grant.verbs)} on {grant.group}/{grant.resource}/{grant.name}, more "
-                "than the policy needs"
-            )
-            yield rules.RIGHTS_EXCESS.result(message, ref=ref_of(role))
-
-
-def _is_any_read(grant: _Grant, namespace: str, reads: Collection[Source]) -> bool:
-    """Whether a right is that to read one of these sources."""
-    if not _is_read(grant.group, grant.verbs):
-        return False
-    for source in reads:
-        # Where a target is not seen here, its source may be any.
-        if source.name == ALL:
-            return True
-        if (source.namespace, RESOURCES[source.kind], source.name) == (
-            namespace,
-            grant.resource,
-            grant.name,
-        ):
-            return True
-    return False
-
-
-def _nameless(plan: Plan) -> set[_Nameless]:
-    """Return every right of the plan that cannot name its objects."""
-    found: set[_Nameless] = set()
-    for rights in plan.rights:
-        for grant in rights.grants:
-            if not grant.names and not _is_read(grant.group, tuple(grant.verbs)):
-                right = _Nameless(
-                    rights.namespace,
-                    tuple(grant.verbs),
-                    grant.group,
-                    grant.resource,
+    wanted = {each for each in _planned(emitted.plan) if emitted.has_rights(each.namespace)}
+    roles = emitted.of("Role")
+    bound = [role for role in roles if _bound(emitted, role)]
+    given = set(chain.from_iterable(map(_granted, bound)))
+    # A Role grants nothing outside of its own namespace.
+    named = {(right.namespace, right.what) for right in given}
+    for right in sorted(wanted):
+        is_given = right in given
+        # With whatever verbs: those are compared below. One source that is not seen here may have
+        # a name in the Role, which was made where it is seen.
+        if right.name != ALL or right.is_read:
+            is_given = right.name == ALL or (right.namespace, right.what) in named
+        if not is_given:
+            yield _lacking(emitted, right)
+    for role in roles:
+        for right in _granted(role):
+            if not _is_due(right, wanted):
+                message = (
+                    f"grants {list(right.verbs)} on {'/'.join(right.what)}, more than the policy "
+                    "needs"
                 )
-                found.add(right)
-    return found
+                yield rules.RIGHTS_EXCESS.result(message, ref=ref_of(role))
+
+
+def _is_due(right: _Right, wanted: Collection[_Right]) -> bool:
+    """Whether a right is one of those of a policy, bound or not.
+
+    All verbs together: `get` alone, or with `delete` beside, is another one.
+    """
+    # It only asks; in another namespace than the targets' it is of no use.
+    if (right.resource, right.verbs) == (REVIEWS.resource, REVIEWS.verbs):
+        return True
+    # Where a target is not seen here, its source may be any.
+    if right.is_read and any(each.is_read and each.name == ALL for each in wanted):
+        return True
+    # In the wrong namespace it is missing in the right one, which is said.
+    known = {(each.what, each.verbs) for each in wanted if each.name != ALL}
+    return right in wanted or (right.what, right.verbs) in known
+
+
+def _planned(plan: Plan) -> Iterator[_Right]:
+    """Yield the rights of a plan, one by one."""
+    for rights in plan.rights:
+        for grant in rights.grants:
+            for name in grant.names or (ALL,):
+                yield _Right(
+                    rights.namespace, grant.group, grant.resource, name, tuple(grant.verbs)
+                )
+
+
+def _lacking(emitted: Emitted, right: _Right) -> Result:
+    """Report a right that no bound Role gives."""
+    does = f"{' and '.join(right.verbs)} {right.resource} there"
+    if right.name != ALL and right.is_read:
+        kinds = {resource: kind for kind, resource in RESOURCES.items()}
+        source = Source(kinds[right.resource], right.namespace, right.name)
+        does = f"read {source}, so hooks would run even if there is nothing to apply"
+    elif right.name != ALL:
+        held = emitted.plan.timetable
+        own = (right.namespace, right.what)
+        does = next(
+            f"suspend and resume {each}{_misplaced(emitted, right)}"
+            for each in (*held.targets, *held.released)
+            if (each.namespace, (each.group, each.resource, each.name)) == own
+        )
+    return rules.RIGHTS_MISSING.result(f"no bound Role in {right.namespace} lets the gate {does}")
 
 
 def _bound(emitted: Emitted, role: KubeObject) -> bool:
@@ -567,14 +493,7 @@ def _bound(emitted: Emitted, role: KubeObject) -> bool:
     return False
 
 
-def _grants(role: KubeObject, target: Target) -> bool:
-    """Whether a Role names a target, with whatever verbs: those are compared in `_excess`."""
-    wanted = (target.group, target.resource, target.name)
-    given = ((grant.group, grant.resource, grant.name) for grant in _granted(role))
-    return wanted in given
-
-
-def _granted(role: KubeObject) -> Iterator[_Grant]:
+def _granted(role: KubeObject) -> Iterator[_Right]:
     """Yield what a Role grants, one by one; a rule without names grants all."""
     found = role.get("rules")
     if not isinstance(found, list):
@@ -586,7 +505,7 @@ def _granted(role: KubeObject) -> Iterator[_Grant]:
         names = _texts(role, "rules", i, "resourceNames") or [ALL]
         # A rule holds for each combination of what it lists (rbac/v1, PolicyRule).
         for group, resource, name in product(groups, resources, names):
-            yield _Grant(verbs, group, resource, name)
+            yield _Right(role.namespace, group, resource, name, verbs)
 
 
 def _texts(item: KubeObject, *path: str | int) -> list[str]:
@@ -596,24 +515,21 @@ def _texts(item: KubeObject, *path: str | int) -> list[str]:
     return [str(text) for text in found]
 
 
-def _misplaced(emitted: Emitted, target: Target) -> Result:
-    elsewhere: set[str] = set()
-    for role in emitted.of("Role"):
-        if _grants(role, target):
-            elsewhere.add(role.namespace)
+def _misplaced(emitted: Emitted, right: _Right) -> str:
+    """Say where a right on a target is instead, and what to do."""
+    roles = emitted.of("Role")
+    every = chain.from_iterable(map(_granted, roles))
+    elsewhere = {each.namespace for each in every if each.what == right.what}
     found = ""
     # A kustomization's `namespace:` moves every Role into one namespace.
     if elsewhere:
         namespaces = ", ".join(sorted(elsewhere))
         found = f"; its Role is in {namespaces}, moved there by a layer above"
     mend = "run the function in the outermost layer, or set no `namespace:` on its output"
-    is_foreign = target.namespace != emitted.plan.namespace
-    if is_foreign and all(role.namespace != target.namespace for role in emitted.of("Role")):
+    is_foreign = right.namespace != emitted.plan.namespace
+    if is_foreign and all(role.namespace != right.namespace for role in roles):
         mend += (
-            f"; if it is delivered by itself (namespace-{target.namespace}), verify the directory "
+            f"; if it is delivered by itself (namespace-{right.namespace}), verify the directory "
             "above it instead of a stream, or have both builds in the stream"
         )
-    return rules.RIGHTS_MISSING.result(
-        f"no bound Role in {target.namespace} lets the gate suspend and resume {target}{found}; "
-        f"{mend}"
-    )
+    return f"{found}; {mend}"

@@ -54,7 +54,7 @@ def _lists_files_beside_it(tree: Checkout, directory: str) -> bool:
     closure = close(tree, directory, {})
     # `clusters/prod-2/a.yaml` is not below `clusters/prod`.
     inside = "" if directory == "." else f"{directory}/"
-    return closure.resources is not None and all(file.startswith(inside) for file in closure.files)
+    return closure.plain and all(file.startswith(inside) for file in closure.files)
 
 
 def _built(tree: Checkout, directory: str) -> tuple[Object, ...]:

@@ -299,7 +299,7 @@ class Builds:
 
         It is None where kustomize has more to do, or something to say.
         """
-        if closure.resources is None:
+        if not closure.plain:
             return None
         found: list[Object] = []
         try:

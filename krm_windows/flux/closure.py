@@ -48,8 +48,8 @@ Fields = dict[str, Value]
 class Closure:
     """What was found from one directory on.
 
-    `files` and `links` are what a build is to find. `resources` are the plain files in their order,
-    None where a build does more than to put files together. `policies` are the WindowPolicies by
+    `files` and `links` are what a build is to find. `resources` are the files of objects in their
+    order; it is not `plain` where a build does more than to put these together. `policies` are the WindowPolicies by
     their file, `plugins` the directories that yield some, `unrun` says that one was among the
     plugins; `notices` are what was left out and why. `remote`: what is missing would have to be
     fetched. `broken`: a kustomization cannot be read. `missing` are the texts at whose path nothing
@@ -60,7 +60,8 @@ class Closure:
     directory: str
     files: dict[str, bytes] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
-    resources: list[str] | None = field(default_factory=list)
+    resources: list[str] = field(default_factory=list)
+    plain: bool = True
     policies: list[tuple[str, KubeObject]] = field(default_factory=list)
     plugins: list[str] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
@@ -222,7 +223,7 @@ class _Walk:
         if len(found) != 1 or real in self.seen:
             # A base that is reached twice, leads to itself, or is none, or has two files:
             # kustomize has something to say.
-            self.closure.resources = None
+            self.closure.plain = False
         if not found or real in self.seen:
             return
         self.seen.add(real)
@@ -271,7 +272,7 @@ class _Walk:
             place, [part for key, part in fields.items() if key not in (*BASES, *PLUGINS)]
         )
         if not _is_plain(fields):
-            self.closure.resources = None
+            self.closure.plain = False
         # The bytes stay as they are where nothing was taken out or put in.
         if fields != written or file not in self.closure.files:
             self.closure.files[file] = render(fields).encode()
@@ -284,15 +285,13 @@ class _Walk:
         path = joined(place, entry)
         content = self.tree.read(path)
         if content is not None:
-            own = self._file(path, content)
-            if self.closure.resources is not None:
-                self.closure.resources.append(own)
+            self.closure.resources.append(self._file(path, content))
             self.closure.policies += [(path, item) for item in window_policies(content)]
         elif self.tree.is_directory(path):
             self.directory(path, {})
         else:
             # It is to be fetched, or not there: kustomize says so.
-            self.closure.resources = None
+            self.closure.plain = False
             self.closure.missing[entry] = path
         return True
 

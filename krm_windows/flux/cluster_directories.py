@@ -7,13 +7,14 @@ them (`--clusters`), and suggests these; a command that is given nothing starts 
 from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from pathlib import PurePosixPath
 from posixpath import basename, commonpath, dirname, join, normpath
 
 from krm_windows.flux import fields, objects
 from krm_windows.flux.artifact_files import Artifact, ArtifactFiles
-from krm_windows.flux.closure import joined, kustomization_file, window_policies
+from krm_windows.flux.closure import close, joined, kustomization_file, window_policies
 from krm_windows.flux.fields import bases
 from krm_windows.flux.model import Object
 from krm_windows.flux.sources import NAME, OPERATOR, below, instance
@@ -148,12 +149,9 @@ def _leads_to_any(tree: Checkout, directory: str, files: Collection[str]) -> boo
     below_it = f"{directory}/"
     if any(file.startswith(below_it) for file in files):
         return True
-    for path in tree.manifests():
-        if not path.startswith(below_it) or basename(path) not in KUSTOMIZATIONS:
-            continue
-        if any(_leads(tree, dirname(path), file, set()) for file in files):
-            return True
-    return False
+    inside = (path for path in tree.manifests() if path.startswith(below_it))
+    built = (dirname(path) for path in inside if basename(path) in KUSTOMIZATIONS)
+    return any(not _files(tree, each).isdisjoint(files) for each in built)
 
 
 def has_policy(tree: Checkout, directory: str) -> bool:
@@ -422,41 +420,13 @@ def _applies_itself(tree: Checkout, item: Object) -> bool:
     directory = below("", item.text("spec", "path"))
     if directory == "." or not item.file.startswith(f"{directory}/"):
         return False
-    return _leads(tree, directory, item.file, set())
+    return item.file in _files(tree, directory)
 
 
-def _leads(tree: Checkout, directory: str, file: str, seen: set[str]) -> bool:
-    """Whether what is built of a directory has a file that is somewhere below it."""
-    if directory in seen:
-        return False
-    seen.add(directory)
-    kustomization = kustomization_file(tree, directory)
-    if kustomization is None:
-        return _scans(tree, directory, file, seen)
-    for entry in bases(fields.read(tree.read(kustomization) or b"")):
-        place = normpath(join(directory, entry))
-        if place == file:
-            return True
-        if tree.is_directory(place) and _leads(tree, place, file, seen):
-            return True
-    return False
-
-
-def _scans(tree: Checkout, directory: str, file: str, seen: set[str]) -> bool:
-    """Whether Flux finds a file below a directory without a kustomization.
-
-    It takes every manifest there, but goes by the first kustomization that it meets on its way
-    down.
-    """
-    if not file.startswith(f"{directory}/"):
-        return False
-    inside = file.removeprefix(f"{directory}/").split("/")[:-1]
-    step = directory
-    for name in inside:
-        step = join(step, name)
-        if kustomization_file(tree, step) is not None:
-            return _leads(tree, step, file, seen)
-    return True
+@lru_cache(maxsize=4096)
+def _files(tree: Checkout, directory: str) -> frozenset[str]:
+    """Return the files whose objects a build of a directory applies."""
+    return frozenset(close(tree, directory, {}).resources)
 
 
 def _is_outermost(
@@ -480,7 +450,7 @@ def _is_led_to(tree: Checkout, entrance: Entrance, found: Iterable[Object]) -> b
         # Most lead elsewhere, which their names alone say: a root includes what lies below it.
         if directory == entrance.directory or not is_around:
             continue
-        if _leads(tree, directory, entrance.file, set()):
+        if entrance.file in _files(tree, directory):
             return True
     return False
 
@@ -528,7 +498,7 @@ def _by_hand(tree: Checkout, found: Sequence[Object]) -> Iterator[Entrance]:
         entrance = Entrance(directory, item.file)
         if _is_led_to(tree, entrance, found):
             continue
-        if any(_leads(tree, directory, file, set()) for file in files - {item.file}):
+        if _files(tree, directory) & files - {item.file}:
             yield entrance
 
 

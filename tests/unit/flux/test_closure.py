@@ -96,7 +96,7 @@ def test_a_cycle_ends(write: Write) -> None:
     )
     closure = close(tree, "a", {})
     assert sorted(closure.files) == ["a/kustomization.yaml", "b/kustomization.yaml"]
-    assert closure.resources is None
+    assert not closure.plain
 
 
 def test_files_of_generators_patches_and_plugins_are_taken_in(write: Write) -> None:
@@ -123,7 +123,7 @@ transformers: [replace.yaml]
         write(BASE | {f"apps/{path}": text for path, text in files.items()}), "apps", {}
     )
     assert set(closure.files) == {*BASE, *(f"apps/{path}" for path in files)}
-    assert closure.resources is None
+    assert not closure.plain
 
 
 @pytest.mark.parametrize("inline", [True, False])
