@@ -63,7 +63,7 @@ class _Runs(NamedTuple):
             yield _Fault("repeats", None, at)
 
 
-def check(
+def misfired(
     plan: Plan,
     begins: datetime,
     ends: datetime,

@@ -17,7 +17,7 @@ NARROW = (
 )
 
 
-def check(plan: Plan) -> Iterator[Result]:
+def unlimited(plan: Plan) -> Iterator[Result]:
     """Yield a warning where nothing but RBAC holds the gate's account."""
     # RBAC knows objects and no fields: the right to suspend is the right to change all else.
     if not plan.admission:

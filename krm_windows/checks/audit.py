@@ -72,19 +72,19 @@ def _findings(
 ) -> Iterator[Result]:
     first, _ = scope.days(plan.timetable.zone)
     facts = take(plan.timetable, first, scope.years)
-    yield from windows.check(facts, _delays(plan, interval))
-    yield from clock_edges.check(facts)
-    yield from closures.check(facts, scope.max_closed, elsewhere)
-    yield from images.check(plan)
-    yield from admission.check(plan)
-    yield from zone_changes.check(plan)
+    yield from windows.unsound(facts, _delays(plan, interval))
+    yield from clock_edges.shifted(facts)
+    yield from closures.lasting(facts, scope.max_closed, elsewhere)
+    yield from images.unpinned(plan)
+    yield from admission.unlimited(plan)
+    yield from zone_changes.unsettled(plan)
     known = ends_soon(facts.years.begins)
     if plan.runs_gate and known:
         yield rules.TABLE_ENDS.result(f"is {known}", path="spec")
     # What a build refuses is refused here too, whatever years are asked for.
     begins = min(facts.years.begins, AUDITED[0])
     ends = max(facts.years.ends, AUDITED[1])
-    yield from actuation.check(plan, begins, ends)
+    yield from actuation.misfired(plan, begins, ends)
 
 
 def _delays(plan: Plan, interval: timedelta) -> windows.Delays:

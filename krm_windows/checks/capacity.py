@@ -47,7 +47,7 @@ class _Excess(NamedTuple):
     whose: str
 
 
-def check(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Result]:
+def too_large(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Result]:
     """Yield each object that is too large to be applied, with the hardest limit it exceeds.
 
     `manifests` is what the plan emits.

@@ -30,7 +30,7 @@ class _Hit:
     change: ClockChange
 
 
-def check(facts: Facts) -> Iterator[Result]:
+def shifted(facts: Facts) -> Iterator[Result]:
     """Yield what clock changes do to windows, freezes and overrides."""
     held = facts.timetable
     for rule in (*held.windows, *held.freezes, *held.overrides):
@@ -53,10 +53,8 @@ def _met(
     fields = _fields(rule)
     occurrences = _occurrences(rule, changes)
     for change in changes:
-        begun, ended = (
-            [each for each in occurrences if change.begins <= each[edge] < change.ends]
-            for edge in (0, 1)
-        )
+        begun = [each for each in occurrences if change.begins <= each[0] < change.ends]
+        ended = [each for each in occurrences if change.begins <= each[1] < change.ends]
         # What does not exist at all has no edge that could be hit.
         if change.skips and fields[0] and any(ends <= change.ends for _, ends in begun):
             gone.append(change)

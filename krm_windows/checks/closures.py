@@ -23,7 +23,7 @@ _WINDOWS = ("windows", "are closed", "add a window")
 _FREEZES = ("freezes", "keep it closed", "end one earlier")
 
 
-def check(
+def lasting(
     facts: Facts, longest: timedelta, elsewhere: Collection[ZoneInfo] = ()
 ) -> Iterator[Result]:
     """Yield what is over, what is cut, and where the policy is closed for longer than `longest`.

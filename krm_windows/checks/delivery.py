@@ -18,7 +18,7 @@ Field = tuple[str, str, str]
 """The path of a field, what it is, and what is wrong with it."""
 
 
-def check(
+def hindered(
     delivering: KubeObject,
     targets: Iterable[Target],
     items: list[KubeObject],

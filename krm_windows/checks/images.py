@@ -11,7 +11,7 @@ from krm_windows.policy.images import DEFAULTS
 from krm_windows.results import Result
 
 
-def check(plan: Plan) -> Iterator[Result]:
+def unpinned(plan: Plan) -> Iterator[Result]:
     """Yield each image that the policy names without a digest.
 
     That of a default is ours to pin (`policy.images`).

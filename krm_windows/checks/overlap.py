@@ -92,7 +92,7 @@ def _both(own: Iterable[Target], others: Iterable[Target]) -> list[Target]:
     return [target for target in own if address(target) in theirs]
 
 
-def check(own: Claim, others: Iterable[Claim]) -> Iterator[Result]:
+def conflicts(own: Claim, others: Iterable[Claim]) -> Iterator[Result]:
     """Yield where a policy is at odds with others of its cluster."""
     for other in others:
         for conflict in own.conflicts(other):
@@ -123,7 +123,7 @@ def among(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Result]]:
     """Yield what each of some policies of one cluster has in common with those before it."""
     for index, own in enumerate(claims):
         # With those before it only, so that each pair is reported once.
-        for result in check(own, claims[:index]):
+        for result in conflicts(own, claims[:index]):
             yield own, result
 
 

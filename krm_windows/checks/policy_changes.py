@@ -51,7 +51,7 @@ def forgotten(
             if not _dropped(old, (), around, ()):
                 continue
             successor = new[0]
-        found.extend(check(old, successor, around))
+        found.extend(left_closed(old, successor, around))
     return found
 
 
@@ -92,7 +92,7 @@ def _successor(old: Followed, new: Sequence[Timetable], before: Container[str]) 
     return None
 
 
-def check(
+def left_closed(
     old: Followed,
     new: Timetable,
     gated: Gated = _nothing,

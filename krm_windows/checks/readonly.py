@@ -12,7 +12,7 @@ ADVICE = (
 )
 
 
-def check(results: Iterable[Result], adopted: Iterable[Resource]) -> list[Result]:
+def refused(results: Iterable[Result], adopted: Iterable[Resource]) -> list[Result]:
     """Return the results, each change to an existing object as an error.
 
     It names the file and the change.

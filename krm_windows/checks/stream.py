@@ -99,7 +99,7 @@ def verify(
         )
         return [*found, rules.NOT_RUN.result(message)]
     own = Claim.of(plan.timetable)
-    found += overlap.check(own, _others(plan, items))
+    found += overlap.conflicts(own, _others(plan, items))
     found += _targets(plan, stream)
     emitted = Emitted(plan, ours)
     for check in (_missing, _timetable, _triggers, _references, _rights, _beside):

@@ -53,7 +53,7 @@ class Delays:
         return ", and ".join(parts)
 
 
-def check(facts: Facts, delays: Delays) -> Iterator[Result]:
+def unsound(facts: Facts, delays: Delays) -> Iterator[Result]:
     """Yield what is to be said of each window alone, and of all together."""
     windows = facts.timetable.windows
     looked = facts.looked_at

@@ -62,7 +62,7 @@ CHANGED = frozenset(
 )
 
 
-def check(plan: Plan) -> Iterator[Result]:
+def unsettled(plan: Plan) -> Iterator[Result]:
     """Yield a warning for such a zone where the controller's zone data decide.
 
     That is so with the actuator `Kubectl` only.

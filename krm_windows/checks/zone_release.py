@@ -48,7 +48,7 @@ def kept(plan: Plan, found: Recorded | None) -> Plan:
     return plan._replace(zone_release=found.release)
 
 
-def check(plan: Plan, found: Recorded | None) -> Iterator[Result]:
+def differing(plan: Plan, found: Recorded | None) -> Iterator[Result]:
     """Yield what the rules that are recorded and those of this build have to do with each other."""
     zone = plan.timetable.time_zone
     ours = clocks(zone)

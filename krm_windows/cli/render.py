@@ -111,7 +111,7 @@ def rendered(arguments: argparse.Namespace) -> Rendered:
     # What was rendered before says by which zone data it was built, and which targets it held.
     older = tuple(_older(arguments.output_dir))
     built = zone_release.recorded(map(KubeObject.parse, older), plan)
-    results = [*results, *about(config, list(zone_release.check(plan, built)))]
+    results = [*results, *about(config, list(zone_release.differing(plan, built)))]
     # Where a newer release of the zone data moves nothing, the older one stays: no file changes.
     plan = zone_release.kept(plan, built)
     # A target that is dropped while it is shut would stay suspended: nobody is left to resume it.
@@ -160,7 +160,7 @@ def _plan(
 ) -> tuple[Plan | None, Sequence[Result]]:
     compiled = window_policy.compile_onto(config, items, arguments.cluster)
     # Items are only read here: what a transformer would edit in them has to be edited by hand.
-    results = readonly.check(compiled.results, compiled.adopted)
+    results = readonly.refused(compiled.results, compiled.adopted)
     if arguments.uninstall:  # whoever cleans up names the targets, seen or not
         results = [result for result in results if result.rule != rules.TARGET_UNSEEN.id]
     if compiled.application is None or fails(results):

@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         if not after.clusters:
             raise InputError(f"{arguments.repo}: {unmatched(arguments)}; {advice(tree)}")
         _log_roots(after, arguments.clusters)
-        found = repository.check(
+        found = repository.findings(
             after, before, arguments.allow_cross_namespace, arguments.at or times.now()
         )
         more = (_unlisted(after, arguments.clusters), _stale(tree))

@@ -168,7 +168,7 @@ class ExistingOutput:
         if self.repository:
             rule = rules.TWO_POLICIES
         return [
-            *overlap.check(own, same),
+            *overlap.conflicts(own, same),
             *overlap.doubt(own, together, rule),
             *overlap.doubt(own, apart, rules.TWO_POLICIES_UNCLEAR),
         ]

@@ -78,7 +78,7 @@ def _shared(
     for claim, result in overlap.among(list(own)):
         yield Shared(claim.policy, cluster, result)
     for claim in own:
-        for result in overlap.check(claim, around):
+        for result in overlap.conflicts(claim, around):
             yield Shared(claim.policy, cluster, result)
 
 

@@ -186,7 +186,7 @@ class Fleet:
         found = list(overlap.among(own))
         for claim in own:
             others = [self._current(other) if claim.conflicts(other) else other for other in around]
-            found += ((claim, result) for result in overlap.check(claim, others))
+            found += ((claim, result) for result in overlap.conflicts(claim, others))
         configs = {policy.name: policy.at(cluster).config for policy in self._reaching(cluster)}
         results: list[Result] = []
         for claim, result in found:
@@ -308,7 +308,7 @@ class Fleet:
             said += policy.dropped(cluster)
         compiled = window_policy.compile_loaded(document.config, items, cluster, version, said)
         # Files are written, and nothing in the stream is changed.
-        checked = readonly.check(compiled.results, compiled.adopted)
+        checked = readonly.refused(compiled.results, compiled.adopted)
         results = list(self._relevant(checked))
         application = compiled.application
         if application is None or fails(results):
@@ -316,7 +316,7 @@ class Fleet:
         if self.delivery:
             # Closed by the policy that it delivers, it would deliver nothing any more.
             targets = application.plan.timetable.targets
-            results += delivery.check(self.delivery.item, targets, items)
+            results += delivery.hindered(self.delivery.item, targets, items)
             if fails(results):
                 return Compiled(None, tuple(results))
         plan, manifests = application.plan, application.wanted
@@ -399,5 +399,5 @@ def _zones(
     results: list[Result] = []
     for config, output in outputs:
         recorded = zone_release.recorded(manifests, output.plan)
-        results += about(config, list(zone_release.check(output.plan, recorded)))
+        results += about(config, list(zone_release.differing(output.plan, recorded)))
     return results

@@ -49,12 +49,12 @@ class Closure:
     """What was found from one directory on.
 
     `files` and `links` are what a build is to find. `resources` are the files of objects in their
-    order; it is not `plain` where a build does more than to put these together. `policies` are the WindowPolicies by
-    their file, `plugins` the directories that yield some, `unrun` says that one was among the
-    plugins; `notices` are what was left out and why. `remote`: what is missing would have to be
-    fetched. `broken`: a kustomization cannot be read. `missing` are the texts at whose path nothing
-    is read, most of which are no paths, each with that path. `kustomizations` are all by their
-    files, as they are built; the first is that of the directory itself.
+    order; it is not `plain` where a build does more than to put these together. `policies` are the
+    WindowPolicies by their file, `plugins` the directories that yield some, `unrun` says that one
+    was among the plugins; `notices` are what was left out and why. `remote`: what is missing would
+    have to be fetched. `broken`: a kustomization cannot be read. `missing` are the texts at whose
+    path nothing is read, most of which are no paths, each with that path. `kustomizations` are all
+    by their files, as they are built; the first is that of the directory itself.
     """
 
     directory: str
@@ -239,7 +239,7 @@ class _Walk:
             message = f"is not built: its bases are nested more than {_MOST_BASES} levels deep"
             self._break(message, file)
             return
-        self.closure.notices += dropped.check(self.tree, file, content)
+        self.closure.notices += dropped.nulls(self.tree, file, content)
         self.depth += 1
         self.kustomization(file, fields, changes)
         # Reached only without an exception, which ends the whole walk.

@@ -20,7 +20,7 @@ _KIND = "WindowPolicy"
 _FIELDS = ("patches", "patchesStrategicMerge")
 
 
-def check(
+def nulls(
     tree: Checkout,
     file: str,
     content: bytes,

@@ -77,7 +77,7 @@ def compile_loaded(
     seen = inventory.take(items, kinds(policy))
     plan, planned = compile_policy(policy, cluster, seen)
     built = zone_release.recorded(items, plan)
-    planned += [*zone_release.check(plan, built), *zone_changes.check(plan)]
+    planned += [*zone_release.differing(plan, built), *zone_changes.unsettled(plan)]
     # A build with a newer release of the same rules must not change every file.
     plan = zone_release.kept(plan, built)
     application = Application(plan, items, seen)
@@ -86,8 +86,8 @@ def compile_loaded(
         # The gate works out what should hold, whenever it runs; without it, there are edges that
         # the CronJob controller would not act at as intended.
         if not plan.runs_gate:
-            planned += actuation.check(plan, *AUDITED)
-        planned += capacity.check(plan, application.wanted)
+            planned += actuation.misfired(plan, *AUDITED)
+        planned += capacity.too_large(plan, application.wanted)
     # Findings of the plan are about the policy; those of loading name it already.
     results = (*found, *about(config, [*planned, *application.check()]))
     if fails(results):
@@ -110,7 +110,7 @@ def verify(
     seen = inventory.take(items, kinds(policy))
     plan, planned = compile_policy(policy, name, seen)
     built = zone_release.recorded(items, plan)
-    planned += zone_release.check(plan, built)
+    planned += zone_release.differing(plan, built)
     return [
         *found,
         *about(config, [*planned, *stream.verify(zone_release.kept(plan, built), items, seen)]),

@@ -222,7 +222,7 @@ def _blocking(cluster: Cluster, wanted: Collection[Identity]) -> dict[Identity, 
     found: dict[Identity, str] = {}
     if not wanted:
         return found
-    for finding in order.check(_closed(cluster, wanted)):
+    for finding in order.inverted(_closed(cluster, wanted)):
         dependency = cluster.kustomizations.get(finding.current or "")
         if finding.rule is not rules.DEPENDS_BLOCKED or dependency is None:
             continue
@@ -239,7 +239,7 @@ def _moving(cluster: Cluster, wanted: Collection[Identity]) -> frozenset[ObjectI
         return frozenset()
     closed = _closed(cluster, wanted)
     found = set()
-    for finding in movement.check(closed):
+    for finding in movement.moving(closed):
         moving = finding.about
         # A source that moves is harmless once the release is closed that takes what it has; the
         # source itself stays open, as others may need it.

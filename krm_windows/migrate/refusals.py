@@ -94,7 +94,7 @@ def _refusals(content: Mapping[str, object], name: str | None, cluster: Cluster)
     config = KubeObject.from_value(content)
     items = [each.item for each in cluster.first.objects]
     compiled = window_policy.compile_onto(config, items, name)
-    found = readonly.check(compiled.results, compiled.adopted)
+    found = readonly.refused(compiled.results, compiled.adopted)
     if compiled.application is None or fails(found):
         return [(_RULES[each.rule], _said(each)) for each in found if fails([each])]
     gate = Gate(

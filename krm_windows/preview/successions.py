@@ -75,7 +75,7 @@ def successions(
     for pair in pairs:
         held = pair.new.timetable
         others = partial(gated, held.cluster)
-        forgotten.extend(policy_changes.check(pair.old.timetable, held, others))
+        forgotten.extend(policy_changes.left_closed(pair.old.timetable, held, others))
     return pairs, once([*results, *about(new.config, forgotten)])
 
 

@@ -25,19 +25,19 @@ from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.flux import Cluster, Survey
 
 _CHECKS = (
-    gates.check,
-    arrival.check,
-    delivered.check,
-    order.check,
-    ownership.check,
-    references.check,
-    movement.check,
+    gates.misgated,
+    arrival.blocked,
+    delivered.hindered,
+    order.inverted,
+    ownership.conflicting,
+    references.crossing,
+    movement.moving,
 )
 
-__all__ = ["Finding", "check", "of_cluster"]
+__all__ = ["Finding", "findings", "of_cluster"]
 
 
-def check(
+def findings(
     survey: Survey,
     before: Survey | None = None,
     trusted: Collection[str] = (),
@@ -74,14 +74,14 @@ def check(
         for finding in _of_cluster(gated, older.get(cluster.name), trusted):
             yield replace(finding, cluster=cluster.name)
     if before is not None and at is not None:
-        yield from removal.check(before, survey, at)
+        yield from removal.left_closed(before, survey, at)
     yield from delivered.foreign(survey)
-    yield from unapplied.check(survey)
+    yield from unapplied.without_effect(survey)
     yield from _ungated(survey)
 
 
 def of_cluster(cluster: Cluster, trusted: Collection[str]) -> Iterator[Finding]:
-    """Yield every finding on a cluster alone, as `check` does."""
+    """Yield every finding on a cluster alone, as `findings` does."""
     yield from _of_cluster(GatedCluster(cluster), None, trusted)
 
 
@@ -92,7 +92,7 @@ def _of_cluster(
 ) -> Iterator[Finding]:
     for check_ in _CHECKS:
         yield from check_(gated)
-    yield from rights.check(gated, trusted)
+    yield from rights.doubtful(gated, trusted)
     if older is not None:
         yield from ownership.moved(older, gated)
 

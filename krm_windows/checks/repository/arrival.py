@@ -41,7 +41,7 @@ class _Creator:
         return str(self.release or self.by)
 
 
-def check(gated: GatedCluster) -> Iterator[Finding]:
+def blocked(gated: GatedCluster) -> Iterator[Finding]:
     """Yield what belongs to windows and needs what waits for it."""
     order = _Order(gated)
     for each in gated.cluster.kustomizations.values():

@@ -26,7 +26,7 @@ _OBEYED = "metadata.annotations"
 _FEW = 3
 
 
-def check(gated: GatedCluster) -> Iterator[Finding]:
+def hindered(gated: GatedCluster) -> Iterator[Finding]:
     """Yield what is wrong with the delivery of a cluster's windows."""
     cluster = gated.cluster
     delivering: dict[str, Kustomization] = {}

@@ -18,7 +18,7 @@ from krm_windows.krm import InputError
 from krm_windows.policy.findings import closest
 
 
-def check(gated: GatedCluster) -> Iterator[Finding]:
+def misgated(gated: GatedCluster) -> Iterator[Finding]:
     """Yield what is wrong with the policies of a cluster."""
     for gate in gated.cluster.gates:
         yield from _locks(gated, gate)

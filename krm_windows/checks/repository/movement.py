@@ -19,7 +19,7 @@ _MOVING = frozenset({(HELM, "HelmRelease"), (IMAGE, "ImageUpdateAutomation")})
 _CHART = ("spec", "chart", "spec")
 
 
-def check(gated: GatedCluster) -> Iterator[Finding]:
+def moving(gated: GatedCluster) -> Iterator[Finding]:
     """Yield what changes between the windows though its delivery waits for them."""
     # Who takes what a source has: it is one fact, however many they are.
     users: dict[ObjectIdentity, list[Owned]] = {}

@@ -11,7 +11,7 @@ from krm_windows.checks.repository.gated import GatedCluster, described, is_live
 from krm_windows.flux import Kustomization
 
 
-def check(gated: GatedCluster) -> Iterator[Finding]:
+def inverted(gated: GatedCluster) -> Iterator[Finding]:
     """Yield the inverted dependencies of a cluster, and live children of closed parents."""
     for each in gated.cluster.kustomizations.values():
         for index, key in enumerate(each.depends_on):

@@ -19,7 +19,7 @@ from krm_windows.inventory import CHANGE_CLASS, POLICY
 Place = tuple[tuple[str, ...], Identity]
 
 
-def check(gated: GatedCluster) -> Iterator[Finding]:
+def conflicting(gated: GatedCluster) -> Iterator[Finding]:
     """Yield the objects that Kustomizations of different classes or policies apply.
 
     And the windows that several apply, whatever they are.

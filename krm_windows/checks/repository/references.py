@@ -35,7 +35,7 @@ _DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 _FLUX = ("fluxcd.io", "fluxcd.controlplane.io", "krm-windows.dev")
 
 
-def check(gated: GatedCluster) -> Iterator[Finding]:
+def crossing(gated: GatedCluster) -> Iterator[Finding]:
     """Yield the references of a cluster whose ends change at different times."""
     if not gated.cluster.gates:
         return

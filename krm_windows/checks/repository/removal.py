@@ -35,7 +35,7 @@ KINDS = {(KUSTOMIZE, "Kustomization"), (HELM, "HelmRelease")}
 _SOURCES = (("spec", "sourceRef"), ("spec", "chart", "spec", "sourceRef"), ("spec", "chartRef"))
 
 
-def check(before: Survey, after: Survey, at: datetime) -> Iterator[Finding]:
+def left_closed(before: Survey, after: Survey, at: datetime) -> Iterator[Finding]:
     """Yield the targets that Git has no more, that no policy opens, or whose source is gone.
 
     `at` is when the change would be merged; without an offset it is meant in a policy's zone.

@@ -28,7 +28,7 @@ _INSTANCES = ("FluxInstance", "HelmRelease")
 _DEFAULT_ACCOUNT = "--default-service-account="
 
 
-def check(gated: GatedCluster, trusted: Collection[str]) -> Iterator[Finding]:
+def doubtful(gated: GatedCluster, trusted: Collection[str]) -> Iterator[Finding]:
     """Yield what is wrong with the rights of a cluster's policies.
 
     Policies in the namespaces that are `trusted` may gate targets elsewhere, though they are a

@@ -31,7 +31,7 @@ from krm_windows.system.reading import KUSTOMIZATIONS
 _NEEDED = ("CronJob", "ConfigMap", "ServiceAccount", "Role", "RoleBinding")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def without_effect(survey: Survey) -> Iterator[Finding]:
     """Yield what a reader would take to be in force."""
     reported: set[str] = set()
     for policy, finding in _unapplied(survey, list(_timetables(survey))):

@@ -149,7 +149,7 @@ def test_a_fault_is_reported_if_and_only_if_there_is_one(
     )
     reported = [
         each
-        for each in actuation.check(plan, *YEARS)
+        for each in actuation.misfired(plan, *YEARS)
         if each.tags["rule"] == rules.KUBECTL_CLOCK_CHANGE.id
     ]
     assert bool(reported) == (meant != fired)

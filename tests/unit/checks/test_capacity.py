@@ -62,7 +62,7 @@ def of_bytes(wanted: int, measure: Callable[[Manifest], int]) -> Manifest:
 
 def said(*manifests: Manifest, plan: Plan = PLAN) -> list[str]:
     """Return what is said of objects."""
-    return [result.message for result in capacity.check(plan, manifests)]
+    return [result.message for result in capacity.too_large(plan, manifests)]
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def gating(kind: str, namespace: str, name: str) -> list[Target]:
 
 def fired(text: str, targets: list[Target], items: str = "") -> list[tuple[str, str]]:
     """Return rule and field of each finding."""
-    found = delivery.check(KubeObject.parse(text.encode()), targets, documents(items.encode()))
+    found = delivery.hindered(KubeObject.parse(text.encode()), targets, documents(items.encode()))
     return [(result.tags["rule"], result.field.path) for result in found if result.field]
 
 
@@ -49,7 +49,7 @@ def fired(text: str, targets: list[Target], items: str = "") -> list[tuple[str, 
 def test_the_documents_of_the_rule(name: str, expected: list[str]) -> None:
     """One field moves the Roles away; without it all is well."""
     [item] = documents((FIXTURES / rules.DELIVERY_FIELD.id / f"{name}.yaml").read_bytes())
-    assert [result.tags["rule"] for result in delivery.check(item, [], [])] == expected
+    assert [result.tags["rule"] for result in delivery.hindered(item, [], [])] == expected
 
 
 @pytest.mark.parametrize(

@@ -44,5 +44,5 @@ def test_what_was_held_open_leaves_nothing_shut() -> None:
     target = Target(group="g", resource="things", kind="Thing", namespace="default", name="one")
     old = zoned.timetable(policy="default/old", time_zone="UTC", targets=(target,))
     new = zoned.timetable(policy="default/new", time_zone="UTC")
-    assert len(list(policy_changes.check(old, new))) == 2
-    assert not list(policy_changes.check(old._replace(state="Open"), new))
+    assert len(list(policy_changes.left_closed(old, new))) == 2
+    assert not list(policy_changes.left_closed(old._replace(state="Open"), new))
