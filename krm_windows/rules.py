@@ -416,7 +416,6 @@ MIGRATE_CLUSTER_UNKNOWN = _warning(
     "migrate-cluster-unknown",
     "Windows are not applied to any cluster that was found, so no policy has them.",
 )
-MIGRATE_BY_HAND = _warning("migrate-by-hand", "Part of the old windows must be removed by hand.")
 MIGRATE_SUSPENDED = _info(
     "migrate-suspended", "A cluster leaves its CronJobs suspended, so it has no window."
 )

@@ -9,13 +9,14 @@ import atexit
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterable
 from datetime import date
 from functools import cache
 from pathlib import Path
 
 from krm_windows.flux import Hints
 from krm_windows.flux.builds import Builds
-from krm_windows.migrate import FORMATS, Migration, migrate
+from krm_windows.migrate import FORMATS, Migration, Step, migrate
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.kustomize import Builder
 
@@ -126,6 +127,22 @@ def outcome(case: Path) -> dict[str, bytes]:
     """Return what comes of a fixture."""
     found = read(case / "repository")
     return {**found.files, "report.txt": FORMATS["text"](found).encode()}
+
+
+def carry_out(folder: Path, steps: Iterable[Step]) -> None:
+    """Do in a repository of block style what a migration says: whole files, and entries."""
+    # From the last line to the first, so that no number changes before it is used.
+    for step in sorted(steps, reverse=True):
+        path = folder / step.file
+        if not step.line:
+            path.unlink()
+            continue
+        lines = path.read_text().splitlines(keepends=True)
+        first = step.line - 1
+        indent = len(lines[first]) - len(lines[first].lstrip())
+        below = (at for at in range(first + 1, len(lines)) if lines[at][: indent + 1].strip())
+        del lines[first : next(below, len(lines))]
+        path.write_text("".join(lines))
 
 
 def main() -> int:

@@ -52,7 +52,7 @@ SECTIONS = (
         "Extras",
         "Needed only for `completion`, `holidays`, `import-ics`, `merge-gate`, `migrate` or "
         "`serve`; not in the image, and not changed by us.",
-        ("krm-windows[completion,forge,holidays,ics,migrate,server]",),
+        ("krm-windows[completion,forge,holidays,ics,server]",),
         packages.PERMISSIVE | {"LGPL-3.0-or-later", "MPL-2.0"},
     ),
     Section(

@@ -14,10 +14,8 @@ from krm_windows.system.errors import WorkspaceError
 # The extra of this package that brings a module (pyproject.toml, `optional-dependencies`).
 _COMPLETION = "`completion`, as in `pip install '.[completion]'` from a clone"
 _FORGE = "`forge`, as in `pip install '.[forge]'` from a clone"
-_MIGRATE = "`migrate`, as in `pip install '.[migrate]'` from a clone"
 _SERVER = "`server`, as in `pip install '.[server]'` from a clone"
 _EXTRAS = {
-    "re2": _MIGRATE,
     "shtab": _COMPLETION,
     "urllib3": _FORGE,
     "starlette": _SERVER,

@@ -1,37 +1,21 @@
 """Selectors of patches: each field is a regular expression of Go (kustomize, `SelectorRegex`).
 
-RE2 has the syntax of Go's package `regexp`, and is as linear. Its package is the extra `migrate`,
-which only those repositories need that select by more than a name.
+Names, `.*`, `.` and alternatives of them are read; what takes more of a regular expression is
+nobody's name.
 """
 
 import re
 
-_NAME = re.compile(r"[A-Za-z0-9-]*")
+from krm_windows import patterns
 
-
-class PatternError(ValueError):
-    """A pattern that kustomize refuses."""
-
-
-def is_name(pattern: str) -> bool:
-    """Whether a pattern matches its own text alone; an empty one matches everything."""
-    return _NAME.fullmatch(pattern) is not None
+_READ = re.compile(r"(?:[A-Za-z0-9|.-]|\.\*)*")
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether a field's pattern matches the whole of what an object has.
-
-    Raises PatternError for what kustomize refuses, and ModuleNotFoundError where a pattern needs
-    the extra `migrate`.
-    """
-    if is_name(pattern):
-        return pattern in ("", text)
-    import re2  # type: ignore[import-untyped] # noqa: PLC0415 - the extra `migrate`
-
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        # Put together as text, as kustomize does: `a)|(?:b` is odd, and right.
-        return re2.compile(f"^(?:{pattern})$", options).search(text) is not None
-    except re2.error as error:
-        raise PatternError(pattern) from error
+    """Whether a field's pattern matches the whole of what an object has; an empty one does."""
+    if not pattern:
+        return True
+    globs = pattern.replace(".*", "*").replace(".", "?").split("|")
+    return _READ.fullmatch(pattern) is not None and any(
+        patterns.is_named(each, text) for each in globs
+    )

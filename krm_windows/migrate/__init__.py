@@ -4,6 +4,7 @@ It reads repositories whose CronJobs run `flux suspend` and `flux resume`.
 """
 
 from krm_windows.migrate.migration import Migration, migrate
+from krm_windows.migrate.removal import Step
 from krm_windows.migrate.report import FORMATS
 
-__all__ = ["FORMATS", "Migration", "migrate"]
+__all__ = ["FORMATS", "Migration", "Step", "migrate"]

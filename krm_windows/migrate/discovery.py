@@ -140,7 +140,7 @@ def _tops(tree: Checkout, repository: Repository) -> Iterator[str]:
         kustomization = repository.kustomizations.get(path)
         if kustomization:
             # A Component is nothing without what includes it.
-            if kustomization.kind != "Component":
+            if kustomization.item.kind != "Component":
                 yield path
         elif _is_in_kustomization(repository, path):
             continue
@@ -155,11 +155,10 @@ def _is_in_kustomization(repository: Repository, path: str) -> bool:
 
 def _is_loose(repository: Repository, path: str, included: Container[str]) -> bool:
     """Whether a directory has windows, or Flux Kustomizations, in files that nothing includes."""
-    for each in repository.files_in(path):
-        if each in included:
-            continue
-        if heuristics.may_suspend(repository.contents[each]):
-            return True
-        if repository.mentions(each, KUSTOMIZE):
+    for each in repository.manifests.get(path, []):
+        content = repository.contents[each]
+        if each not in included and (
+            heuristics.may_suspend(content) or KUSTOMIZE.encode() in content
+        ):
             return True
     return False

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from krm_windows.migrate.trees import Location
+from krm_windows.migrate.repository import Location
 from krm_windows.results import File, Result, Severity
 from krm_windows.rules import Rule
 
@@ -18,10 +18,7 @@ def found_at(rule: Rule, location: Location, message: str) -> Result:
 
 def location_of(result: Result) -> Location:
     """Return where a result was found; line 0 where it is about a file, or none, as a whole."""
-    path = ""
-    if result.file:
-        path = result.file.path
-    return Location(path, result.line or 0)
+    return Location(result.file.path if result.file else "", result.line or 0)
 
 
 def line(result: Result) -> str:
@@ -32,8 +29,7 @@ def line(result: Result) -> str:
 
 def sort(results: Iterable[Result]) -> list[Result]:
     """Order results: errors first, then by file, line and rule; equal ones once."""
-    return sorted(dict.fromkeys(results), key=_order)
-
-
-def _order(result: Result) -> tuple[int, Location, str]:
-    return _RANK[result.severity], location_of(result), line(result)
+    return sorted(
+        dict.fromkeys(results),
+        key=lambda each: (_RANK[each.severity], location_of(each), line(each)),
+    )

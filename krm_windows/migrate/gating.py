@@ -1,7 +1,9 @@
 """Who gates what: for each cluster and each set of CronJobs, the targets and the edges at work."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import NamedTuple
 
 from krm_windows import gateable, rules
 from krm_windows.flux.model import ObjectIdentity
@@ -34,18 +36,21 @@ class Target:
         return self.row.field if self.row else SUSPEND
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        """Kind, namespace and name."""
+        return self.kind, self.namespace, self.name
+
+    @property
     def identity(self) -> ObjectIdentity:
         """Which object it is in a cluster."""
-        group = self.row.group if self.row else ""
-        return ObjectIdentity(group, self.kind, self.namespace, self.name)
+        return ObjectIdentity(self.row.group if self.row else "", *self.key)
 
     def __str__(self) -> str:
         """Name the object."""
         return f"{self.kind} {self.namespace}/{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
+class Act(NamedTuple):
     """What a CronJob does to a target."""
 
     suspends: bool
@@ -82,153 +87,106 @@ class Gating:
     """The targets that the cluster's own directory does not have, so that no build sees them."""
 
     @property
-    def targets(self) -> Iterator[Target]:
-        """What its CronJobs act on; one may come several times."""
-        for job in self.jobs:
-            for action in job.actions:
-                yield from targets(action, self.cluster)
+    def root(self) -> str:
+        """The cluster's own directory."""
+        return self.cluster.cluster.root
+
+    @property
+    def targets(self) -> list[Target]:
+        """What its CronJobs act on, each once."""
+        found = set[Target]()
+        for action in chain.from_iterable(job.actions for job in self.jobs):
+            found.update(targets(action, self.cluster))
+        return sorted(found)
 
 
-# What is done to each target, and by which CronJob.
-_Acts = dict[Target, dict[Act, Job]]
-
-
-def read(cluster: ClusterObjects) -> Gating:
-    """Read the CronJobs of a cluster."""
-    found = _jobs(cluster)
-    results = [*cluster.results, *_unread(cluster)]
+def read(cluster: ClusterObjects, wrong: Iterable[Result] = ()) -> Gating:
+    """Read the CronJobs of a cluster; with errors in what is `wrong` it gets no policy."""
+    # In the order of their names, so that the order of files changes nothing.
+    every = {each.identity: each for each in cluster.jobs}
+    read = [jobs.read(every[identity]) for identity in sorted(every)]
+    # One that only speaks of suspending, in an `echo`, makes no window, and stays where it is.
+    found = [job for job in read if job.actions or fails(job.results)]
+    results = [*wrong, *cluster.results, *_unread(cluster)]
+    acts: dict[Target, dict[Act, Job]] = {}
     for job in found:
         results += job.results
-    acts: _Acts = {}
-    for job in found:
         for action in job.actions:
             results += _everything(job, action, cluster)
-            act = Act(action.suspends, job.namespace, job.name)
+            act = Act(action.suspends, job.document.namespace, job.name)
             for target in targets(action, cluster):
                 acts.setdefault(target, {})[act] = job
-    known = cluster.gated.keys()
-    # Such as `flux create` made in the cluster, or a cluster that is in another repository.
-    unseen = frozenset(each for each in acts if (each.kind, each.namespace, each.name) not in known)
-    results += _both(acts)
-    results += _unseen(cluster, acts, unseen)
-    beyond = frozenset(each for each in acts if each.identity not in cluster.own)
-    return Gating(cluster, tuple(found), _groups(acts), tuple(results), beyond)
-
-
-def _jobs(cluster: ClusterObjects) -> list[Job]:
-    """Return the CronJobs, by namespace and name."""
-    documents = {(each.namespace, each.name): each for each in cluster.jobs}
-    found = []
-    # In the order of their names, so that the order of files changes nothing.
-    for key in sorted(documents):
-        job = jobs.read(documents[key])
-        # One that only speaks of suspending, in an `echo`, makes no window, and stays where it is.
-        if job.actions or fails(job.results):
-            found.append(job)
-    return found
-
-
-def _groups(acts: _Acts) -> dict[Key, Group]:
-    """Put targets together on which the same CronJobs act."""
     members: dict[Key, list[Target]] = {}
-    for target, does in acts.items():
+    for target, does in sorted(acts.items()):
+        results += _checked(target, does, cluster)
         members.setdefault(frozenset(does), []).append(target)
     # The CronJobs are the same for all of a group, so those of the first stand for them.
-    return {key: _group(found, acts[found[0]]) for key, found in members.items()}
+    groups = {key: _group(each, acts[each[0]]) for key, each in members.items()}
+    own = {item.identity for item in cluster.cluster.first.objects}
+    beyond = frozenset(each for each in acts if each.identity not in own)
+    return Gating(cluster, tuple(found), groups, tuple(results), beyond)
 
 
-def _group(members: Iterable[Target], does: dict[Act, Job]) -> Group:
-    opens: list[Edge] = []
-    closes: list[Edge] = []
-    for act, job in does.items():
+def _group(members: list[Target], does: dict[Act, Job]) -> Group:
+    edges: dict[bool, list[Edge]] = {True: [], False: []}
+    for act, job in sorted(does.items(), key=lambda each: each[0]):
         # A suspended CronJob never runs, so it makes no window (Kubernetes, `spec.suspend`).
-        if job.schedule is None or job.suspended:
-            continue
-        home = job.document.location
-        edge = Edge(
-            job.name,
-            job.namespace,
-            job.schedule,
-            job.zone,
-            job.location,
-            home,
-        )
-        if act.suspends:
-            closes.append(edge)
-        else:
-            opens.append(edge)
-    return Group(tuple(sorted(members)), tuple(sorted(opens)), tuple(sorted(closes)))
+        if job.schedule is not None and not job.suspended:
+            at = job.document.at("spec", "schedule")
+            home = job.document.location
+            edge = Edge(job.name, act.namespace, job.schedule, job.zone, at, home)
+            edges[act.suspends].append(edge)
+    return Group(tuple(members), tuple(edges[False]), tuple(edges[True]))
 
 
 def _unread(cluster: ClusterObjects) -> Iterator[Result]:
     """Name what may suspend or resume in forms that are not read."""
-    for directory in cluster.directories:
-        for each in directory.scripts:
-            yield from jobs.scripts(each)
+    for each in cluster.scripts:
+        yield from jobs.scripts(each)
     for each in cluster.objects:
         if not jobs.is_one(each):
             yield from jobs.unseen(each)
 
 
-def _unseen(
-    cluster: ClusterObjects,
-    acts: _Acts,
-    unseen: frozenset[Target],
-) -> Iterator[Result]:
-    """Name the targets that the repository does not have.
-
-    They may be such as `flux create` made in the cluster.
-    """
-    for target in sorted(unseen):
-        # One CronJob is enough to speak of, and all name the same target.
-        job = next(iter(acts[target].values()))
-        message = (
-            f"{job.name} acts on {target}, which nothing in the repository applies "
-            f"{cluster.where}: the policy lists it with `mustExist: false`; check that it "
-            "exists in the cluster"
-        )
-        yield found_at(rules.MIGRATE_TARGET_UNSEEN, job.location, message)
-
-
-def targets(action: Action, cluster: ClusterObjects) -> Iterator[Target]:
-    """Yield what an action is about; all of a namespace are those that the repository has."""
-    kind = action.row.kind
-    namespace = action.namespace
+def targets(action: Action, cluster: ClusterObjects) -> list[Target]:
+    """Return what an action is about; all of a namespace are those that the repository has."""
+    where = (action.row.kind, action.namespace)
     if action.names is not None:
-        for name in action.names:
-            yield Target(kind, namespace, name)
-        return
+        return [Target(*where, name) for name in action.names]
     # `--all` names none: they are those that the repository has now, and no later ones.
-    for known_kind, known_namespace, name in cluster.gated:
-        if (known_kind, known_namespace) == (kind, namespace):
-            yield Target(kind, namespace, name)
+    return [Target(*key) for key in cluster.gated if key[:2] == where]
 
 
-def _everything(
-    job: Job,
-    action: Action,
-    cluster: ClusterObjects,
-) -> Iterator[Result]:
+def _everything(job: Job, action: Action, cluster: ClusterObjects) -> Iterator[Result]:
     """Say what `--all` comes to."""
     if action.names is not None:
         return
     found = ", ".join(target.name for target in targets(action, cluster))
     what = f"{job.name} acts on every {action.row.kind} of {action.namespace}"
-    if found:
-        message = f"{what}; the policy lists those in the repository: {found}"
-        yield found_at(rules.MIGRATE_ALL, job.location, message)
-    else:
-        message = f"{what}, and the repository has none: list them in the policy"
-        yield found_at(rules.MIGRATE_UNTRANSLATED, job.location, message)
+    rule = rules.MIGRATE_ALL if found else rules.MIGRATE_UNTRANSLATED
+    rest = (
+        f"; the policy lists those in the repository: {found}"
+        if found
+        else ", and the repository has none: list them in the policy"
+    )
+    yield found_at(rule, job.document.at("spec", "schedule"), what + rest)
 
 
-def _both(acts: _Acts) -> Iterator[Result]:
-    """Name CronJobs that suspend and resume one target."""
-    for target, does in acts.items():
-        for act, job in does.items():
-            # The same CronJob with the opposite action.
-            if act.suspends and replace(act, suspends=False) in does:
-                message = (
-                    f"{job.name} suspends and resumes {target} in one run, which is not a window"
-                )
-                yield found_at(rules.MIGRATE_UNTRANSLATED, job.location, message)
+def _checked(target: Target, does: dict[Act, Job], cluster: ClusterObjects) -> Iterator[Result]:
+    """Name a target that the repository does not have, and CronJobs that do both with one."""
+    for act, job in does.items():
+        # The same CronJob with the opposite action.
+        if act.suspends and act._replace(suspends=False) in does:
+            message = f"{job.name} suspends and resumes {target} in one run, which is not a window"
+            location = job.document.at("spec", "schedule")
+            yield found_at(rules.MIGRATE_UNTRANSLATED, location, message)
+    # Such as `flux create` made in the cluster, or a cluster that is in another repository.
+    if target.key not in cluster.gated:
+        # One CronJob is enough to speak of, and all name the same target.
+        job = next(iter(does.values()))
+        message = (
+            f"{job.name} acts on {target}, which nothing in the repository applies "
+            f"{cluster.where}: the policy lists it with `mustExist: false`; check that it "
+            "exists in the cluster"
+        )
+        yield found_at(rules.MIGRATE_TARGET_UNSEEN, job.document.at("spec", "schedule"), message)

@@ -1,16 +1,19 @@
-"""A migration: a repository in; policies, edited kustomizations and findings out.
+"""A migration: a repository in; policies, findings, and steps to remove the old windows out.
 
 It reads no clock. What each cluster has is what the one reader of Flux repositories says, as built
 by kustomize.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
+from posixpath import dirname
 
 from krm_windows import rules
-from krm_windows.flux import Hints, Survey, survey
+from krm_windows.flux import Hints, Notice, Survey, survey
 from krm_windows.flux.builds import Builds
+from krm_windows.flux.locations import Locator
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.migrate import (
     clusters,
@@ -21,125 +24,113 @@ from krm_windows.migrate import (
     heuristics,
     jobs,
     policies,
-    proof,
     refusals,
 )
 from krm_windows.migrate.clusters import ClusterObjects
-from krm_windows.migrate.cutover import Cutover
 from krm_windows.migrate.discovery import ClusterDirectories
 from krm_windows.migrate.findings import found_at
-from krm_windows.migrate.gating import Gating
-from krm_windows.migrate.inputs import BuildInputs
-from krm_windows.migrate.origins import Origins
 from krm_windows.migrate.policies import Policy
-from krm_windows.migrate.repository import Repository
+from krm_windows.migrate.removal import Removal, Step
+from krm_windows.migrate.repository import Location, Repository, has_job, parents
 from krm_windows.plan.clocks import Day
 from krm_windows.policy.load import load
 from krm_windows.results import Result, fails
 from krm_windows.system.reading import contents
+
+# Something could not be built at all, so that nobody knows what is in it.
+_UNBUILT = (rules.BUILD_FAILED, rules.CLUSTER_UNBUILT)
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
     """What a repository comes to."""
 
-    policies: tuple[Policy, ...]
+    policies: tuple[Policy, ...] = ()
 
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    """What is to be written, by path."""
-
-    obsolete: tuple[str, ...] = ()
-    """The files that nothing refers to after that."""
+    steps: tuple[Step, ...] = ()
+    """How the old windows go."""
 
     results: tuple[Result, ...] = ()
 
     directories: Mapping[str | None, str] = field(default_factory=dict)
     """The directories of the clusters by their names; empty where the old windows stay."""
 
+    @property
+    def files(self) -> dict[str, bytes]:
+        """What is to be written, by path: at the top of the repository."""
+        return {policy.file: policy.text.encode() for policy in self.policies}
+
 
 def migrate(
-    builds: Builds,
-    adopt_until: Day,
-    pattern: str | None,
-    hints: Hints | None,
+    builds: Builds, adopt_until: Day, pattern: str | None, hints: Hints | None
 ) -> Migration:
     """Migrate the repository that `builds` builds.
 
     Until `adopt_until`, a day of each policy's clock, suspensions are taken over. `pattern` is a
     glob of the clusters' directories; without one they are searched for. `hints` say which sources
-    are this repository, where nothing in it does. Kustomizations are written only where everything
-    was translated: half a change would leave windows to nobody. Raises InputError where the pattern
-    matches no directory.
+    are this repository, where nothing in it does. Steps to remove the old windows are there only
+    where everything was translated: else windows would be left to nobody. Raises InputError where
+    the pattern matches no directory.
     """
     tree = builds.tree
-    repository = Repository(dict(contents(Path(tree.root))))
+    repository = Repository(tree, dict(contents(Path(tree.root))))
     # Most repositories have no such words: then nothing is built.
     if not any(map(heuristics.may_suspend, repository.contents.values())):
-        return Migration(())
+        return Migration()
     directories = _directories(builds, repository, pattern)
     seen = survey(tree, directories.roots, builds, hints)
-    inputs = BuildInputs.of(builds)
-    noticed = tuple(inputs.notices(seen, repository))
-    found = _clusters(seen, directories, Origins(tree, repository))
-    unnamed: list[Result] = []
+    results = list(_noticed(seen, builds, repository))
+    # An error: a mere note about something else is no reason.
+    wrong = tuple(each for each in results if fails([each]))
+    found = _clusters(seen, directories, repository)
     # A policy names its clusters, and these have no names to distinguish them.
-    if not directories.named and len(found) > 1:
-        unnamed += _unnamed(found)
+    is_unnamed = not directories.named and len(found) > 1
+    if is_unnamed:
+        results += _unnamed(found)
         found = []
-    gatings = [gating.read(_barred(each, noticed)) for each in found]
+    gatings = [gating.read(each, () if each.cluster.complete else wrong) for each in found]
     # Clusters of one repository are built together, as they share most directories.
-    made, results = policies.make(gatings, adopt_until, repository.contents)
-    results += [*noticed, *unnamed, *_findings(gatings), *_refusals(made)]
+    made, of_policies = policies.make(gatings, adopt_until, repository.contents)
+    results += of_policies
+    names = set[str]()
+    for each in gatings:
+        names.update(job.name for job in each.jobs)
+        results += [*each.results, *faults.check(each), *clusters.all_suspended(each.cluster)]
+    for policy in made:
+        # As `render` would, so that nobody finds it out only then.
+        results += load(KubeObject.from_value(policy.content).node).results
+    used = frozenset(chain.from_iterable(build.files for build in builds.done.values()))
     # Where no cluster was taken, every CronJob would be named here again.
-    if not unnamed:
-        results += faults.unused(repository, inputs.files, _names(gatings))
-    results += _unreadable(repository, noticed)
-    # Half a change would leave windows to nobody.
-    if fails(results) or not made:
-        return _made(made, results)
-    after = Cutover(repository, gatings)
-    unapplied = list(inputs.unapplied(after.repository, after))
-    # What follows builds everything again that changed; it is not needed to refuse.
-    if unapplied:
+    if not is_unnamed:
+        results += faults.unused(repository, used, names)
+    # The build says more, and says it better.
+    results += faults.unreadable(repository, {each.file.path for each in wrong if each.file})
+    removal = Removal(repository, gatings)
+    unapplied = list(_unapplied(removal, used)) if made and not fails(results) else []
+    if unapplied or not made or fails(results):
         return _made(made, results + unapplied)
-    later = proof.survey_after(seen, inputs, after, hints)
-    results += proof.check(seen, later, after)
-    if fails(results):
-        return _made(made, results)
-    built = {each.root: each for each in later.clusters}
-    gatings, locked = refusals.without_locks(gatings, made, built)
+    after = {each.root: clusters.without(each, removal.identities) for each in seen.clusters}
+    gatings, locked = refusals.without_locks(gatings, made, after)
     if locked:
         made, _ = policies.make(gatings, adopt_until, repository.contents)
-    results += [*locked, *refusals.check(made, built)]
+    results += [*locked, *refusals.check(made, after)]
     # A policy that `render` refuses is worth nothing.
     if fails(results):
         return _made((), results)
-    roots = {each.cluster.name: each.cluster.root for each in gatings}
-    return replace(_made(made, [*results, *after.results], after), directories=roots)
+    roots = {each.cluster.name: each.root for each in gatings}
+    return _made(made, results, removal.steps, roots)
 
 
 def _made(
     made: Sequence[Policy],
     results: Iterable[Result],
-    after: Cutover | None = None,
+    steps: Sequence[Step] = (),
+    roots: Mapping[str | None, str] | None = None,
 ) -> Migration:
-    """Return a migration; without `after` the repository stays as it is."""
-    files = {}
-    obsolete: tuple[str, ...] = ()
-    if after:
-        files.update(after.files)
-        obsolete = after.obsolete
-    # Beside the repository's own files, at its top.
-    files.update((policy.file, policy.text.encode()) for policy in made)
-    results = findings.sort(results)
-    return Migration(tuple(made), files, obsolete, tuple(results))
+    return Migration(tuple(made), tuple(steps), tuple(findings.sort(results)), roots or {})
 
 
-def _directories(
-    builds: Builds,
-    repository: Repository,
-    pattern: str | None,
-) -> ClusterDirectories:
+def _directories(builds: Builds, repository: Repository, pattern: str | None) -> ClusterDirectories:
     """Return the directories of the clusters; raises InputError where none matches a pattern."""
     if pattern is None:
         return discovery.find(builds.tree, repository)
@@ -153,38 +144,20 @@ def _directories(
 
 
 def _clusters(
-    seen: Survey,
-    directories: ClusterDirectories,
-    origins: Origins,
+    seen: Survey, directories: ClusterDirectories, repository: Repository
 ) -> list[ClusterObjects]:
     """Return the clusters with windows, by name."""
-    names = _names_of(directories)
+    names = discovery.names(directories.directories) if directories.named else {}
     found = []
     for each in seen.clusters:
         name = names.get(discovery.relative(each.root))
-        cluster = clusters.read(each, name, origins)
-        # A cluster without windows needs no policy, and no name for one.
-        if _has_windows(cluster):
+        cluster = clusters.read(each, name, repository)
+        # A cluster without windows, or something that may make some and is not understood, needs
+        # no policy, and no name for one.
+        scripts = chain.from_iterable(map(jobs.scripts, cluster.scripts))
+        if cluster.jobs or fails([*cluster.results, *scripts]):
             found.append(cluster)
-    if not directories.named:
-        return found
     return sorted(found, key=lambda cluster: cluster.name or "")
-
-
-def _names_of(directories: ClusterDirectories) -> Mapping[str, str]:
-    """Return the names of clusters by their directories; none where nothing distinguishes them."""
-    return discovery.names(directories.directories) if directories.named else {}
-
-
-def _has_windows(cluster: ClusterObjects) -> bool:
-    """Whether a cluster has windows, or something that may make some and is not understood."""
-    if any(cluster.jobs) or fails(cluster.results):
-        return True
-    for directory in cluster.directories:
-        for each in directory.scripts:
-            if fails(list(jobs.scripts(each))):
-                return True
-    return False
 
 
 def _unnamed(found: Iterable[ClusterObjects]) -> Iterator[Result]:
@@ -198,42 +171,47 @@ def _unnamed(found: Iterable[ClusterObjects]) -> Iterator[Result]:
             yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, each.location, message)
 
 
-def _barred(cluster: ClusterObjects, noticed: Sequence[Result]) -> ClusterObjects:
-    """Let no cluster have a policy of which something with windows in it could not be built."""
-    if cluster.complete:
-        return cluster
-    # An error: a mere note about something else is no reason.
-    wrong = tuple(result for result in noticed if fails([result]))
-    return replace(cluster, results=cluster.results + wrong)
+def _noticed(seen: Survey, builds: Builds, repository: Repository) -> Iterator[Result]:
+    """Yield what the survey left out: an error where windows may be in it, else a warning."""
+    locator = Locator(builds.tree)
+    for notice in seen.notices:
+        where = Location(notice.file, notice.line)
+        about = ""
+        if notice.about is not None:
+            about = f"{notice.about}: "
+            if not notice.file:
+                line = notice.about.lines_above + 1
+                where = Location(locator.locate(notice.about).file, line)
+        # That is only said: nothing was left out for it.
+        if notice.rule is rules.SOURCE_ASSUMED:
+            yield found_at(notice.rule, where, notice.message)
+            continue
+        rule = rules.MIGRATE_NOT_FOLLOWED
+        # Windows that are not seen would be left without a policy, so that is an error.
+        if notice.rule in _UNBUILT and _may_have_windows(notice, builds, repository):
+            rule = rules.MIGRATE_UNTRANSLATED
+        message = f"{about}{notice.message}; windows in it are not found"
+        yield found_at(rule, where, message)
 
 
-def _findings(gatings: Sequence[Gating]) -> Iterator[Result]:
-    """Yield what is wrong with the clusters as they are."""
-    for each in gatings:
-        yield from each.results
-        yield from faults.check(each)
-        yield from clusters.all_suspended(each.cluster)
+def _may_have_windows(notice: Notice, builds: Builds, repository: Repository) -> bool:
+    """Whether files that a failed build read, or below its directory, have words of windows."""
+    if not notice.file:
+        return False
+    above = dirname(notice.file)
+    around = {path for path in repository.contents if above in parents(path)}
+    for request, build in builds.done.items():
+        # The directory of a kustomization at the top is empty here, and `.` there.
+        if request.directory == (above or "."):
+            around |= build.files
+    return any(has_job(repository.contents.get(path, b"")) for path in around)
 
 
-def _refusals(made: Iterable[Policy]) -> Iterator[Result]:
-    """Yield what the policies themselves are refused for, or doubted."""
-    for policy in made:
-        # As `render` would, so that nobody finds it out only then.
-        yield from load(KubeObject.from_value(policy.content).node).results
-
-
-def _names(gatings: Sequence[Gating]) -> frozenset[str]:
-    """Return the names of the CronJobs that were read."""
-    found: set[str] = set()
-    for each in gatings:
-        found.update(job.name for job in each.jobs)
-    return frozenset(found)
-
-
-def _unreadable(repository: Repository, noticed: Sequence[Result]) -> Iterator[Result]:
-    """Yield files that are no YAML, but for those that a failed build was about."""
-    # The build says more, and says it better.
-    reported = {result.file.path for result in noticed if result.file and fails([result])}
-    for each in faults.unreadable(repository):
-        if each.file and each.file.path not in reported:
-            yield each
+def _unapplied(removal: Removal, used: frozenset[str]) -> Iterator[Result]:
+    """Name kustomizations with something of the old windows that no cluster applies."""
+    for each in removal.unapplied(used):
+        message = (
+            f"{dirname(each.file)} has windows but is not applied to any cluster that was found, "
+            f"so no policy has them; {faults.ADVICE}"
+        )
+        yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, each.at(), message)

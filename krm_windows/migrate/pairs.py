@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from krm_windows import rules
 from krm_windows.migrate.findings import found_at
-from krm_windows.migrate.trees import Location
+from krm_windows.migrate.repository import Location
 from krm_windows.plan import AUDITED
 from krm_windows.policy import schedules
 from krm_windows.policy.findings import RefusedError

@@ -152,7 +152,7 @@ def _drafts(gatings: Sequence[Gating]) -> tuple[list[Draft], list[Result]]:
             if not found.pairs or fails(wrong):
                 continue
             results += _without_zone(group)
-            windows = Windows(group.targets, found.pairs, gating.cluster.root, gating.beyond)
+            windows = Windows(group.targets, found.pairs, gating.root, gating.beyond)
             held.setdefault(key, {})[gating.cluster.name] = windows
     return [Draft(by_cluster) for by_cluster in held.values()], results
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from krm_windows import rules
-from krm_windows.checks import readonly, repository
+from krm_windows.checks import repository
 from krm_windows.flux import Cluster, Gate, Object
 from krm_windows.flux.policies import TARGETS
 from krm_windows.function import window_policy
@@ -28,23 +28,19 @@ _LOCKS = (rules.SELF_LOCK, rules.SOURCE_SHARED)
 
 
 def without_locks(
-    gatings: Iterable[Gating],
-    made: Iterable[Policy],
-    after: Mapping[str, Cluster],
+    gatings: Iterable[Gating], made: Iterable[Policy], after: Mapping[str, Cluster]
 ) -> tuple[list[Gating], list[Result]]:
     """Leave out the targets that deliver the windows, and name each."""
     locked: dict[str, set[Target]] = {}
     results: list[Result] = []
     for policy, name, windows in _each(made):
         cluster = after[windows.root]
-        refusals = _refusals(policy.content, name, cluster)
         # Mostly there is none, and no target has to be looked at alone.
-        if not any(rule in _LOCKS for rule, _ in refusals):
-            continue
-        found = dict(_locks(policy, windows, cluster))
-        locked.setdefault(windows.root, set()).update(found)
-        results += _left_out(windows, found)
-    return [_without(each, locked.get(each.cluster.root, set())) for each in gatings], results
+        if any(rule in _LOCKS for rule, _ in _refusals(policy.content, name, cluster)):
+            found = dict(_locks(policy, windows, cluster))
+            locked.setdefault(windows.root, set()).update(found)
+            results += _left_out(windows, found)
+    return [_without(each, locked.get(each.root, set())) for each in gatings], results
 
 
 def check(made: Iterable[Policy], after: Mapping[str, Cluster]) -> Iterator[Result]:
@@ -73,8 +69,7 @@ def _without(gating: Gating, locked: set[Target]) -> Gating:
 def _locks(policy: Policy, windows: Windows, cluster: Cluster) -> Iterator[tuple[Target, str]]:
     """Yield the targets that a policy of them alone would be refused for, with the reason."""
     for target in windows.targets:
-        alone = policies.with_target(policy, target)
-        for rule, why in _refusals(alone, None, cluster):
+        for rule, why in _refusals(policies.with_target(policy, target), None, cluster):
             if rule in _LOCKS:
                 yield target, why
 
@@ -92,11 +87,9 @@ def _left_out(windows: Windows, found: Mapping[Target, str]) -> Iterator[Result]
 def _refusals(content: Mapping[str, object], name: str | None, cluster: Cluster) -> list[Refusal]:
     """Return the errors that a policy causes on a cluster."""
     config = KubeObject.from_value(content)
-    items = [each.item for each in cluster.first.objects]
-    compiled = window_policy.compile_onto(config, items, name)
-    found = readonly.refused(compiled.results, compiled.adopted)
-    if compiled.application is None or fails(found):
-        return [(_RULES[each.rule], _said(each)) for each in found if fails([each])]
+    compiled = window_policy.compile_onto(config, [o.item for o in cluster.first.objects], name)
+    if compiled.application is None or fails(compiled.results):
+        return [(_RULES[each.rule], _said(each)) for each in compiled.results if fails([each])]
     gate = Gate(
         policy=f"{config.namespace}/{config.name}",
         targets=compiled.application.plan.timetable.targets,
@@ -124,10 +117,12 @@ def _errors(cluster: Cluster, trusted: str) -> list[Refusal]:
     # What a root applies that is not in Git is a guess.
     if cluster.first.own is None:
         ignored.append(rules.OBJECT_SHARED)
-    found = []
     # The CronJobs have the rights already that a policy in their namespace would have.
-    for each in repository.of_cluster(cluster, [trusted]):
-        if each.rule.severity is Severity.ERROR and each.rule not in ignored:
-            subject = "" if each.path == TARGETS else f"{each.about} {each.path}: "
-            found.append((each.rule, subject + each.message))
-    return found
+    return [
+        (each.rule, ("" if each.path == TARGETS else f"{each.about} {each.path}: ") + each.message)
+        for each in repository.of_cluster(cluster, [trusted])
+        if each.rule.severity is Severity.ERROR
+        and each.rule not in ignored
+        # One of the steps is to remove it.
+        and (each.rule, each.current) != (rules.TARGET_SUSPEND, "false")
+    ]

@@ -18,30 +18,22 @@ def text(migration: Migration) -> str:
 
 def _lines(migration: Migration) -> Iterator[str]:
     for policy in migration.policies:
-        yield from _paragraph(policy)
-    suspended = {
-        findings.location_of(result).file
-        for result in migration.results
-        if result.rule == rules.MIGRATE_SUSPEND.id
-    }
-    for path in migration.files:
-        # Policies are at the top, and are reported above.
-        if "/" in path:
-            what = "`suspend: false`" if path in suspended else "the old windows"
-            yield f"{path}: without {what}"
-    for path in migration.obsolete:
-        yield f"{path}: no longer used"
+        yield f"{policy.file}: WindowPolicy {policy.namespace}/{policy.name}"
+        for name, held in policy.draft.clusters.items():
+            targets = ", ".join(map(str, held.targets))
+            line = f"{_times(held)} {held.zone}, gates {targets}"
+            yield f"  {name}: {line}" if name else f"  {line}"
     for result in migration.results:
         yield findings.line(result)
     if not migration.policies:
         yield f"no policy was made: {_why_nothing(migration)}"
-    missing = renders(migration)
-    if missing:
-        yield (
-            "not rendered yet, so not in force; once the repository has these files, and those no "
-            "longer used are gone, run at its top:"
-        )
-        yield from (f"  {command}" for command in missing)
+    if migration.steps:
+        yield "to remove the old windows:"
+        yield from (f"  {step}" for step in migration.steps)
+    commands = renders(migration)
+    if commands:
+        yield "not rendered yet, so not in force; after these steps, run at the repository's top:"
+        yield from (f"  {command}" for command in commands)
 
 
 def renders(migration: Migration) -> list[str]:
@@ -49,42 +41,30 @@ def renders(migration: Migration) -> list[str]:
 
     That is possible only once the old CronJobs are gone, whose places the new ones take.
     """
-    found: list[str] = []
+    found = []
     for policy in migration.policies:
-        names = filter(migration.directories.__contains__, policy.draft.clusters)
-        found += (_render(policy, name, migration.directories[name]) for name in names)
+        for cluster in policy.draft.clusters:
+            if cluster in migration.directories:
+                root = migration.directories[cluster]
+                directory = normpath(join(root, policy.name))
+                words = ["krm-windows", "render", policy.file]
+                words += ["--cluster", cluster] if cluster else []
+                words += ["--output-dir", directory, "--resources", root]
+                found.append(shlex.join(words))
     return found
-
-
-def _render(policy: Policy, cluster: str | None, root: str) -> str:
-    words = ["krm-windows", "render", policy.file]
-    if cluster:
-        words += ["--cluster", cluster]
-    words += ["--output-dir", normpath(join(root, policy.name)), "--resources", root]
-    return shlex.join(words)
 
 
 def _why_nothing(migration: Migration) -> str:
     """Say why there is no policy."""
     found = {result.rule for result in migration.results}
+    # The most important first: an error may be the reason for all that follows.
     if fails(migration.results):
-        # The most important first: an error may be the reason for all that follows.
         return "fix the errors above first"
     if rules.MIGRATE_CLUSTER_UNKNOWN.id in found:
         return "the CronJobs above are not applied to any cluster that was found"
     if rules.MIGRATE_SUSPENDED.id in found:
         return "all CronJobs that suspend or resume anything are themselves suspended"
     return "no CronJob in this repository suspends or resumes anything"
-
-
-def _paragraph(policy: Policy) -> Iterator[str]:
-    yield f"{policy.file}: WindowPolicy {policy.namespace}/{policy.name}"
-    for name, held in policy.draft.clusters.items():
-        targets = ", ".join(map(str, held.targets))
-        line = f"{_times(held)} {held.zone}, gates {targets}"
-        if name:
-            line = f"{name}: {line}"
-        yield f"  {line}"
 
 
 def _times(held: Windows) -> str:
@@ -96,8 +76,8 @@ def as_json(migration: Migration) -> str:
     """Return policies by file, and the results as the functions specification has them."""
     record = {
         "policies": list(map(_record, migration.policies)),
-        "files": sorted(migration.files),
-        "obsolete": migration.obsolete,
+        # Line 0 is the file as a whole.
+        "steps": [{"file": s.file, "line": s.line, "text": s.text} for s in migration.steps],
         "commands": renders(migration),
         "results": [result.value() for result in migration.results],
     }

@@ -1,101 +1,175 @@
-"""The repository as it is read: its documents by file, its kustomizations by directory."""
+"""The repository as it is read: its files, and where the objects of its clusters are written."""
 
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
+from typing import TypeAlias
 
-from krm_windows.gateable import KUSTOMIZE
-from krm_windows.krm import InputError
-from krm_windows.migrate import heuristics, trees
-from krm_windows.migrate.trees import Document, Location
+from krm_windows.flux.locations import Locator
+from krm_windows.flux.model import Kustomization, Object
+from krm_windows.flux.objects import parsed, readable
+from krm_windows.gateable import KUSTOMIZE, group_of
+from krm_windows.krm import InputError, KubeObject, Value, value
+from krm_windows.migrate import heuristics
+from krm_windows.system.checkout import Checkout
 from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
+
+Path: TypeAlias = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Location:
+    """A line of a file, counted from 1; the path is relative to the repository."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        """Write it as compilers do."""
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A document of a file."""
+
+    file: str
+    item: KubeObject
+
+    def at(self, *path: str | int) -> Location:
+        """Return where a value is written; where there is none, where the document begins."""
+        node = self.item.node_at(*path) or self.item.node
+        return Location(self.file, self.item.lines_above + node.line)
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """What makes it the same document."""
+        return self.file, self.item.start
+
+
+@dataclass(frozen=True)
+class Document(Object):
+    """An object as it is applied, and what says so."""
+
+    applied_by: Kustomization | None = None
+
+    origin: Written | None = None
+    """The document that it was made of; None where it was generated."""
+
+    patches: tuple[Written, ...] = ()
+    """Other documents of its kind and name that its build reads."""
+
+    @property
+    def location(self) -> Location:
+        """Where it begins."""
+        return self.origin.at() if self.origin else Location(self.file, self.lines_above + 1)
+
+    def at(self, *path: str | int) -> Location:
+        """Return where a value of it is written: in the patch that says so, or in the document."""
+        found = self.get(*path)
+        for each in (*self.patches, *filter(None, [self.origin])):
+            node = each.item.node_at(*path)
+            if node is not None and value(node) == found:
+                return each.at(*path)
+        return self.location
 
 
 @dataclass(frozen=True)
 class Repository:
     """The files of a directory, by path relative to it."""
 
+    tree: Checkout
     contents: Mapping[str, bytes]
-
-    _read: dict[str, tuple[Document, ...] | InputError] = field(default_factory=dict)
-
-    @cached_property
-    def unreadable(self) -> dict[Location, str]:
-        """Files with words of windows that are no YAML: where the error is, and what it is."""
-        found = {}
-        for path, content in self.contents.items():
-            # Templates of Grafana and the like are JSON, and no manifests.
-            if path.endswith(".json") or not heuristics.may_suspend(content):
-                continue
-            error = self._file(path)
-            if isinstance(error, InputError):
-                found[Location(path, max(error.line, 1))] = error.message
-        return found
+    _patches: dict[str, list[Written]] = field(default_factory=dict)
 
     @cached_property
-    def kustomizations(self) -> dict[str, Document]:
+    def _locator(self) -> Locator:
+        return Locator(self.tree)
+
+    def document(self, item: Object, applied_by: Kustomization) -> Document:
+        """Return an object with where it is written; raises InputError where it cannot be read."""
+        found = self._locator.locate(item)
+        origin = Written(found.file, found.document) if found.document else None
+        # A patch names its object as it was called before, or after, kustomize changed its name.
+        names = {item.name, origin.item.name if origin else item.name}
+        patches = [
+            each
+            for each in self._read_by(applied_by)
+            if each.item.kind == item.kind
+            and each.item.name in names
+            and (origin is None or each.place != origin.place)
+        ]
+        # Now, so that whoever asks for a part of it meets no error.
+        value(item.item.node)
+        own = {**vars(item), "file": found.file or item.file}
+        return Document(**own, applied_by=applied_by, origin=origin, patches=tuple(patches))
+
+    def _read_by(self, applied: Kustomization) -> list[Written]:
+        """Return the documents of the files that a Kustomization's build reads."""
+        if applied.path not in self._patches:
+            files = map(self.documents, sorted(applied.files))
+            self._patches[applied.path] = list(chain.from_iterable(files))
+        return self._patches[applied.path]
+
+    def documents(self, path: str) -> list[Written]:
+        """Return the documents of a file; none where it is not there, or cannot be read."""
+        return [Written(path, item) for item in readable(self.contents.get(path, b""))]
+
+    @cached_property
+    def kustomizations(self) -> dict[str, Written]:
         """The kustomization of each directory that has one."""
-        kustomizations = {}
+        found: dict[str, Written] = {}
         for path in self.contents:
             directory, name = posixpath.split(path)
-            if name not in KUSTOMIZATIONS:
-                continue
-            found = self.documents(path)
-            if found:
-                # kustomize takes one document; a second one is its error to report.
-                kustomizations[directory] = found[0]
-        return kustomizations
-
-    def documents(self, path: str) -> tuple[Document, ...]:
-        """Return the documents of a file; none where it is not there, or cannot be read."""
-        found = self._file(path)
-        if isinstance(found, InputError):
-            return ()
+            # kustomize takes one document; a second one is its error to report.
+            if name in KUSTOMIZATIONS:
+                found.update((directory, each) for each in self.documents(path)[:1])
         return found
 
-    def _file(self, path: str) -> tuple[Document, ...] | InputError:
-        """Return the documents of a file, or why it cannot be read; each file is read once."""
-        if path not in self._read:
-            content = self.contents.get(path, b"")
-            try:
-                self._read[path] = trees.read(path, content)
-            except InputError as error:
-                self._read[path] = error
-        return self._read[path]
-
-    def mentioning(self, word: str) -> Iterator[Document]:
-        """Yield the documents of the files that have a word in their text."""
-        for path in sorted(filter(_is_manifest, self.contents)):
-            if self.mentions(path, word):
+    def mentioning(self, *words: bytes) -> Iterator[Written]:
+        """Yield the documents of the files that have some words: reading the others is dear."""
+        for path, content in self.contents.items():
+            if all(word in content for word in words):
                 yield from self.documents(path)
 
-    def mentions(self, path: str, word: str) -> bool:
-        """Whether a file has a word in its text."""
-        return word.encode() in self.contents[path]
-
-    def files_in(self, directory: str) -> list[str]:
-        """Return the manifests right in a directory, but for its kustomization."""
-        return self._manifests.get(directory, [])
+    @cached_property
+    def flux(self) -> list[Written]:
+        """The Flux Kustomizations in files."""
+        found = self.mentioning(KUSTOMIZE.encode())
+        return [each for each in found if group_of(each.item.api_version) == KUSTOMIZE]
 
     @cached_property
     def named(self) -> frozenset[str]:
         """Every path that a text of a kustomization may mean, or of a Flux Kustomization."""
         found: set[str] = set()
-        for document in (*self.kustomizations.values(), *self.mentioning(KUSTOMIZE)):
-            directory = posixpath.dirname(document.location.file)
-            for each in trees.leaves(document.tree):
-                # A text of several lines is a patch, and no path.
-                if "\n" not in each.text:
-                    found.add(resolve(directory, each.text))
+        for each in (*self.kustomizations.values(), *self.flux):
+            found.update(paths(posixpath.dirname(each.file), each.item.get()))
         return frozenset(found)
 
     @cached_property
-    def _manifests(self) -> dict[str, list[str]]:
-        """The manifests by directory."""
+    def unreadable(self) -> dict[Location, str]:
+        """Files that may hold windows and are no YAML: where the error is, and what it is."""
+        found = {}
+        for path, content in self.contents.items():
+            # Templates of Grafana and the like are JSON, and no manifests.
+            if path.endswith(".json") or not has_job(content):
+                continue
+            try:
+                parsed(content)
+            except InputError as error:
+                found[Location(path, max(error.line, 1))] = error.message
+        return found
+
+    @cached_property
+    def manifests(self) -> dict[str, list[str]]:
+        """The manifests right in each directory, but for its kustomization."""
         found: dict[str, list[str]] = {}
-        for path in sorted(filter(_is_manifest, self.contents)):
-            found.setdefault(posixpath.dirname(path), []).append(path)
+        for path in self.contents:
+            directory, name = posixpath.split(path)
+            if name.endswith(SUFFIXES) and name not in KUSTOMIZATIONS:
+                found.setdefault(directory, []).append(path)
         return found
 
     @cached_property
@@ -107,6 +181,23 @@ class Repository:
         return frozenset(found)
 
 
+def has_job(content: bytes) -> bool:
+    """Whether a file may hold a CronJob that makes windows, or a patch of one."""
+    return b"CronJob" in content and heuristics.may_suspend(content)
+
+
+def paths(directory: str, part: Value) -> Iterator[str]:
+    """Yield the paths that the texts of a part of a kustomization may mean."""
+    if isinstance(part, str):
+        # A text of several lines is a patch, and no path.
+        if "\n" not in part:
+            yield resolve(directory, part)
+    elif isinstance(part, list | dict):
+        entries: Iterable[Value] = part.values() if isinstance(part, dict) else part
+        for entry in entries:
+            yield from paths(directory, entry)
+
+
 def parents(path: str) -> Iterator[str]:
     """Yield the directories that a path is in, innermost first, the repository (`""`) last."""
     while path:
@@ -114,14 +205,8 @@ def parents(path: str) -> Iterator[str]:
         yield path
 
 
-def _is_manifest(path: str) -> bool:
-    return path.endswith(SUFFIXES) and posixpath.basename(path) not in KUSTOMIZATIONS
-
-
 def resolve(directory: str, entry: str) -> str:
     """Return the path that an entry of a kustomization names, relative to the repository."""
     found = posixpath.normpath(posixpath.join(directory, entry))
     # The repository itself is an empty text here.
-    if found == ".":
-        return ""
-    return found
+    return "" if found == "." else found

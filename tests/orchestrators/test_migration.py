@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from calls import program
-from repositories import ADOPT_UNTIL, FIXTURES, read
+from repositories import ADOPT_UNTIL, FIXTURES, carry_out, read
 
 from krm_windows import inventory
 from krm_windows.krm import KubeObject
@@ -130,15 +130,12 @@ def test_it_is_open_when_the_original_was(
 def test_the_repository_builds_without_the_old_windows(
     case: tuple[str, str, str], kustomize: Callable[[Path], list[dict[str, object]]], tmp_path: Path
 ) -> None:
-    """With kustomizations written in their places, and the files gone, all else is as ever."""
+    """Once the steps are done, all else is as ever."""
     fixture, _, path = case
     original, after = FIXTURES / fixture / "repository", tmp_path / "after"
     found = read(original)
     shutil.copytree(original, after)
-    for name, content in found.files.items():
-        (after / name).write_bytes(content)
-    for name in found.obsolete:
-        (after / name).unlink()
+    carry_out(after, found.steps)
     gone = ("CronJob", "ServiceAccount", "ClusterRole", "ClusterRoleBinding")
     assert kustomize(after / path) == [
         each for each in kustomize(original / path) if each["kind"] not in gone

@@ -298,14 +298,11 @@ def _selects(selector: Value, item: Object) -> bool:
         "namespace": item.namespace,
         "name": item.name,
     }
-    # Names first: the extra that patterns need is asked for only where they decide.
-    fields = sorted(selector.items(), key=lambda field: not selectors.is_name(str(field[1])))
-    try:
-        return all(
-            key in own and selectors.matches(str(text), own[key]) for key, text in fields if text
-        )
-    except selectors.PatternError:
-        return False
+    return all(
+        key in own and selectors.matches(str(text), own[key])
+        for key, text in selector.items()
+        if text
+    )
 
 
 def _has(item: Object, pointer: str) -> bool:

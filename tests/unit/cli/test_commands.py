@@ -15,7 +15,6 @@ import pytest
 import yaml
 from calls import APPS, POLICY, call, program, spec, wire
 from differences import assert_same_files
-from repositories import pair
 
 from krm_windows import __version__
 from krm_windows.cli import main, version
@@ -811,29 +810,3 @@ def test_what_is_not_installed_is_named(
     assert "pip install '" in done.stderr
     assert extra in done.stderr
     assert "internal error" not in done.stderr
-
-
-def test_a_pattern_that_needs_an_extra_names_it(tmp_path: Path) -> None:
-    """A repository without patterns is migrated without it."""
-    files = pair("0 8 * * 1", "0 17 * * 4")
-    patch = '[{"op": "add", "path": "/spec/suspend", "value": false}]'
-    for name, selected in (("name", "open-shop"), ("pattern", "open-.*")):
-        folder = tmp_path / name / "clusters/north"
-        folder.mkdir(parents=True)
-        for file, text in files.items():
-            (folder / file).write_text(text)
-        target = f"{{kind: CronJob, name: '{selected}'}}"
-        (folder / "kustomization.yaml").write_text(
-            f"resources: [{', '.join(files)}]\npatches:\n- {{target: {target}, patch: '{patch}'}}\n"
-        )
-        code = "import sys; sys.modules['re2'] = None\n"
-        code += "from krm_windows.cli import main; sys.exit(main(sys.argv[1:]))"
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", code, "migrate", name, "--output-dir", f"out-{name}"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert (done.returncode != 0) == (name == "pattern"), done.stdout + done.stderr
-        assert ("pip install '.[migrate]'" in done.stderr) == (name == "pattern")

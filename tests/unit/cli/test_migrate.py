@@ -6,10 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from repositories import ADOPT_UNTIL, FIXTURES, job, pair
+from repositories import ADOPT_UNTIL, FIXTURES, carry_out, job, pair
 
 from krm_windows.cli import main
 from krm_windows.exit_codes import ExitCode
+from krm_windows.migrate import Step
 
 REPOSITORY = FIXTURES / "old-style/repository"
 
@@ -62,17 +63,19 @@ def test_a_report_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str
             "clusters": ["bergen", "cadiz", "delft"],
         }
     ]
-    written = {
-        path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.yaml")
-    }
-    assert set(found["files"]) == written
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["window.yaml"]
+    assert {
+        "file": "clusters/cadiz/flux/apps.yaml",
+        "line": 13,
+        "text": "remove `suspend: false`",
+    } in found["steps"]
     assert {"rule", "line"} == set(found["results"][0]["tags"])
 
 
 def test_the_commands_that_render_are_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is rendered yet; once the files are in their places, the commands do it."""
+    """Nothing is rendered yet; once the steps are done, the commands do it."""
     fleet, out = tmp_path / "fleet", tmp_path / "out"
     shutil.copytree(REPOSITORY, fleet)
     main(["migrate", str(fleet), "--output-dir", str(out), "-o", "json"])
@@ -82,11 +85,7 @@ def test_the_commands_that_render_are_said(
     assert said[-len(found["commands"]) :] == [f"  {command}" for command in found["commands"]]
     assert said[-len(found["commands"]) - 1].startswith("not rendered yet, so not in force; ")
     shutil.copytree(out, fleet, dirs_exist_ok=True)
-    for path in found["obsolete"]:
-        (fleet / path).unlink()
-    for path in fleet.rglob("*.yaml"):
-        lines = path.read_text().splitlines(keepends=True)
-        path.write_text("".join(line for line in lines if line.strip() != "suspend: false"))
+    carry_out(fleet, (Step(**each) for each in found["steps"]))
     monkeypatch.chdir(fleet)
     for command in found["commands"]:
         assert main(shlex.split(command)[1:]) == 0

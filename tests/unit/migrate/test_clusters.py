@@ -210,7 +210,7 @@ BROKEN = {"kustomization.yaml": kustomization("missing.yaml", *WINDOW), **WINDOW
 def test_what_cannot_be_built_makes_no_policy_where_it_may_have_windows() -> None:
     """With the path and the words of kustomize.
 
-    Another cluster keeps its policy, and no kustomization is written.
+    Another cluster keeps its policy.
     """
     found = run({**at("clusters/north", BROKEN), **at("clusters/south", WINDOW)})
     assert "migrate-untranslated" in rules(found)
@@ -266,7 +266,7 @@ def test_windows_that_another_directory_shares_stay_until_that_is_known() -> Non
     found = run(files)
     assert clusters(found) == {"north"}
     assert rules(found) == ["migrate-cluster-unknown"]
-    assert (set(found.files), found.obsolete) == ({"shop.yaml"}, ())
+    assert (set(found.files), found.steps) == ({"shop.yaml"}, ())
 
 
 def test_each_directory_is_built_once() -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 import yaml
-from repositories import job
+from repositories import carry_out, job
 
 from krm_windows.cli import main
+from krm_windows.migrate import Step
 
 ROOT = "clusters/prod"
 
@@ -83,8 +84,7 @@ def migrated(
     assert (folder / "out").exists() is not failed
     if not failed:
         shutil.copytree(folder / "out", folder / "fleet", dirs_exist_ok=True)
-        for path in report["obsolete"]:
-            (folder / "fleet" / path).unlink()
+        carry_out(folder / "fleet", (Step(**each) for each in report["steps"]))
     return report
 
 

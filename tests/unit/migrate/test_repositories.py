@@ -9,6 +9,7 @@ from differences import assert_same_files
 from repositories import FIXTURES, expected, job, outcome, pair, read, rules, run
 
 from krm_windows.krm import KubeObject
+from krm_windows.migrate import Step
 from krm_windows.policy.load import load
 
 CASES = sorted(FIXTURES.iterdir())
@@ -46,7 +47,7 @@ def test_one_cluster_without_a_name_needs_no_clusters() -> None:
     assert "clusters" not in policy.text
 
 
-def test_kustomizations_are_written_only_if_all_was_understood() -> None:
+def test_steps_are_there_only_if_all_was_understood() -> None:
     """Taking the old windows out before there are new ones would leave a cluster without any."""
     files = {
         "clusters/a/kustomization.yaml": (
@@ -63,7 +64,7 @@ def test_kustomizations_are_written_only_if_all_was_understood() -> None:
             "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
         )
     found = run(files)
-    assert set(found.files) == {"shop.yaml"}
+    assert (set(found.files), found.steps) == ({"shop.yaml"}, ())
     assert set(rules(found)) == {"migrate-unsupported"}
     assert "    a:\n" in found.policies[0].text
     assert "    b:\n" not in found.policies[0].text
@@ -90,8 +91,9 @@ def test_an_account_that_others_use_stays() -> None:
         "apiVersion: v1\nkind: Pod\nmetadata:\n  name: other\nspec:\n  serviceAccountName: keeper\n"
     )
     files = {**pair("0 8 * * 1", "0 17 * * 4"), "account.yaml": account}
-    assert "account.yaml" in run(files).obsolete
-    assert "account.yaml" not in run({**files, "pod.yaml": user}).obsolete
+    delete = Step("account.yaml", 0, "delete it")
+    assert delete in run(files).steps
+    assert delete not in run({**files, "pod.yaml": user}).steps
 
 
 def test_a_script_that_stands_elsewhere_is_named() -> None:
