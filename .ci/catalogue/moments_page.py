@@ -215,8 +215,8 @@ _REFUSED = """\
 Quote a date with a time in YAML: without quotes, some tools turn it into a time with seconds,
 which would change its meaning. Where no field is named, it is one that takes every form.
 
-| written | write instead | rule |
-|---|---|---|
+In brackets is what to write instead.
+
 """
 
 
@@ -298,27 +298,16 @@ def _takes(role: Role, examples: tuple[str, ...]) -> str:
 
 
 def _refused() -> Iterator[str]:
+    found: dict[str, list[str]] = {}
     for text, role, instead in REFUSED:
         try:
             moments.parse(text, role)
         except RefusedError as error:
-            yield _refusal(text, FIELDS[role][0], error, instead)
-    named = ", ".join(f"`{text}`" for text in NO_DURATIONS)
-    rule = rules.DURATION_SYNTAX.id
-    yield f"\nNo durations are {named} ([{rule}](rules.md#{rule})).\n"
-
-
-def _refusal(
-    text: str,
-    field: str,
-    error: RefusedError,
-    instead: str,
-) -> str:
-    """Return a row of a text that is refused, with the rule and what to write instead."""
-    (finding,) = error.findings
-    rule = f"[{finding.rule.id}](rules.md#{finding.rule.id})"
-    written = finding.proposed or instead
-    if written:
-        written = f"`{written}`"
-    place = "" if field == FIELDS[Role.BEGIN][0] else f" in `{field}`"
-    return f"| `{text}`{place} | {written} | {rule} |\n"
+            [finding] = error.findings
+            written = finding.proposed or instead
+            place = "" if role is Role.BEGIN else f" in `{FIELDS[role][0]}`"
+            shown = f"`{text}`{place}" + (f" (`{written}`)" if written else "")
+            found.setdefault(finding.rule.id, []).append(shown)
+    found[rules.DURATION_SYNTAX.id] = [f"`{text}`" for text in NO_DURATIONS]
+    for rule, texts in found.items():
+        yield f"- [{rule}](rules.md#{rule}): {', '.join(texts)}\n"
