@@ -18,6 +18,9 @@ _SERVER = "`server`, as in `pip install '.[server]'` from a clone"
 _EXTRAS = {
     "shtab": _COMPLETION,
     "urllib3": _FORGE,
+    "fastapi": _SERVER,
+    "prometheus_client": _SERVER,
+    "pydantic_settings": _SERVER,
     "starlette": _SERVER,
     "uvicorn": _SERVER,
     "jwt": _SERVER,

@@ -18,7 +18,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from http import HTTPStatus
 from pathlib import Path
+from typing import Annotated
 
+import pydantic.dataclasses
+from pydantic import ConfigDict, Field, IPvAnyNetwork
 from starlette.requests import Request
 
 from krm_windows.service.keys import Keys, UnreachableError, UntrustedError
@@ -27,6 +30,8 @@ from krm_windows.system import bounded
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Person
 
+# What a file says of them, and no more.
+_CLOSED = ConfigDict(extra="forbid")
 COOKIE = "krm-windows-session"
 # A working day: whoever closes the browser has to say again who they are.
 _SESSION_SECONDS = 8 * 3600
@@ -73,24 +78,24 @@ class Caller:
         return scope in self.scopes or Scope.ADMIN in self.scopes
 
 
-@dataclass(frozen=True, slots=True)
+@pydantic.dataclasses.dataclass(frozen=True, config=_CLOSED)
 class Provider:
     """An identity provider whose JSON Web Tokens are taken; `claim` has what scopes are made of."""
 
     issuer: str
-    audience: str
+    audience: Annotated[str, Field(min_length=1)]
     keys: str | None = None
     claim: str = "scope"
 
 
-@dataclass(frozen=True, slots=True)
+@pydantic.dataclasses.dataclass(frozen=True, config=_CLOSED)
 class Proxy:
-    """A proxy that says who calls, and is believed only where it calls from."""
+    """A proxy that says who calls, by headers, and is believed only where it calls from."""
 
-    user_header: str
-    networks: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
-    groups_header: str | None = None
-    email_header: str | None = None
+    user: str
+    networks: tuple[IPvAnyNetwork, ...]
+    groups: str | None = None
+    email: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,14 +278,14 @@ class Access:
             return None
         if not _is_from(request.client.host, proxy):
             return None
-        user = _header(request, proxy.user_header)
+        user = _header(request, proxy.user)
         if user is None:
             return None
         if not user.strip():
             raise _unknown()
         name = _identity(user)
-        email = clean(_header(request, proxy.email_header) or name)
-        groups = _header(request, proxy.groups_header) or ""
+        email = clean(_header(request, proxy.email) or name)
+        groups = _header(request, proxy.groups) or ""
         granted = self._granted(each.strip() for each in groups.split(","))
         # A browser behind a proxy of this kind sends its cookie by itself.
         return Caller(name, Person(name, email), granted, by_cookie=True)

@@ -65,11 +65,14 @@ def no_match() -> Problem:
 def invalid(error: ValidationError | RequestValidationError) -> Problem:
     """Return the problem of parameters, or of a body, that are not as they are described."""
     first = error.errors()[0]
-    name = ".".join(map(str, first["loc"][-1:]))
-    if (name, first["type"]) == ("If-Match", "missing"):
+    if (first["loc"][-1:], first["type"]) == (("If-Match",), "missing"):
         return no_match()
-    # What pydantic puts before the words of a ValueError.
-    return bad_request(f"{name} {first['msg'].removeprefix('Value error, ')}".strip())
+    return bad_request(invalid_words(first["loc"][-1:], first["msg"]))
+
+
+def invalid_words(place: Iterable[int | str], message: str) -> str:
+    """Return what pydantic says, without what it puts before the words of a ValueError."""
+    return f"{'.'.join(map(str, place))} {message.removeprefix('Value error, ')}".strip()
 
 
 def findings(

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from pydantic import SecretStr
+
 from krm_windows.forge import http
 from krm_windows.system import addresses, bounded, programs
 from krm_windows.system.errors import WorkspaceError
@@ -43,7 +45,7 @@ class Forge:
     """
 
     address: str
-    token: Path
+    token: Path | SecretStr
 
     def open(self, proposed: Proposed) -> str:
         """Open a pull request (POST /repos/{owner}/{repo}/pulls)."""
@@ -64,7 +66,7 @@ class Forge:
 
     def _client(self) -> http.Client:
         try:
-            token = bounded.read_file(self.token, most=_MOST).decode(errors="replace").strip()
+            token = _read(self.token)
         except OSError as error:
             raise WorkspaceError(f"its token cannot be read: {error.strerror}") from None
         # Gitea takes this form alone, GitHub both. Sent once: whether a request that failed has
@@ -87,7 +89,14 @@ class Command:
         return ended.output.decode(errors="replace").strip().rpartition("\n")[2]
 
 
-def forge(address: str, token: Path) -> Forge:
+def _read(token: Path | SecretStr) -> str:
+    if isinstance(token, SecretStr):
+        return token.get_secret_value()
+    # Each time, as it may be replaced.
+    return bounded.read_file(token, most=_MOST).decode(errors="replace").strip()
+
+
+def forge(address: str, token: Path | SecretStr) -> Forge:
     """Return what opens pull requests; raises WorkspaceError for an address that is not safe."""
     # The token would be sent for everybody to read.
     addresses.confidential(address)

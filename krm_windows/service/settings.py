@@ -3,6 +3,9 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pydantic.dataclasses
+from pydantic import ConfigDict
+
 from krm_windows.service.proposals import PullRequests
 from krm_windows.service.rendering import Renew
 from krm_windows.system.git_branch import Person
@@ -23,7 +26,7 @@ class Limits:
     writes_a_minute: int = 600
 
 
-@dataclass(frozen=True, slots=True)
+@pydantic.dataclasses.dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Clusters:
     """Where Flux enters the repository, as `krm-windows pending` takes it.
 

@@ -40,7 +40,7 @@ _QUEUE = 100
 # Of each target.
 _SHOWN = 100
 
-NOT_LOOKED = "which commits the targets will apply is not shown: serve has no --clusters"
+NOT_LOOKED = "which commits the targets will apply is not shown: serve is not told of `clusters`"
 
 Record = dict[str, object]
 

@@ -123,7 +123,7 @@ def example(env: Environment) -> Iterator[Object]:
             continue
         document["metadata"]["namespace"] = env.name
         if document["kind"] == "ConfigMap":
-            document["data"] = values
+            document["data"] |= values
         yield document
 
 

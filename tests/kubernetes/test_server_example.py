@@ -13,6 +13,7 @@ from effort import mostly_slow
 from restricted import RELEASES, ROOT, Object, breaches
 
 from krm_windows.cli import serve
+from krm_windows.service import configuration
 
 FOLDER = ROOT / "examples/server"
 
@@ -70,12 +71,14 @@ def test_it_holds_no_secret(objects: list[Object]) -> None:
 
 
 def test_the_command_takes_its_arguments(objects: list[Object]) -> None:
-    """Each is an option that `serve` has, and its probes are paths that it answers."""
+    """Each is an option or a setting of `serve`, and its probes are paths that it answers."""
     [container] = pod_of(objects)["containers"]
     parser = argparse.ArgumentParser()
     serve.options(parser)
     parsed = parser.parse_args(container["args"])
-    assert parsed.push == "origin"
+    assert parsed.config == Path("/configuration/serve.yaml")
+    found = configuration.read(FOLDER / "serve.yaml", {"repo": parsed.repo})
+    assert found.remote == "origin"
     probes = {container[name]["httpGet"]["path"] for name in container if name.endswith("Probe")}
     assert probes == {"/healthz", "/readyz"}
 

@@ -148,8 +148,9 @@ def volume(podman: Path, server_image: str, tmp_path: Path) -> Path:
 def container(podman: Path, server_image: str, volume: Path) -> Iterator[str]:
     """The service in a container that may do nothing but write to its volume."""
     mount = f"--volume={volume}:/data"
-    serving = ["--repo=/data/repository", "--host=0.0.0.0", "--tls-by-proxy"]
-    command = [podman, "run", "--detach", *RESTRICTED, mount, server_image, *serving]
+    serving = ["--repo=/data/repository", "--host=0.0.0.0"]
+    behind = "--env=KRM_WINDOWS_TLSBYPROXY=true"
+    command = [podman, "run", "--detach", *RESTRICTED, mount, behind, server_image, *serving]
     started = [*command, "--tokens=/data/tokens"]
     name = subprocess.run(started, capture_output=True, text=True, check=True).stdout.strip()
     try:

@@ -12,17 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from krm_windows.cli import main, rendered
 from krm_windows.service import access, application, server
 from krm_windows.service.proposals import Command, Forge
+from krm_windows.service.settings import Clusters
 from krm_windows.service.windows import Windows
 from krm_windows.system.git_branch import Person
 
 ROOT = Path(__file__).resolve().parents[3]
 LOCAL = "127.0.0.1"
-PROXY = ("--proxy-user", "X-User", "--proxy-from", "10.0.0.0/8")
-OIDC = ("--oidc-issuer", "https://id.example.com", "--oidc-audience", "a")
+PROXY = "proxy: {user: X-User, networks: [10.0.0.0/8]}"
+OIDC = "oidc: {issuer: https://id.example.com, audience: a}"
 PATH = "/policies/flux-system/no-deploy-friday"
 
 
@@ -70,88 +72,78 @@ def answered(port: int, content: bytes, seconds: float = 20.0) -> tuple[bytes, f
     return found, time.monotonic() - began
 
 
-FOUND_LATER = (
-    "--grant must be",
-    "--new-file takes",
-    "none",
-    "cannot be filled in",
-    "no such program",
-    "branch 'none' not found",
-    "must be an https URL",
-    "the URL must be https",
-    "no-such-keys",
-    "no-such-file",
-    "remote 'nowhere' not found",
-)
-
-
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("content", "said"),
     [
-        ([], "--repo DIR"),
-        (["--host", "0.0.0.0"], "configure authentication"),  # noqa: S104 - it is refused
-        (["--host", "0.0.0.0", "--tls-by-proxy"], "configure authentication"),  # noqa: S104 - likewise
-        (["--host", "::", "--tokens", "t"], "--tls-by-proxy"),
-        (["--host", "::", "--tls-by-proxy"], "the address :: can be reached by others"),
-        (["--host", "example.com"], "must be an address"),
-        (["--oidc-issuer", "https://id.example.com"], "--oidc-audience"),
-        (["--proxy-user", "X-User"], "--proxy-from"),
-        (["--proxy-user", "X-User", "--proxy-from", "10.0.0.1/8"], "must be addresses"),
-        (["--propose", "https://forge.example.com/repos/a/b"], "--push REMOTE"),
-        (["--propose", "https://f.example.com/repos/a/b", "--push", "origin"], "--propose-token"),
-        (["--grant", "ops=root", *PROXY], "--grant must be"),
-        (["--grant", "ops=read"], "--grant has no effect without"),
-        (["--grant", "ops=read", "--tokens", "t"], "--grant has no effect without"),
-        (["--oidc-audience", "a"], "--oidc-audience has no effect without --oidc-issuer"),
-        (["--oidc-jwks", "a"], "--oidc-jwks has no effect without"),
-        (["--oidc-claim", "a"], "--oidc-claim has no effect without"),
-        (["--proxy-from", "10.0.0.0/8"], "--proxy-from has no effect without --proxy-user"),
-        (["--proxy-email", "a"], "--proxy-email has no effect without"),
-        (["--proxy-groups", "a"], "--proxy-groups has no effect without"),
-        (["--propose-token", "a", "--push", "origin"], "--propose-token has no effect without"),
-        ([*OIDC, "--oidc-jwks", "no-such-keys"], "no-such-keys"),
-        (["--oidc-issuer", "id.example.com", "--oidc-audience", "a"], "the URL must be https"),
-        (["--push", "nowhere"], "remote 'nowhere' not found"),
-        (["--new-file", "../{name}.yaml"], "--new-file must be"),
-        (["--new-file", "/{name}.yaml"], "--new-file must be"),
-        (["--new-file", "a/{name}"], "--new-file must be"),
-        (["--public-url", "windows.example"], "--public-url must be"),
-        (["--public-url", "https://[windows.example"], "--public-url must be"),
-        (["--public-url", "https://windows.example/ui"], "--public-url must not have a path"),
-        (["--new-file", "{a}.yaml"], "--new-file takes"),
-        (["--port", "99999"], "from 1 to 65535"),
-        (["--tokens", "none"], "none"),
-        (["--committer", "nobody"], "NAME <EMAIL>"),
-        (["--render", "{directory}/windows"], "says how, and is rendered again"),
-        (["--push", "o", "--propose-command", "no-such-program"], "no such program"),
+        ('host: "0.0.0.0"', "configure authentication"),
+        ('host: "0.0.0.0"\ntlsByProxy: true', "configure authentication"),
+        ('host: "::"\ntokens: t', "tlsByProxy"),
+        ('host: "::"\ntlsByProxy: true', "the address :: can be reached by others"),
+        ("host: example.com", "host value is not a valid IPv4 or IPv6 address"),
+        ("oidc: {issuer: https://id.example.com}", "oidc.audience Field required"),
+        ("oidc: {issuer: https://id.example.com, audience: ''}", "oidc.audience"),
+        ("oidc: {audience: a}", "oidc.issuer Field required"),
+        ("oidc: {issuer: https://id.example.com, audience: a, kyes: a}", "oidc.kyes"),
+        ("proxy: {user: X-User}", "proxy.networks Field required"),
         (
-            ["--push", "o", "--propose-command", "sh", "--propose", "https://f"],
-            "cannot be used together",
+            "proxy: {user: X-User, networks: [10.0.0.1/8]}",
+            "proxy.networks.0 value is not a valid IPv4 or IPv6 network",
         ),
-        (["--branch", "none"], "branch 'none' not found"),
+        ("proxy: {networks: [10.0.0.0/8]}", "proxy.user Field required"),
+        ("proposals: {url: https://forge.example.com/repos/a/b, tokenFile: t}", "give remote"),
+        ("remote: origin\nproposals: {url: https://f.example.com/a}", "tokenFile"),
+        ("remote: origin\nproposals: {tokenFile: t}", "give url, or command"),
+        ("remote: o\nproposals: {command: sh, url: https://f}", "and not both"),
+        ("remote: o\nproposals: {command: no-such-program}", "no such program"),
+        ("remote: https://f/a\nproposals: {url: https://f, tokenFile: no-such}", "no-such"),
         (
-            ["--propose", "https://f", "--push", "https://f/a", "--propose-token", "no-such-file"],
-            "no-such-file",
-        ),
-        (
-            [
-                *("--push", "origin", "--propose-token", "t"),
-                *("--propose", "http://forge.example.com/repos/a/b"),
-            ],
+            "remote: origin\nproposals: {url: http://forge.example.com/repos/a, tokenFile: @}",
             "must be an https URL",
         ),
+        (f"{PROXY}\ngrants: {{ops: [root]}}", "grants.ops.0 Input should be 'read'"),
+        ("grants: {ops: [read]}", "grants has no effect without"),
+        ("grants: {ops: [read]}\ntokens: t", "grants has no effect without"),
+        ("oidc: {issuer: https://id.test, audience: a, keys: no-such-keys}", "no-such-keys"),
+        ("oidc: {issuer: id.example.com, audience: a}", "the URL must be https"),
+        ("remote: nowhere", "remote 'nowhere' not found"),
+        ("newFile: ../{name}.yaml", "newFile must be"),
+        ("newFile: /{name}.yaml", "newFile must be"),
+        ("newFile: a/{name}", "newFile must be"),
+        ("newFile: '{a}.yaml'", "newFile takes"),
+        ("publicUrl: windows.example", "publicUrl must be"),
+        ("publicUrl: https://[windows.example", "publicUrl Invalid"),
+        ("publicUrl: https://windows.example/ui", "publicUrl must not have a path"),
+        ("clusters: {directories: a, sources: [odd]}", "clusters"),
+        ("port: 99999", "less than or equal to 65535"),
+        ("tokens: none", "none"),
+        ("committer: nobody", "NAME <EMAIL>"),
+        ("branch: none", "branch 'none' not found"),
+        ("brunch: main", "brunch Extra inputs"),
+        ("[]", "must be a mapping"),
+        ("a: 1\n---\nb: 1", "must be one YAML document"),
+        ("a: [", "config:"),
     ],
 )
 def test_what_it_does_not_start_as(
-    arguments: list[str], said: str, repository: Path, capsys: pytest.CaptureFixture[str]
+    content: str,
+    said: str,
+    repository: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Nothing that lets everybody in, sends secrets in clear, or means something else."""
-    if arguments:
-        arguments = ["--repo", str(repository), *arguments]
-    # What a file, Git or the machine does not have is no matter of the call.
-    code = 1 if said in FOUND_LATER else 2
-    assert main(["serve", *arguments]) == code
+    file = tmp_path / "config"
+    file.write_text(content.replace("@", str(file)))
+    assert main(["serve", "--repo", str(repository), "--config", str(file)]) == 1
     assert said in capsys.readouterr().err
+
+
+def test_it_needs_a_repository(capsys: pytest.CaptureFixture[str]) -> None:
+    """By an option, or by the file."""
+    assert main(["serve"]) == 2
+    assert "--repo DIR or --config FILE" in capsys.readouterr().err
+    assert main(["serve", "--repo", ".", "--host", "0.0.0.0"]) == 1  # noqa: S104 - it is refused
+    assert "configure authentication" in capsys.readouterr().err
 
 
 def test_a_port_that_another_program_has(
@@ -205,9 +197,11 @@ def start(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., St
     monkeypatch.setattr(application, "make", make)
     monkeypatch.setattr(server, "run", run)
 
-    def command(*options: str) -> Started:
+    def command(content: str, *options: str) -> Started:
         seen.clear()
-        assert main(["serve", "--repo", str(repository), *options]) == 0
+        file = repository.with_name("config")
+        file.write_text(f"repo: {repository}\n{content}")
+        assert main(["serve", "--config", str(file), *options]) == 0
         windows, ways, address = seen
         assert isinstance(windows, Windows)
         assert isinstance(ways, access.Ways)
@@ -221,7 +215,7 @@ def test_on_loopback_everybody_is_the_user_of_the_repository(
     start: Callable[..., Started], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whoever calls by another name of the machine is refused, as a page of elsewhere might."""
-    started = start("--host", "::1", "--port", "0", "--rate", "0")
+    started = start("rate: 0", "--host", "::1", "--port", "0")
     assert "serving on http://[::1]:8080" in capsys.readouterr().err
     assert started.ways.anonymous is not None
     assert started.ways.anonymous.person == Person("Operator", "operator@example.com")
@@ -234,22 +228,25 @@ def test_on_loopback_everybody_is_the_user_of_the_repository(
 def test_who_may_call(
     start: Callable[..., Started], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of each way what its options say; then nobody is let in without one, by whatever name."""
+    """Of each way what the file says; then nobody is let in without one, by whatever name."""
     tokens = tmp_path / "tokens"
     tokens.write_text("")
-    oidc = ("--oidc-issuer", "https://id.example.com", "--oidc-audience", "w", "--oidc-jwks", "k")
-    proxy = ("--proxy-user", "X-User", "--proxy-from", "10.0.0.0/8", "--proxy-groups", "X-Groups")
-    grants = ("--grant", "ops=read,override", "--grant", "*=read", "--grant", "platform=read,admin")
-    started = start(
-        "--host", "::", "--tokens", str(tokens), *oidc, *proxy, *grants, "--tls-by-proxy"
-    )
+    content = f"""
+host: "::"
+tlsByProxy: true
+tokens: {tokens}
+oidc: {{issuer: https://id.example.com, audience: w, keys: k}}
+proxy: {{user: X-User, networks: [10.0.0.0/8], groups: X-Groups}}
+grants: {{ops: [read, override], "*": [read], platform: [read, admin]}}
+"""
+    started = start(content)
     assert "serving on http://[::]:8080" in capsys.readouterr().err
     ways = started.ways
     assert ways.anonymous is None
     assert ways.tokens == tokens
     assert ways.provider == access.Provider("https://id.example.com", "w", "k", "scope")
     assert ways.proxy is not None
-    assert ways.proxy.groups_header == "X-Groups"
+    assert ways.proxy.groups == "X-Groups"
     read, override = access.Scope.READ, access.Scope.OVERRIDE
     platform = {read, access.Scope.ADMIN}
     assert ways.granted == {"ops": {read, override}, "*": {read}, "platform": platform}
@@ -259,31 +256,47 @@ def test_who_may_call(
 
 def test_without_grants_scopes_have_the_name_of_the_program(start: Callable[..., Started]) -> None:
     """As `krm-windows:read` in a token."""
-    granted = start("--tls-by-proxy", *OIDC[:2], "--oidc-audience", "w").ways.granted
+    granted = start(f"tlsByProxy: true\n{OIDC}").ways.granted
     assert granted["krm-windows:write"] == {access.Scope.WRITE}
     assert granted["krm-windows:admin"] == {access.Scope.ADMIN}
 
 
 def test_where_changes_go(
-    start: Callable[..., Started], repository: Path, tool: Callable[[str], Path], tmp_path: Path
+    start: Callable[..., Started],
+    repository: Path,
+    tool: Callable[[str], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Into files, trees and pull requests as the options say."""
+    """Into files, trees and pull requests as the file says."""
     add = ("remote", "add", "origin", "https://forge.example.com/a/b")
     subprocess.run([str(tool("git")), "-C", str(repository), *add], check=True)
-    options = ("--push", "origin", "--committer", "Bot <bot@example.com>", "--fetch-every", "5")
-    command = ("--propose-command", "sh", "--public-url", "https://windows.example.com")
-    settings = start(*options, *command).windows.settings
+    content = """
+remote: origin
+committer: Bot <bot@example.com>
+fetchSeconds: 5
+publicUrl: https://windows.example.com
+clusters: {directories: clusters/*, sources: [fleet=.]}
+"""
+    settings = start(f"{content}proposals: {{command: sh}}").windows.settings
     assert (settings.remote, settings.fetch_seconds) == ("origin", 5)
     assert settings.committer == Person("Bot", "bot@example.com")
     assert settings.renew is rendered.renew
+    assert settings.clusters == Clusters("clusters/*", ("fleet=.",))
     assert isinstance(settings.pull_requests, Command)
     assert Path(settings.pull_requests.program).is_absolute()
     token = tmp_path / "token"
     token.write_text("secret")
-    forge = ("--propose", "https://forge.example.com/repos/a/b", "--propose-token", str(token))
-    requests = start(*options, *forge).windows.settings.pull_requests
+    forge = "proposals: {url: https://forge.example.com/repos/a/b"
+    requests = start(f"{content}{forge}, tokenFile: {token}}}").windows.settings.pull_requests
+    assert requests == Forge("https://forge.example.com/repos/a/b", token)
+    assert start("").windows.settings.pull_requests is None
+    # A secret need not be in the file.
+    monkeypatch.setenv("KRM_WINDOWS_PROPOSALS__TOKEN", "other")
+    requests = start(f"{content}{forge}}}").windows.settings.pull_requests
     assert isinstance(requests, Forge)
-    assert start().windows.settings.pull_requests is None
+    assert "other" not in repr(requests)
+    assert requests.token == SecretStr("other")
 
 
 def test_a_token_is_shown_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

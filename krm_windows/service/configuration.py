@@ -1,0 +1,209 @@
+"""What `serve` is told: by a file, by the environment, and by its few options."""
+
+from collections.abc import Mapping
+from ipaddress import IPv4Address
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    IPvAnyAddress,
+    NonNegativeInt,
+    PositiveInt,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
+from pydantic.dataclasses import dataclass
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+
+from krm_windows.flux import Given
+from krm_windows.krm import InputError, documents
+from krm_windows.service import proposals
+from krm_windows.service.access import EVERYTHING, Caller, Provider, Proxy, Scope, Ways
+from krm_windows.service.problems import invalid_words
+from krm_windows.service.proposals import PullRequests
+from krm_windows.service.rendering import Renew
+from krm_windows.service.settings import SERVICE, Clusters, Limits, Settings
+from krm_windows.system import addresses, bounded, programs
+from krm_windows.system.git_branch import Person
+from krm_windows.system.reading import SUFFIXES
+
+_MOST = 1 << 20
+
+
+def _person(text: object) -> object:
+    found = Person.read(str(text)) if not isinstance(text, Person) else text
+    if found is None:
+        raise ValueError(f"must be 'NAME <EMAIL>', got {text!r}")
+    return found
+
+
+def _new_file(template: str) -> str:
+    """Refuse a path at which no new policy could be put, or found again."""
+    try:
+        path = PurePosixPath(template.format(namespace="a", name="b"))
+    except (LookupError, ValueError):
+        raise ValueError("takes only {namespace} and {name}") from None
+    if path.is_absolute() or ".." in path.parts or path.suffix not in SUFFIXES:
+        raise ValueError(f"must be a path below the directory that ends in .yaml, got {template!r}")
+    return template
+
+
+def _origin(address: str) -> str:
+    """Refuse an address that no browser has as its origin: every form would be refused."""
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"must be a URL such as https://windows.example, got {address!r}")
+    origin = f"{parts.scheme}://{parts.netloc}"
+    if address.rstrip("/") != origin:
+        raise ValueError(f"must not have a path: {origin}")
+    return origin
+
+
+def _clusters(found: Clusters) -> Clusters:
+    try:
+        for each in found.sources:
+            Given.parse(each)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+    return found
+
+
+@dataclass(frozen=True, config={"extra": "forbid"})
+class Proposals:
+    """Where pull requests are opened: at a forge, with a token, or by a program."""
+
+    url: str | None = None
+    token: SecretStr | None = None
+    tokenFile: Path | None = None  # noqa: N815 - as the file has it
+    command: str | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if (self.url is None) is (self.command is None):
+            raise ValueError("give url, or command, and not both")
+        if self.url is not None and (self.token is None) is (self.tokenFile is None):
+            raise ValueError("url needs tokenFile, or a token in the environment")
+        return self
+
+    def opener(self) -> PullRequests:
+        """Return what opens pull requests; raises InputError, WorkspaceError or OSError."""
+        if self.url is not None:
+            if self.tokenFile is not None:
+                # Now, and not at the first change: it is read again for each, as it may be
+                # replaced.
+                bounded.read_file(self.tokenFile, most=_MOST)
+            return proposals.forge(self.url, self.tokenFile or self.token or SecretStr(""))
+        program = str(self.command)
+        found = program if Path(program).is_absolute() else programs.find(program)
+        if found is None:
+            raise InputError(f"{program}: no such program")
+        return proposals.Command(found)
+
+
+class Configuration(BaseSettings):
+    """What a service is started with; each field may be in the environment, `KRM_WINDOWS_REPO`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="KRM_WINDOWS_", env_nested_delimiter="__", extra="forbid", frozen=True
+    )
+
+    repo: Path
+    branch: str | None = None
+    newFile: Annotated[str, AfterValidator(_new_file)] = "{namespace}-{name}.yaml"  # noqa: N815 - likewise
+    committer: Annotated[Person, BeforeValidator(_person)] = SERVICE
+    rate: NonNegativeInt = 600
+    clusters: Annotated[Clusters, AfterValidator(_clusters)] | None = None
+    remote: str | None = None
+    fetchSeconds: PositiveInt = 30  # noqa: N815 - likewise
+    proposals: Proposals | None = None
+    host: IPvAnyAddress = IPv4Address("127.0.0.1")
+    port: Annotated[int, Field(ge=0, le=65535)] = 8080
+    tlsByProxy: bool = False  # noqa: N815 - likewise
+    publicUrl: Annotated[str, AfterValidator(_origin)] | None = None  # noqa: N815 - likewise
+    tokens: Path | None = None
+    oidc: Provider | None = None
+    proxy: Proxy | None = None
+    grants: dict[str, frozenset[Scope]] = {}
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        """Refuse what would let everybody in, or send secrets for everybody to read."""
+        if self.grants and self.oidc is None and self.proxy is None:
+            raise ValueError("grants has no effect without oidc or proxy")
+        if self.proposals is not None and self.remote is None:
+            raise ValueError("a pull request needs a branch at a remote: give remote")
+        # Only this machine gets to its own loopback addresses.
+        if self.host.is_loopback:
+            return self
+        reached = f"the address {self.host} can be reached by others"
+        if self.is_open:
+            raise ValueError(f"{reached}: configure authentication with tokens, oidc or proxy")
+        if not self.tlsByProxy:
+            raise ValueError(f"{reached}: put it behind a proxy with TLS, and set tlsByProxy")
+        return self
+
+    @property
+    def is_open(self) -> bool:
+        """Whether everybody who gets here may do everything."""
+        return self.tokens is None and self.oidc is None and self.proxy is None
+
+    def ways(self, user: Person | None) -> Ways:
+        """Return the ways in which callers may say who they are, `user` where nobody has to."""
+        return Ways(
+            anonymous=Caller("local", user or SERVICE, EVERYTHING) if self.is_open else None,
+            tokens=self.tokens,
+            provider=self.oidc,
+            proxy=self.proxy,
+            granted=self.grants
+            or {f"krm-windows:{scope.value}": frozenset({scope}) for scope in Scope},
+        )
+
+    def settings(self, renew: Renew) -> Settings:
+        """Return what is served, and how; raises what `Proposals.opener` does."""
+        return Settings(
+            directory=self.repo,
+            branch=self.branch,
+            committer=self.committer,
+            created=self.newFile,
+            remote=self.remote,
+            renew=renew,
+            clusters=self.clusters,
+            pull_requests=self.proposals.opener() if self.proposals is not None else None,
+            public_url=self.publicUrl,
+            # Where everybody is let in, no other name may lead here (DNS rebinding).
+            hosts=frozenset(addresses.LOCAL) if self.is_open else None,
+            secure=self.tlsByProxy,
+            fetch_seconds=self.fetchSeconds,
+            limits=Limits(writes_a_minute=self.rate),
+        )
+
+
+def read(file: Path | None, options: Mapping[str, object]) -> Configuration:
+    """Read a configuration, of which options count before the file; raises InputError."""
+    found = {} if file is None else _read(file)
+    try:
+        return Configuration(**{**found, **options})
+    except ValidationError as error:
+        first = error.errors()[0]
+        wrong = InputError(invalid_words(first["loc"], first["msg"]))
+    except SettingsError as error:
+        wrong = InputError(str(error))
+    raise wrong if file is None else wrong.in_file(str(file))
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        [document] = documents(bounded.read_file(file, most=_MOST))
+        found = document.get()
+    except InputError as error:
+        raise error.in_file(str(file)) from None
+    except ValueError:
+        raise InputError(f"{file}: must be one YAML document") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{file}: must be a mapping")
+    return found
