@@ -50,10 +50,9 @@ SECTIONS = (
     ),
     Section(
         "Extras",
-        "Needed only for `completion`, `holidays`, `import-ics`, `merge-gate`, `migrate` or "
-        "`serve`; not in the image, and not changed by us.",
-        ("krm-windows[completion,forge,holidays,ics,server]",),
-        packages.PERMISSIVE | {"LGPL-3.0-or-later", "MPL-2.0"},
+        "Needed for some commands only, which name them; not in the image, and not changed by us.",
+        ("krm-windows[completion,forge,git,holidays,ics,server]",),
+        packages.PERMISSIVE | {packages.LINKABLE, "LGPL-3.0-or-later", "MPL-2.0"},
     ),
     Section(
         "Build",

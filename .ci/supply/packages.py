@@ -17,6 +17,10 @@ CLASSIFIERS = {
     "License :: OSI Approved :: MIT License": "MIT",
     "License :: OSI Approved :: Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
 }
+# What the licence of libgit2 and pygit2 is: who links to them is under no terms of theirs.
+LINKABLE = "GPL-2.0-only WITH GCC-exception-2.0"
+# What metadata say in words of their own.
+WORDS = {"GPLv2 with linking exception": LINKABLE}
 PERMISSIVE = frozenset(
     {"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "PSF-2.0"}
 )
@@ -86,6 +90,8 @@ def licence(distribution: Distribution) -> str:
     if expression:
         return str(expression)
     written = str(metadata.get("License") or "")
+    if written in WORDS:
+        return WORDS[written]
     if written in {*PERMISSIVE, *CLASSIFIERS.values()}:
         return written
     classifiers = _licence_classifiers(distribution)

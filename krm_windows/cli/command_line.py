@@ -14,8 +14,10 @@ from krm_windows.system.errors import WorkspaceError
 # The extra of this package that brings a module (pyproject.toml, `optional-dependencies`).
 _COMPLETION = "`completion`, as in `pip install '.[completion]'` from a clone"
 _FORGE = "`forge`, as in `pip install '.[forge]'` from a clone"
+_GIT = "`git`, as in `pip install '.[git]'` from a clone"
 _SERVER = "`server`, as in `pip install '.[server]'` from a clone"
 _EXTRAS = {
+    "pygit2": _GIT,
     "shtab": _COMPLETION,
     "urllib3": _FORGE,
     "fastapi": _SERVER,

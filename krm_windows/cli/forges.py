@@ -10,7 +10,7 @@ from krm_windows.cli import inputs
 
 if TYPE_CHECKING:
     from krm_windows.forge.connect import Connected
-    from krm_windows.system.git_branch import Access
+    from krm_windows.system.git_program import Access
 
 NAMES = ("github", "gitlab", "gitea")
 

@@ -18,7 +18,7 @@ from krm_windows.krm import InputError
 from krm_windows.pending.effect import compare, gating
 from krm_windows.preview.versions import Version
 from krm_windows.schedule.timetable import Timetable
-from krm_windows.system import git, git_branch
+from krm_windows.system import git, git_program
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.kustomize import Builder
@@ -153,7 +153,7 @@ def renewed(arguments: argparse.Namespace, forge: "Connected") -> argparse.Names
     if arguments.base is not None:
         found.base = git.name_of(checkout, arguments.base)
     elif not arguments.paths:
-        found.base = git_branch.fetch_branch(
+        found.base = git_program.fetch_branch(
             checkout,
             _REMOTE,
             lambda: arguments.branch[0] if arguments.branch else forge.default_branch(),
@@ -166,7 +166,7 @@ def _fetch(sha: str, arguments: argparse.Namespace, forge: "Connected | None") -
     """Have the commit of an open change here, which a checkout of the branch has not."""
     if arguments.head is None and forge is not None:
         access = forges.git_access(forge)
-        git_branch.fetch_commit(Path(arguments.checkout), _REMOTE, sha, access)
+        git_program.fetch_commit(Path(arguments.checkout), _REMOTE, sha, access)
 
 
 def _refuse_ungated(names: Collection[str], arguments: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ from krm_windows.forge.github import GitHub
 from krm_windows.forge.gitlab import GitLab
 from krm_windows.forge.http import Client
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_branch import Access
+from krm_windows.system.git_program import Access
 
 Connected = GitHub | GitLab | Gitea
 """A repository on a forge, with its client."""

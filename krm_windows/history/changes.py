@@ -11,7 +11,8 @@ from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import divide
 from krm_windows.history.simulation import CommittedChange, instant
 from krm_windows.krm import InputError, KubeObject, documents
-from krm_windows.system.git_history import Changed, Commit, History
+from krm_windows.system.git_history import Changed, History
+from krm_windows.system.git_objects import Commit
 from krm_windows.system.reading import SUFFIXES
 
 Progress: TypeAlias = Callable[[int, int], None]

@@ -17,10 +17,9 @@ from krm_windows.policy.model import KIND, WindowPolicy
 from krm_windows.preview.versions import Source
 from krm_windows.results import Result, fails
 from krm_windows.schedule.timetable import Timetable
-from krm_windows.system.git_history import Commit, History
+from krm_windows.system.git_history import History
+from krm_windows.system.git_objects import Commit
 
-_NO_COMMIT = "0" * 40
-"""No object has this name (gitglossary(7), null object name)."""
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -270,4 +269,4 @@ def _before(
     path: str,
 ) -> list[str | None]:
     """Return what was at a path before each commit; before the first one there was nothing."""
-    return history.blobs((commit.parent or _NO_COMMIT, path) for commit in commits)
+    return history.blobs((commit.parent or "", path) for commit in commits)

@@ -6,7 +6,7 @@ Plain values, which whoever only shows them needs no reader of repositories for.
 from dataclasses import dataclass
 from enum import Enum
 
-from krm_windows.system.git_history import Commit
+from krm_windows.system.git_objects import Commit
 
 
 class Kind(Enum):

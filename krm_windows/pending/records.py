@@ -10,7 +10,7 @@ from krm_windows.preview import records
 from krm_windows.preview.clock import stamp_or_none
 from krm_windows.preview.records import Record
 from krm_windows.status.records import suspender
-from krm_windows.system.git_history import Commit
+from krm_windows.system.git_objects import Commit
 
 # Null is what is not known.
 _WAITS = {

@@ -16,7 +16,8 @@ from krm_windows.krm import InputError
 from krm_windows.pending import objects
 from krm_windows.pending.between import Between
 from krm_windows.system import git_history
-from krm_windows.system.git_history import Changed, Commit
+from krm_windows.system.git_history import Changed
+from krm_windows.system.git_objects import Commit
 
 Step = tuple[Commit, tuple[Changed, ...]]
 """A commit with what it changed."""

@@ -13,7 +13,7 @@ from krm_windows.pending.report import Entry, Opening
 from krm_windows.pending.revisions import Revision
 from krm_windows.plurals import counted
 from krm_windows.preview.clock import shown
-from krm_windows.system.git_history import Commit
+from krm_windows.system.git_objects import Commit
 
 # So many of each are shown, before "and 12 more".
 _FEW_COMMITS = 20

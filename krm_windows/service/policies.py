@@ -14,8 +14,6 @@ from krm_windows.system.reading import SUFFIXES
 # No policy is larger; what is, is not read. All contents together are read in parts of 64 MiB.
 _MOST = 4 << 20
 _BATCH = 64 << 20
-# Of more files that differ, all are listed again.
-_FEW = 200
 NO_NAMESPACE = "-"
 """Stands in a path for a policy whose file names no namespace: kustomize sets it."""
 
@@ -139,7 +137,7 @@ def edited(before: Snapshot, commit: str, edits: Iterable[Edit], below: str) -> 
             parsed.pop(gone.blob, None)
         if edit.content is None or not _is_below(edit.path, below):
             continue
-        blob = blob_name(edit.content, commit)
+        blob = blob_name(edit.content)
         file = File(edit.path, edit.mode, blob, len(edit.content))
         if _may_hold_one(file):
             files[edit.path] = file
@@ -181,16 +179,13 @@ def _changed(
     except WorkspaceError:
         # A commit that no branch has any more may be gone.
         return None
-    # Each path is an argument of one command: of many, a list of all is quicker.
-    if len(paths) > _FEW:
-        return None
     files = dict(before.files)
     # A path may have been removed, or be a link or a submodule now.
     for path in paths:
         files.pop(path, None)
-    for file in branch.listed(commit, paths):
-        if _may_hold_one(file):
-            files[file.path] = file
+        file = branch.file(commit, path)
+        if file is not None and _may_hold_one(file):
+            files[path] = file
     return files
 
 

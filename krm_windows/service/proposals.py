@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from krm_windows.forge import http
 from krm_windows.system import addresses, bounded, programs
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_branch import RemoteError
+from krm_windows.system.git_program import RemoteError
 from krm_windows.system.programs import Limits
 
 PREFIX = "krm-windows"

@@ -24,7 +24,7 @@ from krm_windows.service.settings import Clusters, Settings
 from krm_windows.system import programs
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_branch import Branch
-from krm_windows.system.git_history import Commit
+from krm_windows.system.git_objects import Commit
 from krm_windows.system.programs import Limits
 
 # First parents that are looked at: of a window that was closed for longer, it is said to be more.

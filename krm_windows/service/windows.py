@@ -25,8 +25,9 @@ from krm_windows.service.settings import Settings
 from krm_windows.service.waiting import Waiting
 from krm_windows.system import locks
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_branch import Branch, Edit, Entry, RemoteError
+from krm_windows.system.git_branch import Branch, Edit, Entry
 from krm_windows.system.git_forward import Forward
+from krm_windows.system.git_program import RemoteError
 
 # A change waits for the one before it, which takes a second at most, or for the remote.
 _PATIENCE = 20.0
@@ -63,7 +64,7 @@ class Windows:
     def __init__(self, settings: Settings) -> None:
         """Open the repository; finish what an earlier run began. Raises WorkspaceError."""
         self.settings = settings
-        self.branch = Branch.of(settings.directory, settings.branch)
+        self.branch = Branch(settings.directory, settings.branch)
         self.forward = Forward(self.branch)
         self.below = _below(settings.directory, self.branch)
         # Renders again what was rendered; None where nothing is.
@@ -81,7 +82,7 @@ class Windows:
         self._reach = Reach.NONE
         if settings.remote is not None:
             self._reach = Reach.UNTRIED
-            self.branch.check_remote(settings.remote)
+            self.branch.git.check_remote(settings.remote)
         self._recover()
         # Nothing is served before it can be read.
         tip = self._tip()
@@ -137,7 +138,7 @@ class Windows:
     def maintain(self) -> None:
         """Pack the repository's objects, if Git finds that they are too many."""
         # Beside whoever writes: Git itself keeps both apart.
-        self.branch.maintain()
+        self.branch.git.maintain()
 
     def fetch(self) -> None:
         """Take over what the remote has more than the branch."""

@@ -28,7 +28,8 @@ from krm_windows.service.problems import Problem, Record, findings
 from krm_windows.service.proposals import PREFIX, Proposed, PullRequests, branch_name
 from krm_windows.service.windows import Windows, one
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_branch import Edit, Entry, File, MovedError, RemoteError
+from krm_windows.system.git_branch import Edit, Entry, File
+from krm_windows.system.git_program import MovedError, RemoteError
 from krm_windows.system.reading import KUSTOMIZATIONS
 
 Change = Callable[[KubeObject], KubeObject]
@@ -471,13 +472,13 @@ class Writer:
         title, _, body = message.partition("\n\n")
         try:
             # The ref must be new: a branch of the same name is somebody else's.
-            windows.branch.push(remote, commit, ref, expected="")
+            windows.branch.git.push(remote, commit, ref, expected="")
             try:
                 proposed = Proposed(name, windows.branch.name, title, body)
                 address = pull_requests.open(proposed)
             except Exception:
                 # Whatever it is: nobody would look at a branch without a pull request.
-                windows.branch.remove(remote, ref)
+                windows.branch.git.remove(remote, ref)
                 raise
         except (RemoteError, MovedError) as error:
             raise Problem(HTTPStatus.BAD_GATEWAY, str(error)) from error
@@ -544,7 +545,7 @@ class Writer:
     def _push(self, commit: str) -> None:
         remote = self._windows.settings.remote
         if remote is not None:
-            self._windows.branch.push(remote, commit, self._windows.branch.ref)
+            self._windows.branch.git.push(remote, commit, self._windows.branch.ref)
 
     def _rebased(
         self,

@@ -94,7 +94,7 @@ class Forward:
         """
         self.branch.move(new, old)
         with suppress(WorkspaceError, OSError):
-            known = {blob_name(content, old): content for content in contents}
+            known = {blob_name(content): content for content in contents}
             self._finish(Move(self.branch.name, old, new), new, known)
 
     def touched(self, paths: Sequence[str]) -> list[str]:
@@ -103,10 +103,10 @@ class Forward:
         Without those of a branch that is not checked out.
         """
         # Another branch, or none, is checked out: then the tree has nothing to do with this one.
-        if self.branch.head() != self.branch.name:
+        if self.branch.objects.head() != self.branch.name:
             return []
         arguments = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
-        ended = self.branch.run(*arguments, "--", *paths)
+        ended = self.branch.git.run(*arguments, "--", *paths)
         if ended.code != 0:
             raise WorkspaceError(f"git status failed: {ended.last_line}")
         # ` M clusters/week.yaml`, with a NUL behind it (git-status(1)).
@@ -157,7 +157,7 @@ class Forward:
     ) -> None:
         """Bring the files that differ between two commits into the tree and its index."""
         # Another branch, or none, is checked out: then the tree has nothing to do with this one.
-        if self.branch.head() != self.branch.name:
+        if self.branch.objects.head() != self.branch.name:
             return
         with Directory.at(self.branch.layout.top) as top:
             differences = list(self.branch.differences(old, new))
@@ -220,7 +220,7 @@ class Forward:
         if found is None:
             return False
         known = {side.blob for side in (was, now) if side is not None}
-        return any(blob_name(found, blob) == blob for blob in known)
+        return blob_name(found) in known
 
     def _replace(
         self,
@@ -303,7 +303,7 @@ class _Index:
         self.copy.replace(index)
 
     def _run(self, *arguments: str, extra: Mapping[str, str], stdin: bytes = b"") -> None:
-        ended = self.branch.run(*arguments, stdin=stdin, extra=extra)
+        ended = self.branch.git.run(*arguments, stdin=stdin, extra=extra)
         if ended.code != 0:
             raise WorkspaceError(f"git {arguments[0]} failed: {ended.last_line}")
 

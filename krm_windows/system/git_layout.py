@@ -17,10 +17,11 @@ from krm_windows.system.tops import is_top
 
 _MOST = 4096
 """So many bytes of a file that only names a directory are read."""
+_SHALLOW = 1 << 20
+_OWN = ("HEAD", "ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD", "config.worktree")
+"""What libgit2 reads of a working tree's own (gitrepository-layout(5))."""
 _BARE = ("HEAD", "objects", "refs")
 """What Git takes for a repository by itself (gitrepository-layout(5))."""
-# The digits of a name in a repository whose hash is not SHA-1.
-_SHA256 = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +43,12 @@ class Layout:
     @property
     def is_shallow(self) -> bool:
         """Whether the repository lacks what came before some commits (gitrepository-layout(5))."""
-        return (self.common / "shallow").exists()
+        return bool(self.shallow())
 
-    def owners(self) -> set[int]:
-        """Return the user ids that the repository belongs to."""
-        # As Git looks at them (git-config(1), safe.directory): the tree, `.git`, and where that
-        # leads.
-        return {
-            os.lstat(path).st_uid for path in (self.top, self.top / ".git", self.own, self.common)
-        }
+    def shallow(self) -> frozenset[str]:
+        """Return the names of the commits at which a shallow clone ends (gitformat-shallow)."""
+        content = small(self.common / "shallow", _SHALLOW) or b""
+        return frozenset(content.decode("ascii", errors="replace").split())
 
 
 def find(directory: Path) -> Layout:
@@ -90,7 +88,6 @@ def _layout(top: Path) -> Layout:
         layout = Layout(top, own, _named(shared, "") if os.path.lexists(shared) else own)
     else:
         raise WorkspaceError(f"{place}: must be a directory or a file; links are not followed")
-    _check_objects(layout)
     return layout
 
 
@@ -126,30 +123,28 @@ def small(path: Path, most: int = _MOST) -> bytes | None:
     return content
 
 
-def _check_objects(layout: Layout) -> None:
-    """Refuse objects that are elsewhere: what is read has to be the repository's own."""
+def check(layout: Layout) -> None:
+    """Refuse what is elsewhere, and what blocks whoever opens it; raises WorkspaceError."""
     # A borrowed object database could be anywhere on this machine (git-clone(1), --shared).
     if small(layout.objects / "info/alternates"):
         raise WorkspaceError(
             f"{layout.top}: uses objects of another repository (objects/info/alternates), which "
             "is not supported; clone it with --dissociate, or without --reference and --shared"
         )
-    folders = [layout.objects, layout.objects / "info", layout.objects / "pack"]
-    # Loose objects are in 256 directories, by the first byte of their names: `objects/4b/825dc…`.
-    folders += [layout.objects / f"{number:02x}" for number in range(256)]
-    for folder in folders:
-        if folder.is_symlink():
-            raise WorkspaceError(f"{folder}: is a symbolic link, which is not followed")
-        if not folder.is_dir():
-            continue
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if not (
-                    entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
-                ):
-                    raise WorkspaceError(
-                        f"{entry.path}: is not a regular file, so it is not opened"
-                    )
+    if small(layout.common / "info/grafts"):
+        raise WorkspaceError(
+            f"{layout.top}: has grafts (.git/info/grafts), which are not supported"
+        )
+    names = ("objects", "refs", "logs", "config", "packed-refs")
+    waiting = [*(layout.common / name for name in names), *(layout.own / name for name in _OWN)]
+    while waiting:
+        path = waiting.pop()
+        if path.is_symlink():
+            raise WorkspaceError(f"{path}: is a symbolic link, which is not followed")
+        if path.is_dir():
+            waiting += path.iterdir()
+        elif path.exists() and not path.is_file():
+            raise WorkspaceError(f"{path}: is not a regular file, so it is not opened")
 
 
 def is_object_name(text: str) -> bool:
@@ -158,11 +153,8 @@ def is_object_name(text: str) -> bool:
     return re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", text) is not None
 
 
-def blob_name(content: bytes, like: str) -> str:
-    """Return the name that Git gives a content, by the hash of `like`, another object's name."""
-    algorithm = "sha1"
-    if len(like) == _SHA256:
-        algorithm = "sha256"
+def blob_name(content: bytes) -> str:
+    """Return the name that Git gives a content."""
     # `blob`, the length and a NUL come first (gitformat-loose(5)).
     whole = b"blob %d\0" % len(content) + content
-    return hashlib.new(algorithm, whole, usedforsecurity=False).hexdigest()
+    return hashlib.sha1(whole, usedforsecurity=False).hexdigest()

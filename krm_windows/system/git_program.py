@@ -1,238 +1,275 @@
-"""Git, started in one place: to read objects of a repository of which nothing is in force.
+"""The user's own Git, for what takes their credentials and settings: remotes, and upkeep.
 
-Git never sees the repository's own directory. It works in a private one, made for one run, with a
-configuration of ours, and takes from the repository what is data only: the object database, and the
-names of commits. So no setting, no hook, no include, no filter, no remote and no replacement of the
-repository can have a part in what Git does, whatever they are called; none of the user's and the
-system's can either. Without a remote nothing is fetched, and no protocol is allowed.
+Whatever is only read is read without it (`git_objects`).
 """
 
+import base64
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from krm_windows.system import git_layout, programs, temporary
+from krm_windows.system import git_layout, programs
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_layout import Layout
+from krm_windows.system.git_objects import Objects
 from krm_windows.system.programs import Ended, Limits
 
-# Two minutes and 4 GiB: far more than a repository of manifests needs, and an end for any other.
-_SECONDS = 120.0
-_MEMORY = 4 << 30
-# As Git reads sizes in its variables: one allocation may take 1 GiB.
-_ALLOCATION = "1g"
-_SMALL = 1 << 20
-_CONFIG = 1 << 20
-# What names commits: a link to each is put into the private directory. HEAD and its like are
-# copied, as Git takes a HEAD that is a link for a damaged repository.
-_SHARED = ("refs", "packed-refs", "logs/refs")
-_OWN = ("logs/HEAD",)
-_COPIED = ("HEAD", "ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD")
-_SETTINGS = (
-    # What looks like a bare repository is one only where it is named as such (git-config(1)).
-    "safe.bareRepository=explicit",
-    # No remote can be reached by any protocol, so nothing is fetched.
-    "protocol.allow=never",
-    "core.hooksPath=/dev/null",
-    # A file system monitor is a program that the configuration names.
-    "core.fsmonitor=false",
-    # Attributes name filters, which are programs too.
-    "core.attributesFile=/dev/null",
-    # A commit graph repeats what commits say, and whoever wrote it could say otherwise.
-    "core.commitGraph=false",
-    # Bounds for what is mapped into memory of packs that anybody may have made.
-    "core.packedGitWindowSize=32m",
-    "core.packedGitLimit=512m",
-    "core.bigFileThreshold=64m",
-    # Git would otherwise begin to repack, which writes.
-    "gc.auto=0",
-    "maintenance.auto=false",
+# What a remote may take; everything else ends in milliseconds.
+_SECONDS = 60.0
+# A repository of any size is packed in so long, or the next time.
+_MAINTENANCE_SECONDS = 300.0
+_SMALL = 4 << 20
+# What the caller's environment must not decide: which repository, index or objects are meant.
+_FOREIGN = re.compile(
+    r"GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR"
+    r"|NAMESPACE|AUTHOR_\w+|COMMITTER_\w+|CONFIG_\w+|TRACE\w*|QUARANTINE_PATH)"
 )
-# Where users and systems say which repositories of others are to be trusted (git-config(1),
-# safe.directory).
-_TRUST = (
-    "HOME",
-    "XDG_CONFIG_HOME",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_NOSYSTEM",
-)
+_WORD = re.compile(r"\S+")
+# What a commit of anybody may add to a repository in one file.
+_MOST_FETCHED = 512 << 20
+# Of what Git says, so much is passed on.
+_SAID = 400
+
+
+class MovedError(WorkspaceError):
+    """A branch, here or at the remote, is not where it was when the change was made."""
+
+
+class RemoteError(WorkspaceError):
+    """The remote could not be reached, or refused what was pushed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """Git in a private directory; `objects` is the database that it reads."""
+    """Git, started in the repository at `layout`."""
 
     program: str
-    private: str
-    objects: str
+    layout: Layout
+
+    @classmethod
+    def of(cls, layout: Layout) -> "Git":
+        """Find the program; raises WorkspaceError where there is none."""
+        program = programs.find("git")
+        if program is None:
+            raise WorkspaceError("git is not installed")
+        return cls(program, layout)
 
     def run(
         self,
         *arguments: str,
         stdin: bytes = b"",
-        output: int = _SMALL,
+        extra: Mapping[str, str] | None = None,
+        file: int | None = None,
+        seconds: float = _SECONDS,
+        upkeep: bool = False,
     ) -> Ended:
-        """Run a command of Git; it may print so many bytes."""
-        return _start(self, arguments, self.environment(), stdin, output)
+        """Run a command of Git on the repository, whatever its exit code is."""
+        settings = [
+            # A commit of the service is no commit of a person at a terminal: no hook, no signature.
+            "core.hooksPath=/dev/null",
+            "core.fsmonitor=false",
+            "push.gpgSign=false",
+            # The operator named the directory: on a volume it may belong to somebody else.
+            f"safe.directory={self.layout.top}",
+            # Here and now, and not by a process that nobody waits for.
+            "gc.autoDetach=false",
+            "maintenance.autoDetach=false",
+        ]
+        # Whoever waits for an answer waits for no maintenance.
+        if not upkeep:
+            settings += ["gc.auto=0", "maintenance.auto=false"]
+        command = [self.program, "-C", str(self.layout.top), "--no-pager"]
+        for setting in settings:
+            command += ["-c", setting]
+        limits = Limits(seconds, _SMALL, file=file)
+        environment = {**_environment(), **(extra or {})}
+        return programs.run(
+            [*command, *arguments], environment=environment, limits=limits, stdin=stdin
+        )
+
+    def maintain(self) -> None:
+        """Pack objects, if Git finds that they are too many (git-maintenance(1), --auto).
+
+        What no branch leads to stays for two weeks: a commit that is being made does, too.
+        """
+        arguments = ("maintenance", "run", "--auto", "--quiet")
+        ended = self.run(*arguments, seconds=_MAINTENANCE_SECONDS, upkeep=True)
+        if ended.code != 0:
+            raise WorkspaceError(f"git maintenance failed: {_said(ended)}")
+
+    def setting(self, name: str) -> str | None:
+        """Return a setting of the repository, of the user or of the system."""
+        return self.run("config", "--get", name).output.decode(errors="replace").strip() or None
+
+    def check_remote(self, remote: str) -> None:
+        """Refuse a name that no remote has; an address is taken as it is."""
+        # As Git tells them apart: a path has a slash, an address a colon (gitremotes, git-push(1)).
+        if "/" in remote or ":" in remote:
+            return
+        if self.run("remote", "get-url", "--", remote).code != 0:
+            raise WorkspaceError(f"remote {remote!r} not found: see git remote")
+
+    def fetch(
+        self, remote: str, what: str, *options: str, extra: Mapping[str, str] | None = None
+    ) -> None:
+        """Fetch into a ref of our own: FETCH_HEAD and remote-tracking branches are the user's."""
+        ended = self.run(
+            *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", *options),
+            *("--", remote, what),
+            extra=extra,
+            file=_MOST_FETCHED,
+        )
+        if ended.code != 0:
+            name = what[:12] if git_layout.is_object_name(what) else what[1:].partition(":")[0]
+            raise RemoteError(
+                f"{name} cannot be fetched from {_plain(remote)} (at most {_MOST_FETCHED >> 20} "
+                f"MiB are): {_said(ended)}"
+            )
+
+    def push(self, remote: str, commit: str, ref: str, *, expected: str | None = None) -> None:
+        """Push a commit to a ref of a remote, never over what is not in its history.
+
+        `expected` is empty for a ref that must be new. Raises MovedError where the remote has
+        moved, RemoteError where it refuses or is out of reach.
+        """
+        arguments = ["push", "--porcelain", "--no-follow-tags"]
+        if expected is not None:
+            arguments.append(f"--force-with-lease={ref}:{expected}")
+        ended = self.run(*arguments, "--", remote, f"{commit}:{ref}")
+        if ended.code == 0:
+            return
+        printed = ended.output.decode(errors="replace")
+        # git-push(1), --porcelain: `!<TAB>from:to<TAB>[rejected] (fetch first)`; what a hook of
+        # the remote declines is `[remote rejected]`.
+        if "\t[rejected]" in printed:
+            raise MovedError(f"the remote {_plain(remote)} has moved in the meantime")
+        raise RemoteError(
+            f"the remote {_plain(remote)} rejected the change: {_refusal(printed, ended)}"
+        )
+
+    def remove(self, remote: str, ref: str) -> None:
+        """Remove a ref of a remote; what cannot be removed is left."""
+        self.run("push", "--porcelain", "--", remote, f":{ref}")
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A token for the repositories below a URL, such as `https://github.com/`."""
+
+    url: str
+    token: str = field(repr=False)
 
     def environment(self) -> dict[str, str]:
-        """Return the whole environment: nothing of the caller's is in it."""
-        return {
-            # Git finds its own parts without PATH, and should start nothing else.
-            "PATH": "",
-            "HOME": self.private,
-            # Messages in English, whatever the user's language is.
-            "LC_ALL": "C",
-            "GIT_DIR": self.private,
-            "GIT_OBJECT_DIRECTORY": self.objects,
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_SYSTEM": os.devnull,
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_ATTR_NOSYSTEM": "1",
-            # A replacement would show another object under the name that was asked for
-            # (git-replace(1)).
-            "GIT_NO_REPLACE_OBJECTS": "1",
-            "GIT_GRAFT_FILE": os.devnull,
-            # A partial clone would fetch what it lacks (git-clone(1), --filter).
-            "GIT_NO_LAZY_FETCH": "1",
-            "GIT_ALLOW_PROTOCOL": "",
-            "GIT_PROTOCOL_FROM_USER": "0",
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_ASKPASS": "",
-            # No lock is taken for work that is optional, such as to refresh an index.
-            "GIT_OPTIONAL_LOCKS": "0",
-            # A path such as `:(glob)**` is the name of a file, and no pattern (gitglossary(7),
-            # pathspec).
-            "GIT_LITERAL_PATHSPECS": "1",
-            "GIT_PAGER": "cat",
-            "GIT_ALLOC_LIMIT": _ALLOCATION,
+        """Return settings by which Git sends the token there, and to no other place."""
+        # The forges take any name with a token. In a variable, as others may read arguments.
+        word = base64.b64encode(f"x-access-token:{self.token}".encode()).decode()
+        settings = {
+            f"http.{self.url}.extraHeader": f"Authorization: Basic {word}",
+            f"http.{self.url}.followRedirects": "false",
         }
+        found = {"GIT_CONFIG_COUNT": str(len(settings))}
+        for number, (name, value) in enumerate(settings.items()):
+            found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+        return found
 
 
-@contextmanager
-def opened(layout: Layout) -> Iterator[Git]:
-    """Give Git for the objects of a repository.
+def fetch_commit(directory: Path, remote: str, commit: str, access: Access | None = None) -> None:
+    """Fetch a commit into a repository, unless it is there; no ref leads to it then.
 
-    Raises WorkspaceError where it belongs to somebody else.
+    Nor does a branch have to be checked out. Of the repository's settings, those of its remotes and
+    credentials count, but none names a program but `credential.helper`. Raises WorkspaceError.
     """
-    program = programs.find("git")
-    if program is None:
-        raise WorkspaceError(
-            "git is not installed: it is needed to read the history of a repository"
-        )
-    with temporary.directory("krm-windows-git-") as private:
-        git = Git(program, str(private), str(layout.objects))
-        # Once without extensions, as Git must run to read which the repository has; then with them.
-        _make(private, layout, "")
-        _check_owner(git, layout)
-        _make(private, layout, _extensions(git, layout))
-        yield git
+    if not git_layout.is_object_name(commit):
+        raise WorkspaceError(f"{commit[:80]!r} is not the name of a commit")
+    objects = Objects(directory)
+    if objects.kind(commit)[0] != "commit":
+        _fetch(objects, remote, commit, access)
 
 
-def _start(
-    git: Git,
-    arguments: tuple[str, ...],
-    environment: Mapping[str, str],
-    stdin: bytes,
-    output: int = _SMALL,
-) -> Ended:
-    """Start Git: the only place that does."""
-    command = [git.program, "--no-pager"]
-    # By `-c`, which wins over every file of configuration (git-config(1)).
-    for setting in _SETTINGS:
-        command += ["-c", setting]
-    command += arguments
-    # Nothing that only reads objects has to write into a file.
-    limits = Limits(_SECONDS, output, _MEMORY, file=0)
-    return programs.run(
-        command, environment=environment, limits=limits, stdin=stdin, directory=git.private
-    )
+def fetch_branch(
+    directory: Path, remote: str, name: Callable[[], str], access: Access | None = None
+) -> str:
+    """Fetch the branch that is checked out, or else one of a name; return its commit.
 
-
-def _make(private: Path, layout: Layout, extensions: str) -> None:
-    """Fill the private directory."""
-    # Extensions take version 1 of the format (gitrepository-layout).
-    config = (
-        f"[core]\n\trepositoryFormatVersion = {int(bool(extensions))}\n\tbare = true\n{extensions}"
-    )
-    (private / "config").write_text(config, encoding="ascii")
-    (private / "logs").mkdir(exist_ok=True)
-    for name in _COPIED:
-        content = git_layout.small(layout.own / name, _SMALL)
-        if content is not None:
-            (private / name).write_bytes(content)
-    links = {**dict.fromkeys(_SHARED, layout.common), **dict.fromkeys(_OWN, layout.own)}
-    for name, folder in links.items():
-        if not os.path.lexists(private / name) and _is_plain(folder / name):
-            (private / name).symlink_to(folder / name)
-
-
-def _is_plain(path: Path) -> bool:
-    """Whether a path is a file or directory itself: no link, nor a pipe that blocks Git."""
-    return not path.is_symlink() and (path.is_file() or path.is_dir())
-
-
-def _extensions(git: Git, layout: Layout) -> str:
-    """Return the section of the configuration that says how the repository's objects are named.
-
-    Of its own configuration this entry is read, as a value, and nothing else is.
+    Raises WorkspaceError.
     """
-    content = git_layout.small(layout.common / "config", _CONFIG) or b"\n"
-    # Git's own reader of the format, on standard input: the file is a value and not in force.
-    ended = git.run(
-        "config", "--file", "-", "--no-includes", "--get", "extensions.objectFormat", stdin=content
-    )
-    form = ended.output.decode(errors="replace").strip().lower() or "sha1"
-    # Git's two object formats (gitformat-hash-function-transition).
-    if form not in ("sha1", "sha256"):
-        raise WorkspaceError(f"{layout.top}: has objects in the unknown format {form!r}")
-    return "" if form == "sha1" else f"[extensions]\n\tobjectFormat = {form}\n"
+    objects = Objects(directory)
+    branch = objects.head() or name()
+    kept = f"refs/krm-windows/{branch}"
+    _fetch(objects, remote, f"+refs/heads/{branch}:{kept}", access)
+    return objects.commit_of(kept)
 
 
-def _check_owner(git: Git, layout: Layout) -> None:
-    """Refuse the repository of another user, as Git does.
+def _fetch(objects: Objects, remote: str, what: str, access: Access | None) -> None:
+    """Fetch with the credentials of the repository, and then with others."""
+    options = ("--no-recurse-submodules", "--upload-pack=git-upload-pack")
+    git = Git.of(objects.layout)
+    try:
+        git.fetch(remote, what, *options, extra=_without_programs())
+    except RemoteError:
+        if access is None:
+            raise
+        # Not both at a time: GitHub refuses two headers of the one kind.
+        extra = {**_without_programs(), **access.environment()}
+        git.fetch(remote, what, *options, extra=extra)
 
-    Unless safe.directory names it (git-config(1)).
+
+def _without_programs() -> dict[str, str]:
+    """Return variables by which settings of remotes name no program; `credential.helper` may."""
+    return {
+        # Not by `ext::COMMAND`, a remote helper, or `core.gitProxy`.
+        "GIT_ALLOW_PROTOCOL": "file:http:https:ssh",
+        "GIT_NO_LAZY_FETCH": "1",
+        # Set, it wins over `core.askPass`.
+        "GIT_ASKPASS": os.environ.get("GIT_ASKPASS", ""),
+    }
+
+
+def _environment() -> dict[str, str]:
+    """Return the caller's environment, without what would choose another repository."""
+    kept = {name: text for name, text in os.environ.items() if not _FOREIGN.fullmatch(name)}
+    return {
+        **kept,
+        # Messages in English, whatever the user's language is.
+        "LC_ALL": "C",
+        "GIT_TERMINAL_PROMPT": "0",
+        # A path is a name, and no pattern.
+        "GIT_LITERAL_PATHSPECS": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        # No lock is taken for work that is optional, such as to refresh an index.
+        "GIT_OPTIONAL_LOCKS": "0",
+        # ssh asks at no terminal, for nothing.
+        "GIT_SSH_COMMAND": kept.get("GIT_SSH_COMMAND", "ssh -o BatchMode=yes"),
+    }
+
+
+def _refusal(printed: str, ended: Ended) -> str:
+    """Return why a remote refused: the reason of the ref, else what Git complained of."""
+    refused = [line for line in printed.splitlines() if line.startswith("!")]
+    reasons = [line.rpartition("\t")[2] for line in refused]
+    complaint = _said(ended)
+    return "; ".join([*reasons, complaint])[:_SAID]
+
+
+def _said(ended: Ended) -> str:
+    """Return what Git complained of, without passwords."""
+    lines = ended.complaint.strip() or f"code {ended.code}"
+    return _plain(lines)[-_SAID:]
+
+
+def _plain(text: str) -> str:
+    """Return a text as it may be passed on."""
+    return _WORD.sub(_without_credentials, text)
+
+
+def _without_credentials(found: re.Match[str]) -> str:
+    """Return a word, and of an address only the host: `https://ada:secret@host/a`.
+
+    A password in the address of a remote must not get into an answer or a log.
     """
-    mine = {os.geteuid()}
-    # As Git does under sudo: the repository of whoever called it is trusted (git-config(1)).
-    if os.geteuid() == 0 and os.environ.get("SUDO_UID", "").isdecimal():
-        mine.add(int(os.environ["SUDO_UID"]))
-    if layout.owners() <= mine or _is_trusted(git, layout.top):
-        return
-    raise WorkspaceError(
-        f"{layout.top}: belongs to another user; if you trust it: git config --global --add "
-        f"safe.directory {layout.top}"
-    )
-
-
-def _is_trusted(git: Git, top: Path) -> bool:
-    """Whether the configuration of the user or the system trusts a repository."""
-    # Here, and here only, the settings of user and system are read: trust is theirs to say.
-    environment = git.environment()
-    for name in _TRUST:
-        environment.pop(name, None)
-        if name in os.environ:
-            environment[name] = os.environ[name]
-    # `--null` as a path may hold line ends; `--type=path` resolves `~/`.
-    ended = _start(
-        git, ("config", "--null", "--type=path", "--get-all", "safe.directory"), environment, b""
-    )
-    trusted = False
-    for value in ended.output.decode(errors="surrogateescape").split("\0")[:-1]:
-        if not value:
-            trusted = False  # an empty entry takes back those before it
-        elif _covers(value, top):
-            trusted = True
-    return trusted
-
-
-def _covers(value: str, top: Path) -> bool:
-    """Whether an entry of safe.directory is about a repository."""
-    # `/srv/*` is every repository below `/srv`, since Git 2.46 (git-config(1), safe.directory).
-    if value.endswith("/*"):
-        return top.is_relative_to(os.path.realpath(value.removesuffix("/*")))
-    return value == "*" or os.path.realpath(value) == str(top)
+    scheme, mark, rest = found[0].partition("://")
+    authority, slash, path = rest.partition("/")
+    host = authority.rpartition("@")[2]
+    return f"{scheme}{mark}{host}{slash}{path}"

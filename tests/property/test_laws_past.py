@@ -20,7 +20,7 @@ from krm_windows.history.revisions import Revision, State
 from krm_windows.history.simulation import CommittedChange, Simulation, simulate
 from krm_windows.schedule.timeline import decide
 from krm_windows.schedule.timetable import Timetable
-from krm_windows.system.git_history import Commit
+from krm_windows.system.git_objects import Commit
 
 MINUTE = timedelta(minutes=1)
 DAYS = 20

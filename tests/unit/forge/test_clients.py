@@ -27,7 +27,7 @@ from krm_windows.forge.gitlab import GitLab
 from krm_windows.forge.http import Client
 from krm_windows.forge.pulls import Pulls
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_branch import Access
+from krm_windows.system.git_program import Access
 
 NOW = datetime(2026, 12, 16, 11, 0, tzinfo=UTC)
 CHANGES = "merge_requests", "pulls"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from krm_windows.system.git_branch import RemoteError
+from krm_windows.system.git_program import RemoteError
 
 POLICY = "/policies/flux-system/week"
 MERGE = "application/merge-patch+json"

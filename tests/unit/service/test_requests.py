@@ -13,7 +13,7 @@ import pytest
 from krm_windows.service import keys, proposals
 from krm_windows.service.keys import Keys, UnreachableError
 from krm_windows.service.proposals import Proposed
-from krm_windows.system.git_branch import RemoteError
+from krm_windows.system.git_program import RemoteError
 
 Ask = Callable[[str, Path], None]
 NO_KEY = jwt.encode({"iss": "x"}, "a" * 64, "HS256", {"kid": "1"})

@@ -4,6 +4,7 @@ Whatever its attributes, filters and hooks would make of it.
 """
 
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def test_what_is_no_commit_is_said(repository: Path, ref: str) -> None:
 def test_a_directory_outside_of_git_is_said(
     tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As is a machine without git."""
+    """As is a machine without pygit2; git itself is not needed."""
     (tmp_path / "elsewhere").mkdir()
     with (
         pytest.raises(WorkspaceError, match="not a git repository"),
@@ -60,8 +61,12 @@ def test_a_directory_outside_of_git_is_said(
     ):
         pass
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(WorkspaceError, match="git is not installed"), snapshot(repository, "HEAD"):
+    with snapshot(repository, "HEAD") as was:
+        assert (was / "beside.yaml").exists()
+    monkeypatch.setitem(sys.modules, "pygit2", None)
+    with pytest.raises(ImportError) as raised, snapshot(repository, "HEAD"):
         pass
+    assert raised.value.name == "pygit2"
 
 
 def test_what_two_commits_have_different(repository: Path, tool: Callable[[str], Path]) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from krm_windows.system.git_branch import Branch, Person, RemoteError
+from krm_windows.system.git_branch import Branch, Person
+from krm_windows.system.git_program import RemoteError
 
 ADA = Person("Ada Lovelace", "ada@example.com")
 
@@ -39,12 +40,12 @@ def test_no_password_is_passed_on(tmp_path: Path, address: str) -> None:
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.com"]
     subprocess.run([*git, "init", "--quiet", "--initial-branch=main"], check=True)
     subprocess.run([*git, "commit", "--quiet", "--allow-empty", "-m", "One"], check=True)
-    branch = Branch.of(tmp_path, "main")
+    branch = Branch(tmp_path, "main")
     tip = branch.tip()
     assert tip is not None
     # A way of transport that does not exist says the whole address.
     remote = f"none://ada:secret@host.example/{address}a"
     with pytest.raises(RemoteError) as raised:
-        branch.push(remote, tip, branch.ref)
+        branch.git.push(remote, tip, branch.ref)
     assert "secret" not in str(raised.value)
     assert "host.example" in str(raised.value)

@@ -12,8 +12,9 @@ import pytest
 
 from krm_windows.system import git_forward
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.git_branch import Branch, MovedError, RemoteError
+from krm_windows.system.git_branch import Branch
 from krm_windows.system.git_forward import Forward, Move
+from krm_windows.system.git_program import MovedError, RemoteError
 
 Git = Callable[..., str]
 
@@ -62,7 +63,7 @@ def git(tree: Path, tool: Callable[[str], Path]) -> Git:
 
 def moved(tree: Path, git: Git) -> Forward:
     """Move `main` to the newer commit."""
-    forward = Forward(Branch.of(tree, "main"))
+    forward = Forward(Branch(tree, "main"))
     old, new = git("rev-parse", "main"), git("rev-parse", "newer")
     forward.begin(old, new)
     forward.move(old, new)
@@ -84,7 +85,7 @@ def test_the_tree_and_its_index_follow(tree: Path, git: Git) -> None:
 def test_it_goes_back_likewise(tree: Path, git: Git) -> None:
     """A directory that is empty then goes too."""
     git("checkout", "--quiet", "newer")
-    forward = Forward(Branch.of(tree, None))
+    forward = Forward(Branch(tree, None))
     old, new = git("rev-parse", "newer"), git("rev-parse", "main")
     forward.begin(old, new)
     forward.move(old, new)
@@ -130,7 +131,7 @@ def test_nothing_is_written_into_a_directory_of_gits_own(
     if exists:
         (tree / folder).mkdir(parents=True, exist_ok=True)
     before = {path for path in tree.rglob("*") if "hooks" in path.parts}
-    forward = Forward(Branch.of(tree, "main"))
+    forward = Forward(Branch(tree, "main"))
     forward.begin(parent, new)
     forward.move(parent, new)
     assert {path for path in tree.rglob("*") if "hooks" in path.parts} == before
@@ -152,7 +153,7 @@ def test_a_directory_becomes_a_file_and_a_file_a_directory(tree: Path, git: Git)
     git("add", "--all")
     git("commit", "--quiet", "--message=other")
     git("checkout", "--quiet", "main")
-    forward = Forward(Branch.of(tree, "main"))
+    forward = Forward(Branch(tree, "main"))
     old, new = git("rev-parse", "main"), git("rev-parse", "other")
     for before, after in ((old, new), (new, old)):
         forward.begin(before, after)
@@ -187,11 +188,11 @@ def test_what_is_no_file_is_a_persons(kind: str, tree: Path, git: Git) -> None:
 
 def test_what_a_person_has_changed_is_listed(tree: Path, git: Git) -> None:
     """In the tree, staged, or not known to Git; of another branch nothing."""
-    forward = Forward(Branch.of(tree, "main"))
+    forward = Forward(Branch(tree, "main"))
     (tree / "a").write_text("mine")
     (tree / "new").write_text("mine")
     assert sorted(forward.touched(["a", "new", "old/d"])) == ["a", "new"]
-    assert Forward(Branch.of(tree, "newer")).touched(["a"]) == []
+    assert Forward(Branch(tree, "newer")).touched(["a"]) == []
     git("checkout", "--quiet", "--detach")
     assert forward.touched(["a"]) == []
 
@@ -216,19 +217,21 @@ def test_a_tree_without_an_index_gets_one(tree: Path, git: Git) -> None:
 def test_an_index_that_cannot_be_made_is_not_put_in_place(tree: Path, git: Git) -> None:
     """Git may be ended while it makes one; with half of it, other files would count as removed."""
     broken = tree.parent / "git"
-    program = Branch.of(tree, "main").program
+    branch = Branch(tree, "main")
+    program = branch.git.program
     broken.write_text(
         f'#!/bin/sh\ncase " $* " in *" read-tree "*) exit 128;; esac\nexec {program} "$@"\n'
     )
     broken.chmod(0o755)
     (tree / ".git/index").unlink()
-    forward = Forward(replace(Branch.of(tree, "main"), program=str(broken)))
+    branch.git = replace(branch.git, program=str(broken))
+    forward = Forward(branch)
     old, new = git("rev-parse", "main"), git("rev-parse", "newer")
     forward.begin(old, new)
     forward.move(old, new)
     assert not (tree / ".git/index").exists()
     assert forward.pending() == Move("main", old, new)
-    assert Forward(Branch.of(tree, "main")).finish()
+    assert Forward(Branch(tree, "main")).finish()
     assert git("status", "--porcelain") == ""
 
 
@@ -239,7 +242,7 @@ def test_a_lock_that_comes_and_goes_is_waited_for(tree: Path, git: Git) -> None:
     text = f"import os\nprint('on', flush=True)\nlock = {lock!r}\nwhile True:\n"
     text += "  try: os.close(os.open(lock, os.O_CREAT | os.O_EXCL)); os.unlink(lock)\n"
     text += "  except FileExistsError: pass\n"
-    forward = Forward(Branch.of(tree, "main"))
+    forward = Forward(Branch(tree, "main"))
     forward.begin(git("rev-parse", "main"), new)
     git("update-ref", "refs/heads/main", new)
     with subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE) as other:
@@ -275,7 +278,7 @@ def test_a_tree_that_git_is_changing_waits(
 
 def test_a_move_that_never_happened_is_forgotten(tree: Path, git: Git) -> None:
     """The branch is where it was; one that is elsewhere does not move."""
-    forward = Forward(Branch.of(tree, "main"))
+    forward = Forward(Branch(tree, "main"))
     old, new = git("rev-parse", "main"), git("rev-parse", "newer")
     forward.begin(old, new)
     assert forward.pending() == Move("main", old, new)
@@ -288,7 +291,7 @@ def test_a_move_that_never_happened_is_forgotten(tree: Path, git: Git) -> None:
 
 def test_a_journal_of_somebody_else_is_not_believed(tree: Path, git: Git) -> None:
     """Whoever reads the message knows which file it is."""
-    forward = Forward(Branch.of(tree, "main"))
+    forward = Forward(Branch(tree, "main"))
     git("status")
     forward.folder.mkdir()
     (forward.folder / "journal.json").write_text("{}")
@@ -298,27 +301,26 @@ def test_a_journal_of_somebody_else_is_not_believed(tree: Path, git: Git) -> Non
 
 def test_which_branch_is_opened(tree: Path, git: Git) -> None:
     """The one that is checked out; without one, it has to be named, and to have a commit."""
-    assert Branch.of(tree, None).name == "main"
+    assert Branch(tree, None).name == "main"
     git("checkout", "--quiet", "--detach")
     with pytest.raises(WorkspaceError, match="HEAD is detached: name a branch"):
-        Branch.of(tree, None)
+        Branch(tree, None)
     with pytest.raises(WorkspaceError, match="branch 'none' not found, or it has no commit"):
-        Branch.of(tree, "none")
+        Branch(tree, "none")
 
 
 def test_what_a_commit_has(tree: Path, git: Git) -> None:
     """Plain files by their paths, and what is in the way of a new one."""
-    branch = Branch.of(tree, "newer")
+    branch = Branch(tree, "newer")
     tip = git("rev-parse", "newer")
     assert {file.path for file in branch.files(tip, "sub")} == {"sub/b"}
-    assert branch.listed(tip, []) == []
-    assert [file.path for file in branch.listed(tip, ["a", "sub", "none"])] == ["a"]
+    assert [branch.file(tip, path) for path in ("sub", "none")] == [None, None]
     assert branch.file(tip, "c") is None
     assert branch.is_taken(tip, "a/below")
     assert branch.is_taken(tip, "sub/b")
     assert not branch.is_taken(tip, "sub/new")
     assert branch.contents([], 100) == {}
-    with pytest.raises(WorkspaceError, match="is missing here"):
+    with pytest.raises(WorkspaceError, match="is a commit, not a blob"):
         branch.contents([tip], 10_000)
 
 
@@ -326,7 +328,7 @@ def test_who_the_user_of_a_repository_is(
     tree: Path, git: Git, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody, where Git itself would ask who it is."""
-    branch = Branch.of(tree, "main")
+    branch = Branch(tree, "main")
     person = branch.person()
     assert person is not None
     assert person.name == "Ada"
@@ -339,9 +341,9 @@ def test_who_the_user_of_a_repository_is(
 
 def test_a_remote_that_is_not_there(tree: Path, git: Git) -> None:
     """Neither taken from nor given to."""
-    branch = Branch.of(tree, "main")
+    branch = Branch(tree, "main")
     tip = git("rev-parse", "main")
-    with pytest.raises(RemoteError, match="the remote none cannot be fetched"):
+    with pytest.raises(RemoteError, match="refs/heads/main cannot be fetched from none"):
         branch.fetch("none")
     with pytest.raises(RemoteError, match="the remote none rejected the change"):
-        branch.push("none", tip, branch.ref)
+        branch.git.push("none", tip, branch.ref)

@@ -121,9 +121,10 @@ def test_a_time_that_is_none(past: Past) -> None:
         who = f"a <a@example.com> {time} +0000"
         raw.write_text(f"tree {tree}\nauthor {who}\ncommitter {who}\n\nm\n")
         name = past("hash-object", "-t", "commit", "--literally", "-w", str(raw))
-        past("update-ref", "refs/heads/odd", name)
+        child = past("commit-tree", tree, "-p", name, "-m", "x")
+        past("update-ref", "refs/heads/odd", child)
         with git_history.opened(past.top, "odd") as history:
-            assert history.commits[0].committed >= 0
+            assert history.commits[1].committed >= 0
 
 
 def test_nothing_of_a_repository_runs(past: Past, tmp_path: Path) -> None:

@@ -1,0 +1,332 @@
+"""What a repository has in its commits, read with libgit2.
+
+libgit2 starts no program, and no hook, filter or attribute has a part in what is read. Of the
+repository's settings, only the form of its objects and refs counts. Objects are taken from the
+database as they are and read here, so that no replacement, graft or commit graph says otherwise.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from krm_windows.system import git_layout
+from krm_windows.system.errors import WorkspaceError
+
+# Far longer than any name of a branch.
+_REF = 1000
+# A tree or a commit that has more bytes was made to wear a program down.
+_LARGEST = 64 << 20
+# Longer than any path of a filesystem.
+_LONGEST = 5000
+MOST_COMMITS = 1_000_000
+"""No history that is read has more."""
+_ENTRY = re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{20})", re.DOTALL)
+_TREE = re.compile(rb"tree ([0-9a-f]{40})\n")
+_PARENT = re.compile(rb"^parent ([0-9a-f]{40})$", re.MULTILINE)
+_PERSON = rb"^%b (.*?) ?<(.*)> ?(-?\d+)?"
+_AUTHOR = re.compile(_PERSON % b"author", re.MULTILINE)
+_COMMITTER = re.compile(_PERSON % b"committer", re.MULTILINE)
+_LAST_SECOND = 1 << 62
+_PARAGRAPH = re.compile(r"\n\s*\n")
+_MISSING = (
+    "has no content in this clone, and nothing is fetched: clone the repository without --filter, "
+    "or fetch the rest (git fetch --refetch --no-filter)"
+)
+
+# What libgit2 says of a repository that it does not read; what that is, and what to do.
+_UNREAD = (
+    (
+        "is not owned by",
+        "belongs to another user",
+        "if you trust it: git config --global --add safe.directory {top}",
+    ),
+    (
+        "object format",
+        "names its objects by SHA-256, which libgit2 does not read",
+        "convert it to SHA-1, the format of every forge, as by git fast-export",
+    ),
+    (
+        "refstorage",
+        "has its refs in the format reftable, which libgit2 does not read",
+        "git refs migrate --ref-format=files",
+    ),
+    (
+        "unsupported extension",
+        "has an extension that libgit2 does not read",
+        "see git config --get-regexp extensions, or use a plain clone of it",
+    ),
+)
+
+
+class Node(NamedTuple):
+    """What a tree has under a name: its mode (`stat.st_mode`), and the name of its object."""
+
+    mode: int
+    name: str
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether it is a directory."""
+        return stat.S_ISDIR(self.mode)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a plain file: no link, directory or submodule."""
+        return stat.S_ISREG(self.mode)
+
+    @property
+    def is_blob(self) -> bool:
+        """Whether its object is a content: that of a file, or the path of a link."""
+        return self.is_file or stat.S_ISLNK(self.mode)
+
+    @property
+    def is_submodule(self) -> bool:
+        """Whether it is a commit of another repository."""
+        return stat.S_IFMT(self.mode) == _SUBMODULE
+
+
+# The mode of a submodule, 160000 (git-ls-tree(1)).
+_SUBMODULE = 0o160000
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit on the way of first parents; `parent` is None for the first one.
+
+    `committed` is the committer's time, in seconds since 1970.
+    """
+
+    name: str
+    parent: str | None
+    committed: int
+    author: str
+    subject: str
+
+
+class Whole(NamedTuple):
+    """A commit with all that it leads to; `author` is name and address, `written` their time."""
+
+    name: str
+    tree: str
+    parents: tuple[str, ...]
+    author: tuple[str, str]
+    written: int
+    committed: int
+    message: str
+
+    @property
+    def commit(self) -> Commit:
+        """The commit as it is listed."""
+        subject = " ".join(_PARAGRAPH.split(self.message.strip(), 1)[0].split("\n"))
+        name, address = self.author
+        parent = self.parents[0] if self.parents else None
+        return Commit(self.name, parent, self.committed, f"{name} <{address}>", subject)
+
+
+class Objects:
+    """The objects of the repository that a directory is in; raises WorkspaceError without one."""
+
+    def __init__(self, directory: Path, *, trusted: bool = False) -> None:
+        """Open the repository, unless it belongs to somebody else and is not `trusted`."""
+        import pygit2  # noqa: PLC0415 - the extra `git`
+
+        self.directory = directory
+        self.layout = git_layout.find(directory)
+        git_layout.check(self.layout)
+        flags = pygit2.enums.RepositoryOpenFlag.NO_SEARCH
+        pygit2.settings.owner_validation = not trusted
+        try:
+            self.repository = pygit2.Repository(str(self.layout.top), flags)
+        except (pygit2.GitError, ValueError) as error:
+            raise WorkspaceError(_refusal(self.layout.top, str(error))) from None
+        finally:
+            pygit2.settings.owner_validation = True
+        self._odb: pygit2.Odb = self.repository.odb
+        self.shallow = self.layout.shallow()
+        # A tree of one commit is that of the next one, but for what was changed.
+        self.entries = lru_cache(1 << 14)(self._entries)
+        self.whole = lru_cache(1 << 14)(self._whole)
+
+    @property
+    def prefix(self) -> str:
+        """The path of the directory from the top of the repository, empty for the top."""
+        found = os.path.relpath(os.path.realpath(self.directory), self.layout.top)
+        return "" if found == "." else found
+
+    def commit_of(self, ref: str) -> str:
+        """Return the name of a commit; raises WorkspaceError where a ref names none."""
+        if ref and len(ref) <= _REF and "\0" not in ref:
+            try:
+                # `^{commit}` follows an annotated tag to what it names.
+                return str(self.repository.revparse_single(f"{ref}^{{commit}}").id)
+            except (LookupError, ValueError, OSError):
+                pass
+        raise WorkspaceError(
+            f"{self.directory}: {ref[:_REF]!r} is not a commit in this repository (was it fetched?)"
+        )
+
+    def head(self) -> str | None:
+        """Return the branch that is checked out; None where HEAD is a commit."""
+        found = self.repository.lookup_reference("HEAD").target
+        return found.removeprefix("refs/heads/") if isinstance(found, str) else None
+
+    def target(self, ref: str) -> str | None:
+        """Return the commit of a branch by its full name; None where there is none."""
+        try:
+            return str(self.repository.lookup_reference(ref).target)
+        except (LookupError, ValueError):
+            return None
+
+    def kind(self, name: str) -> tuple[str, int]:
+        """Return the type of an object, such as `blob`, and its size; `missing` without one."""
+        try:
+            kind, size = self._odb.read_header(name)
+        except (LookupError, ValueError):
+            return "missing", 0
+        return kind.name.lower(), size
+
+    def content(
+        self, name: str, kind: str = "blob", most: int = _LARGEST, what: str | None = None
+    ) -> bytes:
+        """Return what an object holds; raises WorkspaceError where it has more than `most`."""
+        what = what or f"{self.directory}: the {kind} {name[:12]}"
+        found, size = self.kind(name)
+        if found == "missing":
+            raise WorkspaceError(f"{what} {_MISSING}")
+        if found != kind:
+            raise WorkspaceError(f"{what} is a {found}, not a {kind}")
+        # The size is known before anything is read: packed, an object may be of any size.
+        if size > most:
+            raise WorkspaceError(f"{what} has {size} bytes; at most {most} are read")
+        try:
+            return self._odb.read(name)[1]
+        except (LookupError, ValueError) as error:
+            raise WorkspaceError(f"{what} cannot be read: {error}") from None
+
+    def _entries(self, tree: str) -> Mapping[str, Node]:
+        """Return what a tree has; Git makes none in which a name is twice, or no name."""
+        content = self.content(tree, "tree")
+        found: dict[str, Node] = {}
+        end = 0
+        for match in _ENTRY.finditer(content):
+            mode, name, blob = match.groups()
+            if match.start() != end or b"/" in name or (text := os.fsdecode(name)) in found:
+                break
+            found[text] = Node(int(mode, 8), blob.hex())
+            end = match.end()
+        if end != len(content):
+            raise WorkspaceError(f"{self.directory}: the tree {tree[:12]} is damaged: git fsck")
+        return found
+
+    def _whole(self, name: str) -> Whole:
+        """Read a commit; one at which a shallow clone ends has no parents."""
+        head, _, message = self.content(name, "commit").partition(b"\n\n")
+        tree = _TREE.match(head)
+        author, committer = _AUTHOR.search(head), _COMMITTER.search(head)
+        if tree is None or author is None or committer is None:
+            raise WorkspaceError(f"{self.directory}: the commit {name[:12]} is damaged: git fsck")
+        parents = () if name in self.shallow else _PARENT.findall(head)
+        who = [part.decode(errors="replace") for part in author.groups()[:2]]
+        return Whole(
+            name,
+            tree[1].decode(),
+            tuple(parent.decode() for parent in parents),
+            (who[0], who[1]),
+            _seconds(author[3]),
+            _seconds(committer[3]),
+            message.decode(errors="replace"),
+        )
+
+    def at(self, tree: str, path: str) -> Node | None:
+        """Return what a tree has at a path; None where it has nothing. `` is the tree itself."""
+        found = Node(stat.S_IFDIR, tree)
+        for step in filter(None, path.split("/")):
+            if not found.is_tree:
+                return None
+            below = self.entries(found.name).get(step)
+            if below is None:
+                return None
+            found = below
+        return found
+
+    def tree(self, commit: str, path: str = "") -> str | None:
+        """Return the tree of a directory at a commit; None where it was no directory then."""
+        found = self.at(self.whole(commit).tree, path)
+        return found.name if found is not None and found.is_tree else None
+
+    def files(self, tree: str, most: int, prefix: str = "") -> Iterator[tuple[str, Node]]:
+        """Yield all that is below a tree and is no tree, with its path below `prefix`."""
+        found = self.differences(None, tree, most, prefix)
+        return ((path, node) for path, _, node in found if node is not None)
+
+    def differences(
+        self, old: str | None, new: str | None, most: int, prefix: str = ""
+    ) -> Iterator[tuple[str, Node | None, Node | None]]:
+        """Yield each path at which two trees differ, with what was and what is there.
+
+        What is renamed is there under both names. Raises WorkspaceError for more than `most`
+        entries: some small trees in each other may have ten thousand million.
+        """
+        waiting = [(old, new, prefix)]
+        while waiting:
+            *trees, above = waiting.pop()
+            was, now = (self.entries(tree) if tree else {} for tree in trees)
+            same = was.items() & now.items()
+            most -= len(was) + len(now) - 2 * len(same)
+            if most < 0 or len(above) > _LONGEST:
+                raise WorkspaceError(
+                    f"{self.directory}: the commit has too many files, or too deep directories; "
+                    "give a directory with fewer"
+                )
+            before, after = (dict(entries.items() - same) for entries in (was, now))
+            for name in before.keys() | after.keys():
+                path = f"{above}{name}"
+                pair = before.get(name), after.get(name)
+                below = [node.name if node and node.is_tree else None for node in pair]
+                if any(below):
+                    waiting.append((below[0], below[1], f"{path}/"))
+                left = [None if node and node.is_tree else node for node in pair]
+                if any(left):
+                    yield path, left[0], left[1]
+
+    def reached(self, newest: str) -> set[str]:
+        """Return the names of a commit and of all before it."""
+        found = {newest}
+        waiting = [newest]
+        while waiting:
+            for parent in self.whole(waiting.pop()).parents:
+                if parent not in found:
+                    found.add(parent)
+                    waiting.append(parent)
+            if len(found) > MOST_COMMITS:
+                raise WorkspaceError(f"{self.directory}: the history has too many commits")
+        return found
+
+    def first_parents(self, newest: str) -> Iterator[Whole]:
+        """Yield a commit and those before it on the way of first parents."""
+        name: str | None = newest
+        for _ in range(MOST_COMMITS):
+            if name is None:
+                return
+            whole = self.whole(name)
+            yield whole
+            name = whole.parents[0] if whole.parents else None
+        raise WorkspaceError(f"{self.directory}: the history has too many commits")
+
+
+def _seconds(found: bytes | None) -> int:
+    """Return the time of a commit; one that was made by hand may say anything."""
+    return max(0, min(int((found or b"0")[:20]), _LAST_SECOND))
+
+
+def _refusal(top: Path, said: str) -> str:
+    """Return why a repository is not read, and what to do."""
+    for words, form, advice in _UNREAD:
+        if words in said:
+            return f"{top}: {form}: {advice.format(top=top)}"
+    return f"{top}: cannot be read: {said.removeprefix(f'{top}: ')}"
