@@ -31,15 +31,13 @@ and with a [ResourceList](https://github.com/kubernetes-sigs/kustomize/blob/mast
 on standard input, `krm-windows` is the function itself. `-` instead of a file is standard input or
 output.
 
-| command | what it does | shown in |
-|---|---|---|
 """
 
 
 def page() -> str:
     """Return the page."""
     rows = [
-        f"| `{name}` | {summary} | {', '.join(map(_link, _pages(name)))} |\n"
+        f"- `{name}`: {summary} ({', '.join(map(_link, _pages(name)))})\n"
         for name, summary in COMMANDS.items()
     ]
     return "".join([HEAD, *rows, *_exit_codes()])
@@ -75,9 +73,9 @@ def codes() -> Iterator[tuple[ExitCode, str]]:
 
 
 def _exit_codes() -> Iterator[str]:
-    yield "\n## Exit codes\n\n| code | meaning |\n|---|---|\n"
+    yield "\n## Exit codes\n\n"
     for code, meaning in codes():
-        yield f"| {code.value} | {meaning} |\n"
+        yield f"- {code.value}: {meaning}\n"
 
 
 def _pages(name: str) -> list[Path]:

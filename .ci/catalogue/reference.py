@@ -146,7 +146,7 @@ def _type(field: Mapping[str, object]) -> str:
     # A text with a form of its own, such as a moment or a quantity, or one that may be any.
     examples = field.get("examples")
     if isinstance(examples, list):
-        return f"text, such as `{examples[0]}`"
+        return f"such as `{examples[0]}`"
     return "text"
 
 
@@ -168,17 +168,17 @@ def kinds() -> str:
         "# Kinds",
         "",
         *_wrapped(
-            "The namespaced kinds of this table can be gated. While the policy is closed, the "
-            "field is `true`. Cluster-scoped kinds are not supported yet; a target of one is an "
-            "error ([`target-cluster-scoped`](rules.md#target-cluster-scoped))."
+            "The namespaced kinds below can be gated. While the policy is closed, the field is "
+            "`true`. Cluster-scoped kinds are not supported yet; a target of one is an error "
+            "([`target-cluster-scoped`](rules.md#target-cluster-scoped))."
         ),
         "",
-        "| kind | group | field | scope |",
-        "|---|---|---|---|",
     ]
-    for row in gateable.KINDS:
-        field = f"`{'.'.join(row.field)}`" if row.field else "none known"
-        lines.append(f"| `{row.kind}` | `{row.group}` | {field} | {row.scope} |")
+    for scope, field in dict.fromkeys((row.scope, row.field) for row in gateable.KINDS):
+        rows = (row for row in gateable.KINDS if (row.scope, row.field) == (scope, field))
+        names = ", ".join(f"`{row.kind}.{row.group}`" for row in rows)
+        shown = f"`{'.'.join(field)}`" if field else "no field known"
+        lines.append(f"- {scope}, {shown}: {names}")
     groups = ", ".join(f"`{group}`" for group in gateable.CLUSTER_GROUPS)
     lines += [
         "",

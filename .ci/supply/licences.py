@@ -21,13 +21,10 @@ OWN = canonicalize_name("krm-windows")
 HEAD = """\
 # Licences
 
-The licence of krm-windows is [Apache-2.0](../../LICENSE). This page lists the licences of the
-packages that it uses, at the versions with which it is tested. `make generate` writes the page, and
-`make check` fails if it is out of date or a licence is not allowed.
-
-In the image, the text of each licence is next to its package, in `*.dist-info`, and the
-[SBOM](../how-to/supply-chain.md#sbom) names the licences. The packages of the base image come from
-Debian: the SBOM lists them, and their licences are in `/usr/share/doc/*/copyright`.
+The licence of krm-windows is [Apache-2.0](../../LICENSE). These are the licences of the packages
+that it uses, at the versions with which it is tested; `make check` fails if one is not allowed. In
+the image, the text of each is in `*.dist-info`, and for Debian's packages in
+`/usr/share/doc/*/copyright`; the [SBOM](../how-to/supply-chain.md#sbom) names them all.
 """
 
 
@@ -87,12 +84,9 @@ def page() -> str:
             "",
             section.text,
             "",
-            "| package | version | licence |",
-            "|---|---|---|",
         ]
         lines += [
-            f"| {name} | {found.version} | {found.licence} |"
-            for name, found in members(section).items()
+            f"- {name} {found.version}: {found.licence}" for name, found in members(section).items()
         ]
         lines.append("")
     return "\n".join(lines)
